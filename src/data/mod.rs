@@ -1,0 +1,1 @@
+//! Training data: from files to rows. Knows neither GPU nor model.

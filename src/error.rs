@@ -1,0 +1,127 @@
+//! Every way in which the library can fail, and the exit code that goes with it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// The library's result type.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where in a table something stands; both count from 1, a header counts as a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Row of the file, counted from 1.
+    pub row: Option<u64>,
+    /// Column of the row, counted from 1.
+    pub column: Option<usize>,
+    /// The column's name, where the table has a header.
+    pub name: Option<String>,
+}
+
+impl Place {
+    /// A row, and nothing more exact.
+    pub fn row(row: u64) -> Self {
+        Self { row: Some(row), ..Self::default() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(row) = self.row {
+            write!(f, ", row {row}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ", column {column}")?;
+        }
+        if let Some(name) = &self.name {
+            write!(f, " ({name})")?;
+        }
+        Ok(())
+    }
+}
+
+/// What went wrong, in words that name the file, the place and what was expected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file was read, and its contents are not what they should be.
+    #[error("{}{place}: expected {expected}, found {found}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// Row and column, where there are any.
+        place: Place,
+        /// What should have stood there.
+        expected: String,
+        /// What stood there.
+        found: String,
+    },
+    /// A file could not be read at all.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A setting is out of range, or two settings do not go together.
+    #[error("{0}")]
+    Config(String),
+    /// The device that was asked for is not there or cannot run this model.
+    #[error("{0}")]
+    Device(String),
+    /// The device failed while it worked.
+    #[error("device failed: {0}")]
+    Gpu(String),
+    /// A kernel was given shapes that do not go together.
+    #[error("{kernel}: expected {expected}, found {found}")]
+    Shape {
+        /// The kernel.
+        kernel: &'static str,
+        /// The shape it needs.
+        expected: String,
+        /// The shape it was given.
+        found: String,
+    },
+    /// The loss of a training step is NaN or infinite.
+    #[error(
+        "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate \
+         {learning_rate}; try a smaller --lr, or check the data for very large values"
+    )]
+    NonFiniteLoss {
+        /// NaN or an infinity.
+        loss: f64,
+        /// Training step since the start of the run, counted from 1.
+        step: u64,
+        /// Epoch, counted from 1.
+        epoch: usize,
+        /// Batch of the epoch, counted from 1.
+        batch: u64,
+        /// The step's learning rate.
+        learning_rate: f32,
+    },
+}
+
+impl Error {
+    /// The exit code: 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Data { .. }
+            | Error::Read { .. }
+            | Error::Write { .. }
+            | Error::Config(_)
+            | Error::Device(_)
+            | Error::Shape { .. } => 2,
+            Error::Gpu(_) => 1,
+            Error::NonFiniteLoss { .. } => 3,
+        }
+    }
+}

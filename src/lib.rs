@@ -1,0 +1,7 @@
+//! Train tiny neural networks on any GPU.
+#![warn(missing_docs)]
+
+pub mod data;
+pub mod error;
+
+pub use error::{Error, Result};
