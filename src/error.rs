@@ -15,7 +15,7 @@ pub struct Place {
     /// Column of the row, counted from 1.
     pub column: Option<usize>,
     /// The column's name, where the table has a header.
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
 }
 
 impl Place {

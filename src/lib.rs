@@ -3,5 +3,6 @@
 
 pub mod data;
 pub mod error;
+pub mod memory;
 
 pub use error::{Error, Result};

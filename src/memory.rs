@@ -1,0 +1,69 @@
+//! What the machine can still hold, asked before anything large is allocated.
+
+use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
+
+use crate::{Error, Result};
+
+/// Refuses `bytes` of memory for `what` where the machine, or the container, has less to give.
+pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
+    match available() {
+        Some(available) if bytes > u128::from(available) => Err(Error::Config(format!(
+            "{what} would need {} of memory, and {} are available",
+            readable(bytes),
+            readable(available.into())
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that can still be allocated; nothing on systems that do not tell.
+fn available() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    system.refresh_memory();
+    let machine = system.available_memory();
+    let limit = sysinfo::get_current_pid().ok().and_then(|pid| {
+        let kind = ProcessRefreshKind::nothing();
+        system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
+        system.process(pid)?.cgroup_limits()
+    });
+    // Not `free_memory`: to a container, cached files count as used, and they make room when asked.
+    let container = limit.map_or(u64::MAX, |limit| limit.total_memory.saturating_sub(limit.rss));
+    let available = machine.min(container);
+    (available > 0).then_some(available)
+}
+
+/// A size for people: three digits and a unit.
+fn readable(bytes: u128) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let decimals = if unit == 0 || value >= 99.95 { 0 } else { 1 };
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_no_machine_holds() {
+        let message = check_memory(1 << 62, "the table").unwrap_err().to_string();
+        assert!(message.starts_with("the table would need 4.6 EB of memory, and "), "{message}");
+    }
+
+    #[test]
+    fn allows_a_page() {
+        check_memory(4096, "a page").unwrap();
+    }
+
+    #[test]
+    fn sizes_are_readable() {
+        let texts = [0, 999, 1000, 1_500_000, 999_960_000, u128::MAX].map(readable);
+        assert_eq!(texts[..5], ["0 B", "999 B", "1.0 kB", "1.5 MB", "1.0 GB"]);
+        assert!(texts[5].ends_with(" EB"));
+    }
+}
