@@ -1,1 +1,19 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
+
+mod csv;
+mod dataset;
+mod idx;
+mod locate;
+mod number;
+mod quotes;
+mod reader;
+mod stream;
+mod table;
+
+pub use dataset::{Dataset, Features, FeaturesRef, Scaling};
+pub use locate::{Source, Sources, locate};
+pub use reader::{LabelColumn, ReadOptions, Reader};
+
+/// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
+/// block is in. The same for every format and engine.
+pub const BLOCK_ROWS: usize = 4096;

@@ -1,0 +1,130 @@
+//! Labelled rows in memory, and the rule by which values become a network's inputs.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+/// Feature values, row-major [rows, inputs].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Features {
+    /// Whole numbers from 0 to 255; a quarter of the memory of floats.
+    Bytes(Vec<u8>),
+    /// Any finite numbers.
+    Floats(Vec<f32>),
+}
+
+/// Borrowed feature values, row-major [rows, inputs].
+#[derive(Debug, Clone, PartialEq)]
+pub enum FeaturesRef<'a> {
+    /// Whole numbers from 0 to 255, to be scaled by 1/255 where they are read.
+    Bytes(&'a [u8]),
+    /// Network inputs as they are; owned where they had to be computed.
+    Floats(Cow<'a, [f32]>),
+}
+
+/// How table values become the network's inputs; decided on the training set, stored in the model, applied
+/// to test sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scaling {
+    /// value / 255
+    Bytes,
+    /// The value itself.
+    AsIs,
+}
+
+impl fmt::Display for Scaling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scaling::Bytes => "1/255",
+            Scaling::AsIs => "1",
+        })
+    }
+}
+
+impl FromStr for Scaling {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "1/255" => Ok(Scaling::Bytes),
+            "1" => Ok(Scaling::AsIs),
+            _ => Err(Error::Config(format!("scaling: expected 1/255 or 1, found {text:?}"))),
+        }
+    }
+}
+
+impl Features {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Features::Bytes(values) => values.len(),
+            Features::Floats(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Raw values as network inputs under `scaling`; `range` counts values, not rows.
+    ///
+    /// Bytes stay bytes where `scaling` is theirs; all else becomes floats.
+    pub(super) fn scaled(&self, range: Range<usize>, scaling: Scaling) -> FeaturesRef<'_> {
+        match (self, scaling) {
+            (Features::Bytes(values), Scaling::Bytes) => FeaturesRef::Bytes(&values[range]),
+            (Features::Bytes(values), Scaling::AsIs) => {
+                FeaturesRef::Floats(values[range].iter().copied().map(f32::from).collect())
+            }
+            (Features::Floats(values), Scaling::AsIs) => FeaturesRef::Floats(values[range].into()),
+            (Features::Floats(values), Scaling::Bytes) => {
+                FeaturesRef::Floats(values[range].iter().map(|value| value / 255.0).collect())
+            }
+        }
+    }
+}
+
+/// Labelled rows ready for a network.
+///
+/// `Features::Bytes` are scaled by 1/255 where they are read, `Features::Floats` are taken as they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    /// Values of a row.
+    pub inputs: usize,
+    /// The values, row after row.
+    pub features: Features,
+    /// One class a row, counted from 0.
+    pub labels: Vec<u32>,
+}
+
+impl Dataset {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The greatest label + 1.
+    pub fn classes(&self) -> usize {
+        self.labels.iter().max().map_or(0, |greatest| *greatest as usize + 1)
+    }
+
+    /// The features of the rows `range`.
+    pub fn block(&self, range: Range<usize>) -> FeaturesRef<'_> {
+        let values = range.start * self.inputs..range.end * self.inputs;
+        match &self.features {
+            Features::Bytes(bytes) => FeaturesRef::Bytes(&bytes[values]),
+            Features::Floats(floats) => FeaturesRef::Floats(floats[values].into()),
+        }
+    }
+
+    /// One row as a network sees it, bytes scaled.
+    pub fn row(&self, index: usize) -> Vec<f32> {
+        match self.block(index..index + 1) {
+            FeaturesRef::Bytes(bytes) => bytes.iter().map(|byte| f32::from(*byte) / 255.0).collect(),
+            FeaturesRef::Floats(floats) => floats.into_owned(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Finds the files of a data set in a directory, or beside a file.
+
+use std::path::{Path, PathBuf};
+
+use super::stream::Stream;
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// The files of one set of labelled rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Two IDX files, raw or gzip.
+    Idx {
+        /// Bytes of 2 or more dimensions, the first one counting rows.
+        images: PathBuf,
+        /// One byte a row.
+        labels: PathBuf,
+    },
+    /// One table, raw or gzip.
+    Csv {
+        /// The table.
+        path: PathBuf,
+    },
+}
+
+/// What a directory holds; a single file counts as training data, whatever it is then used for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sources {
+    /// The rows to train on.
+    pub train: Option<Source>,
+    /// The rows to test on.
+    pub test: Option<Source>,
+}
+
+/// Finds the training and test data that `path`, a directory or a file, stands for.
+pub fn locate(path: &Path) -> Result<Sources> {
+    let metadata = path.metadata().map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    if metadata.is_dir() {
+        return locate_in(path);
+    }
+    // What is no regular file can be read only once, so that only the names around it can tell.
+    let source = if !metadata.is_file() {
+        match sibling_labels(path) {
+            Some(labels) => Source::Idx { images: path.to_path_buf(), labels },
+            None => Source::Csv { path: path.to_path_buf() },
+        }
+    } else if Stream::open(path)?.peek(2)? == [0, 0] {
+        let labels = sibling_labels(path).ok_or_else(|| no_labels(path))?;
+        Source::Idx { images: path.to_path_buf(), labels }
+    } else {
+        Source::Csv { path: path.to_path_buf() }
+    };
+    Ok(Sources { train: Some(source), test: None })
+}
+
+fn locate_in(directory: &Path) -> Result<Sources> {
+    let train = idx_pair(directory, "train")?;
+    let test = idx_pair(directory, "t10k")?;
+    if train.is_some() || test.is_some() {
+        return Ok(Sources { train, test });
+    }
+    let table = |name: &str| raw_or_gzip(directory, name).map(|path| Source::Csv { path });
+    let train = table("mnist_train.csv").or_else(|| table("train.csv"));
+    let test = table("mnist_test.csv");
+    if train.is_some() || test.is_some() {
+        return Ok(Sources { train, test });
+    }
+    Err(Error::Data {
+        path: directory.to_path_buf(),
+        place: Place::default(),
+        expected: "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
+                   and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), each as it \
+                   is or with .gz"
+            .into(),
+        found: "none of them".into(),
+    })
+}
+
+/// Images and labels of one part of MNIST; one of the two alone is an error.
+fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
+    let find = |what: &str| {
+        // Some copies have a dot where the originals have a dash.
+        ['-', '.'].iter().find_map(|mark| {
+            raw_or_gzip(directory, &format!("{part}-{}", what.replacen('?', &mark.to_string(), 1)))
+        })
+    };
+    let (images, labels) = ("images?idx3-ubyte", "labels?idx1-ubyte");
+    let missing = match (find(images), find(labels)) {
+        (Some(images), Some(labels)) => return Ok(Some(Source::Idx { images, labels })),
+        (None, None) => return Ok(None),
+        (Some(_), None) => labels,
+        (None, Some(_)) => images,
+    };
+    Err(Error::Data {
+        path: directory.to_path_buf(),
+        place: Place::default(),
+        expected: format!("{part}-{}, as it is or with .gz", missing.replacen('?', "-", 1)),
+        found: "no such file beside its counterpart".into(),
+    })
+}
+
+fn raw_or_gzip(directory: &Path, name: &str) -> Option<PathBuf> {
+    let is_there = |path: &PathBuf| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
+    [name.to_string(), format!("{name}.gz")].iter().map(|name| directory.join(name)).find(is_there)
+}
+
+/// The name of the labels that belong to a file of images, without .gz.
+fn labels_name(images: &Path) -> Option<String> {
+    let name = images.file_name()?.to_str()?;
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.contains("images").then(|| name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1))
+}
+
+fn sibling_labels(images: &Path) -> Option<PathBuf> {
+    raw_or_gzip(images.parent()?, &labels_name(images)?)
+}
+
+fn no_labels(images: &Path) -> Error {
+    let (expected, found) = match labels_name(images) {
+        Some(labels) => (format!("its labels beside it in {labels}, as it is or with .gz"), "no such file"),
+        None => (
+            "a CSV table, or an IDX file with `images` in its name and its labels beside it".into(),
+            "an IDX file with another name",
+        ),
+    };
+    Error::Data { path: images.to_path_buf(), place: Place::default(), expected, found: found.into() }
+}

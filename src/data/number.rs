@@ -1,0 +1,159 @@
+//! Cells of a table as numbers, straight from bytes, and as text in messages.
+
+/// A feature's value, as small as it can be kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value {
+    /// A whole number from 0 to 255.
+    Byte(u8),
+    /// Any other finite number.
+    Float(f32),
+}
+
+/// The greatest label that a table may hold.
+const GREATEST_LABEL: u32 = 65_535;
+
+/// Digits that are shown of a cell before it is cut.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// One to three digits, which is what most cells of most tables are.
+#[inline]
+fn small(cell: &[u8]) -> Option<u32> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
+    match *cell {
+        [ones] => digit(ones),
+        [tens, ones] => Some(digit(tens)? * 10 + digit(ones)?),
+        [hundreds, tens, ones] => Some(digit(hundreds)? * 100 + digit(tens)? * 10 + digit(ones)?),
+        _ => None,
+    }
+}
+
+/// A cell as a feature, or what should have stood there.
+#[inline]
+pub(super) fn feature(cell: &[u8]) -> Result<Value, &'static str> {
+    match small(cell) {
+        Some(value) => Ok(u8::try_from(value).map_or(Value::Float(value as f32), Value::Byte)),
+        None => any_feature(cell),
+    }
+}
+
+fn any_feature(cell: &[u8]) -> Result<Value, &'static str> {
+    let text = text(cell).ok_or("a number")?;
+    let value: f32 = text.parse().map_err(|_| "a number")?;
+    if value.is_finite() {
+        let whole = value.fract() == 0.0 && (0.0..=255.0).contains(&value);
+        Ok(if whole { Value::Byte(value as u8) } else { Value::Float(value) })
+    } else if text.contains(|c: char| c.is_ascii_digit()) {
+        Err("a number that a 32-bit float can hold (at most 3.4e38)")
+    } else {
+        Err("a finite number")
+    }
+}
+
+/// A cell as a label, or what should have stood there.
+#[inline]
+pub(super) fn label(cell: &[u8]) -> Result<u32, &'static str> {
+    if let Some(value) = small(cell) {
+        return Ok(value);
+    }
+    let value: Option<f64> = text(cell).and_then(|text| text.parse().ok());
+    match value {
+        Some(value) if value.fract() == 0.0 && (0.0..=f64::from(GREATEST_LABEL)).contains(&value) => {
+            Ok(value as u32)
+        }
+        _ => Err("a label, a whole number from 0 to 65535"),
+    }
+}
+
+/// Whether a cell reads as a number, which no header cell does; NaN and infinity count.
+pub(super) fn is_number(cell: &[u8]) -> bool {
+    text(cell).is_some_and(|text| text.parse::<f32>().is_ok())
+}
+
+fn text(cell: &[u8]) -> Option<&str> {
+    str::from_utf8(cell.trim_ascii()).ok()
+}
+
+/// A cell in a message: quoted, cut, on one line.
+pub(super) fn show(cell: &[u8]) -> String {
+    if cell.is_empty() {
+        return "an empty cell".to_string();
+    }
+    let quoted = format!("{:?}", cut(cell));
+    match str::from_utf8(cell) {
+        Ok(_) => quoted,
+        Err(_) => format!("bytes that are not UTF-8: {quoted}"),
+    }
+}
+
+/// A column's name in a message: cut, on one line.
+pub(super) fn show_name(cell: &[u8]) -> String {
+    cut(cell).escape_debug().collect()
+}
+
+fn cut(cell: &[u8]) -> String {
+    // No character takes more than 4 bytes; a cell may be as long as its file.
+    let start = &cell[..cell.len().min(4 * (SHOWN_CHARACTERS + 1))];
+    let text = String::from_utf8_lossy(start);
+    if text.chars().count() <= SHOWN_CHARACTERS {
+        return text.into_owned();
+    }
+    text.chars().take(SHOWN_CHARACTERS).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_as_small_as_they_can_be() {
+        for (cell, value) in [
+            ("0", Value::Byte(0)),
+            ("007", Value::Byte(7)),
+            ("255", Value::Byte(255)),
+            ("12.0", Value::Byte(12)),
+            (" 12\t", Value::Byte(12)),
+            ("+1e1", Value::Byte(10)),
+            ("0255", Value::Byte(255)),
+            ("256", Value::Float(256.0)),
+            ("999", Value::Float(999.0)),
+            ("-1", Value::Float(-1.0)),
+            ("0.5", Value::Float(0.5)),
+            ("3.4028235e38", Value::Float(f32::MAX)),
+            ("1e-60", Value::Byte(0)),
+        ] {
+            assert_eq!(feature(cell.as_bytes()), Ok(value), "{cell}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_feature_says_why() {
+        for cell in ["", " ", "x", "1,2", "1_000", "0x10", "--1", "1 2", "\0", "1\0"] {
+            assert_eq!(feature(cell.as_bytes()), Err("a number"), "{cell:?}");
+        }
+        for cell in ["nan", "NaN", "-inf", "Infinity"] {
+            assert_eq!(feature(cell.as_bytes()), Err("a finite number"), "{cell}");
+        }
+        assert!(feature(b"1e39").unwrap_err().contains("3.4e38"));
+        assert!(feature(b"-1e39").unwrap_err().contains("3.4e38"));
+        assert_eq!(feature(b"1\xff"), Err("a number"));
+    }
+
+    #[test]
+    fn labels_are_whole_numbers_of_16_bits() {
+        for (cell, value) in [("0", 0), ("5.0", 5), (" 65535 ", 65_535), ("1e3", 1000), ("999", 999)] {
+            assert_eq!(label(cell.as_bytes()), Ok(value), "{cell}");
+        }
+        for cell in ["", "-1", "3.5", "65536", "65535.001", "cat", "nan", "inf", "1e39"] {
+            assert!(label(cell.as_bytes()).is_err(), "{cell}");
+        }
+    }
+
+    #[test]
+    fn shown_cells_are_short_and_on_one_line() {
+        assert_eq!(show(b"a\nb\0"), r#""a\nb\0""#);
+        assert_eq!(show("ä".repeat(40).as_bytes()), format!("{:?}", "ä".repeat(40)));
+        assert_eq!(show("ä".repeat(1000).as_bytes()), format!("{:?}", "ä".repeat(40) + "…"));
+        assert!(show(b"\xff1").starts_with("bytes that are not UTF-8: "));
+        assert_eq!(show(b""), "an empty cell");
+    }
+}

@@ -1,0 +1,152 @@
+//! A file or any other source of bytes, read once from front to back, unpacked where it is gzip.
+
+use std::fs::File;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::Place;
+use crate::{Error, Result};
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Deflate never packs more bytes than this into one.
+const MOST_BYTES_PER_PACKED_BYTE: u128 = 1032;
+
+/// Bytes with the name under which they stand in messages.
+pub(super) struct Stream {
+    name: PathBuf,
+    inner: Box<dyn Read + Send>,
+    gzip: bool,
+    /// The file's length as it is stored; unknown for pipes.
+    stored: Option<u64>,
+}
+
+impl Stream {
+    /// Opens a file or a pipe, once.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let fault = |source| Error::Read { path: path.to_path_buf(), source };
+        if path.is_dir() {
+            return Err(fault(ErrorKind::IsADirectory.into()));
+        }
+        let file = File::open(path).map_err(fault)?;
+        let metadata = file.metadata().map_err(fault)?;
+        Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
+    }
+
+    /// Bytes of unknown length.
+    pub(super) fn new(name: &Path, raw: impl Read + Send + 'static) -> Result<Self> {
+        Self::unpack(name, raw, None)
+    }
+
+    fn unpack(name: &Path, raw: impl Read + Send + 'static, stored: Option<u64>) -> Result<Self> {
+        let mut stream = Self { name: name.to_path_buf(), inner: Box::new(raw), gzip: false, stored };
+        // By its first bytes: a name may say anything.
+        if stream.peek(GZIP_MAGIC.len())? == GZIP_MAGIC {
+            stream.inner = Box::new(MultiGzDecoder::new(stream.inner));
+            stream.gzip = true;
+        }
+        Ok(stream)
+    }
+
+    /// The first `count` bytes (fewer where there are no more), which stay in the stream.
+    pub(super) fn peek(&mut self, count: usize) -> Result<Vec<u8>> {
+        let mut start = vec![0; count];
+        let found = self.fill(&mut start)?;
+        start.truncate(found);
+        self.put_back(start.clone());
+        Ok(start)
+    }
+
+    fn put_back(&mut self, start: Vec<u8>) {
+        let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
+        self.inner = Box::new(Cursor::new(start).chain(rest));
+    }
+
+    /// Drops the mark that some programs write in front of UTF-8.
+    pub(super) fn skip_byte_order_mark(&mut self) -> Result<()> {
+        if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
+            self.fill(&mut [0; BYTE_ORDER_MARK.len()])?;
+        }
+        Ok(())
+    }
+
+    /// Reads until `buffer` is full or the stream ends; returns how many bytes came.
+    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.inner.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.fault(error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Checks what a header promises against the length of the file, where it is known.
+    pub(super) fn check_length(&self, promised: Option<u128>, header: &str) -> Result<()> {
+        let Some(stored) = self.stored.map(u128::from) else { return Ok(()) };
+        let promise =
+            promised.map_or("more bytes than can be counted".into(), |bytes| format!("{bytes} bytes"));
+        if !self.gzip && promised != Some(stored) {
+            let expected = format!("{promise}, as the header says ({header})");
+            return Err(self.error(Place::default(), expected, format!("{stored} bytes")));
+        }
+        let most = stored.saturating_mul(MOST_BYTES_PER_PACKED_BYTE);
+        if self.gzip && promised.is_none_or(|bytes| bytes > most) {
+            let expected = format!("at most {most} bytes in {stored} bytes of gzip");
+            return Err(self.error(
+                Place::default(),
+                expected,
+                format!("a header that says {promise} ({header})"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing follows; for gzip this is what checks the check sum.
+    pub(super) fn expect_end(&mut self, after: &str) -> Result<()> {
+        match self.fill(&mut [0])? {
+            0 => Ok(()),
+            _ => {
+                let expected = format!("the end of the file after {after}");
+                Err(self.error(Place::default(), expected, "more bytes"))
+            }
+        }
+    }
+
+    /// The name in messages.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// A fault of the contents.
+    pub(super) fn error(&self, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::Data { path: self.name.clone(), place, expected: expected.into(), found: found.into() }
+    }
+
+    /// A fault of reading; where the bytes are packed, the packing is part of the contents.
+    pub(super) fn fault(&self, source: io::Error) -> Error {
+        let found = match source.kind() {
+            _ if !self.gzip => None,
+            ErrorKind::UnexpectedEof => {
+                Some("an early end (cut off, or stray bytes after the end)".to_string())
+            }
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => Some(format!("damage: {source}")),
+            _ => None,
+        };
+        match found {
+            Some(found) => self.error(Place::default(), "whole gzip data", found),
+            None => Error::Read { path: self.name.clone(), source },
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer)
+    }
+}
