@@ -1,0 +1,14 @@
+//! Reading training data: what is read, when it arrives, and what is said about files that cannot be read.
+
+#[path = "data/errors.rs"]
+mod errors;
+#[path = "data/formats.rs"]
+mod formats;
+#[path = "data/mnist.rs"]
+mod mnist;
+#[path = "data/places.rs"]
+mod places;
+#[path = "data/streaming.rs"]
+mod streaming;
+#[path = "data/support.rs"]
+mod support;

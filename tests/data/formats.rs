@@ -1,0 +1,259 @@
+//! The same rows in every format, and how tables are understood.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use tinytrain::data::{BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, locate};
+
+use crate::support::{gzip, idx, label_in, mnist, open_csv, raw_values, read_csv, read_idx};
+
+/// The first rows of MNIST's test set, more than a block of them.
+fn some_digits() -> Dataset {
+    let test = locate(&mnist()).unwrap().test.unwrap();
+    let mut dataset =
+        Reader::open(&test, &ReadOptions::default()).unwrap().into_dataset(Scaling::Bytes).unwrap();
+    let rows = BLOCK_ROWS + 100;
+    let Features::Bytes(bytes) = &mut dataset.features else { panic!("MNIST is bytes") };
+    bytes.truncate(rows * dataset.inputs);
+    dataset.labels.truncate(rows);
+    dataset
+}
+
+/// Writes rows as CSV: the label, then the features, or the other way round.
+fn to_csv(dataset: &Dataset, label_last: bool, cell: impl Fn(&str) -> String, line_end: &str) -> String {
+    let Features::Bytes(bytes) = &dataset.features else { panic!("MNIST is bytes") };
+    let mut text = String::new();
+    for (row, label) in bytes.chunks_exact(dataset.inputs).zip(&dataset.labels) {
+        let mut cells: Vec<String> = row.iter().map(|byte| cell(&byte.to_string())).collect();
+        let at = if label_last { cells.len() } else { 0 };
+        cells.insert(at, cell(&label.to_string()));
+        write!(text, "{}{line_end}", cells.join(",")).unwrap();
+    }
+    text
+}
+
+fn header(names: &str) -> String {
+    let pixels: Vec<String> = (0..784).map(|pixel| format!("{}x{}", pixel / 28, pixel % 28)).collect();
+    format!("{}\n", names.replace("PIXELS", &pixels.join(",")))
+}
+
+#[test]
+fn every_format_holds_the_same_rows() {
+    let digits = some_digits();
+    let plain = to_csv(&digits, false, str::to_string, "\n");
+    let label_last = to_csv(&digits, true, str::to_string, "\n");
+    let first = ReadOptions::default();
+    for (what, bytes, options) in [
+        ("plain", plain.clone().into_bytes(), first.clone()),
+        ("no last line end", plain.trim_end().into(), first.clone()),
+        ("CRLF", to_csv(&digits, false, str::to_string, "\r\n").into(), first.clone()),
+        ("blank lines", format!("\n \n{}\n\r\n  \n", plain.replace('\n', "\n\n")).into(), first.clone()),
+        ("quotes", to_csv(&digits, false, |cell| format!("\"{cell}\""), "\n").into(), first.clone()),
+        ("quotes, CRLF", to_csv(&digits, false, |cell| format!("\"{cell}\""), "\r\n").into(), first.clone()),
+        ("spaces", to_csv(&digits, false, |cell| format!(" {cell}\t"), "\n").into(), first.clone()),
+        ("decimals", to_csv(&digits, false, |cell| format!("{cell}.0"), "\n").into(), first.clone()),
+        ("header", (header("label,PIXELS") + &plain).into(), first.clone()),
+        ("gzip", gzip(plain.as_bytes()), first.clone()),
+        ("two gzips in one", [gzip(&plain.as_bytes()[..7000]), gzip(&plain.as_bytes()[7000..])].concat(), first.clone()),
+        ("BOM", format!("\u{feff}{plain}").into(), first.clone()),
+        ("BOM, header", format!("\u{feff}{}{plain}", header("label,PIXELS")).into(), first.clone()),
+        ("BOM, quotes", format!("\u{feff}\"label\",{}{plain}", header("PIXELS")).into(), label_in("label")),
+        ("label last, by name", (header("PIXELS,label") + &label_last).into(), label_in("label")),
+        ("label last, by index", (header("PIXELS,label") + &label_last).into(), label_in("784")),
+        ("label last, no header", label_last.into_bytes(), label_in("784")),
+    ] {
+        let reader = open_csv(bytes, &options).unwrap();
+        assert_eq!((reader.scaling(), reader.rows()), (Scaling::Bytes, digits.rows()), "{what}");
+        assert!(reader.into_dataset(Scaling::Bytes).unwrap() == digits, "{what}");
+    }
+}
+
+#[test]
+fn a_name_goes_before_an_index() {
+    let table = "7,1,0\n10,0,20\n30,1,40\n";
+    let labels = |column: &str| {
+        open_csv(table, &label_in(column)).map(|reader| reader.into_dataset(Scaling::AsIs).unwrap().labels)
+    };
+    assert_eq!(labels("1").unwrap(), [1, 0, 1], "without a header 1 is an index");
+    let table = "label,2,x\n10,0,20\n30,1,40\n";
+    let read = |column: &str| open_csv(table, &label_in(column)).unwrap().into_dataset(Scaling::AsIs).unwrap();
+    assert_eq!(read("2").labels, [0, 1], "with a header 2 is a name");
+    assert_eq!(read("2").features, Features::Floats(vec![10.0, 20.0, 30.0, 40.0]));
+    assert_eq!(read(" label ").labels, [10, 30]);
+    assert_eq!(read("0").labels, [10, 30]);
+}
+
+#[test]
+fn idx_takes_any_shape() {
+    for dimensions in [&[3, 2][..], &[3, 1, 2], &[3, 2, 1, 1]] {
+        let dataset = read_idx(idx(dimensions, &[1, 2, 3, 4, 5, 6]), idx(&[3], &[0, 1, 255])).unwrap();
+        let expected =
+            Dataset { inputs: 2, features: Features::Bytes(vec![1, 2, 3, 4, 5, 6]), labels: vec![0, 1, 255] };
+        assert_eq!(dataset, expected);
+        assert_eq!(dataset.classes(), 256);
+    }
+    let packed = read_idx(gzip(&idx(&[2, 1], &[8, 9])), gzip(&idx(&[2], &[1, 0]))).unwrap();
+    assert_eq!(packed.features, Features::Bytes(vec![8, 9]));
+}
+
+#[test]
+fn byte_rule_and_its_borders() {
+    for (values, scaling) in [
+        (["0", "16"], Scaling::AsIs),
+        (["0", "17"], Scaling::Bytes),
+        (["255", "0"], Scaling::Bytes),
+        (["12.0", "2.55e2"], Scaling::Bytes),
+        (["256", "0"], Scaling::AsIs),
+        (["255", "0.5"], Scaling::AsIs),
+        (["255", "-1"], Scaling::AsIs),
+        (["0.5", "0.25"], Scaling::AsIs),
+    ] {
+        let table = format!("0,{}\n1,{}\n", values[0], values[1]);
+        let reader = open_csv(table, &ReadOptions::default()).unwrap();
+        assert_eq!(reader.scaling(), scaling, "{values:?}");
+        let is_bytes = matches!(reader.into_dataset(scaling).unwrap().features, Features::Bytes(_));
+        assert_eq!(is_bytes, scaling == Scaling::Bytes, "{values:?}");
+    }
+    // IDX is bytes by its format, not by its values.
+    assert_eq!(read_idx(idx(&[2, 1], &[0, 1]), idx(&[2], &[0, 1])).unwrap().features, Features::Bytes(vec![0, 1]));
+}
+
+#[test]
+fn a_labels_value_does_not_count_as_a_feature() {
+    let reader = open_csv("200,1\n3,2\n", &ReadOptions::default()).unwrap();
+    assert_eq!((reader.scaling(), reader.classes()), (Scaling::AsIs, 201));
+}
+
+#[test]
+fn a_model_decides_how_a_test_set_is_scaled() {
+    let read = |table: &str, scaling| {
+        open_csv(table, &ReadOptions::default()).unwrap().into_dataset(scaling).unwrap()
+    };
+    let bytes = "0,51\n1,255\n";
+    assert_eq!(read(bytes, Scaling::Bytes).features, Features::Bytes(vec![51, 255]));
+    assert_eq!(read(bytes, Scaling::Bytes).row(0), [0.2]);
+    assert_eq!(read(bytes, Scaling::AsIs).features, Features::Floats(vec![51.0, 255.0]));
+    assert_eq!(read(bytes, Scaling::AsIs).row(1), [255.0]);
+    let floats = "0,-51\n1,127.5\n";
+    assert_eq!(read(floats, Scaling::Bytes).features, Features::Floats(vec![-0.2, 0.5]));
+    assert_eq!(read(floats, Scaling::AsIs).features, Features::Floats(vec![-51.0, 127.5]));
+    // Small whole numbers, which a model for pixels takes for dark pixels all the same.
+    assert_eq!(read("0,1\n1,2\n", Scaling::Bytes).features, Features::Bytes(vec![1, 2]));
+}
+
+#[test]
+fn bytes_become_floats_when_the_first_float_comes() {
+    let value = |row: usize| if row >= BLOCK_ROWS + 5 { row as f32 + 0.5 } else { (row % 256) as f32 };
+    let rows = 3 * BLOCK_ROWS;
+    let table: String = (0..rows).map(|row| format!("{},{},7\n", row % 3, value(row))).collect();
+    let mut reader =
+        Reader::from_csv(Path::new("t.csv"), std::io::Cursor::new(table), &ReadOptions::default()).unwrap();
+    assert!(reader.next_block().unwrap());
+    assert_eq!((reader.rows(), reader.scaling()), (BLOCK_ROWS, Scaling::Bytes));
+    let (features, labels) = reader.block(10..12, Scaling::Bytes);
+    assert_eq!((features, labels), (FeaturesRef::Bytes(&[10, 7, 11, 7]), &[1, 2][..]));
+    let (features, _) = reader.block(10..12, Scaling::AsIs);
+    assert_eq!(features, FeaturesRef::Floats(vec![10.0, 7.0, 11.0, 7.0].into()));
+    assert!(reader.next_block().unwrap());
+    assert_eq!((reader.rows(), reader.scaling()), (2 * BLOCK_ROWS, Scaling::AsIs));
+    let (features, _) = reader.block(BLOCK_ROWS + 5..BLOCK_ROWS + 6, Scaling::Bytes);
+    assert_eq!(features, FeaturesRef::Floats(vec![value(BLOCK_ROWS + 5) / 255.0, 7.0 / 255.0].into()));
+    let dataset = reader.into_dataset(Scaling::AsIs).unwrap();
+    let expected: Vec<f32> = (0..rows).flat_map(|row| [value(row), 7.0]).collect();
+    assert!(dataset.features == Features::Floats(expected));
+    assert!(dataset.labels.iter().enumerate().all(|(row, label)| *label as usize == row % 3));
+    assert_eq!(dataset.rows(), rows);
+}
+
+#[test]
+fn a_header_is_a_row_with_a_cell_that_is_no_number() {
+    assert_eq!(raw_values("1,2\n0,3\n"), [2.0, 3.0]);
+    assert_eq!(raw_values("label,2\n1,4\n0,3\n"), [4.0, 3.0]);
+    assert_eq!(raw_values(",x\n1,4\n0,3\n"), [4.0, 3.0], "empty cells may stand in a header");
+    assert_eq!(raw_values("\"a \"\"b\"\"\",\"c\nd\"\n1,4\n0,3\n"), [4.0, 3.0]);
+    assert_eq!(raw_values("a 5\" disk,x\n1,4\n0,3\n"), [4.0, 3.0], "a quote within a cell opens nothing");
+}
+
+#[test]
+fn lone_carriage_returns_end_lines_too() {
+    assert_eq!(raw_values("1,2\r0,3\r"), [2.0, 3.0]);
+}
+
+#[test]
+fn scaling_survives_as_text() {
+    for (scaling, text) in [(Scaling::Bytes, "1/255"), (Scaling::AsIs, "1")] {
+        assert_eq!(scaling.to_string(), text);
+        assert_eq!(text.parse::<Scaling>().unwrap(), scaling);
+    }
+    assert!("1/256".parse::<Scaling>().unwrap_err().to_string().contains("1/256"));
+}
+
+#[test]
+fn files_are_known_by_their_bytes_not_their_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let read = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let source = locate(&path).unwrap().train.unwrap();
+        assert_eq!(source, Source::Csv { path });
+        Reader::open(&source, &ReadOptions::default()).unwrap().into_dataset(Scaling::AsIs).unwrap()
+    };
+    let table = b"0,1\n1,2\n";
+    assert_eq!(read("packed.csv", &gzip(table)), read("raw.csv.gz", table));
+}
+
+fn cell() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        4 => (0u8..=255).prop_map(f32::from),
+        1 => (-1000i32..1000).prop_map(|value| value as f32),
+        1 => proptest::num::f32::NORMAL | proptest::num::f32::SUBNORMAL | proptest::num::f32::ZERO,
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_table_reads_back_exactly(
+        (inputs, values) in (1usize..6).prop_flat_map(|inputs| {
+            (Just(inputs), prop::collection::vec(cell(), inputs * 2..inputs * 30))
+        }),
+        with_header: bool,
+        crlf: bool,
+        quoted: bool,
+        label_at in 0usize..6,
+        greatest in 1u32..=65_535,
+    ) {
+        let label_at = label_at.min(inputs);
+        let rows: Vec<&[f32]> = values.chunks_exact(inputs).collect();
+        let labels: Vec<u32> = (0..rows.len() as u32).map(|row| if row == 0 { 0 } else { greatest - row % greatest }).collect();
+        let mut writer = csv::WriterBuilder::new()
+            .terminator(if crlf { csv::Terminator::CRLF } else { csv::Terminator::Any(b'\n') })
+            .quote_style(if quoted { csv::QuoteStyle::Always } else { csv::QuoteStyle::Necessary })
+            .from_writer(Vec::new());
+        if with_header {
+            let name = |column| if column == label_at { "the \"label\"".into() } else { format!("x,{column}") };
+            writer.write_record((0..=inputs).map(name)).unwrap();
+        }
+        for (row, label) in rows.iter().zip(&labels) {
+            let mut cells: Vec<String> = row.iter().map(f32::to_string).collect();
+            cells.insert(label_at, label.to_string());
+            writer.write_record(cells).unwrap();
+        }
+        let column = if with_header { "the \"label\"".to_string() } else { label_at.to_string() };
+        let reader = open_csv(writer.into_inner().unwrap(), &label_in(&column)).unwrap();
+        let all_bytes = rows.concat().iter().all(|value| value.fract() == 0.0 && (0.0..=255.0).contains(value));
+        let pixels = all_bytes && rows.concat().iter().any(|value| *value > 16.0);
+        prop_assert_eq!(reader.scaling(), if pixels { Scaling::Bytes } else { Scaling::AsIs });
+        let dataset = reader.into_dataset(Scaling::AsIs).unwrap();
+        prop_assert_eq!(&dataset.labels, &labels);
+        prop_assert_eq!(dataset.inputs, inputs);
+        prop_assert_eq!(dataset.features, Features::Floats(rows.concat()));
+    }
+}
+
+#[test]
+fn a_table_under_its_own_scaling() {
+    let expected = Dataset { inputs: 2, features: Features::Bytes(vec![0, 17, 255, 3]), labels: vec![4, 2] };
+    assert_eq!(read_csv("4,0,17\n2,255,3\n"), expected);
+}

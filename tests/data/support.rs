@@ -1,0 +1,82 @@
+//! Files and data sets that the tests share.
+
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use tinytrain::data::{Dataset, Features, LabelColumn, ReadOptions, Reader, Scaling};
+use tinytrain::{Error, Result};
+
+pub fn mnist() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/mnist")
+}
+
+pub fn gunzip(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    MultiGzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// An IDX file of unsigned bytes.
+pub fn idx(dimensions: &[u32], values: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
+    dimensions.iter().for_each(|size| bytes.extend(size.to_be_bytes()));
+    bytes.extend(values);
+    bytes
+}
+
+pub fn label_in(column: &str) -> ReadOptions {
+    ReadOptions { label_column: LabelColumn::Named(column.into()), ..ReadOptions::default() }
+}
+
+pub fn open_csv(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Reader> {
+    let mut reader = Reader::from_csv(Path::new("t.csv"), Cursor::new(bytes.into()), options)?;
+    reader.read_to_end()?;
+    Ok(reader)
+}
+
+/// A whole table under its own scaling.
+pub fn read_csv(bytes: impl Into<Vec<u8>>) -> Dataset {
+    let reader = open_csv(bytes, &ReadOptions::default()).unwrap();
+    let scaling = reader.scaling();
+    reader.into_dataset(scaling).unwrap()
+}
+
+/// Rows as they stand in the table.
+pub fn raw_values(bytes: impl Into<Vec<u8>>) -> Vec<f32> {
+    let dataset = open_csv(bytes, &ReadOptions::default()).unwrap().into_dataset(Scaling::AsIs).unwrap();
+    match dataset.features {
+        Features::Floats(values) => values,
+        Features::Bytes(_) => panic!("values as they are must be floats"),
+    }
+}
+
+pub fn csv_error(bytes: impl Into<Vec<u8>>) -> Error {
+    open_csv(bytes, &ReadOptions::default()).err().expect("this table must not be readable")
+}
+
+pub fn read_idx(images: impl Into<Vec<u8>>, labels: impl Into<Vec<u8>>) -> Result<Dataset> {
+    let (images, labels) = (Cursor::new(images.into()), Cursor::new(labels.into()));
+    let options = ReadOptions::default();
+    let reader = Reader::from_idx(Path::new("images"), images, Path::new("labels"), labels, &options)?;
+    reader.into_dataset(Scaling::Bytes)
+}
+
+/// A bad input: one line that holds every part, and exit code 2.
+#[track_caller]
+pub fn assert_error(error: &Error, parts: &[&str]) {
+    let message = error.to_string();
+    assert!(!message.contains('\n'), "{message:?} is more than a line");
+    assert_eq!(error.exit_code(), 2, "{message}");
+    for part in parts {
+        assert!(message.contains(part), "no {part:?} in {message:?}");
+    }
+}
