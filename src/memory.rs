@@ -6,14 +6,16 @@ use crate::{Error, Result};
 
 /// Refuses `bytes` of memory for `what` where the machine, or the container, has less to give.
 pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
-    match available() {
-        Some(available) if bytes > u128::from(available) => Err(Error::Config(format!(
-            "{what} would need {} of memory, and {} are available",
-            readable(bytes),
-            readable(available.into())
-        ))),
-        _ => Ok(()),
+    // No allocation can be greater than an `isize`, whatever the machine has.
+    let available = available().unwrap_or(u64::MAX).min(isize::MAX as u64);
+    if bytes <= u128::from(available) {
+        return Ok(());
     }
+    Err(Error::Config(format!(
+        "{what} would need {} of memory, and {} are available",
+        readable(bytes),
+        readable(available.into())
+    )))
 }
 
 /// Bytes that can still be allocated; nothing on systems that do not tell.

@@ -4,6 +4,8 @@
 mod errors;
 #[path = "data/formats.rs"]
 mod formats;
+#[path = "data/idx_errors.rs"]
+mod idx_errors;
 #[path = "data/mnist.rs"]
 mod mnist;
 #[path = "data/places.rs"]

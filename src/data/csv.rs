@@ -1,10 +1,12 @@
 //! CSV: a label column and any number of numeric columns, with or without a header.
 
+use std::ops::Range;
+
 use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
 use super::dataset::Features;
-use super::number::{feature, is_number, label, show, show_name};
+use super::number::{feature, is_number, label, show, show_name, small_at_end};
 use super::quotes::QuoteWatch;
 use super::reader::{LabelColumn, ReadOptions};
 use super::stream::Stream;
@@ -101,6 +103,8 @@ impl Rows {
     /// Puts the next row into `record`; false at the end of the file.
     fn next(&mut self) -> Result<bool> {
         loop {
+            let start = self.reader.position().byte();
+            self.reader.get_mut().begin_record(start);
             let found = match self.reader.read_byte_record(&mut self.record) {
                 Ok(found) => found,
                 Err(error) => return Err(self.parser_fault(error)),
@@ -130,15 +134,32 @@ impl Rows {
             let expected = format!("{} cells, as many as in the first row", self.columns);
             return Err(self.error(expected, format!("{}", self.record.len())));
         }
-        let mut row_label = 0;
-        for (column, cell) in self.record.iter().enumerate() {
-            if column == self.label_column {
-                row_label = label(cell).map_err(|expected| self.cell_error(column, expected))?;
-            } else {
-                features.push(feature(cell).map_err(|expected| self.cell_error(column, expected))?);
+        let column = self.label_column;
+        self.parse_features(0..column, features)?;
+        let label = label(&self.record[column]).map_err(|expected| self.cell_error(column, expected))?;
+        self.parse_features(column + 1..self.columns, features)?;
+        Ok(label)
+    }
+
+    fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
+        let text = self.record.as_slice();
+        let range = |column| self.record.range(column).expect("the row has been counted");
+        let mut start = if columns.is_empty() { 0 } else { range(columns.start).start };
+        for column in columns {
+            let end = range(column).end;
+            let value = text[..end].last_chunk().and_then(|last| small_at_end(last, end - start));
+            // The two commonest cases by themselves: what is done here is done for every cell.
+            match (value, &mut *features) {
+                (Some(value @ 0..=255), Features::Bytes(bytes)) => bytes.push(value as u8),
+                (Some(value), Features::Floats(floats)) => floats.push(value as f32),
+                _ => {
+                    let value = feature(&text[start..end]);
+                    features.push(value.map_err(|expected| self.cell_error(column, expected))?);
+                }
             }
+            start = end;
         }
-        Ok(row_label)
+        Ok(())
     }
 
     /// A first row must be text: what is not cannot be told from a header.

@@ -15,16 +15,25 @@ const GREATEST_LABEL: u32 = 65_535;
 /// Digits that are shown of a cell before it is cut.
 const SHOWN_CHARACTERS: usize = 40;
 
-/// One to three digits, which is what most cells of most tables are.
+/// A cell of one to three digits, which is what most cells of most tables are.
 #[inline]
 fn small(cell: &[u8]) -> Option<u32> {
-    let digit = |byte: u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
-    match *cell {
-        [ones] => digit(ones),
-        [tens, ones] => Some(digit(tens)? * 10 + digit(ones)?),
-        [hundreds, tens, ones] => Some(digit(hundreds)? * 100 + digit(tens)? * 10 + digit(ones)?),
-        _ => None,
-    }
+    let mut last = [b'0'; 3];
+    last.get_mut(3usize.checked_sub(cell.len())?..)?.copy_from_slice(cell);
+    small_at_end(&last, cell.len())
+}
+
+/// The same where more text may stand in front of the cell of `length` bytes.
+///
+/// Without a branch that depends on the cell: lengths change from cell to cell, and would be guessed wrong.
+#[inline(always)]
+pub(super) fn small_at_end(last: &[u8; 3], length: usize) -> Option<u32> {
+    let digit = |byte: u8| u32::from(byte.wrapping_sub(b'0'));
+    let ones = digit(last[2]);
+    let tens = if length >= 2 { digit(last[1]) } else { 0 };
+    let hundreds = if length >= 3 { digit(last[0]) } else { 0 };
+    let is_small = (1..=3).contains(&length) & (ones.max(tens).max(hundreds) <= 9);
+    is_small.then_some(hundreds * 100 + tens * 10 + ones)
 }
 
 /// A cell as a feature, or what should have stood there.
@@ -87,7 +96,9 @@ pub(super) fn show(cell: &[u8]) -> String {
 
 /// A column's name in a message: cut, on one line.
 pub(super) fn show_name(cell: &[u8]) -> String {
-    cut(cell).escape_debug().collect()
+    let escape =
+        |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
+    cut(cell).chars().map(escape).collect()
 }
 
 fn cut(cell: &[u8]) -> String {
@@ -155,5 +166,6 @@ mod tests {
         assert_eq!(show("ä".repeat(1000).as_bytes()), format!("{:?}", "ä".repeat(40) + "…"));
         assert!(show(b"\xff1").starts_with("bytes that are not UTF-8: "));
         assert_eq!(show(b""), "an empty cell");
+        assert_eq!(show_name("5\" 'ä'\n".as_bytes()), "5\" 'ä'\\n");
     }
 }

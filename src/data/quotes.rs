@@ -1,4 +1,4 @@
-//! Watches the bytes that a CSV parser reads: is a quote still open, and on which line is it?
+//! Watches the bytes that a CSV parser reads: is a quote still open at the end, and on which line is what?
 //!
 //! The parser takes an open quote at the end of a file for a closed one and counts the two bytes of a CRLF
 //! to different records; messages need both exactly.
@@ -11,11 +11,19 @@ pub(super) struct QuoteWatch<R> {
     /// The bytes that were passed on last, and where they stand in the stream.
     chunk: Vec<u8>,
     chunk_start: u64,
-    lines_before_chunk: u64,
+    record_start: u64,
+    before_chunk: Progress,
+    at_end: Option<Progress>,
+}
+
+/// What is known between two bytes of the stream.
+#[derive(Clone, Copy)]
+struct Progress {
     state: State,
+    /// Line of the next byte, counted from 1.
+    line: u64,
     /// Line on which the latest quoted cell began.
     opened_on: u64,
-    ended: bool,
 }
 
 /// What a quote would mean as the next byte; the same states as the parser's.
@@ -33,87 +41,79 @@ enum State {
 
 impl<R> QuoteWatch<R> {
     pub(super) fn new(inner: R) -> Self {
-        Self {
-            inner,
-            chunk: Vec::new(),
-            chunk_start: 0,
-            lines_before_chunk: 0,
-            state: State::CellStart,
-            opened_on: 1,
-            ended: false,
-        }
+        let before_chunk = Progress { state: State::CellStart, line: 1, opened_on: 1 };
+        Self { inner, chunk: Vec::new(), chunk_start: 0, record_start: 0, before_chunk, at_end: None }
     }
 
     pub(super) fn inner(&self) -> &R {
         &self.inner
     }
 
+    /// Tells that the parser begins a record at `offset`.
+    pub(super) fn begin_record(&mut self, offset: u64) {
+        self.record_start = offset;
+    }
+
     /// The line on which a quote was opened that the end of the stream left open.
     pub(super) fn unclosed(&self) -> Option<u64> {
-        (self.ended && self.state == State::Quoted).then_some(self.opened_on)
+        self.at_end.filter(|end| end.state == State::Quoted).map(|end| end.opened_on)
     }
 
-    /// The line, from 1, of the last byte before `offset`, which must lie in the bytes passed on last.
+    /// The line of the last byte before `offset`, which must lie in the bytes passed on last.
     pub(super) fn line_before(&self, offset: u64) -> u64 {
         let length = offset.saturating_sub(self.chunk_start + 1) as usize;
-        1 + self.lines_before_chunk + count_lines(&self.chunk[..length.min(self.chunk.len())])
+        self.before_chunk.line + count_lines(&self.chunk[..length.min(self.chunk.len())])
     }
 
-    fn follow(&mut self, bytes: &[u8]) {
-        self.chunk_start += self.chunk.len() as u64;
-        self.lines_before_chunk += count_lines(&self.chunk);
-        self.chunk.clear();
-        self.chunk.extend_from_slice(bytes);
-        // Most tables hold no quotes at all, and searching for one is much faster than following states.
-        if bytes.contains(&b'"') || self.state == State::QuoteInQuoted {
-            self.follow_quotes(bytes);
-        } else if self.state != State::Quoted
-            && let Some(last) = bytes.last()
-        {
-            self.state = after_unquoted(*last);
+    /// Follows the record that goes beyond the last bytes; those before it are whole, and do not matter.
+    fn after_chunk(&self) -> Progress {
+        let mut progress = self.before_chunk;
+        let mut rest = self.chunk.as_slice();
+        if let Some(length) = self.record_start.checked_sub(self.chunk_start) {
+            let (before, record) = rest.split_at(rest.len().min(length as usize));
+            progress.line += count_lines(before);
+            progress.state = State::CellStart;
+            rest = record;
         }
-    }
-
-    fn follow_quotes(&mut self, bytes: &[u8]) {
-        let mut line = 1 + self.lines_before_chunk;
-        for byte in bytes {
-            self.state = match (self.state, *byte) {
+        for byte in rest {
+            progress.state = match (progress.state, *byte) {
                 (State::CellStart, b'"') => {
-                    self.opened_on = line;
+                    progress.opened_on = progress.line;
                     State::Quoted
                 }
                 (State::Quoted, b'"') => State::QuoteInQuoted,
                 (State::QuoteInQuoted, b'"') | (State::Quoted, _) => State::Quoted,
-                (_, byte) => after_unquoted(byte),
+                (_, b',' | b'\n' | b'\r') => State::CellStart,
+                _ => State::Unquoted,
             };
-            line += u64::from(*byte == b'\n');
+            progress.line += u64::from(*byte == b'\n');
         }
+        progress
     }
 }
 
-fn after_unquoted(byte: u8) -> State {
-    if matches!(byte, b',' | b'\n' | b'\r') { State::CellStart } else { State::Unquoted }
-}
-
 fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    // In sums that fit a byte, many of which fit a vector register.
+    let count = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    bytes.chunks(usize::from(u8::MAX)).map(|bytes| u64::from(count(bytes))).sum()
 }
 
 impl<R: Read> Read for QuoteWatch<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
+        while self.at_end.is_none() {
             match self.inner.read(buffer) {
-                Ok(0) => {
-                    self.ended = true;
-                    return Ok(0);
-                }
+                Ok(0) => self.at_end = Some(self.after_chunk()),
                 Ok(count) => {
-                    self.follow(&buffer[..count]);
+                    self.before_chunk = self.after_chunk();
+                    self.chunk_start += self.chunk.len() as u64;
+                    self.chunk.clear();
+                    self.chunk.extend_from_slice(&buffer[..count]);
                     return Ok(count);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
+        Ok(0)
     }
 }

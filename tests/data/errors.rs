@@ -1,1 +1,229 @@
-//! x
+//! What is said about tables that cannot be read: the file, the row, the column, expected and found.
+
+use tinytrain::data::{BLOCK_ROWS, ReadOptions, Scaling};
+
+use crate::support::{assert_error, csv_error, gzip, label_in, open_csv};
+
+/// A table with a header that is fine up to its last line.
+fn with_header(last_line: &str) -> String {
+    format!("digit,left,right\n1,2,3\n0,4,5\n{last_line}\n")
+}
+
+#[test]
+fn cells_that_are_no_finite_numbers() {
+    for (cell, expected, found) in [
+        ("x", "a number", r#""x""#),
+        ("", "a number", "an empty cell"),
+        (" ", "a number", r#"" ""#),
+        ("1;2", "a number", r#""1;2""#),
+        ("nan", "a finite number", r#""nan""#),
+        ("-Infinity", "a finite number", r#""-Infinity""#),
+        ("inf", "a finite number", r#""inf""#),
+        ("1e39", "a number that a 32-bit float can hold", r#""1e39""#),
+        ("-1e39", "a number that a 32-bit float can hold", r#""-1e39""#),
+        ("1\0", "a number", r#""1\0""#),
+        ("\"1\n2\"", "a number", r#""1\n2""#),
+    ] {
+        let error = csv_error(with_header(&format!("0,6,{cell}")));
+        let found = format!(", found {found}");
+        assert_error(&error, &["t.csv, row 4, column 3 (right): expected ", expected, &found]);
+        let error = csv_error(format!("1,2\n0,{cell}\n"));
+        assert_error(&error, &["t.csv, row 2, column 2: expected ", expected, &found]);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let error = csv_error([with_header("0,6,").as_bytes().trim_ascii_end(), b"\xff\xfe7\n"].concat());
+    assert_error(
+        &error,
+        &["t.csv, row 4, column 3 (right): expected a number, found bytes that are not UTF-8: "],
+    );
+    // In the first row they would pass for a header.
+    for (table, found) in [
+        (&b"1,\xff2\n0,3\n"[..], "found bytes that are not UTF-8: "),
+        (b"1,2\0\n0,3\n", r#"found "2\0""#),
+        (b"1,\0\0\n0,3\n", r#"found "\0\0""#),
+    ] {
+        assert_error(&csv_error(table), &["t.csv, row 1, column 2: expected text", found]);
+    }
+    // UTF-16, as some spreadsheets export it.
+    let utf16: Vec<u8> = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_error(&csv_error(utf16), &["t.csv, row 1, column 1: expected text"]);
+}
+
+#[test]
+fn a_first_row_of_numbers_that_cannot_be_used_is_no_header() {
+    for cell in ["nan", "NaN", "-inf", "+Infinity", "INF"] {
+        let error = csv_error(format!("1,{cell}\n0,2\n"));
+        assert_error(&error, &["t.csv, row 1, column 2: expected a finite number, found ", cell]);
+    }
+    assert_error(&csv_error("1,1e39\n0,2\n"), &["t.csv, row 1, column 2: ", "32-bit float"]);
+    assert_error(
+        &csv_error("1,\n0,2\n"),
+        &["t.csv, row 1, column 2: expected a number, found an empty cell"],
+    );
+    assert_error(&csv_error(",\n0,2\n"), &["t.csv, row 1, column 1: expected a label"]);
+}
+
+#[test]
+fn labels_that_are_no_classes() {
+    for label in ["-1", "3.5", "65536", "cat", "", "nan", "1e39"] {
+        let error = csv_error(with_header(&format!("{label},6,7")));
+        let found = if label.is_empty() { "an empty cell".to_string() } else { format!("{label:?}") };
+        let expected = "expected a label, a whole number from 0 to 65535, found ";
+        assert_error(&error, &[&format!("t.csv, row 4, column 1 (digit): {expected}{found}")]);
+    }
+    let table = "left,right,digit\n1,2,3\n1,2,-3\n";
+    let error = open_csv(table, &label_in("digit")).err().unwrap();
+    assert_error(&error, &["t.csv, row 3, column 3 (digit): expected a label", r#"found "-3""#]);
+    assert!(open_csv("65535,1\n0,1\n", &ReadOptions::default()).unwrap().classes() == 65_536);
+}
+
+#[test]
+fn rows_of_another_length() {
+    for (line, found) in [("0,6", "2"), ("0", "1"), ("0,6,7,8", "4"), ("0,6,7,", "4")] {
+        let found = format!("expected 3 cells, as many as in the first row, found {found}");
+        assert_error(&csv_error(with_header(line)), &["t.csv, row 4: ", &found]);
+        assert_error(&csv_error(format!("1,2,3\n0,4,5\n{line}\n")), &["t.csv, row 3: ", &found]);
+    }
+}
+
+#[test]
+fn rows_are_lines_of_the_file() {
+    let bad = "0,x";
+    for (table, row) in [
+        ("a,b\n1,2\n\n\n0,3\n{}\n", 6),
+        ("a,b\r\n1,2\r\n\r\n0,3\r\n{}\r\n", 5),
+        ("a,b\r\n1,2\r\n{}", 3),
+        ("a,b\n1,2\n{}", 3),
+        ("\n\n1,2\n  \n{}\n0,1\n", 5),
+        ("\"a\n\nlong\r\nname\",b\n1,2\n{}\n", 6),
+        ("\u{feff}a,b\n1,2\n{}\n", 3),
+        ("1,2\r0,3\r{}\r", 3),
+        ("1,2\r\n0,3\n\"{}\n\n\n", 3),
+    ] {
+        let bad = if table.contains("\"{}") { "0\",x" } else { bad };
+        let error = csv_error(table.replace("{}", bad));
+        assert_error(&error, &[&format!("t.csv, row {row}, column 2")]);
+    }
+    let far = 3 * BLOCK_ROWS + 17;
+    let table: String =
+        (1..=far).map(|row| if row == far { "0,?\n".into() } else { format!("{row},1\r\n") }).collect();
+    assert_error(
+        &csv_error(table),
+        &[&format!("t.csv, row {far}, column 2: expected a number, found \"?\"")],
+    );
+}
+
+#[test]
+fn quotes_that_are_not_closed() {
+    let long = format!("0,\"1\n{}", "1,2\n".repeat(50_000));
+    for (table, row) in [
+        ("5,0,\"12", 1),
+        ("4,0,12\n5,0,\"12", 2),
+        ("4,0,12\n5,0,\"12\n", 2),
+        ("4,0,12\n5,\"0,12\n6,1,13\n", 2),
+        ("4,0,12\n\"5,0,12\n6,1,13\n", 2),
+        ("4,0,12\r\n5,0,\"12\"\"\r\n", 2),
+        ("4,0,\"12\"\n\"5\",0,\"", 2),
+        ("\"a,b,c\n4,0,12\n", 1),
+        ("a,b,\"c\n4,0,12\n", 1),
+        ("a \"b\",b\",c\n4,0,12\n5,1,\"", 3),
+        (long.as_str(), 1),
+    ] {
+        let message = format!("t.csv, row {row}: expected a quote that is closed, found the end of the file");
+        assert_error(&csv_error(table), &[&message]);
+    }
+    // Quotes that swallow a part of the file only: the cell shows what happened.
+    let error = csv_error("4,0,12\n5,\"0,12\n6,1,\"13\n");
+    assert_error(&error, &["t.csv, row 2: expected 3 cells, as many as in the first row, found 2"]);
+    // A quote in the middle of a cell opens nothing.
+    assert_error(
+        &csv_error("4,12\n5,1\"2"),
+        &["t.csv, row 2, column 2: expected a number, found ", r#""1\"2""#],
+    );
+}
+
+#[test]
+fn tables_with_nothing_to_learn_from() {
+    for empty in ["", "\n\n", "\r\n", "  \n\t\n", "\u{feff}"] {
+        assert_error(&csv_error(empty), &["t.csv: expected a table, found an empty file"]);
+    }
+    assert_error(&csv_error(gzip(b"")), &["t.csv: expected a table, found an empty file"]);
+    for header in ["a,b", "a,b\n", "a,b\r\n\r\n"] {
+        assert_error(&csv_error(header), &["t.csv: expected rows of numbers, found only a header"]);
+    }
+    for narrow in ["1\n0\n", "label\n1\n", "a;b\n1;2\n"] {
+        assert_error(
+            &csv_error(narrow),
+            &["t.csv, row 1: expected a label column and at least one", "only one column"],
+        );
+    }
+}
+
+#[test]
+fn a_single_class_is_an_error_in_training_only() {
+    for table in ["3,1\n3,2\n", "3,1\n", "label,x\n3.0,1\n3,4"] {
+        let expected = "t.csv: expected labels of two or more classes, found only label 3";
+        assert_error(&csv_error(table), &[expected]);
+        let options = ReadOptions { needs_two_classes: false, ..ReadOptions::default() };
+        let dataset = open_csv(table, &options).unwrap().into_dataset(Scaling::AsIs).unwrap();
+        assert_eq!(dataset.classes(), 4);
+    }
+    let block = "3,1\n".repeat(BLOCK_ROWS);
+    assert_error(&csv_error(block.clone()), &["found only label 3"]);
+    open_csv(block + "4,1\n", &ReadOptions::default()).unwrap();
+}
+
+#[test]
+fn label_columns_that_do_not_exist() {
+    let error = |table: &str, column: &str| open_csv(table, &label_in(column)).err().unwrap();
+    let table = "a,b,c\n1,2,3\n0,2,3\n";
+    for column in ["d", "3", "-1", "1.0", ""] {
+        let message = error(table, column);
+        assert_error(&message, &["t.csv, row 1: expected a label column ", "found the columns a, b, c"]);
+        assert!(column.is_empty() || message.to_string().contains(&format!("{column:?}")));
+    }
+    for column in ["a", "3"] {
+        let message = error("1,2,3\n0,2,3\n", column);
+        assert_error(
+            &message,
+            &["t.csv, row 1: expected a label column ", column, "found no header, and columns 0 to 2"],
+        );
+    }
+    let wide: Vec<String> = (0..100).map(|column| format!("c{column}")).collect();
+    assert_error(&error(&(wide.join(",") + "\n"), "x"), &["found 100 columns: c0, c1,"]);
+}
+
+#[test]
+fn what_was_found_is_cut_and_stays_on_one_line() {
+    let error = csv_error(format!("1,2\n0,\"tab\tbell\u{7}\nnext {}\"\n", "long ".repeat(10_000)));
+    assert_error(&error, &["t.csv, row 2, column 2", r#""tab\tbell\u{7}\nnext long "#]);
+    assert!(error.to_string().len() < 150, "{error}");
+    let name = "name\n".repeat(1000);
+    let error = csv_error(format!("a,\"{name}\"\n0,x\n"));
+    assert_error(&error, &[r"t.csv, row 1002, column 2 (name\nname\n"]);
+    assert!(error.to_string().len() < 150, "{error}");
+}
+
+#[test]
+fn gzip_that_is_damaged() {
+    let table = "0,1\n1,2\n".repeat(2000);
+    let whole = gzip(table.as_bytes());
+    open_csv(whole.clone(), &ReadOptions::default()).unwrap();
+    // In the header, in the data, in the trailer: at its start, in it, a byte before its end.
+    for length in [2, 9, whole.len() / 2, whole.len() - 8, whole.len() - 5, whole.len() - 1] {
+        let error = csv_error(&whole[..length]);
+        assert_error(&error, &["t.csv: expected whole gzip data, found an early end"]);
+    }
+    for at in [whole.len() - 1, whole.len() - 8] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        assert_error(&csv_error(damaged), &["t.csv: expected whole gzip data, found damage: ", "checksum"]);
+    }
+    for stray in [&b"x"[..], b"stray bytes, more than a gzip header has", b"\0\0\0\0\0\0\0\0\0\0\0\0"] {
+        let error = csv_error([&whole[..], stray].concat());
+        assert_error(&error, &["t.csv: expected whole gzip data, found "]);
+    }
+}

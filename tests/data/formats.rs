@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use tinytrain::data::{BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, locate};
+use tinytrain::data::{
+    BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, locate,
+};
 
 use crate::support::{gzip, idx, label_in, mnist, open_csv, raw_values, read_csv, read_idx};
 
@@ -56,7 +58,11 @@ fn every_format_holds_the_same_rows() {
         ("decimals", to_csv(&digits, false, |cell| format!("{cell}.0"), "\n").into(), first.clone()),
         ("header", (header("label,PIXELS") + &plain).into(), first.clone()),
         ("gzip", gzip(plain.as_bytes()), first.clone()),
-        ("two gzips in one", [gzip(&plain.as_bytes()[..7000]), gzip(&plain.as_bytes()[7000..])].concat(), first.clone()),
+        (
+            "two gzips in one",
+            [gzip(&plain.as_bytes()[..7000]), gzip(&plain.as_bytes()[7000..])].concat(),
+            first.clone(),
+        ),
         ("BOM", format!("\u{feff}{plain}").into(), first.clone()),
         ("BOM, header", format!("\u{feff}{}{plain}", header("label,PIXELS")).into(), first.clone()),
         ("BOM, quotes", format!("\u{feff}\"label\",{}{plain}", header("PIXELS")).into(), label_in("label")),
@@ -78,7 +84,8 @@ fn a_name_goes_before_an_index() {
     };
     assert_eq!(labels("1").unwrap(), [1, 0, 1], "without a header 1 is an index");
     let table = "label,2,x\n10,0,20\n30,1,40\n";
-    let read = |column: &str| open_csv(table, &label_in(column)).unwrap().into_dataset(Scaling::AsIs).unwrap();
+    let read =
+        |column: &str| open_csv(table, &label_in(column)).unwrap().into_dataset(Scaling::AsIs).unwrap();
     assert_eq!(read("2").labels, [0, 1], "with a header 2 is a name");
     assert_eq!(read("2").features, Features::Floats(vec![10.0, 20.0, 30.0, 40.0]));
     assert_eq!(read(" label ").labels, [10, 30]);
@@ -117,7 +124,10 @@ fn byte_rule_and_its_borders() {
         assert_eq!(is_bytes, scaling == Scaling::Bytes, "{values:?}");
     }
     // IDX is bytes by its format, not by its values.
-    assert_eq!(read_idx(idx(&[2, 1], &[0, 1]), idx(&[2], &[0, 1])).unwrap().features, Features::Bytes(vec![0, 1]));
+    assert_eq!(
+        read_idx(idx(&[2, 1], &[0, 1]), idx(&[2], &[0, 1])).unwrap().features,
+        Features::Bytes(vec![0, 1])
+    );
 }
 
 #[test]

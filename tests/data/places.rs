@@ -86,7 +86,10 @@ fn files() {
 fn what_is_missing_is_named() {
     let place = Place::with(&[]);
     let error = locate(place.0.path()).unwrap_err();
-    assert_error(&error, &[&place.0.path().display().to_string(), "train-images-idx3-ubyte", "mnist_train.csv"]);
+    assert_error(
+        &error,
+        &[&place.0.path().display().to_string(), "train-images-idx3-ubyte", "mnist_train.csv"],
+    );
     assert_error(&error, &["train.csv", "t10k-images-idx3-ubyte", "mnist_test.csv", "found none of them"]);
 
     let error = locate(&place.path("nowhere")).unwrap_err();
@@ -109,7 +112,8 @@ fn what_is_missing_is_named() {
 fn a_directory_or_nothing_where_a_file_is_needed() {
     let place = Place::with(&["labels"]);
     fs::create_dir(place.path("deep")).unwrap();
-    let open = |source: Option<Source>| Reader::open(&source.unwrap(), &ReadOptions::default()).err().unwrap();
+    let open =
+        |source: Option<Source>| Reader::open(&source.unwrap(), &ReadOptions::default()).err().unwrap();
     assert_error(&open(place.csv("deep")), &["cannot read", "deep", "is a directory"]);
     assert_error(&open(place.csv("nowhere")), &["cannot read", "nowhere"]);
     assert_error(&open(place.idx("labels", "deep")), &["cannot read", "deep", "is a directory"]);

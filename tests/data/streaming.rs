@@ -154,7 +154,7 @@ fn bytes_may_come_one_by_one() {
     let source = Drops(io::Cursor::new(bad.into_bytes()), false);
     let reader = Reader::from_csv(Path::new("d"), source, &ReadOptions::default()).unwrap();
     let error = reader.into_dataset(Scaling::Bytes).unwrap_err();
-    assert_error(&error, &["d, row 5, column 3 (y\\\"): expected a number, found \"five\""]);
+    assert_error(&error, &["d, row 5, column 3 (y\"): expected a number, found \"five\""]);
 }
 
 struct Broken;
