@@ -6,7 +6,7 @@ use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
 use super::dataset::Features;
-use super::number::{feature, is_number, label, show, show_name, small_at_end};
+use super::number::{feature, is_number, label, show, show_name, small, small_at_end};
 use super::quotes::QuoteWatch;
 use super::reader::{LabelColumn, ReadOptions};
 use super::stream::Stream;
@@ -142,24 +142,44 @@ impl Rows {
     }
 
     fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
-        let text = self.record.as_slice();
-        let range = |column| self.record.range(column).expect("the row has been counted");
-        let mut start = if columns.is_empty() { 0 } else { range(columns.start).start };
+        if let Features::Bytes(bytes) = features
+            && self.parse_bytes(columns.clone(), bytes)
+        {
+            return Ok(());
+        }
         for column in columns {
-            let end = range(column).end;
-            let value = text[..end].last_chunk().and_then(|last| small_at_end(last, end - start));
-            // The two commonest cases by themselves: what is done here is done for every cell.
-            match (value, &mut *features) {
-                (Some(value @ 0..=255), Features::Bytes(bytes)) => bytes.push(value as u8),
-                (Some(value), Features::Floats(floats)) => floats.push(value as f32),
-                _ => {
-                    let value = feature(&text[start..end]);
-                    features.push(value.map_err(|expected| self.cell_error(column, expected))?);
-                }
-            }
-            start = end;
+            let value = feature(&self.record[column]);
+            features.push(value.map_err(|expected| self.cell_error(column, expected))?);
         }
         Ok(())
+    }
+
+    /// Appends columns that are all written as whole numbers from 0 to 255; false, and nothing, for others.
+    ///
+    /// What most tables are made of, and so without a branch that depends on a cell.
+    fn parse_bytes(&self, columns: Range<usize>, bytes: &mut Vec<u8>) -> bool {
+        let text = self.record.as_slice();
+        let end = |column| self.record.range(column).expect("the cells of the row were counted").end;
+        let mut start = columns.start.checked_sub(1).map_or(0, end);
+        let mut greatest = 0;
+        let length = bytes.len();
+        bytes.resize(length + columns.len(), 0);
+        for (column, byte) in columns.zip(&mut bytes[length..]) {
+            let end = end(column);
+            let value = match text[..end].last_chunk() {
+                Some(last) => small_at_end(*last, end - start),
+                None => small(&text[start..end]),
+            };
+            start = end;
+            let value = value.unwrap_or(u32::MAX);
+            greatest = greatest.max(value);
+            *byte = value as u8;
+        }
+        let are_bytes = greatest <= u8::MAX.into();
+        if !are_bytes {
+            bytes.truncate(length);
+        }
+        are_bytes
     }
 
     /// A first row must be text: what is not cannot be told from a header.

@@ -17,23 +17,25 @@ const SHOWN_CHARACTERS: usize = 40;
 
 /// A cell of one to three digits, which is what most cells of most tables are.
 #[inline]
-fn small(cell: &[u8]) -> Option<u32> {
-    let mut last = [b'0'; 3];
-    last.get_mut(3usize.checked_sub(cell.len())?..)?.copy_from_slice(cell);
-    small_at_end(&last, cell.len())
+pub(super) fn small(cell: &[u8]) -> Option<u32> {
+    let mut last = [b'0'; 4];
+    last.get_mut(4usize.checked_sub(cell.len())?..)?.copy_from_slice(cell);
+    small_at_end(last, cell.len())
 }
 
 /// The same where more text may stand in front of the cell of `length` bytes.
 ///
-/// Without a branch that depends on the cell: lengths change from cell to cell, and would be guessed wrong.
+/// All digits at once, without a branch that depends on the cell: lengths change from cell to cell, and
+/// would be guessed wrong.
 #[inline(always)]
-pub(super) fn small_at_end(last: &[u8; 3], length: usize) -> Option<u32> {
-    let digit = |byte: u8| u32::from(byte.wrapping_sub(b'0'));
-    let ones = digit(last[2]);
-    let tens = if length >= 2 { digit(last[1]) } else { 0 };
-    let hundreds = if length >= 3 { digit(last[0]) } else { 0 };
-    let is_small = (1..=3).contains(&length) & (ones.max(tens).max(hundreds) <= 9);
-    is_small.then_some(hundreds * 100 + tens * 10 + ones)
+pub(super) fn small_at_end(last: [u8; 4], length: usize) -> Option<u32> {
+    let is_short = length.wrapping_sub(1) < 3;
+    let cell = !(u32::MAX << (8 * (length as u32 & 3)));
+    let digits = (u32::from_be_bytes(last) ^ 0x3030_3030) & cell;
+    // The top bit of a byte is set where it is greater than 9: 0x76 + 9 is 0x7f.
+    let others = (digits.wrapping_add(0x7676_7676) | digits) & 0x8080_8080;
+    let value = (digits >> 16) * 100 + (digits >> 8 & 0xff) * 10 + (digits & 0xff);
+    (is_short & (others == 0)).then_some(value)
 }
 
 /// A cell as a feature, or what should have stood there.
@@ -134,6 +136,30 @@ mod tests {
         ] {
             assert_eq!(feature(cell.as_bytes()), Ok(value), "{cell}");
         }
+    }
+
+    #[test]
+    fn small_numbers_are_what_the_standard_library_says() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let check = |cell: &[u8]| {
+            let is_digits = cell.iter().all(u8::is_ascii_digit);
+            let expected = text(cell).filter(|_| is_digits).and_then(|text| text.parse().ok());
+            assert_eq!(small(cell), expected, "{cell:?}");
+            let last = [b"7,9".as_slice(), cell].concat();
+            assert_eq!(small_at_end(*last.last_chunk().unwrap(), cell.len()), expected, "{cell:?}");
+        };
+        for first in &bytes {
+            check(&[*first]);
+            for second in &bytes {
+                check(&[*first, *second]);
+                check(&[*first, b'5', *second]);
+                check(&[b'1', *first, *second]);
+            }
+        }
+        for cell in ["", "1234", "00000", "12345678"] {
+            assert_eq!(small(cell.as_bytes()), None);
+        }
+        assert_eq!([4, 5, 8].map(|length| small_at_end(*b"1234", length)), [None; 3]);
     }
 
     #[test]
