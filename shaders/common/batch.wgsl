@@ -1,0 +1,8 @@
+// Where the batch of this step stands. The last batch of an epoch may have fewer rows than the others.
+struct Batch {
+    first: u32,       // position of its first row in the epoch's order
+    rows: u32,        // rows that are live; kernels neither read nor write beyond them
+    slot: u32,        // which slot of the metrics belongs to it
+    output: u32,      // where its first prediction goes
+}
+@group(1) @binding(0) var<uniform> batch: Batch;

@@ -1,0 +1,30 @@
+// Cross-entropy of one row from its logits, and the class they predict. Needs log_sum_exp and `targets`.
+
+// -log softmax(z)[target] = max + log(sum exp(z - max)) - z[target]
+fn row_loss(row: u32, statistics: RowStatistics) -> f32 {
+    let target_logit = logits[row * 4u * blocks(params.classes) + targets[row]];
+    return statistics.maximum + log(statistics.sum) - target_logit;
+}
+
+// The first class whose logit is the row's maximum. Classes stay below 2^24, where f32 counts exactly.
+fn row_prediction(row: u32, live: bool, maximum: f32, thread: vec3<u32>) -> u32 {
+    let start = row * 4u * blocks(params.classes);
+    var first = params.classes - 1u;
+    if live {
+        for (var c = thread.x; c < params.classes; c += LANES) {
+            if logits[start + c] == maximum {
+                first = min(first, c);
+            }
+        }
+    }
+    return u32(-reduce_row(MAXIMUM, thread, -f32(first)));
+}
+
+// One slot a step and workgroup. `loss` and `correct` are counted by the first lane of each row, 0 elsewhere.
+fn write_metrics(group: vec3<u32>, groups: vec3<u32>, thread: vec3<u32>, loss: f32, correct: f32) {
+    let total_loss = reduce_all(SUM, thread, loss);
+    let total_correct = reduce_all(SUM, thread, correct);
+    if thread.x == 0u && thread.y == 0u {
+        metrics[batch.slot * groups.x + group.x] = vec2<f32>(total_loss, total_correct);
+    }
+}

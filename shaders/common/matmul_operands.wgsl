@@ -1,0 +1,36 @@
+// Between a kernel and the matmul body: 4x4 blocks out of rows. A kernel of C = A*B defines
+//   a_row(row, block), b_row(row, block)   values 4*block.. of that row of A, B as stored; 0 outside
+//   store_row(row, block, values)          values 4*block.. of that row of C; skips what lies outside
+//   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B'
+// A block is a mat4x4 whose columns are rows of the matrix, so that C = A*B reads c += b * a.
+
+fn a_rows(row: u32, block: u32) -> mat4x4<f32> {
+    return mat4x4<f32>(a_row(row, block), a_row(row + 1u, block), a_row(row + 2u, block), a_row(row + 3u, block));
+}
+
+fn b_rows(row: u32, block: u32) -> mat4x4<f32> {
+    return mat4x4<f32>(b_row(row, block), b_row(row + 1u, block), b_row(row + 2u, block), b_row(row + 3u, block));
+}
+
+// Rows 4m..4m+3 of A, each with its values 4k..4k+3.
+fn a_block(m: u32, k: u32) -> mat4x4<f32> {
+    if TRANSPOSE_A {
+        return transpose(a_rows(4u * k, m));
+    }
+    return a_rows(4u * m, k);
+}
+
+// Rows 4k..4k+3 of B, each with its values 4n..4n+3.
+fn b_block(k: u32, n: u32) -> mat4x4<f32> {
+    if TRANSPOSE_B {
+        return transpose(b_rows(4u * n, k));
+    }
+    return b_rows(4u * k, n);
+}
+
+fn store_block(m: u32, n: u32, c: mat4x4<f32>) {
+    store_row(4u * m, n, c[0]);
+    store_row(4u * m + 1u, n, c[1]);
+    store_row(4u * m + 2u, n, c[2]);
+    store_row(4u * m + 3u, n, c[3]);
+}

@@ -1,0 +1,42 @@
+// cross_entropy: loss[r] = max Z + log sum exp(Z - max Z) - Z[target], prediction[r] = first class of the largest logit
+// Z (logits) [rows, classes] f32 in rows of vec4s, targets [rows] u32, predictions [samples] u32,
+// metrics [slots, workgroups] of (sum of loss, number correct) over the rows of that workgroup
+// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows. Dead rows count 0.
+//#include blocks
+//#include batch
+//#include reduce
+//#include log_sum_exp
+//#include loss
+struct Params {
+    classes: u32,
+    unused0: u32,
+    unused1: u32,
+    unused2: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read> targets: array<u32>;
+@group(0) @binding(3) var<storage, read_write> predictions: array<u32>;
+@group(0) @binding(4) var<storage, read_write> metrics: array<vec2<f32>>;
+
+@compute @workgroup_size(LANES, ROWS)
+fn cross_entropy(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_id) thread: vec3<u32>,
+) {
+    var loss = 0.0;
+    var correct = 0.0;
+    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+        let row = first + thread.y;
+        let live = row < batch.rows;
+        let statistics = row_statistics(row, live, thread);
+        let prediction = row_prediction(row, live, statistics.maximum, thread);
+        if live && thread.x == 0u {
+            loss += row_loss(row, statistics);
+            correct += f32(prediction == targets[row]);
+            predictions[batch.output + row] = prediction;
+        }
+    }
+    write_metrics(group, groups, thread, loss, correct);
+}

@@ -1,0 +1,52 @@
+// forward: Y = X*W + b; with RELU, Y = max(0, X*W + b)
+// X [rows, inputs], W [inputs, outputs] and below it b [outputs] in `parameters`, Y [rows, outputs]; f32, rows of vec4s
+// Work is laid out by the matmul body: a workgroup owns a tile of Y and walks the inputs.
+// Outside the matrices loads give 0 and stores are skipped; the padding of Y is written as 0.
+//#include blocks
+//#include batch
+//#include matmul_body
+//#include relu
+struct Params {
+    inputs: u32,
+    outputs: u32,
+    offset: u32, // of W in `parameters`, in vec4s
+    unused: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+
+override RELU: bool = false;
+const TRANSPOSE_A = false;
+const TRANSPOSE_B = false;
+
+fn a_row(row: u32, block: u32) -> vec4<f32> {
+    if row < batch.rows && block < blocks(params.inputs) {
+        return x[row * blocks(params.inputs) + block];
+    }
+    return vec4<f32>();
+}
+
+fn b_row(row: u32, block: u32) -> vec4<f32> {
+    if row < params.inputs && block < blocks(params.outputs) {
+        return parameters[params.offset + row * blocks(params.outputs) + block];
+    }
+    return vec4<f32>();
+}
+
+fn store_row(row: u32, block: u32, values: vec4<f32>) {
+    if row < batch.rows && block < blocks(params.outputs) {
+        let bias = parameters[params.offset + params.inputs * blocks(params.outputs) + block];
+        var result = values + bias;
+        if RELU {
+            result = rectified(result);
+        }
+        y[row * blocks(params.outputs) + block] = inside(result, block, params.outputs);
+    }
+}
+
+@compute @workgroup_size(THREADS_X, THREADS_Y)
+fn forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
+    multiply(group, thread, blocks(params.inputs));
+}

@@ -1,0 +1,52 @@
+// input_gradient: dX = dY*W'; with MASK, dX = dY*W' where H > 0, else 0 (H = relu(Z) is the layer's input)
+// dY [rows, outputs], W [inputs, outputs] in `parameters`, H and dX [rows, inputs]; f32, rows of vec4s
+// Work is laid out by the matmul body: a workgroup owns a tile of dX and walks the outputs.
+// Outside the matrices loads give 0 and stores are skipped; the padding of dX is written as 0.
+//#include blocks
+//#include batch
+//#include matmul_body
+struct Params {
+    inputs: u32,
+    outputs: u32,
+    offset: u32, // of W in `parameters`, in vec4s
+    unused: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> h: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> dx: array<vec4<f32>>;
+
+override MASK: bool = false;
+const TRANSPOSE_A = false;
+const TRANSPOSE_B = true;
+
+fn a_row(row: u32, block: u32) -> vec4<f32> {
+    if row < batch.rows && block < blocks(params.outputs) {
+        return dy[row * blocks(params.outputs) + block];
+    }
+    return vec4<f32>();
+}
+
+fn b_row(row: u32, block: u32) -> vec4<f32> {
+    if row < params.inputs && block < blocks(params.outputs) {
+        return parameters[params.offset + row * blocks(params.outputs) + block];
+    }
+    return vec4<f32>();
+}
+
+fn store_row(row: u32, block: u32, values: vec4<f32>) {
+    if row < batch.rows && block < blocks(params.inputs) {
+        let index = row * blocks(params.inputs) + block;
+        var result = inside(values, block, params.inputs);
+        if MASK {
+            result = select(vec4<f32>(), result, h[index] > vec4<f32>());
+        }
+        dx[index] = result;
+    }
+}
+
+@compute @workgroup_size(THREADS_X, THREADS_Y)
+fn input_gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
+    multiply(group, thread, blocks(params.outputs));
+}

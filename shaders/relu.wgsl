@@ -1,0 +1,28 @@
+// relu: Y = max(0, Z)
+// Z, Y [rows, columns]; f32, rows of vec4s
+// A thread owns one vec4; threads beyond the matrix do nothing.
+//#include blocks
+//#include batch
+//#include elementwise
+//#include relu
+struct Params {
+    columns: u32,
+    unused0: u32,
+    unused1: u32,
+    unused2: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> z: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>;
+
+@compute @workgroup_size(WORKGROUP)
+fn relu(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let i = element(group, groups, thread);
+    if i < batch.rows * blocks(params.columns) {
+        y[i] = rectified(z[i]);
+    }
+}

@@ -1,0 +1,40 @@
+// softmax: P = exp(Z - max Z) / sum exp(Z - max Z) by rows
+// Z (logits), P (probabilities) [rows, classes]; f32, rows of vec4s
+// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
+// Dead rows only keep the barriers; the padding of P is written as 0.
+//#include blocks
+//#include batch
+//#include reduce
+//#include log_sum_exp
+struct Params {
+    classes: u32,
+    unused0: u32,
+    unused1: u32,
+    unused2: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read_write> probabilities: array<f32>;
+
+@compute @workgroup_size(LANES, ROWS)
+fn softmax(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_id) thread: vec3<u32>,
+) {
+    let stride = 4u * blocks(params.classes);
+    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+        let row = first + thread.y;
+        let live = row < batch.rows;
+        let statistics = row_statistics(row, live, thread);
+        if live {
+            for (var c = thread.x; c < stride; c += LANES) {
+                var p = 0.0;
+                if c < params.classes {
+                    p = exp(logits[row * stride + c] - statistics.maximum) / statistics.sum;
+                }
+                probabilities[row * stride + c] = p;
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// softmax_cross_entropy: D = (softmax(Z) - onehot(target)) / rows, the gradient of the batch's mean loss; and its loss
+// Z (logits), D (delta) [rows, classes] f32 in rows of vec4s, targets [rows] u32,
+// metrics [slots, workgroups] of (sum of loss, number correct) over the rows of that workgroup
+// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
+// Dead rows only keep the barriers and count 0; the padding of D is written as 0.
+//#include blocks
+//#include batch
+//#include reduce
+//#include log_sum_exp
+//#include loss
+struct Params {
+    classes: u32,
+    unused0: u32,
+    unused1: u32,
+    unused2: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read> targets: array<u32>;
+@group(0) @binding(3) var<storage, read_write> delta: array<f32>;
+@group(0) @binding(4) var<storage, read_write> metrics: array<vec2<f32>>;
+
+@compute @workgroup_size(LANES, ROWS)
+fn softmax_cross_entropy(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_id) thread: vec3<u32>,
+) {
+    let stride = 4u * blocks(params.classes);
+    var loss = 0.0;
+    var correct = 0.0;
+    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+        let row = first + thread.y;
+        let live = row < batch.rows;
+        let statistics = row_statistics(row, live, thread);
+        let prediction = row_prediction(row, live, statistics.maximum, thread);
+        if live {
+            for (var c = thread.x; c < stride; c += LANES) {
+                var d = 0.0;
+                if c < params.classes {
+                    let p = exp(logits[row * stride + c] - statistics.maximum) / statistics.sum;
+                    d = (p - f32(c == targets[row])) / f32(batch.rows);
+                }
+                delta[row * stride + c] = d;
+            }
+            if thread.x == 0u {
+                loss += row_loss(row, statistics);
+                correct += f32(prediction == targets[row]);
+            }
+        }
+    }
+    write_metrics(group, groups, thread, loss, correct);
+}

@@ -1,0 +1,163 @@
+//! Which adapters the machine has.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+/// A graphics interface that wgpu can go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// Vulkan.
+    Vulkan,
+    /// Apple's Metal.
+    Metal,
+    /// Microsoft's Direct3D 12.
+    Dx12,
+    /// OpenGL 4.3 or OpenGL ES 3.1.
+    Gl,
+}
+
+impl Backend {
+    /// All back ends, in the order in which they are tried.
+    pub const ALL: [Backend; 4] = [Backend::Vulkan, Backend::Metal, Backend::Dx12, Backend::Gl];
+
+    fn wgpu(self) -> wgpu::Backends {
+        match self {
+            Backend::Vulkan => wgpu::Backends::VULKAN,
+            Backend::Metal => wgpu::Backends::METAL,
+            Backend::Dx12 => wgpu::Backends::DX12,
+            Backend::Gl => wgpu::Backends::GL,
+        }
+    }
+
+    fn from_wgpu(backend: wgpu::Backend) -> Option<Self> {
+        match backend {
+            wgpu::Backend::Vulkan => Some(Backend::Vulkan),
+            wgpu::Backend::Metal => Some(Backend::Metal),
+            wgpu::Backend::Dx12 => Some(Backend::Dx12),
+            wgpu::Backend::Gl => Some(Backend::Gl),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Vulkan => "vulkan",
+            Backend::Metal => "metal",
+            Backend::Dx12 => "dx12",
+            Backend::Gl => "gl",
+        })
+    }
+}
+
+impl FromStr for Backend {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Backend::ALL
+            .into_iter()
+            .find(|backend| backend.to_string() == text)
+            .ok_or_else(|| Error::Device(format!("no backend is called {text:?}")))
+    }
+}
+
+/// What kind of machine stands behind an adapter. The order is that of preference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceKind {
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares the processor's memory.
+    Integrated,
+    /// A GPU seen through a virtual machine.
+    Virtual,
+    /// wgpu cannot tell.
+    Unknown,
+    /// A driver that computes on the processor.
+    Software,
+}
+
+impl DeviceKind {
+    fn of(info: &wgpu::AdapterInfo) -> Self {
+        match info.device_type {
+            wgpu::DeviceType::DiscreteGpu => DeviceKind::Discrete,
+            wgpu::DeviceType::IntegratedGpu => DeviceKind::Integrated,
+            wgpu::DeviceType::VirtualGpu => DeviceKind::Virtual,
+            wgpu::DeviceType::Cpu => DeviceKind::Software,
+            wgpu::DeviceType::Other => DeviceKind::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceKind::Discrete => "discrete",
+            DeviceKind::Integrated => "integrated",
+            DeviceKind::Virtual => "virtual",
+            DeviceKind::Unknown => "unknown",
+            DeviceKind::Software => "software",
+        })
+    }
+}
+
+/// One adapter: a GPU, or a software driver, seen through one back end.
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    /// Its place in the list of all adapters.
+    pub index: usize,
+    /// The name that the driver gives it.
+    pub name: String,
+    /// Real or software.
+    pub kind: DeviceKind,
+    /// The interface.
+    pub backend: Backend,
+    /// The driver and its version.
+    pub driver: String,
+    pub(super) handle: wgpu::Adapter,
+}
+
+impl Adapter {
+    /// The optional features that this program uses of it, by their wgpu names.
+    pub fn features(&self) -> Vec<String> {
+        let used = self.handle.features() & super::context::USED_FEATURES;
+        used.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-")).collect()
+    }
+}
+
+/// All adapters that can compute, of all back ends or of one. The order, and with it the index, stays the same from
+/// call to call: back ends in the order of [`Backend::ALL`], each with real GPUs first.
+pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
+    let wanted = only.map_or_else(wgpu::Backends::all, Backend::wgpu);
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wanted;
+    // Debug builds would switch the validation layers on, which only driver developers have.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let instance = wgpu::Instance::new(descriptor);
+    let mut found: Vec<Adapter> = pollster::block_on(instance.enumerate_adapters(wanted))
+        .into_iter()
+        .filter(|handle| {
+            handle.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+        })
+        .filter_map(|handle| {
+            let info = handle.get_info();
+            Some(Adapter {
+                index: 0,
+                backend: Backend::from_wgpu(info.backend)?,
+                kind: DeviceKind::of(&info),
+                driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+                name: info.name,
+                handle,
+            })
+        })
+        .collect();
+    found.sort_by_key(|adapter| {
+        (Backend::ALL.iter().position(|backend| *backend == adapter.backend), adapter.kind)
+    });
+    for (index, adapter) in found.iter_mut().enumerate() {
+        adapter.index = index;
+    }
+    found
+}

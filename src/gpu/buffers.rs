@@ -1,0 +1,93 @@
+//! Reading buffers back to the host.
+
+use std::sync::mpsc;
+
+use super::context::{Context, PATIENCE};
+use crate::error::{Error, Result};
+
+/// A host-visible copy target whose contents arrive some time after the submission that fills it.
+pub struct Readback {
+    buffer: wgpu::Buffer,
+    done: mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>,
+    sender: mpsc::Sender<Result<(), wgpu::BufferAsyncError>>,
+}
+
+impl Readback {
+    /// A target of `bytes` bytes, a multiple of 4.
+    pub fn new(context: &Context, bytes: u64) -> Self {
+        let (sender, done) = mpsc::channel();
+        let buffer = context.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("readback"),
+            size: bytes.max(16),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Self { buffer, done, sender }
+    }
+
+    /// Records the copy of the first `bytes` of `source`, to be mapped when the submission has ended.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64) {
+        encoder.copy_buffer_to_buffer(source, 0, &self.buffer, 0, Some(bytes));
+        let sender = self.sender.clone();
+        encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, ..bytes, move |result| {
+            // The receiver lives in the same struct; if that is gone, nobody wants the data.
+            let _ = sender.send(result);
+        });
+    }
+
+    /// Whether the contents are there; never waits.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the mapping failed.
+    pub fn is_ready(&self) -> Result<bool> {
+        match self.done.try_recv() {
+            Ok(Ok(())) => Ok(true),
+            Ok(Err(error)) => Err(Error::Gpu(format!("reading back: {error}"))),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Waits for the contents of a submission that has ended: its callback may be running on another thread's poll.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the mapping failed.
+    pub fn wait(&self) -> Result<()> {
+        match self.done.recv_timeout(PATIENCE) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Error::Gpu(format!("reading back: {error}"))),
+            Err(_) => Err(Error::Gpu("a buffer was not mapped when its submission had ended".to_owned())),
+        }
+    }
+
+    /// The first `bytes`; only after [`Readback::is_ready`] or [`Readback::wait`]. The target may then be used again.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the mapping failed.
+    pub fn take(&self, bytes: u64) -> Result<Vec<u8>> {
+        let view = self
+            .buffer
+            .get_mapped_range(..bytes)
+            .map_err(|error| Error::Gpu(format!("reading back: {error}")))?;
+        let contents = view.to_vec();
+        drop(view);
+        self.buffer.unmap();
+        Ok(contents)
+    }
+}
+
+/// The first `bytes` of a buffer (a multiple of 4). Waits for all that was submitted before.
+///
+/// # Errors
+/// [`Error::Gpu`] when the device fails.
+pub fn read_buffer(context: &Context, source: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>> {
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let target = Readback::new(context, bytes);
+    let mut encoder = context.device.create_command_encoder(&Default::default());
+    target.record(&mut encoder, source, bytes);
+    let submission = context.queue.submit([encoder.finish()]);
+    context.wait(submission)?;
+    target.wait()?;
+    target.take(bytes)
+}

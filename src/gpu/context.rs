@@ -1,0 +1,151 @@
+//! An open device: what lives as long as the program does.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::adapters::{Adapter, Backend, DeviceKind};
+use crate::error::{Error, Result};
+
+/// Optional features that are switched on where the adapter has them.
+pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::empty();
+
+/// How long a single wait for the device may take before it counts as hung.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A device, its queue and its limits. All errors that wgpu reports outside a call are kept for [`Context::check`].
+pub struct Context {
+    /// The device.
+    pub device: wgpu::Device,
+    /// Its only queue.
+    pub queue: wgpu::Queue,
+    /// What this device allows.
+    pub limits: wgpu::Limits,
+    /// The adapter's name.
+    pub name: String,
+    /// Real or software.
+    pub kind: DeviceKind,
+    /// The interface.
+    pub backend: Backend,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+impl Context {
+    /// Opens an adapter with all its limits.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the driver refuses.
+    pub fn open(adapter: &Adapter) -> Result<Self> {
+        let limits = adapter.handle.limits();
+        let (device, queue) = pollster::block_on(adapter.handle.request_device(&wgpu::DeviceDescriptor {
+            label: Some("tinytrain"),
+            required_features: adapter.handle.features() & USED_FEATURES,
+            required_limits: limits.clone(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..Default::default()
+        }))
+        .map_err(|error| Error::Device(format!("cannot open {}: {error}", adapter.name)))?;
+        let failure = Arc::new(Mutex::new(None));
+        let keep = |slot: Arc<Mutex<Option<String>>>| {
+            move |text: String| {
+                slot.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(text);
+            }
+        };
+        let on_error = keep(Arc::clone(&failure));
+        device
+            .on_uncaptured_error(Arc::new(move |error: wgpu::Error| on_error(one_line(&error.to_string()))));
+        let on_lost = keep(Arc::clone(&failure));
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                on_lost(one_line(&format!("device lost: {message}")));
+            }
+        });
+        Ok(Self {
+            device,
+            queue,
+            limits,
+            name: adapter.name.clone(),
+            kind: adapter.kind,
+            backend: adapter.backend,
+            failure,
+        })
+    }
+
+    /// The first error that the device has reported, if any.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] with that report.
+    pub fn check(&self) -> Result<()> {
+        match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(text) => Err(Error::Gpu(text.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until a submission, and with it all earlier ones, has ended and its callbacks have run.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device fails or hangs.
+    pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        self.device
+            .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
+            .map_err(|error| Error::Gpu(format!("waiting for {}: {error}", self.name)))?;
+        self.check()
+    }
+
+    /// Runs the callbacks of what has ended, without waiting.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device fails.
+    pub fn poll(&self) -> Result<()> {
+        self.device
+            .poll(wgpu::PollType::Poll)
+            .map_err(|error| Error::Gpu(format!("polling {}: {error}", self.name)))?;
+        self.check()
+    }
+
+    /// The most bytes that one storage buffer may have on this device.
+    pub fn largest_storage(&self) -> u64 {
+        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
+    }
+
+    /// A storage buffer of at least `bytes` (and at least one vec4), which copies may read and write.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no buffers of that size.
+    pub fn storage(&self, label: &str, bytes: u64) -> Result<wgpu::Buffer> {
+        let size = bytes.next_multiple_of(16).max(16);
+        if size > self.largest_storage() {
+            return Err(Error::Device(format!(
+                "{} takes buffers of up to {} bytes, {label} needs {size}; try a smaller model or --device cpu",
+                self.name,
+                self.largest_storage()
+            )));
+        }
+        Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        }))
+    }
+
+    /// A uniform buffer with these contents; copies may replace them.
+    pub fn uniform(&self, label: &str, contents: &[u8]) -> wgpu::Buffer {
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: (contents.len() as u64).next_multiple_of(16),
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: true,
+        });
+        if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
+            view.slice(..contents.len()).copy_from_slice(contents);
+        }
+        buffer.unmap();
+        buffer
+    }
+}
+
+/// Driver messages span many lines; ours are one.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,11 @@
+//! The GPU as wgpu shows it: adapters, device, pipelines, buffers. Knows nothing of networks.
+
+mod adapters;
+mod buffers;
+mod context;
+mod pipeline;
+
+pub use adapters::{Adapter, Backend, DeviceKind, adapters};
+pub use buffers::{Readback, read_buffer};
+pub use context::Context;
+pub use pipeline::{Access, Pipelines, Prepared, Program};

@@ -1,0 +1,216 @@
+//! Compute pipelines, made once each, and dispatches with everything bound.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::context::Context;
+use crate::error::{Error, Result};
+
+/// How a kernel uses a storage buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It only reads it.
+    Read,
+    /// It writes it, and may read it.
+    Write,
+}
+
+/// A complete compute program: everything that shapes its machine code.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Program {
+    /// Entry point, and the name in messages.
+    pub entry: &'static str,
+    /// WGSL, all pieces put in.
+    pub source: String,
+    /// Override constants, as bit patterns of f64 so that programs can be compared.
+    pub constants: Vec<(&'static str, u64)>,
+    /// Bindings 1, 2, ... of group 0 (binding 0 is the uniform of its parameters).
+    pub bindings: Vec<Access>,
+    /// Bytes of the uniform at binding 0 of group 0.
+    pub params_bytes: u64,
+    /// Bytes of the uniform at binding 0 of group 1, whose offset changes from dispatch to dispatch; 0 for none.
+    pub step_bytes: u64,
+}
+
+/// A pipeline and the layout of its first group.
+struct Pipeline {
+    pipeline: wgpu::ComputePipeline,
+    group_layout: wgpu::BindGroupLayout,
+}
+
+/// All pipelines of a device: each program is compiled once.
+pub struct Pipelines {
+    made: Mutex<HashMap<Program, Arc<Pipeline>>>,
+}
+
+/// A dispatch with its pipeline, buffers and size: what is left is to record it.
+pub struct Prepared {
+    pipeline: Arc<Pipeline>,
+    group: wgpu::BindGroup,
+    workgroups: [u32; 3],
+    needs_step: bool,
+}
+
+impl Prepared {
+    /// Records the dispatch. `step` is the group of the step's uniform and the offset of this step in it.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<(&wgpu::BindGroup, u32)>) {
+        pass.set_pipeline(&self.pipeline.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        if let (true, Some((group, offset))) = (self.needs_step, step) {
+            pass.set_bind_group(1, group, &[offset]);
+        }
+        let [x, y, z] = self.workgroups;
+        pass.dispatch_workgroups(x, y, z);
+    }
+}
+
+fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, bytes: u64) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: dynamic,
+            min_binding_size: wgpu::BufferSize::new(bytes),
+        },
+        count: None,
+    }
+}
+
+impl Pipelines {
+    /// No pipelines yet.
+    pub fn new() -> Self {
+        Self { made: Mutex::new(HashMap::new()) }
+    }
+
+    /// The layout of group 1: one uniform with a dynamic offset.
+    fn step_layout(context: &Context, bytes: u64) -> wgpu::BindGroupLayout {
+        context.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("step"),
+            entries: &[entry(0, wgpu::BufferBindingType::Uniform, true, bytes)],
+        })
+    }
+
+    /// Group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
+    pub fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
+        context.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("step"),
+            layout: &Self::step_layout(context, bytes),
+            entries: &[wgpu::BindGroupEntry {
+                binding: 0,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: steps,
+                    offset: 0,
+                    size: wgpu::BufferSize::new(bytes),
+                }),
+            }],
+        })
+    }
+
+    /// Binds `params` and `buffers` to a program, compiling it if it is new.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the driver refuses the program, [`Error::Device`] when the grid or the bindings exceed
+    /// the device's limits.
+    pub fn prepare(
+        &self,
+        context: &Context,
+        program: &Program,
+        params: &[u8],
+        buffers: &[&wgpu::Buffer],
+        workgroups: [u32; 3],
+    ) -> Result<Prepared> {
+        assert_eq!(buffers.len(), program.bindings.len(), "{}: one buffer a binding", program.entry);
+        let most = context.limits.max_compute_workgroups_per_dimension;
+        if workgroups.iter().any(|count| *count > most) {
+            return Err(Error::Device(format!(
+                "{}: {workgroups:?} workgroups, {} takes {most} in each dimension",
+                program.entry, context.name
+            )));
+        }
+        let found = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(program).cloned();
+        let pipeline = match found {
+            Some(pipeline) => pipeline,
+            None => {
+                let pipeline = Arc::new(compile(context, program)?);
+                self.made
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(program.clone(), Arc::clone(&pipeline));
+                pipeline
+            }
+        };
+        let params = context.uniform(program.entry, params);
+        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() }];
+        entries.extend(
+            (1..).zip(buffers).map(|(binding, buffer)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            }),
+        );
+        let group = context.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(program.entry),
+            layout: &pipeline.group_layout,
+            entries: &entries,
+        });
+        Ok(Prepared { pipeline, group, workgroups, needs_step: program.step_bytes > 0 })
+    }
+}
+
+impl Default for Pipelines {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
+    let limit = context.limits.max_storage_buffers_per_shader_stage as usize;
+    if program.bindings.len() > limit {
+        return Err(Error::Device(format!(
+            "{} needs {} storage buffers, {} takes {limit}",
+            program.entry,
+            program.bindings.len(),
+            context.name
+        )));
+    }
+    let scope = context.device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let module = context.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(program.entry),
+        source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
+    });
+    let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, false, program.params_bytes)];
+    entries.extend((1..).zip(&program.bindings).map(|(binding, access)| {
+        let read_only = *access == Access::Read;
+        entry(binding, wgpu::BufferBindingType::Storage { read_only }, false, 16)
+    }));
+    let group_layout = context.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(program.entry),
+        entries: &entries,
+    });
+    let step_layout = (program.step_bytes > 0).then(|| Pipelines::step_layout(context, program.step_bytes));
+    let mut layouts = vec![Some(&group_layout)];
+    layouts.extend(step_layout.as_ref().map(Some));
+    let layout = context.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(program.entry),
+        bind_group_layouts: &layouts,
+        immediate_size: 0,
+    });
+    let constants: Vec<(&str, f64)> =
+        program.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits))).collect();
+    let pipeline = context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(program.entry),
+        layout: Some(&layout),
+        module: &module,
+        entry_point: Some(program.entry),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &constants,
+            // Every kernel writes its workgroup memory before it reads it.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
+    match pollster::block_on(scope.pop()) {
+        Some(error) => Err(Error::Gpu(format!("{}: {error}", program.entry))),
+        None => Ok(Pipeline { pipeline, group_layout }),
+    }
+}

@@ -1,0 +1,72 @@
+//! Host half of `shaders/gather.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{Kernel, Shader, Tuning, blocks, word};
+use crate::gpu::Access;
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    inputs: u32,
+    unused: [u32; 3],
+}
+
+static SHADER: Shader = Shader {
+    name: "gather",
+    source: include_str!("../../shaders/gather.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
+    per_batch: true,
+};
+
+/// How feature values stand on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// One byte each, scaled by 1/255 as they are read; rows padded to whole words.
+    Bytes,
+    /// f32 each, taken as they are; rows padded to whole vec4s.
+    Floats,
+}
+
+/// X[r] = features[order[first + r]], targets[r] = labels[order[first + r]].
+/// Buffers: features, labels, order, X [rows, inputs], targets [rows].
+#[derive(Debug, Clone, Copy)]
+pub struct Gather {
+    /// Most rows of a batch.
+    pub rows: usize,
+    /// Inputs of the network.
+    pub inputs: usize,
+    /// How the data set is stored.
+    pub stored: Stored,
+}
+
+impl Kernel for Gather {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params { inputs: word(self.inputs), unused: [0; 3] }).to_vec()
+    }
+
+    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
+        tuning.elementwise_grid(self.rows * blocks(self.inputs))
+    }
+
+    fn pieces(&self, _tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
+        let piece = match self.stored {
+            Stored::Bytes => "features_bytes",
+            Stored::Floats => "features_floats",
+        };
+        vec![("features", piece)]
+    }
+
+    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
+        tuning.elementwise_constants()
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}", self.rows, self.inputs)
+    }
+}

@@ -1,0 +1,52 @@
+//! Host half of `shaders/softmax_cross_entropy_backward.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{Kernel, Shader, Tuning, blocks, word};
+use crate::gpu::Access;
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    classes: u32,
+    unused: [u32; 3],
+}
+
+static SHADER: Shader = Shader {
+    name: "softmax_cross_entropy_backward",
+    source: include_str!("../../shaders/softmax_cross_entropy_backward.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write],
+    per_batch: true,
+};
+
+/// D = (P - onehot(target)) / rows. Buffers: P [rows, classes], targets [rows], D [rows, classes].
+#[derive(Debug, Clone, Copy)]
+pub struct SoftmaxCrossEntropyBackward {
+    /// Most rows of a batch.
+    pub rows: usize,
+    /// Number of classes.
+    pub classes: usize,
+}
+
+impl Kernel for SoftmaxCrossEntropyBackward {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params { classes: word(self.classes), unused: [0; 3] }).to_vec()
+    }
+
+    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
+        tuning.elementwise_grid(self.rows * blocks(self.classes))
+    }
+
+    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
+        tuning.elementwise_constants()
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}", self.rows, self.classes)
+    }
+}

@@ -1,0 +1,120 @@
+//! Tile shapes: which are chosen depends on the kind of adapter.
+
+use crate::gpu::DeviceKind;
+
+use super::blocks;
+
+/// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Product {
+    /// `shaders/common/matmul_tiled.wgsl`: tiles in workgroup memory, a thread owns one block.
+    Tiled {
+        /// Blocks of a tile of C across (columns).
+        across: usize,
+        /// Blocks of a tile of C down (rows).
+        down: usize,
+        /// Blocks of the inner dimension a step.
+        inner: usize,
+    },
+    /// `shaders/common/matmul_direct.wgsl`: no workgroup memory, a thread owns 2 x 2 blocks.
+    Direct {
+        /// Threads of a workgroup across (columns).
+        across: usize,
+        /// Threads of a workgroup down (rows).
+        down: usize,
+    },
+}
+
+/// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
+/// same tuning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuning {
+    /// Of every kernel that is a matrix product.
+    pub product: Product,
+    /// Threads that share a row in reductions; a power of two.
+    pub lanes: usize,
+    /// Rows a workgroup takes at a time in reductions; a power of two.
+    pub rows: usize,
+    /// Threads of a workgroup of the elementwise kernels.
+    pub workgroup: usize,
+}
+
+impl Tuning {
+    /// For real GPUs: many small workgroups, 32 x 32 tiles.
+    pub const GPU: Tuning = Tuning {
+        product: Product::Tiled { across: 8, down: 8, inner: 4 },
+        lanes: 16,
+        rows: 4,
+        workgroup: 64,
+    };
+
+    /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
+    pub const SOFTWARE: Tuning =
+        Tuning { product: Product::Direct { across: 8, down: 1 }, lanes: 8, rows: 2, workgroup: 64 };
+
+    /// Every tuning that is shipped: all are tested.
+    pub const ALL: [Tuning; 2] = [Tuning::GPU, Tuning::SOFTWARE];
+
+    /// The tuning for this kind of adapter.
+    pub fn of(kind: DeviceKind) -> Self {
+        match kind {
+            DeviceKind::Software => Tuning::SOFTWARE,
+            _ => Tuning::GPU,
+        }
+    }
+
+    /// Workgroups that cover C [rows, columns].
+    pub(super) fn product_grid(&self, rows: usize, columns: usize) -> [usize; 2] {
+        match self.product {
+            Product::Tiled { across, down, .. } => {
+                [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down)]
+            }
+            Product::Direct { across, down } => {
+                [blocks(columns).div_ceil(2 * across), blocks(rows).div_ceil(2 * down)]
+            }
+        }
+    }
+
+    /// The matmul body that stands for `matmul_body`.
+    pub(super) fn product_pieces(&self) -> Vec<(&'static str, &'static str)> {
+        let body = match self.product {
+            Product::Tiled { .. } => "matmul_tiled",
+            Product::Direct { .. } => "matmul_direct",
+        };
+        vec![("matmul_body", body)]
+    }
+
+    /// The matmul body's constants.
+    pub(super) fn product_constants(&self) -> Vec<(&'static str, f64)> {
+        match self.product {
+            Product::Tiled { across, down, inner } => {
+                vec![("THREADS_X", across as f64), ("THREADS_Y", down as f64), ("TILE_K", inner as f64)]
+            }
+            Product::Direct { across, down } => {
+                vec![("THREADS_X", across as f64), ("THREADS_Y", down as f64)]
+            }
+        }
+    }
+
+    /// Workgroups for `elements` elements, one thread each.
+    pub(super) fn elementwise_grid(&self, elements: usize) -> [usize; 2] {
+        [elements.div_ceil(self.workgroup), 1]
+    }
+
+    /// The elementwise kernels' constants.
+    pub(super) fn elementwise_constants(&self) -> Vec<(&'static str, f64)> {
+        vec![("WORKGROUP", self.workgroup as f64)]
+    }
+
+    /// Workgroups of a reduction over the rows of a matrix. They stride over the rows, so that the metrics of a step
+    /// have few slots however large the batch is.
+    pub(super) fn row_groups(&self, rows: usize) -> usize {
+        const MOST: usize = 64;
+        rows.div_ceil(self.rows).clamp(1, MOST)
+    }
+
+    /// The reduction body's constants.
+    pub(super) fn row_constants(&self) -> Vec<(&'static str, f64)> {
+        vec![("LANES", self.lanes as f64), ("ROWS", self.rows as f64)]
+    }
+}

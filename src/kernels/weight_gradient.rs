@@ -1,0 +1,73 @@
+//! Host half of `shaders/weight_gradient.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{Kernel, Shader, Tuning, word};
+use crate::gpu::Access;
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    inputs: u32,
+    outputs: u32,
+    offset: u32,
+    rate: f32,
+}
+
+static SHADER: Shader = Shader {
+    name: "weight_gradient",
+    source: include_str!("../../shaders/weight_gradient.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write],
+    per_batch: true,
+};
+
+/// dW = X' dY and db = column sums of dY, or the SGD update with them in place.
+/// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters).
+#[derive(Debug, Clone, Copy)]
+pub struct WeightGradient {
+    /// Most rows of a batch.
+    pub rows: usize,
+    /// Inputs of the layer.
+    pub inputs: usize,
+    /// Outputs of the layer.
+    pub outputs: usize,
+    /// Where the layer's parameters begin, in vec4s.
+    pub offset: usize,
+    /// The learning rate, to update the parameters at once instead of storing the gradient.
+    pub update: Option<f32>,
+}
+
+impl Kernel for WeightGradient {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params {
+            inputs: word(self.inputs),
+            outputs: word(self.outputs),
+            offset: word(self.offset),
+            rate: self.update.unwrap_or(0.0),
+        })
+        .to_vec()
+    }
+
+    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
+        tuning.product_grid(self.inputs + 1, self.outputs)
+    }
+
+    fn pieces(&self, tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
+        tuning.product_pieces()
+    }
+
+    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
+        let mut constants = tuning.product_constants();
+        constants.push(("UPDATE", f64::from(u8::from(self.update.is_some()))));
+        constants
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {} x {}", self.inputs + 1, self.rows, self.outputs)
+    }
+}

@@ -1,0 +1,7 @@
+//! The reference: every kernel and every gradient again, naive, in f64. The oracle of the tests and of
+//! nothing else: it is never optimised and never an engine.
+
+mod network;
+pub mod ops;
+
+pub use network::Network;

@@ -1,0 +1,93 @@
+//! One function a kernel, under the kernel's name, written as its formula reads.
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+/// C = A B: C[i, j] = sum over k of A[i, k] B[k, j].
+pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
+    let (m, inner) = a.dim();
+    let (inner_b, n) = b.dim();
+    assert_eq!(inner, inner_b, "inner dimensions of a product agree");
+    Array2::from_shape_fn((m, n), |(i, j)| (0..inner).map(|k| a[[i, k]] * b[[k, j]]).sum())
+}
+
+/// Y = X W + b, the bias added to every row.
+pub fn forward(x: ArrayView2<f64>, w: ArrayView2<f64>, b: ArrayView1<f64>) -> Array2<f64> {
+    matmul(x, w) + &b
+}
+
+/// Y = max(0, Z).
+pub fn relu(z: ArrayView2<f64>) -> Array2<f64> {
+    z.mapv(|value| if value > 0.0 { value } else { 0.0 })
+}
+
+/// dZ = dY where Y > 0, else 0. Y is relu(Z), which is positive exactly where Z is.
+pub fn relu_backward(y: ArrayView2<f64>, dy: ArrayView2<f64>) -> Array2<f64> {
+    Array2::from_shape_fn(y.dim(), |at| if y[at] > 0.0 { dy[at] } else { 0.0 })
+}
+
+/// P[i, j] = exp(Z[i, j]) / sum over c of exp(Z[i, c]), the row maximum subtracted first.
+pub fn softmax(z: ArrayView2<f64>) -> Array2<f64> {
+    let mut p = z.to_owned();
+    for mut row in p.rows_mut() {
+        let maximum = row.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+        row.mapv_inplace(|value| (value - maximum).exp());
+        let sum = row.sum();
+        row.mapv_inplace(|value| value / sum);
+    }
+    p
+}
+
+/// Loss of each row: log sum over c of exp(Z[i, c]) - Z[i, target[i]].
+pub fn cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array1<f64> {
+    z.rows()
+        .into_iter()
+        .zip(targets)
+        .map(|(row, target)| {
+            let maximum = row.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+            let sum: f64 = row.iter().map(|value| (value - maximum).exp()).sum();
+            maximum + sum.ln() - row[*target]
+        })
+        .collect()
+}
+
+/// The first class of each row's largest logit.
+pub fn predictions(z: ArrayView2<f64>) -> Vec<usize> {
+    z.rows()
+        .into_iter()
+        .map(|row| (0..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best }))
+        .collect()
+}
+
+/// D = (P - onehot(target)) / rows: the gradient by the logits of the batch's mean loss.
+pub fn softmax_cross_entropy_backward(p: ArrayView2<f64>, targets: &[usize]) -> Array2<f64> {
+    let rows = p.nrows() as f64;
+    Array2::from_shape_fn(p.dim(), |(i, j)| {
+        let onehot = if targets[i] == j { 1.0 } else { 0.0 };
+        (p[[i, j]] - onehot) / rows
+    })
+}
+
+/// D = (softmax(Z) - onehot(target)) / rows.
+pub fn softmax_cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array2<f64> {
+    softmax_cross_entropy_backward(softmax(z).view(), targets)
+}
+
+/// dX = dY W'.
+pub fn input_gradient(dy: ArrayView2<f64>, w: ArrayView2<f64>) -> Array2<f64> {
+    matmul(dy, w.t())
+}
+
+/// dW = X' dY and db = sum of the rows of dY.
+pub fn weight_gradient(x: ArrayView2<f64>, dy: ArrayView2<f64>) -> (Array2<f64>, Array1<f64>) {
+    (matmul(x.t(), dy), dy.sum_axis(Axis(0)))
+}
+
+/// P - rate G.
+pub fn update(p: ArrayView2<f64>, g: ArrayView2<f64>, rate: f64) -> Array2<f64> {
+    &p - &(&g * rate)
+}
+
+/// Rows `order` of the features, times `scale`.
+pub fn gather(features: ArrayView2<f64>, order: &[usize], scale: f64) -> Array2<f64> {
+    Array2::from_shape_fn((order.len(), features.ncols()), |(r, c)| features[[order[r], c]] * scale)
+}

@@ -1,0 +1,101 @@
+use ndarray::{Array2, Axis, s};
+use tinytrain::kernels::{Batch, CrossEntropy, Tuning};
+use tinytrain::reference::ops;
+
+use crate::lab::{Lab, everywhere, indices, labels, random, wide};
+use crate::softmax::SHAPES;
+
+/// The bound of a row's loss: log-sum-exp is off by the relative error of the sum (see `softmax`), by the logarithm
+/// (absolute 2^-21 on [0.5, 2], else 3 units in the last place), and by two roundings at the size of the logits.
+pub fn loss_bound(z: &Array2<f64>) -> f64 {
+    let eps = f64::from(f32::EPSILON);
+    z.axis_iter(Axis(0))
+        .map(|row| {
+            let largest = row.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            eps * (4.0 * largest + 300.0 + row.len() as f64) + 2f64.powi(-21)
+        })
+        .sum()
+}
+
+/// Sums over the workgroups of one slot: (loss, correct).
+pub fn metrics(values: &[f32], groups: usize, slot: usize) -> (f64, f64) {
+    let pairs = values[2 * groups * slot..2 * groups * (slot + 1)].chunks_exact(2);
+    pairs.fold((0.0, 0.0), |(loss, correct), pair| (loss + f64::from(pair[0]), correct + f64::from(pair[1])))
+}
+
+fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {
+    let kernel = CrossEntropy { rows: z.nrows(), classes: z.ncols() };
+    let groups = kernel.groups(tuning);
+    let (slot, before) = (2, 5);
+    let predictions = lab.output(before + rows);
+    let output = lab.output(2 * groups * (slot + 1));
+    lab.run(
+        &kernel,
+        tuning,
+        &[&lab.matrix(z), &lab.upload(targets), &predictions.buffer, &output.buffer],
+        Batch { first: 0, rows: rows as u32, slot: slot as u32, output: before as u32 },
+    );
+    let live = wide(z).slice(s![..rows, ..]).to_owned();
+    let targets = indices(&targets[..rows]);
+    let want = ops::cross_entropy(live.view(), &targets).sum();
+    let predicted = ops::predictions(live.view());
+    let right = predicted.iter().zip(&targets).filter(|(a, b)| a == b).count();
+    let values = lab.floats(&output);
+    assert!(values[..2 * groups * slot].iter().all(|value| value.is_nan()), "wrote into another slot");
+    let (loss, correct) = metrics(&values, groups, slot);
+    let bound = loss_bound(&live);
+    assert!((loss - want).abs() <= bound, "{}: loss {loss}, want {want}, bound {bound}", lab.context.backend);
+    assert_eq!(correct, right as f64);
+    let words = lab.words(&predictions);
+    assert_eq!(indices(&words[before..]), predicted);
+    assert!(
+        words[..before].iter().all(|word| *word == f32::NAN.to_bits()),
+        "wrote before its first prediction"
+    );
+}
+
+#[test]
+fn odd_shapes() {
+    everywhere(|lab, tuning| {
+        for (capacity, rows, classes) in SHAPES {
+            check(lab, tuning, &(random(capacity, classes, 1) * 3.0), rows, &labels(capacity, classes));
+        }
+    });
+}
+
+#[test]
+fn a_hopeless_prediction_has_a_finite_loss() {
+    everywhere(|lab, tuning| {
+        // softmax of the true class underflows to 0; log-sum-exp less the true logit does not.
+        let z = ndarray::array![[1e4f32, -1e4, 0.0], [0.0, 500.0, -500.0]];
+        check(lab, tuning, &z, 2, &[1, 2]);
+    });
+}
+
+#[test]
+fn the_first_of_equal_logits_is_predicted() {
+    everywhere(|lab, tuning| {
+        check(lab, tuning, &Array2::zeros((7, 65)), 7, &[0, 1, 0, 64, 0, 3, 0]);
+    });
+}
+
+#[test]
+fn a_nan_logit_gives_a_nan_loss() {
+    everywhere(|lab, tuning| {
+        for value in [f32::NAN, f32::INFINITY] {
+            let mut z = random(3, 10, 1);
+            z[[1, 4]] = value;
+            let kernel = CrossEntropy { rows: 3, classes: 10 };
+            let (predictions, output) = (lab.output(3), lab.output(2 * kernel.groups(tuning)));
+            lab.run(
+                &kernel,
+                tuning,
+                &[&lab.matrix(&z), &lab.upload(&[0u32; 3]), &predictions.buffer, &output.buffer],
+                crate::lab::batch(3),
+            );
+            let (loss, _) = metrics(&lab.floats(&output), kernel.groups(tuning), 0);
+            assert!(!loss.is_finite(), "{value} gives {loss}");
+            assert!(lab.words(&predictions).iter().all(|class| *class < 10));
+        }
+    });
+}

@@ -1,0 +1,201 @@
+//! What the kernel tests share: every adapter of the machine, buffers with traps in them, and the comparator.
+
+use std::sync::OnceLock;
+
+use ndarray::Array2;
+use tinytrain::gpu::{Context, Pipelines, adapters, read_buffer};
+use tinytrain::kernels::{Batch, Kernel, Tuning, blocks, pad_rows, prepare, unpad_rows};
+use tinytrain::random::{Purpose, normal};
+
+/// One opened adapter.
+pub struct Lab {
+    pub context: Context,
+    pipelines: Pipelines,
+}
+
+/// All adapters of this machine, opened once for all tests.
+pub fn labs() -> &'static [Lab] {
+    static LABS: OnceLock<Vec<Lab>> = OnceLock::new();
+    let labs = LABS.get_or_init(|| {
+        adapters(None)
+            .iter()
+            .map(|adapter| Lab {
+                context: Context::open(adapter).expect("every adapter of the machine opens"),
+                pipelines: Pipelines::new(),
+            })
+            .collect()
+    });
+    assert!(
+        !labs.is_empty(),
+        "no GPU adapter on this machine: install a Vulkan driver (Debian: apt-get install mesa-vulkan-drivers)"
+    );
+    labs
+}
+
+/// Runs `test` on every adapter under every shipped tuning.
+pub fn everywhere(test: impl Fn(&Lab, &Tuning)) {
+    for lab in labs() {
+        for tuning in &Tuning::ALL {
+            test(lab, tuning);
+        }
+    }
+}
+
+/// Behind every output stand this many words that no kernel may touch.
+const TRAP_WORDS: usize = 64;
+const TRAP: u32 = 0xABCD_1234;
+
+/// An output of so many words: NaN before the kernel runs, and behind it the trap.
+pub struct Output {
+    pub buffer: wgpu::Buffer,
+    words: usize,
+}
+
+impl Lab {
+    /// A buffer with these words.
+    pub fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> wgpu::Buffer {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let buffer = self.context.storage("test", bytes.len() as u64).expect("test buffers are small");
+        if !bytes.is_empty() {
+            self.context.queue.write_buffer(&buffer, 0, bytes);
+        }
+        buffer
+    }
+
+    /// A matrix as the kernels hold it.
+    pub fn matrix(&self, matrix: &Array2<f32>) -> wgpu::Buffer {
+        let values: Vec<f32> = matrix.iter().copied().collect();
+        self.upload(&pad_rows(&values, matrix.ncols()))
+    }
+
+    /// An output of `words` words.
+    pub fn output(&self, words: usize) -> Output {
+        let mut contents = vec![f32::NAN.to_bits(); words];
+        contents.extend([TRAP; TRAP_WORDS]);
+        Output { buffer: self.upload(&contents), words }
+    }
+
+    /// An output matrix.
+    pub fn output_matrix(&self, rows: usize, columns: usize) -> Output {
+        self.output(rows * 4 * blocks(columns))
+    }
+
+    /// Runs a kernel once.
+    pub fn run(&self, kernel: &dyn Kernel, tuning: &Tuning, buffers: &[&wgpu::Buffer], batch: Batch) {
+        let context = &self.context;
+        let prepared =
+            prepare(context, &self.pipelines, kernel, tuning, buffers).expect("the kernel is accepted");
+        let uniform = context.uniform("batch", bytemuck::bytes_of(&batch));
+        let group = Pipelines::step_group(context, &uniform, size_of::<Batch>() as u64);
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            prepared.record(&mut pass, Some((&group, 0)));
+        }
+        context.queue.submit([encoder.finish()]);
+        context.check().expect("the device reports no error");
+    }
+
+    /// The words of an output; the trap behind it must be as it was.
+    pub fn words(&self, output: &Output) -> Vec<u32> {
+        let bytes = 4 * (output.words + TRAP_WORDS) as u64;
+        let contents = read_buffer(&self.context, &output.buffer, bytes).expect("the output can be read");
+        let mut words: Vec<u32> = bytemuck::pod_collect_to_vec(&contents);
+        let trap = words.split_off(output.words);
+        assert!(trap.iter().all(|word| *word == TRAP), "the kernel wrote behind its output");
+        words
+    }
+
+    /// An output as f32.
+    pub fn floats(&self, output: &Output) -> Vec<f32> {
+        self.words(output).into_iter().map(f32::from_bits).collect()
+    }
+
+    /// An output matrix, without its padding, which must be 0.
+    pub fn read(&self, output: &Output, rows: usize, columns: usize) -> Array2<f32> {
+        let padded = self.floats(output);
+        let stride = 4 * blocks(columns);
+        for (i, value) in padded.iter().enumerate() {
+            let (row, column) = (i / stride.max(1), i % stride.max(1));
+            assert!(column < columns || *value == 0.0, "padding at ({row}, {column}) is {value}, not 0");
+        }
+        Array2::from_shape_vec((rows, columns), unpad_rows(&padded, columns))
+            .expect("the shape is the output's")
+    }
+}
+
+/// Normal numbers; `stream` keeps matrices of one test apart.
+pub fn random(rows: usize, columns: usize, stream: u32) -> Array2<f32> {
+    Array2::from_shape_fn((rows, columns), |(i, j)| {
+        normal(u64::from(stream), Purpose::Weights, [i as u32, j as u32]) as f32
+    })
+}
+
+/// Labels below `classes`.
+pub fn labels(rows: usize, classes: usize) -> Vec<u32> {
+    (0..rows).map(|row| ((row * 7 + row / 3) % classes) as u32).collect()
+}
+
+/// The same as indices of the reference.
+pub fn indices(labels: &[u32]) -> Vec<usize> {
+    labels.iter().map(|label| *label as usize).collect()
+}
+
+/// The same numbers in f64.
+pub fn wide(matrix: &Array2<f32>) -> Array2<f64> {
+    matrix.mapv(f64::from)
+}
+
+/// A batch of so many rows at the start of everything.
+pub fn batch(rows: usize) -> Batch {
+    Batch { rows: rows as u32, ..Batch::default() }
+}
+
+/// The rounding bound of a product: |error| <= (k + 4) eps (|A||B|) an element. A sum of k rounded products in any
+/// order is within k u (|A||B|) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1, u = eps / 2); the
+/// factor 2 and the 4 are for the epilogue and for devices that round less well.
+pub fn product_bound(a: &Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
+    let k = a.ncols() as f64;
+    a.mapv(f64::abs).dot(&b.mapv(f64::abs)) * ((k + 4.0) * f64::from(f32::EPSILON))
+        + f64::from(f32::MIN_POSITIVE)
+}
+
+/// Says where `got` differs from `want` by more than `bound`, if it does.
+pub fn difference(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) -> Option<String> {
+    assert_eq!(got.dim(), want.dim(), "shapes");
+    assert_eq!(bound.dim(), want.dim(), "shape of the bound");
+    for (at, value) in got.indexed_iter() {
+        let error = (f64::from(*value) - want[at]).abs();
+        // Written so that NaN fails.
+        if !(error <= bound[at]) {
+            return Some(format!(
+                "at {at:?}: got {value}, want {}, {:.2} bounds off",
+                want[at],
+                error / bound[at]
+            ));
+        }
+    }
+    None
+}
+
+/// Fails with the first element that differs by more than its bound.
+pub fn assert_close(what: &str, lab: &Lab, got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) {
+    if let Some(text) = difference(got, want, bound) {
+        panic!("{what} on {} ({}): {text}", lab.context.name, lab.context.backend);
+    }
+}
+
+/// Sizes that are no multiple of any tile.
+pub const ODD: [usize; 6] = [1, 3, 17, 63, 65, 257];
+
+#[test]
+fn the_comparator_rejects_one_element_moved_by_ten_bounds() {
+    let want = wide(&random(17, 3, 1));
+    let bound = Array2::from_elem((17, 3), 1e-3);
+    let mut got = want.mapv(|value| value as f32);
+    assert_eq!(difference(&got, &want, &bound), None);
+    got[[16, 1]] += 1e-2;
+    assert!(difference(&got, &want, &bound).is_some_and(|text| text.contains("(16, 1)")));
+    got[[16, 1]] = f32::NAN;
+    assert!(difference(&got, &want, &bound).is_some());
+}

@@ -1,0 +1,53 @@
+use ndarray::{Array2, s};
+use tinytrain::kernels::{Batch, SoftmaxCrossEntropy, Tuning};
+use tinytrain::reference::ops;
+
+use crate::cross_entropy::{loss_bound, metrics};
+use crate::lab::{Lab, assert_close, everywhere, indices, labels, random, wide};
+use crate::softmax::{SHAPES, probability_bound};
+
+/// The bound of (p - onehot) / rows: that of p, and a rounding of the difference and of the quotient.
+pub fn delta_bound(z: &Array2<f64>) -> Array2<f64> {
+    let rows = z.nrows() as f64;
+    (probability_bound(z) + 4.0 * f64::from(f32::EPSILON)) / rows
+}
+
+fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {
+    let (capacity, classes) = z.dim();
+    let kernel = SoftmaxCrossEntropy { rows: capacity, classes };
+    let groups = kernel.groups(tuning);
+    let delta = lab.output_matrix(rows, classes);
+    let output = lab.output(2 * groups * 2);
+    lab.run(
+        &kernel,
+        tuning,
+        &[&lab.matrix(z), &lab.upload(targets), &delta.buffer, &output.buffer],
+        Batch { rows: rows as u32, slot: 1, ..Batch::default() },
+    );
+    let live = wide(z).slice(s![..rows, ..]).to_owned();
+    let targets = indices(&targets[..rows]);
+    let want = ops::softmax_cross_entropy(live.view(), &targets);
+    assert_close("softmax_cross_entropy", lab, &lab.read(&delta, rows, classes), &want, &delta_bound(&live));
+    let (loss, correct) = metrics(&lab.floats(&output), groups, 1);
+    let want = ops::cross_entropy(live.view(), &targets).sum();
+    assert!((loss - want).abs() <= loss_bound(&live), "loss {loss}, want {want}");
+    let right = ops::predictions(live.view()).iter().zip(&targets).filter(|(a, b)| a == b).count();
+    assert_eq!(correct, right as f64);
+}
+
+#[test]
+fn odd_shapes() {
+    everywhere(|lab, tuning| {
+        for (capacity, rows, classes) in SHAPES {
+            check(lab, tuning, &(random(capacity, classes, 1) * 3.0), rows, &labels(capacity, classes));
+        }
+    });
+}
+
+#[test]
+fn huge_logits() {
+    everywhere(|lab, tuning| {
+        let z = ndarray::array![[1e4f32, -1e4, 0.0], [0.0, 500.0, -500.0], [-1e4, -1e4, -1e4]];
+        check(lab, tuning, &z, 3, &[1, 2, 0]);
+    });
+}
