@@ -1,0 +1,9 @@
+//! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
+
+mod parameters;
+mod safetensors;
+mod spec;
+
+pub use parameters::{Layer, Parameters};
+pub use safetensors::Model;
+pub use spec::Spec;

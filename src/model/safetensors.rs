@@ -1,0 +1,214 @@
+//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major; layer sizes,
+//! activation and input scaling in its metadata.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, TensorView};
+use safetensors::{SafeTensors, serialize};
+
+use super::{Layer, Parameters, Spec};
+use crate::data::Scaling;
+use crate::error::{Error, Place, Result};
+use crate::memory::check_memory;
+
+/// Metadata keys.
+const LAYERS: &str = "layers";
+const ACTIVATION: &str = "activation";
+const INPUT_SCALING: &str = "input_scaling";
+
+/// A trained network with what is needed to use it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Its shape.
+    pub spec: Spec,
+    /// How table values become its inputs.
+    pub scaling: Scaling,
+    /// Its weights and biases.
+    pub parameters: Parameters,
+}
+
+impl Model {
+    /// The file's contents. The same model gives the same bytes.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the format cannot hold the model, which no spec that fits in memory causes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut tensors: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+        for (number, layer) in (1..).zip(&self.parameters.layers) {
+            let little_endian = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            tensors.push((format!("w{number}"), vec![layer.inputs, layer.outputs], little_endian(&layer.weights)));
+            tensors.push((format!("b{number}"), vec![layer.outputs], little_endian(&layer.bias)));
+        }
+        let views = tensors
+            .iter()
+            .map(|(name, shape, bytes)| Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?)))
+            .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
+            .map_err(unsaved)?;
+        let sizes: Vec<String> = self.spec.sizes().iter().map(usize::to_string).collect();
+        let metadata = HashMap::from([
+            ("format".to_owned(), "tinytrain".to_owned()),
+            (LAYERS.to_owned(), sizes.join(",")),
+            (ACTIVATION.to_owned(), "relu".to_owned()),
+            (INPUT_SCALING.to_owned(), self.scaling.to_string()),
+        ]);
+        let bytes = serialize(views, Some(metadata)).map_err(unsaved)?;
+        with_sorted_header(&bytes).ok_or_else(|| unsaved("its header is not what safetensors writes"))
+    }
+
+    /// Reads a model file.
+    ///
+    /// # Errors
+    /// [`Error::Read`] if there is no such file, [`Error::Data`] if it is no model of ours or not whole.
+    pub fn load(path: &Path) -> Result<Self> {
+        let unread = |source| Error::Read { path: path.to_owned(), source };
+        let size = fs::metadata(path).map_err(unread)?.len();
+        check_memory(u128::from(size) * 2, &path.display().to_string())?;
+        let bytes = fs::read(path).map_err(unread)?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// Reads the contents of a model file; `path` stands in messages.
+    ///
+    /// # Errors
+    /// [`Error::Data`] if it is no model of ours or not whole.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        let bad = |expected: &str, found: String| Error::Data {
+            path: path.to_owned(),
+            place: Place::default(),
+            expected: expected.to_owned(),
+            found,
+        };
+        if bytes.is_empty() {
+            return Err(bad("a model in safetensors format", "an empty file".to_owned()));
+        }
+        let unreadable = |error| bad("a whole model in safetensors format", format!("{error}"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+        let file = SafeTensors::deserialize(bytes).map_err(unreadable)?;
+        let metadata: BTreeMap<_, _> = header.metadata().iter().flatten().collect();
+        let entry = |key: &str| {
+            metadata
+                .get(&key.to_owned())
+                .map(|value| value.as_str())
+                .ok_or_else(|| bad("a model written by tinytrain", format!("no {key:?} in its metadata")))
+        };
+        let sizes = entry(LAYERS)?;
+        let sizes = sizes
+            .split(',')
+            .map(|size| size.parse().map_err(|_| bad("layer sizes in its metadata", format!("{sizes:?}"))))
+            .collect::<Result<Vec<usize>>>()?;
+        let activation = entry(ACTIVATION)?;
+        if activation != "relu" {
+            return Err(bad("activation relu", format!("{activation:?}")));
+        }
+        let scaling = entry(INPUT_SCALING)?;
+        let scaling: Scaling =
+            scaling.parse().map_err(|_| bad("input scaling 1/255 or 1", format!("{scaling:?}")))?;
+        let spec = Spec::new(sizes.clone())
+            .map_err(|_| bad("layer sizes of a network in its metadata", format!("{sizes:?}")))?;
+        let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
+            let view = file.tensor(&name).map_err(|_| bad(&format!("a tensor {name}"), "none".to_owned()))?;
+            if view.dtype() != Dtype::F32 || view.shape() != shape {
+                return Err(bad(
+                    &format!("{name} of f32 {shape:?}"),
+                    format!("{:?} {:?}", view.dtype(), view.shape()),
+                ));
+            }
+            let values: Vec<f32> = view
+                .data()
+                .chunks_exact(4)
+                .map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+                .collect();
+            match values.iter().find(|value| !value.is_finite()) {
+                Some(value) => Err(bad(&format!("finite numbers in {name}"), value.to_string())),
+                None => Ok(values),
+            }
+        };
+        let layers = (1..)
+            .zip(spec.layers())
+            .map(|(number, (inputs, outputs))| {
+                Ok(Layer {
+                    inputs,
+                    outputs,
+                    weights: tensor(format!("w{number}"), &[inputs, outputs])?,
+                    bias: tensor(format!("b{number}"), &[outputs])?,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let expected = 2 * layers.len();
+        if file.len() != expected {
+            return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
+        }
+        Ok(Self { spec, scaling, parameters: Parameters { layers } })
+    }
+}
+
+fn unsaved(error: impl std::fmt::Display) -> Error {
+    Error::Config(format!("cannot put the model into safetensors format: {error}"))
+}
+
+/// The crate writes metadata in the random order of a hash map; sorted, the same model gives the same bytes. A file is
+/// the header's length (8 bytes, little endian), the header (JSON, padded by spaces to whole 8 bytes), the data.
+fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let (header, data) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let header: BTreeMap<String, serde_json::Value> = serde_json::from_slice(header).ok()?;
+    let mut header = serde_json::to_vec(&header).ok()?;
+    header.resize(header.len().next_multiple_of(8), b' ');
+    Some([&(header.len() as u64).to_le_bytes()[..], &header, data].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> Model {
+        let spec = Spec::new(vec![5, 3, 4]).unwrap();
+        Model { parameters: Parameters::he_normal(&spec, 3), spec, scaling: Scaling::Bytes }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_and_is_always_the_same() {
+        let model = model();
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
+        for _ in 0..20 {
+            assert_eq!(model.to_bytes().unwrap(), bytes);
+        }
+        let file = SafeTensors::deserialize(&bytes).unwrap();
+        assert_eq!(file.tensor("w2").unwrap().shape(), [3, 4]);
+    }
+
+    #[test]
+    fn every_cut_and_every_broken_header_is_refused() {
+        let bytes = model().to_bytes().unwrap();
+        for length in 0..bytes.len() {
+            let error = Model::from_bytes(&bytes[..length], Path::new("m")).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "cut to {length}");
+            assert!(!error.to_string().contains('\n'), "{error}");
+        }
+        let header = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+        let text = String::from_utf8(bytes[8..8 + header].to_vec()).unwrap();
+        for (from, to) in [
+            ("\"layers\":\"5,3,4\"", "\"layers\":\"5,4,4\""),
+            ("\"layers\":\"5,3,4\"", "\"layers\":\"5,3,x\""),
+            ("\"layers\":\"5,3,4\"", "\"layerz\":\"5,3,4\""),
+            ("\"input_scaling\":\"1/255\"", "\"input_scaling\":\"2/255\""),
+            ("\"activation\":\"relu\"", "\"activation\":\"tanh\""),
+            ("\"w1\":", "\"v1\":"),
+            ("\"data_offsets\":[0,", "\"data_offsets\":[4,"),
+        ] {
+            assert!(text.contains(from), "{from} in {text}");
+            let mut broken = bytes[..8].to_vec();
+            broken.extend(text.replacen(from, to, 1).into_bytes());
+            broken.extend(&bytes[8 + header..]);
+            let error = Model::from_bytes(&broken, Path::new("m")).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{to}");
+        }
+        let mut broken = bytes;
+        let last = broken.len() - 4;
+        broken[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+        assert!(Model::from_bytes(&broken, Path::new("m")).unwrap_err().to_string().contains("finite"));
+    }
+}
