@@ -100,7 +100,49 @@ pub struct Dataset {
     pub labels: Vec<u32>,
 }
 
+/// Borrowed labelled rows: those of a [`Dataset`], or those of a file that have been read so far.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    /// Values of a row.
+    pub inputs: usize,
+    /// The values as they stand in memory, row after row.
+    pub features: &'a Features,
+    /// One class a row.
+    pub labels: &'a [u32],
+    /// How the values become the network's inputs.
+    pub scaling: Scaling,
+    /// How many rows the data set has in the end, where that is known.
+    pub total: Option<usize>,
+}
+
+impl<'a> Rows<'a> {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.features.len() / self.inputs
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.features.is_empty()
+    }
+
+    /// The rows `range` as network inputs.
+    pub fn scaled(&self, range: Range<usize>) -> FeaturesRef<'a> {
+        self.features.scaled(range.start * self.inputs..range.end * self.inputs, self.scaling)
+    }
+}
+
 impl Dataset {
+    /// All rows.
+    pub fn view(&self) -> Rows<'_> {
+        let scaling = match self.features {
+            Features::Bytes(_) => Scaling::Bytes,
+            Features::Floats(_) => Scaling::AsIs,
+        };
+        let total = Some(self.rows());
+        Rows { inputs: self.inputs, features: &self.features, labels: &self.labels, scaling, total }
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.labels.len()

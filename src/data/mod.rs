@@ -5,13 +5,15 @@ mod dataset;
 mod idx;
 mod locate;
 mod number;
+mod order;
 mod quotes;
 mod reader;
 mod stream;
 mod table;
 
-pub use dataset::{Dataset, Features, FeaturesRef, Scaling};
+pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use locate::{Source, Sources, locate};
+pub use order::{first_epoch_block, order};
 pub use reader::{LabelColumn, ReadOptions, Reader};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use super::BLOCK_ROWS;
 use super::csv::Rows;
-use super::dataset::{Dataset, FeaturesRef, Scaling};
+use super::dataset::{Dataset, FeaturesRef, Rows as RowsView, Scaling};
 use super::idx::{Images, read_labels};
 use super::locate::Source;
 use super::stream::Stream;
@@ -186,6 +186,11 @@ impl Reader {
         self.known_rows.or(self.is_complete().then(|| self.rows()))
     }
 
+    /// The file, or what stands for it in messages.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
     /// Values of a row.
     pub fn inputs(&self) -> usize {
         self.inputs
@@ -208,6 +213,13 @@ impl Reader {
     pub fn block(&self, range: Range<usize>, scaling: Scaling) -> (FeaturesRef<'_>, &[u32]) {
         let values = range.start * self.inputs..range.end * self.inputs;
         (self.table.features.scaled(values, scaling), &self.table.labels[range])
+    }
+
+    /// All rows delivered so far, under `scaling`.
+    pub fn view(&self, scaling: Scaling) -> RowsView<'_> {
+        let labels = &self.table.labels[..self.rows()];
+        let total = self.total_rows();
+        RowsView { inputs: self.inputs, features: &self.table.features, labels, scaling, total }
     }
 
     /// Reads to the end and hands over all rows as network inputs under `scaling`.

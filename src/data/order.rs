@@ -1,0 +1,55 @@
+//! In which order an epoch takes the rows.
+//!
+//! Every row has a random key that depends on seed, epoch and row alone; the order is the stable sort by key. So any
+//! engine can make it, and any part of it, alone.
+
+use std::ops::Range;
+
+use super::BLOCK_ROWS;
+use crate::random::{Purpose, words};
+
+/// The order in which epoch `epoch` (from 1) takes the rows of `range`: a permutation of it.
+pub fn order(seed: u64, epoch: usize, range: Range<u32>) -> Vec<u32> {
+    let mut keyed: Vec<(u32, u32)> =
+        range.map(|row| (words(seed, Purpose::Order, [row, epoch as u32])[0], row)).collect();
+    // Pairs are different, so the unstable sort of (key, row) is the stable sort by key.
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The order of the first epoch, whose rows stay within their block of [`BLOCK_ROWS`] in file order, so that training
+/// can start when the first block is in. The last block is whatever is left.
+pub fn first_epoch_block(seed: u64, block: usize, rows: usize) -> Vec<u32> {
+    let start = block * BLOCK_ROWS;
+    order(seed, 1, start as u32..rows.min(start + BLOCK_ROWS) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_a_permutation_that_depends_on_seed_and_epoch() {
+        let base = order(1, 2, 0..1000);
+        let mut sorted = base.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..1000).collect::<Vec<u32>>());
+        assert_eq!(base, order(1, 2, 0..1000));
+        assert_ne!(base, order(1, 3, 0..1000));
+        assert_ne!(base, order(2, 2, 0..1000));
+        let fixed_points = base.iter().zip(0..).filter(|(a, b)| *a == b).count();
+        assert!(fixed_points < 10, "{fixed_points} of 1000 rows stayed where they were");
+    }
+
+    #[test]
+    fn blocks_of_the_first_epoch_keep_their_rows() {
+        let rows = 2 * BLOCK_ROWS + 17;
+        for (block, size) in [(0, BLOCK_ROWS), (1, BLOCK_ROWS), (2, 17)] {
+            let mut taken = first_epoch_block(3, block, rows);
+            assert_eq!(taken.len(), size);
+            taken.sort_unstable();
+            let start = (block * BLOCK_ROWS) as u32;
+            assert_eq!(taken, (start..start + size as u32).collect::<Vec<u32>>());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What an engine must do, whatever it computes on.
+
+use std::fmt;
+
+use crate::data::Rows;
+use crate::error::Result;
+use crate::model::Parameters;
+
+/// What computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    /// The processor, without a driver.
+    Cpu,
+    /// An adapter of wgpu, real or software.
+    Gpu,
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EngineKind::Cpu => "cpu",
+            EngineKind::Gpu => "gpu",
+        })
+    }
+}
+
+/// What one batch gave while it was trained, with the weights before its update.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BatchMetrics {
+    /// Rows of the batch.
+    pub rows: usize,
+    /// Sum of their losses.
+    pub loss: f64,
+    /// How many were classified correctly.
+    pub correct: u64,
+}
+
+/// What a pass over a data set without training gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// Mean loss.
+    pub loss: f64,
+    /// The predicted class of every row.
+    pub predictions: Vec<u32>,
+}
+
+impl Evaluation {
+    /// The share of rows whose prediction is their label, from 0 to 1.
+    pub fn accuracy(&self, labels: &[u32]) -> f64 {
+        let correct = self.predictions.iter().zip(labels).filter(|(a, b)| a == b).count();
+        correct as f64 / labels.len() as f64
+    }
+}
+
+/// Takes the metrics of batches, in the order in which they were trained. An error ends training.
+pub type Sink<'a> = dyn FnMut(BatchMetrics) -> Result<()> + 'a;
+
+/// A network on a device, in training.
+pub trait Engine {
+    /// What computes.
+    fn kind(&self) -> EngineKind;
+
+    /// The device, for people.
+    fn device(&self) -> String;
+
+    /// Trains on the rows that `order` names, in that order, in batches of the configured size; the last may be
+    /// shorter. `rows` are all that have been read so far: rows of earlier calls must still be the same. May return
+    /// before the work is done; `sink` then hears of it in a later call.
+    ///
+    /// # Errors
+    /// Those of the device and of `sink`.
+    fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()>;
+
+    /// Waits until all that was asked for is trained, and `sink` has heard of it.
+    ///
+    /// # Errors
+    /// Those of the device and of `sink`.
+    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()>;
+
+    /// Loss and predictions of `rows` under the parameters as they are. Call it after [`Engine::finish`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
+
+    /// The parameters as they are. Call it after [`Engine::finish`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn parameters(&mut self) -> Result<Parameters>;
+
+    /// Gradient of the mean loss over one batch, the first rows of `rows` (at most a batch), without an update.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
+
+    /// The dispatches of a step in words, one a line, where there are any.
+    fn describe(&self) -> Vec<String>;
+}

@@ -1,0 +1,380 @@
+//! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::config::Config;
+use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Sink};
+use super::gpu_plan::{MOST_STEPS, Plan};
+use super::gpu_rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
+use super::schedule::{Buffer, Schedule, layer_offsets};
+use crate::data::Rows;
+use crate::error::{Error, Result};
+use crate::gpu::{Adapter, Context, Pipelines, Readback, read_buffer};
+use crate::kernels::{Batch, Stored, Tuning, pad_rows, unpad_rows};
+use crate::model::{Layer, Parameters, Spec};
+
+/// Submissions that may be on their way: one that runs, one that waits, one that is being recorded.
+const IN_FLIGHT: usize = 3;
+
+/// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
+/// that its own cost does not count.
+const SUBMISSION_TIME: Duration = Duration::from_millis(50);
+
+/// Rows that an evaluation takes at a time.
+const EVALUATION_ROWS: usize = 512;
+
+/// Bytes of features that stand on the device at a time where a data set does not stay there.
+const WINDOW_BYTES: u64 = 16 << 20;
+
+/// A submission whose metrics are still to come.
+struct InFlight {
+    index: wgpu::SubmissionIndex,
+    rows: Vec<usize>,
+    readback: Readback,
+    metrics_stride: u64,
+    submitted: Instant,
+}
+
+/// Rows on the device and the plan that trains on them.
+struct Training {
+    rows: DeviceRows,
+    plan: Plan,
+    /// Rows of the data set that stand on the device; a window holds none of them for long.
+    uploaded: usize,
+    is_window: bool,
+}
+
+/// A network on an adapter.
+pub struct GpuEngine {
+    context: Context,
+    pipelines: Pipelines,
+    tuning: Tuning,
+    spec: Spec,
+    config: Config,
+    batch: usize,
+    parameters: wgpu::Buffer,
+    training: Option<Training>,
+    /// By form of storage, since a test set may be stored in another way than the training set.
+    evaluation: BTreeMap<bool, (DeviceRows, Plan)>,
+    in_flight: VecDeque<InFlight>,
+    idle_readbacks: Vec<Readback>,
+    steps: usize,
+    last_ready: Option<Instant>,
+}
+
+impl GpuEngine {
+    /// Puts the parameters on an adapter. Batches have at most `batch` rows.
+    ///
+    /// # Errors
+    /// When the adapter cannot be opened or cannot hold the network.
+    pub fn new(
+        adapter: &Adapter,
+        parameters: &Parameters,
+        spec: &Spec,
+        config: &Config,
+        batch: usize,
+    ) -> Result<Self> {
+        let context = Context::open(adapter)?;
+        let tuning = Tuning::of(context.kind);
+        Self::with_tuning(context, tuning, parameters, spec, config, batch)
+    }
+
+    /// As [`GpuEngine::new`], with tile shapes of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`GpuEngine::new`].
+    pub fn with_tuning(
+        context: Context,
+        tuning: Tuning,
+        parameters: &Parameters,
+        spec: &Spec,
+        config: &Config,
+        batch: usize,
+    ) -> Result<Self> {
+        let mut padded = Vec::new();
+        for layer in &parameters.layers {
+            padded.extend(pad_rows(&layer.weights, layer.outputs));
+            padded.extend(pad_rows(&layer.bias, layer.outputs));
+        }
+        let buffer = context.storage("parameters", 4 * padded.len() as u64)?;
+        context.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&padded));
+        Ok(Self {
+            context,
+            pipelines: Pipelines::new(),
+            tuning,
+            spec: spec.clone(),
+            config: config.clone(),
+            batch,
+            parameters: buffer,
+            training: None,
+            evaluation: BTreeMap::new(),
+            in_flight: VecDeque::new(),
+            idle_readbacks: Vec::new(),
+            steps: 1,
+            last_ready: None,
+        })
+    }
+
+    fn schedule(&self, stored: Stored) -> Schedule {
+        let Config { schedule, learning_rate, .. } = self.config;
+        Schedule::train(schedule, &self.spec, self.batch, stored, learning_rate, &self.tuning)
+    }
+
+    fn plan(&self, schedule: &Schedule, rows: &DeviceRows, predictions: usize) -> Result<Plan> {
+        let Self { context, pipelines, tuning, parameters, .. } = self;
+        Plan::new(context, pipelines, schedule, tuning, rows, parameters, predictions)
+    }
+
+    /// Rows of a window for batches of `batch` rows: whole batches, one at least.
+    fn window_rows(&self, stored: Stored, batch: usize) -> usize {
+        let budget = WINDOW_BYTES.min(self.context.largest_storage());
+        let rows = (budget / row_bytes(self.spec.inputs(), stored)) as usize;
+        batch * (rows.min(ORDER_POSITIONS) / batch).clamp(1, MOST_STEPS)
+    }
+
+    /// What `rows` are trained with: the whole set on the device where its size is known and it has room, else a
+    /// window through which it passes.
+    fn prepare_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
+        let (stored, inputs) = (stored(rows), self.spec.inputs());
+        let resident = self.resident_rows(rows);
+        let capacity = resident.unwrap_or_else(|| self.window_rows(stored, self.batch));
+        let device_rows = DeviceRows::new(&self.context, inputs, stored, capacity, self.batch)?;
+        if resident.is_none() {
+            device_rows.set_identity_order(&self.context);
+        }
+        let plan = self.plan(&self.schedule(stored), &device_rows, 0)?;
+        Ok(Training { rows: device_rows, plan, uploaded: 0, is_window: resident.is_none() })
+    }
+
+    /// Rows of the whole set, if their number is known and the device has room for them.
+    fn resident_rows(&self, rows: &Rows<'_>) -> Option<usize> {
+        let bytes = row_bytes(self.spec.inputs(), stored(rows));
+        rows.total.filter(|total| bytes * *total as u64 <= self.context.largest_storage())
+    }
+
+    /// Submits some whole batches (the last may be shorter), which begin at position `first` of the order.
+    fn submit(&mut self, training: &Training, first: usize, rows: &[usize]) -> Result<()> {
+        let mut position = first;
+        let batches: Vec<Batch> = (0..)
+            .zip(rows)
+            .map(|(slot, rows)| {
+                let batch = Batch { first: position as u32, rows: *rows as u32, slot, output: 0 };
+                position += rows;
+                batch
+            })
+            .collect();
+        let bytes = training.plan.metrics_stride * MOST_STEPS as u64;
+        let readback = self.idle_readbacks.pop().unwrap_or_else(|| Readback::new(&self.context, bytes));
+        let mut encoder = self.context.device.create_command_encoder(&Default::default());
+        training.plan.record(&self.context, &mut encoder, &batches);
+        let used = training.plan.metrics_stride * batches.len() as u64;
+        readback.record(&mut encoder, training.plan.buffer(Buffer::Metrics), used);
+        let index = self.context.queue.submit([encoder.finish()]);
+        self.context.check()?;
+        self.in_flight.push_back(InFlight {
+            index,
+            rows: rows.to_vec(),
+            readback,
+            metrics_stride: training.plan.metrics_stride,
+            submitted: Instant::now(),
+        });
+        Ok(())
+    }
+
+    /// Hands on the metrics of submissions that have ended; waits until at most `most` are in flight.
+    fn collect(&mut self, most: usize, sink: &mut Sink<'_>) -> Result<()> {
+        self.context.poll()?;
+        while let Some(oldest) = self.in_flight.front() {
+            if !oldest.readback.is_ready()? {
+                if self.in_flight.len() <= most {
+                    break;
+                }
+                self.context.wait(oldest.index.clone())?;
+                oldest.readback.wait()?;
+            }
+            let Some(ended) = self.in_flight.pop_front() else { break };
+            self.adapt(&ended);
+            self.report(ended, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Sizes the next submissions by how long this one took.
+    fn adapt(&mut self, ended: &InFlight) {
+        let now = Instant::now();
+        let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
+        self.last_ready = Some(now);
+        let step = (now - started).as_secs_f64().max(1e-9) / ended.rows.len() as f64;
+        let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
+        // Doubling at most: one measurement may be a fluke.
+        self.steps = fitting.clamp(1, (2 * self.steps).min(MOST_STEPS));
+    }
+
+    fn report(&mut self, ended: InFlight, sink: &mut Sink<'_>) -> Result<()> {
+        let stride = ended.metrics_stride;
+        let bytes = ended.readback.take(stride * ended.rows.len() as u64)?;
+        self.idle_readbacks.push(ended.readback);
+        for (slot, rows) in bytes.chunks_exact(stride as usize).zip(&ended.rows) {
+            let (loss, correct) = sum_metrics(slot);
+            sink(BatchMetrics { rows: *rows, loss, correct })?;
+        }
+        Ok(())
+    }
+
+    /// Trains on a piece of the order that the device has room for.
+    fn train_piece(
+        &mut self,
+        training: &mut Training,
+        rows: &Rows<'_>,
+        order: &[u32],
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        if !training.is_window {
+            training.rows.set_order(&self.context, order);
+        }
+        let mut done = 0;
+        while done < order.len() {
+            self.collect(IN_FLIGHT - 1, sink)?;
+            let most = if training.is_window { training.rows.capacity / self.batch } else { MOST_STEPS };
+            let end = order.len().min(done + self.batch * self.steps.min(most));
+            let sizes: Vec<usize> = order[done..end].chunks(self.batch).map(<[u32]>::len).collect();
+            if training.is_window {
+                training.rows.upload_gathered(&self.context, rows, &order[done..end])?;
+                self.submit(training, 0, &sizes)?;
+            } else {
+                self.submit(training, done, &sizes)?;
+            }
+            done = end;
+        }
+        Ok(())
+    }
+
+    /// The rows of an evaluation, made when the first of this form comes.
+    fn prepare_evaluation(&mut self, stored: Stored) -> Result<()> {
+        let key = stored == Stored::Bytes;
+        if !self.evaluation.contains_key(&key) {
+            let capacity = self.window_rows(stored, EVALUATION_ROWS);
+            let rows =
+                DeviceRows::new(&self.context, self.spec.inputs(), stored, capacity, EVALUATION_ROWS)?;
+            rows.set_identity_order(&self.context);
+            let schedule = Schedule::evaluate(&self.spec, EVALUATION_ROWS, stored, &self.tuning);
+            let plan = self.plan(&schedule, &rows, capacity)?;
+            self.evaluation.insert(key, (rows, plan));
+        }
+        Ok(())
+    }
+
+    /// Parameters, or gradients in the same layout, from the device.
+    fn read_layers(&self, buffer: &wgpu::Buffer) -> Result<Parameters> {
+        let offsets = layer_offsets(&self.spec);
+        let bytes = read_buffer(&self.context, buffer, 16 * offsets[offsets.len() - 1] as u64)?;
+        let values: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
+        let layers = self
+            .spec
+            .layers()
+            .zip(offsets.windows(2))
+            .map(|((inputs, outputs), range)| {
+                let mut weights = unpad_rows(&values[4 * range[0]..4 * range[1]], outputs);
+                let bias = weights.split_off(inputs * outputs);
+                Layer { inputs, outputs, weights, bias }
+            })
+            .collect();
+        Ok(Parameters { layers })
+    }
+}
+
+/// The (loss, correct) pairs of all workgroups of one step, summed.
+fn sum_metrics(slot: &[u8]) -> (f64, u64) {
+    let values: Vec<f32> = bytemuck::pod_collect_to_vec(slot);
+    values.chunks_exact(2).fold((0.0, 0), |(loss, correct), pair| {
+        (loss + f64::from(pair[0]), correct + pair[1] as u64)
+    })
+}
+
+impl Engine for GpuEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Gpu
+    }
+
+    fn device(&self) -> String {
+        format!("{} ({})", self.context.name, self.context.backend)
+    }
+
+    fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
+        // While its size was not known a set passed through a window; now it may stay on the device.
+        let may_stay = self.resident_rows(rows).is_some();
+        let mut training = match self.training.take() {
+            Some(training) if !(training.is_window && may_stay) => training,
+            _ => self.prepare_training(rows)?,
+        };
+        if !training.is_window {
+            training.rows.upload(&self.context, rows, training.uploaded..rows.len(), training.uploaded)?;
+            training.uploaded = rows.len();
+        }
+        for piece in order.chunks(training.rows.positions) {
+            self.train_piece(&mut training, rows, piece, sink)?;
+        }
+        self.training = Some(training);
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        self.collect(0, sink)
+    }
+
+    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
+        let stored = stored(rows);
+        self.prepare_evaluation(stored)?;
+        let (device_rows, plan) = &self.evaluation[&(stored == Stored::Bytes)];
+        let mut loss = 0.0;
+        let mut predictions = Vec::with_capacity(rows.len());
+        for start in (0..rows.len()).step_by(device_rows.capacity) {
+            let end = rows.len().min(start + device_rows.capacity);
+            device_rows.upload(&self.context, rows, start..end, 0)?;
+            let batches: Vec<Batch> = (0..end - start)
+                .step_by(EVALUATION_ROWS)
+                .zip(0..)
+                .map(|(first, slot)| {
+                    let rows = (end - start - first).min(EVALUATION_ROWS) as u32;
+                    Batch { first: first as u32, rows, slot, output: first as u32 }
+                })
+                .collect();
+            let mut encoder = self.context.device.create_command_encoder(&Default::default());
+            plan.record(&self.context, &mut encoder, &batches);
+            self.context.queue.submit([encoder.finish()]);
+            let metrics = plan.metrics_stride * batches.len() as u64;
+            let metrics = read_buffer(&self.context, plan.buffer(Buffer::Metrics), metrics)?;
+            loss += sum_metrics(&metrics).0;
+            let classes = 4 * (end - start) as u64;
+            let classes = read_buffer(&self.context, plan.buffer(Buffer::Predictions), classes)?;
+            predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
+        }
+        Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
+    }
+
+    fn parameters(&mut self) -> Result<Parameters> {
+        self.read_layers(&self.parameters)
+    }
+
+    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+        let (stored, count) = (stored(rows), rows.len());
+        if count > self.batch {
+            return Err(Error::Config(format!("{count} rows are more than a batch of {}", self.batch)));
+        }
+        let device_rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, count, count)?;
+        device_rows.upload(&self.context, rows, 0..count, 0)?;
+        device_rows.set_identity_order(&self.context);
+        let schedule = Schedule::gradients(&self.spec, self.batch, stored, &self.tuning);
+        let plan = self.plan(&schedule, &device_rows, 0)?;
+        let mut encoder = self.context.device.create_command_encoder(&Default::default());
+        plan.record(&self.context, &mut encoder, &[Batch { rows: count as u32, ..Batch::default() }]);
+        self.context.queue.submit([encoder.finish()]);
+        self.read_layers(plan.buffer(Buffer::Gradients))
+    }
+
+    fn describe(&self) -> Vec<String> {
+        let schedule = self.schedule(Stored::Bytes);
+        schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.tuning)).collect()
+    }
+}

@@ -1,0 +1,103 @@
+//! Matrix products of the CPU engine: slices in front of the `gemm` crate.
+
+use std::ops::Range;
+
+use gemm::{Parallelism, gemm};
+
+/// A row-major matrix or its transpose.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+impl<'a> View<'a> {
+    /// `values` as a matrix of rows of `columns` numbers.
+    pub fn new(values: &'a [f32], columns: usize) -> Self {
+        assert_eq!(values.len() % columns, 0, "a matrix has whole rows");
+        Self { values, rows: values.len() / columns, columns, row_stride: columns, column_stride: 1 }
+    }
+
+    /// Its transpose.
+    pub fn t(self) -> Self {
+        Self {
+            rows: self.columns,
+            columns: self.rows,
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+            ..self
+        }
+    }
+
+    /// Some of its rows.
+    pub fn rows(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.rows, "the rows are there");
+        let values = &self.values[(range.start * self.row_stride).min(self.values.len())..];
+        Self { values, rows: range.len(), ..self }
+    }
+
+    /// Whether the last element lies within the slice.
+    fn is_whole(&self) -> bool {
+        self.rows == 0
+            || self.columns == 0
+            || (self.rows - 1) * self.row_stride + (self.columns - 1) * self.column_stride < self.values.len()
+    }
+}
+
+/// C = scale A B, or with `add` C = C + scale A B; C row-major. On the calling thread.
+pub fn multiply(c: &mut [f32], a: View<'_>, b: View<'_>, scale: f32, add: bool) {
+    assert_eq!(a.columns, b.rows, "inner dimensions of a product agree");
+    assert_eq!(c.len(), a.rows * b.columns, "C has the product's shape");
+    assert!(a.is_whole() && b.is_whole(), "the operands are whole");
+    // SAFETY: the assertions prove that every element that `gemm` reads or writes, i.e. those at row * row stride +
+    // column * column stride, lies within its slice; c is borrowed mutably, so it overlaps with neither a nor b.
+    #[expect(unsafe_code, reason = "gemm takes pointers")]
+    unsafe {
+        gemm(
+            a.rows,
+            b.columns,
+            a.columns,
+            c.as_mut_ptr(),
+            1,
+            b.columns as isize,
+            add,
+            a.values.as_ptr(),
+            a.column_stride as isize,
+            a.row_stride as isize,
+            b.values.as_ptr(),
+            b.column_stride as isize,
+            b.row_stride as isize,
+            1.0,
+            scale,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_transposition_and_accumulation() {
+        let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]; // [2, 3]
+        let b = [1.0, 0.0, 2.0, 1.0, 0.0, 3.0]; // [3, 2]
+        let a_transposed = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
+        let b_transposed = [1.0, 2.0, 0.0, 0.0, 1.0, 3.0];
+        for a in [View::new(&a, 3), View::new(&a_transposed, 2).t()] {
+            for b in [View::new(&b, 2), View::new(&b_transposed, 3).t()] {
+                let mut c = [10.0; 4];
+                multiply(&mut c, a, b, 1.0, false);
+                assert_eq!(c, [5.0, 11.0, 14.0, 23.0]);
+                multiply(&mut c, a, b, -2.0, true);
+                assert_eq!(c, [-5.0, -11.0, -14.0, -23.0]);
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The epoch loop: from a reader to a trained model.
+
+use std::time::{Duration, Instant};
+
+use super::config::Config;
+use super::device::Choice;
+use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
+use crate::data::{Dataset, Reader, Scaling, first_epoch_block, order};
+use crate::error::{Error, Place, Result};
+use crate::model::{Model, Parameters, Spec};
+
+/// What one epoch gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epoch {
+    /// Number, from 1.
+    pub epoch: usize,
+    /// Mean loss over the training rows, each as it was when its batch was trained.
+    pub train_loss: f64,
+    /// Share of training rows classified correctly, likewise.
+    pub train_accuracy: f64,
+    /// Mean loss over the test rows after the epoch.
+    pub test_loss: Option<f64>,
+    /// Share of test rows classified correctly after the epoch.
+    pub test_accuracy: Option<f64>,
+    /// Time of training alone.
+    pub duration: Duration,
+    /// Training rows.
+    pub rows: usize,
+}
+
+impl Epoch {
+    /// Training rows a second.
+    pub fn samples_per_second(&self) -> f64 {
+        self.rows as f64 / self.duration.as_secs_f64().max(1e-9)
+    }
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Training begins.
+    Started {
+        /// What computes.
+        engine: EngineKind,
+        /// The device, for people.
+        device: &'a str,
+        /// The network.
+        spec: &'a Spec,
+        /// How table values become inputs.
+        scaling: Scaling,
+        /// The dispatches of a step in words, where there are any.
+        schedule: &'a [String],
+    },
+    /// Some batches more have been trained.
+    Progress {
+        /// The epoch, from 1.
+        epoch: usize,
+        /// Its rows trained so far.
+        rows: usize,
+        /// Its rows in all, where that is known.
+        total: Option<usize>,
+        /// Mean loss over the rows so far.
+        loss: f64,
+        /// Share of them classified correctly.
+        accuracy: f64,
+    },
+    /// A later row showed that the first ones had misled: everything is read first, then training starts again.
+    Restarted {
+        /// What was found.
+        reason: &'a str,
+    },
+    /// An epoch has ended. Whoever wants to keep the model saves it now.
+    Epoch {
+        /// Its figures.
+        epoch: &'a Epoch,
+        /// The model after it.
+        model: &'a Model,
+    },
+}
+
+/// Takes the events of a run. An error ends the run.
+pub type Report<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Summary {
+    /// All epochs.
+    pub epochs: Vec<Epoch>,
+    /// The model after the last.
+    pub model: Model,
+    /// What computed.
+    pub engine: EngineKind,
+    /// The device, for people.
+    pub device: String,
+    /// When the first batch was known to be trained.
+    pub first_batch: Instant,
+}
+
+/// Trains a network on what `reader` delivers, starting when its first block is there, and tests it on `test` after
+/// every epoch.
+///
+/// # Errors
+/// Those of the data, of the device and of `report`; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
+/// infinite.
+pub fn train(
+    config: &Config,
+    mut reader: Reader,
+    mut test: Option<Reader>,
+    device: &Choice,
+    report: &mut Report<'_>,
+) -> Result<Summary> {
+    config.validate()?;
+    while reader.next_block()? && reader.rows() < config.batch_size {}
+    let mut run = Run::start(config, &reader, device, report)?;
+    let mut totals = match run.first_epoch(&mut reader, report)? {
+        Some(totals) => totals,
+        None => {
+            reader.read_to_end()?;
+            run = Run::start(config, &reader, device, report)?;
+            run.first_epoch(&mut reader, report)?.ok_or_else(|| {
+                Error::Config("the data changed its shape after it was wholly read".to_owned())
+            })?
+        }
+    };
+    let test = test.take().map(|test| test_set(test, &run.spec, run.scaling)).transpose()?;
+    let mut epochs = Vec::with_capacity(config.epochs);
+    loop {
+        let (epoch, model) = run.end_epoch(&totals, test.as_ref())?;
+        report(Event::Epoch { epoch: &epoch, model: &model })?;
+        epochs.push(epoch);
+        if epochs.len() == config.epochs {
+            let (engine, device) = (run.engine.kind(), run.engine.device());
+            let first_batch = run.first_batch.unwrap_or_else(Instant::now);
+            return Ok(Summary { epochs, model, engine, device, first_batch });
+        }
+        totals = run.later_epoch(epochs.len() + 1, &reader, report)?;
+    }
+}
+
+/// Loss and predictions of a model on a data set.
+///
+/// # Errors
+/// [`Error::Data`] when the data do not fit the model; those of the device.
+pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, String)> {
+    let data = test_set(data, &model.spec, model.scaling)?;
+    let config = Config { hidden: Vec::new(), ..Config::default() };
+    let mut engine = device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)?;
+    let evaluation = engine.evaluate(&data.view())?;
+    Ok((data, evaluation, engine.device()))
+}
+
+/// Reads a test set wholly and looks whether it fits the network.
+fn test_set(reader: Reader, spec: &Spec, scaling: Scaling) -> Result<Dataset> {
+    let path = reader.name().to_owned();
+    let data = reader.into_dataset(scaling)?;
+    let bad = |expected: String, found: String| {
+        Error::Data { path: path.clone(), place: Place::default(), expected, found }
+    };
+    if data.inputs != spec.inputs() {
+        return Err(bad(
+            format!("{} feature values a row, as the network has inputs", spec.inputs()),
+            data.inputs.to_string(),
+        ));
+    }
+    match data.labels.iter().position(|label| *label as usize >= spec.classes()) {
+        Some(row) => Err(bad(
+            format!("labels from 0 to {}, as the network has classes", spec.classes() - 1),
+            format!("label {} (sample {})", data.labels[row], row + 1),
+        )),
+        None => Ok(data),
+    }
+}
+
+/// Sums over the batches of an epoch.
+#[derive(Default)]
+struct Totals {
+    epoch: usize,
+    batches: u64,
+    rows: usize,
+    loss: f64,
+    correct: u64,
+    duration: Duration,
+}
+
+/// A run in progress.
+struct Run<'a> {
+    config: &'a Config,
+    spec: Spec,
+    scaling: Scaling,
+    engine: Box<dyn Engine>,
+    steps: u64,
+    first_batch: Option<Instant>,
+}
+
+impl<'a> Run<'a> {
+    /// Makes the network for what the reader has shown so far.
+    fn start(config: &'a Config, reader: &Reader, device: &Choice, report: &mut Report<'_>) -> Result<Self> {
+        let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
+        let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
+        let scaling = reader.scaling();
+        let parameters = Parameters::he_normal(&spec, config.seed);
+        let engine = device.engine(parameters, &spec, config, batch)?;
+        report(Event::Started {
+            engine: engine.kind(),
+            device: &engine.device(),
+            spec: &spec,
+            scaling,
+            schedule: &engine.describe(),
+        })?;
+        Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None })
+    }
+
+    /// Trains on blocks as they arrive. Nothing when a later block shows that the network has the wrong shape.
+    fn first_epoch(&mut self, reader: &mut Reader, report: &mut Report<'_>) -> Result<Option<Totals>> {
+        let start = Instant::now();
+        let mut totals = Totals { epoch: 1, ..Totals::default() };
+        let mut waiting: Vec<u32> = Vec::new();
+        let mut blocks = 0;
+        loop {
+            if u32::try_from(reader.rows()).is_err() {
+                return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
+            }
+            if let Some(reason) = self.outdated(reader) {
+                report(Event::Restarted { reason: &reason })?;
+                return Ok(None);
+            }
+            while blocks * crate::data::BLOCK_ROWS < reader.rows() {
+                waiting.extend(first_epoch_block(self.config.seed, blocks, reader.rows()));
+                blocks += 1;
+            }
+            let whole = waiting.len() - waiting.len() % self.config.batch_size;
+            let ready = if reader.is_complete() { waiting.len() } else { whole };
+            self.train(reader, &waiting[..ready], &mut totals, report)?;
+            waiting.drain(..ready);
+            if reader.is_complete() {
+                break;
+            }
+            reader.next_block()?;
+        }
+        self.finish(reader.total_rows(), &mut totals, report)?;
+        totals.duration = start.elapsed();
+        Ok(Some(totals))
+    }
+
+    /// What the reader has learnt that the network was not made for.
+    fn outdated(&self, reader: &Reader) -> Option<String> {
+        if reader.classes() != self.spec.classes() {
+            let (seen, now) = (self.spec.classes(), reader.classes());
+            return Some(format!("the first rows show {seen} classes, later ones {now}"));
+        }
+        let form = |scaling| if scaling == Scaling::Bytes { "bytes" } else { "plain numbers" };
+        (reader.scaling() != self.scaling).then(|| {
+            format!("the first rows hold {}, the whole table {}", form(self.scaling), form(reader.scaling()))
+        })
+    }
+
+    fn later_epoch(&mut self, epoch: usize, reader: &Reader, report: &mut Report<'_>) -> Result<Totals> {
+        let start = Instant::now();
+        let mut totals = Totals { epoch, ..Totals::default() };
+        let order = order(self.config.seed, epoch, 0..reader.rows() as u32);
+        self.train(reader, &order, &mut totals, report)?;
+        self.finish(reader.total_rows(), &mut totals, report)?;
+        totals.duration = start.elapsed();
+        Ok(totals)
+    }
+
+    fn train(
+        &mut self,
+        reader: &Reader,
+        order: &[u32],
+        totals: &mut Totals,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        let Self { engine, steps, first_batch, config, scaling, .. } = self;
+        let total = reader.total_rows();
+        engine.train(&reader.view(*scaling), order, &mut |batch| {
+            count(batch, config, steps, first_batch, totals, total, report)
+        })
+    }
+
+    fn finish(&mut self, total: Option<usize>, totals: &mut Totals, report: &mut Report<'_>) -> Result<()> {
+        let Self { engine, steps, first_batch, config, .. } = self;
+        engine.finish(&mut |batch| count(batch, config, steps, first_batch, totals, total, report))
+    }
+
+    /// Tests the network and takes it from the device.
+    fn end_epoch(&mut self, totals: &Totals, test: Option<&Dataset>) -> Result<(Epoch, Model)> {
+        let tested = test.map(|test| Ok((self.engine.evaluate(&test.view())?, test))).transpose()?;
+        let parameters = self.engine.parameters()?;
+        let rows = totals.rows as f64;
+        let epoch = Epoch {
+            epoch: totals.epoch,
+            train_loss: totals.loss / rows,
+            train_accuracy: totals.correct as f64 / rows,
+            test_loss: tested.as_ref().map(|(evaluation, _)| evaluation.loss),
+            test_accuracy: tested.as_ref().map(|(evaluation, test)| evaluation.accuracy(&test.labels)),
+            duration: totals.duration,
+            rows: totals.rows,
+        };
+        Ok((epoch, Model { spec: self.spec.clone(), scaling: self.scaling, parameters }))
+    }
+}
+
+/// Counts one batch, and ends the run if its loss is no number.
+fn count(
+    batch: BatchMetrics,
+    config: &Config,
+    steps: &mut u64,
+    first_batch: &mut Option<Instant>,
+    totals: &mut Totals,
+    total: Option<usize>,
+    report: &mut Report<'_>,
+) -> Result<()> {
+    first_batch.get_or_insert_with(Instant::now);
+    *steps += 1;
+    totals.batches += 1;
+    if !batch.loss.is_finite() {
+        return Err(Error::NonFiniteLoss {
+            loss: batch.loss,
+            step: *steps,
+            epoch: totals.epoch,
+            batch: totals.batches,
+            learning_rate: config.learning_rate,
+        });
+    }
+    totals.rows += batch.rows;
+    totals.loss += batch.loss;
+    totals.correct += batch.correct;
+    report(Event::Progress {
+        epoch: totals.epoch,
+        rows: totals.rows,
+        total,
+        loss: totals.loss / totals.rows as f64,
+        accuracy: totals.correct as f64 / totals.rows as f64,
+    })
+}

@@ -1,0 +1,272 @@
+//! One step as a list of dispatches: plain data, made from shapes alone.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::config::ScheduleKind;
+use crate::kernels::{
+    CrossEntropy, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Softmax, SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, blocks, grid,
+};
+use crate::model::Spec;
+
+/// The tensors of a step. Layers count from 1; H0 is the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Buffer {
+    /// Features of the data set.
+    Features,
+    /// Labels of the data set.
+    Labels,
+    /// Row numbers in the order of training.
+    Order,
+    /// Labels of the batch.
+    Targets,
+    /// All weights and biases, layer after layer.
+    Parameters,
+    /// Their gradients, in the same layout.
+    Gradients,
+    /// Output of a layer behind its ReLU; 0 is the batch's input.
+    Hidden(usize),
+    /// Output of a layer before its ReLU.
+    PreActivation(usize),
+    /// Output of the last layer.
+    Logits,
+    /// Softmax of the logits.
+    Probabilities,
+    /// Gradient of the mean loss by a layer's pre-activation.
+    Delta(usize),
+    /// Gradient of the mean loss by a hidden layer's output.
+    HiddenGradient(usize),
+    /// (loss, correct) of each step.
+    Metrics,
+    /// Predicted class of each row.
+    Predictions,
+}
+
+impl Buffer {
+    /// Whether it outlives a batch: then it belongs to the engine, not to the schedule.
+    pub fn is_external(self) -> bool {
+        use Buffer::{Features, Labels, Order, Parameters};
+        matches!(self, Features | Labels | Order | Parameters)
+    }
+}
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Buffer::Hidden(0) => f.write_str("X"),
+            Buffer::Hidden(layer) => write!(f, "H{layer}"),
+            Buffer::PreActivation(layer) => write!(f, "Z{layer}"),
+            Buffer::Delta(layer) => write!(f, "D{layer}"),
+            Buffer::HiddenGradient(layer) => write!(f, "dH{layer}"),
+            other => write!(f, "{}", format!("{other:?}").to_lowercase()),
+        }
+    }
+}
+
+/// A kernel and the buffers at its bindings 1, 2, ...
+pub struct Dispatch {
+    /// The kernel with its shapes.
+    pub kernel: Box<dyn Kernel>,
+    /// One buffer a binding.
+    pub buffers: Vec<Buffer>,
+}
+
+impl Dispatch {
+    fn new(kernel: impl Kernel + 'static, buffers: &[Buffer]) -> Self {
+        Self { kernel: Box::new(kernel), buffers: buffers.to_vec() }
+    }
+
+    /// The dispatch in words: kernel, shape, workgroups, buffers.
+    pub fn describe(&self, tuning: &Tuning) -> String {
+        let [x, y, _] = grid(&*self.kernel, tuning);
+        let buffers: Vec<String> = self.buffers.iter().map(Buffer::to_string).collect();
+        let name = self.kernel.shader().name;
+        format!("{name:<31} {:<18} {:>9} workgroups  {}", self.kernel.shape(), x * y, buffers.join(" "))
+    }
+}
+
+/// The dispatches of a step, in order, and what they need.
+pub struct Schedule {
+    /// The dispatches.
+    pub dispatches: Vec<Dispatch>,
+    /// Bytes of every buffer that belongs to the batch; metrics and predictions count one step and one batch.
+    pub buffers: BTreeMap<Buffer, u64>,
+    /// Pairs (loss, correct) that a step writes.
+    pub metrics_groups: usize,
+}
+
+/// Where the parameters of each layer begin in [`Buffer::Parameters`], and last their end; in vec4s. A layer is a matrix
+/// of inputs + 1 rows: its weights and below them its bias.
+pub fn layer_offsets(spec: &Spec) -> Vec<usize> {
+    let mut offsets = vec![0];
+    for (inputs, outputs) in spec.layers() {
+        offsets.push(offsets[offsets.len() - 1] + (inputs + 1) * blocks(outputs));
+    }
+    offsets
+}
+
+/// What the builders below know.
+struct Builder<'a> {
+    spec: &'a Spec,
+    rows: usize,
+    tuning: &'a Tuning,
+    offsets: Vec<usize>,
+    dispatches: Vec<Dispatch>,
+    groups: usize,
+}
+
+impl Schedule {
+    /// One step of training: batches of at most `rows` rows, learning rate `rate`.
+    pub fn train(kind: ScheduleKind, spec: &Spec, rows: usize, stored: Stored, rate: f32, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(spec, rows, tuning);
+        builder.gather(stored);
+        match kind {
+            ScheduleKind::Plain => {
+                builder.plain_gradients();
+                builder.dispatches.push(Dispatch::new(
+                    Update { length: builder.offsets[spec.layers().len()], rate },
+                    &[Buffer::Gradients, Buffer::Parameters],
+                ));
+            }
+            ScheduleKind::Fused => builder.fused_step(rate),
+        }
+        builder.schedule()
+    }
+
+    /// The gradients of one batch, without an update.
+    pub fn gradients(spec: &Spec, rows: usize, stored: Stored, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(spec, rows, tuning);
+        builder.gather(stored);
+        builder.plain_gradients();
+        builder.schedule()
+    }
+
+    /// Loss and predictions of one batch.
+    pub fn evaluate(spec: &Spec, rows: usize, stored: Stored, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(spec, rows, tuning);
+        builder.gather(stored);
+        builder.forward(true);
+        builder.cross_entropy();
+        builder.schedule()
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn new(spec: &'a Spec, rows: usize, tuning: &'a Tuning) -> Self {
+        let offsets = layer_offsets(spec);
+        Self { spec, rows, tuning, offsets, dispatches: Vec::new(), groups: 0 }
+    }
+
+    fn push(&mut self, kernel: impl Kernel + 'static, buffers: &[Buffer]) {
+        self.dispatches.push(Dispatch::new(kernel, buffers));
+    }
+
+    /// (layer from 1, inputs, outputs, offset), first to last.
+    fn layers(&self) -> Vec<(usize, usize, usize, usize)> {
+        (1..)
+            .zip(self.spec.layers())
+            .zip(&self.offsets)
+            .map(|((layer, (inputs, outputs)), offset)| (layer, inputs, outputs, *offset))
+            .collect()
+    }
+
+    fn gather(&mut self, stored: Stored) {
+        use Buffer::{Features, Hidden, Labels, Order, Targets};
+        let kernel = Gather { rows: self.rows, inputs: self.spec.inputs(), stored };
+        self.push(kernel, &[Features, Labels, Order, Hidden(0), Targets]);
+    }
+
+    fn forward(&mut self, fuse_relu: bool) {
+        let last = self.spec.layers().len();
+        for (layer, inputs, outputs, offset) in self.layers() {
+            let (rows, hidden) = (self.rows, layer < last);
+            let output = match (hidden, fuse_relu) {
+                (false, _) => Buffer::Logits,
+                (true, true) => Buffer::Hidden(layer),
+                (true, false) => Buffer::PreActivation(layer),
+            };
+            let kernel = Forward { rows, inputs, outputs, offset, relu: hidden && fuse_relu };
+            self.push(kernel, &[Buffer::Hidden(layer - 1), Buffer::Parameters, output]);
+            if hidden && !fuse_relu {
+                self.push(Relu { rows, columns: outputs }, &[output, Buffer::Hidden(layer)]);
+            }
+        }
+    }
+
+    fn cross_entropy(&mut self) {
+        use Buffer::{Logits, Metrics, Predictions, Targets};
+        let kernel = CrossEntropy { rows: self.rows, classes: self.spec.classes() };
+        self.groups = kernel.groups(self.tuning);
+        self.push(kernel, &[Logits, Targets, Predictions, Metrics]);
+    }
+
+    fn plain_gradients(&mut self) {
+        use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Logits, Parameters, Probabilities, Targets};
+        let (rows, classes, last) = (self.rows, self.spec.classes(), self.spec.layers().len());
+        self.forward(false);
+        self.push(Softmax { rows, classes }, &[Logits, Probabilities]);
+        self.cross_entropy();
+        self.push(SoftmaxCrossEntropyBackward { rows, classes }, &[Probabilities, Targets, Delta(last)]);
+        for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {
+            let weights = WeightGradient { rows, inputs, outputs, offset, update: None };
+            self.push(weights, &[Hidden(layer - 1), Delta(layer), Gradients]);
+            if layer > 1 {
+                let below = layer - 1;
+                self.push(
+                    InputGradient { rows, inputs, outputs, offset, mask: false },
+                    &[Delta(layer), Parameters, Hidden(below), HiddenGradient(below)],
+                );
+                self.push(
+                    ReluBackward { rows, columns: inputs },
+                    &[Hidden(below), HiddenGradient(below), Delta(below)],
+                );
+            }
+        }
+    }
+
+    fn fused_step(&mut self, rate: f32) {
+        use Buffer::{Delta, Hidden, Logits, Metrics, Parameters, Targets};
+        let (rows, last) = (self.rows, self.spec.layers().len());
+        self.forward(true);
+        let loss = SoftmaxCrossEntropy { rows, classes: self.spec.classes() };
+        self.groups = loss.groups(self.tuning);
+        self.push(loss, &[Logits, Targets, Delta(last), Metrics]);
+        for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {
+            // The gradient below needs the weights before their update.
+            if layer > 1 {
+                self.push(
+                    InputGradient { rows, inputs, outputs, offset, mask: true },
+                    &[Delta(layer), Parameters, Hidden(layer - 1), Delta(layer - 1)],
+                );
+            }
+            let weights = WeightGradient { rows, inputs, outputs, offset, update: Some(rate) };
+            self.push(weights, &[Hidden(layer - 1), Delta(layer), Parameters]);
+        }
+    }
+
+    fn schedule(self) -> Schedule {
+        let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
+        let buffers = used
+            .filter(|buffer| !buffer.is_external())
+            .map(|buffer| (*buffer, self.bytes(*buffer)))
+            .collect();
+        Schedule { dispatches: self.dispatches, buffers, metrics_groups: self.groups }
+    }
+
+    fn bytes(&self, buffer: Buffer) -> u64 {
+        let matrix = |columns: usize| 16 * self.rows as u64 * blocks(columns) as u64;
+        let sizes = self.spec.sizes();
+        match buffer {
+            Buffer::Features | Buffer::Labels | Buffer::Order => 0,
+            Buffer::Targets | Buffer::Predictions => 4 * self.rows as u64,
+            Buffer::Parameters | Buffer::Gradients => 16 * self.offsets[sizes.len() - 1] as u64,
+            Buffer::Hidden(layer)
+            | Buffer::PreActivation(layer)
+            | Buffer::Delta(layer)
+            | Buffer::HiddenGradient(layer) => matrix(sizes[layer]),
+            Buffer::Logits | Buffer::Probabilities => matrix(self.spec.classes()),
+            Buffer::Metrics => 8 * self.groups as u64,
+        }
+    }
+}
