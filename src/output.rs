@@ -21,7 +21,8 @@ impl Destination {
     pub fn check(path: &Path) -> Result<Self> {
         let unwritable = |source| Error::Write { path: path.to_owned(), source };
         let other = |text: &str| unwritable(io::Error::other(text));
-        if path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+        if path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator)
+        {
             return Err(other("this names no file"));
         }
         // A link is written through, not replaced.

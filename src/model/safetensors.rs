@@ -38,7 +38,11 @@ impl Model {
         let mut tensors: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
         for (number, layer) in (1..).zip(&self.parameters.layers) {
             let little_endian = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            tensors.push((format!("w{number}"), vec![layer.inputs, layer.outputs], little_endian(&layer.weights)));
+            tensors.push((
+                format!("w{number}"),
+                vec![layer.inputs, layer.outputs],
+                little_endian(&layer.weights),
+            ));
             tensors.push((format!("b{number}"), vec![layer.outputs], little_endian(&layer.bias)));
         }
         let views = tensors

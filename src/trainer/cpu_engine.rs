@@ -74,7 +74,9 @@ impl Share {
         for (to, row) in self.activations[0].chunks_exact_mut(inputs).zip(order) {
             let from = *row as usize * inputs..(*row as usize + 1) * inputs;
             match (rows.features, rows.scaling) {
-                (Features::Bytes(bytes), Scaling::Bytes) => convert(to, &bytes[from], |v| f32::from(v) / 255.0),
+                (Features::Bytes(bytes), Scaling::Bytes) => {
+                    convert(to, &bytes[from], |v| f32::from(v) / 255.0)
+                }
                 (Features::Bytes(bytes), Scaling::AsIs) => convert(to, &bytes[from], f32::from),
                 (Features::Floats(floats), Scaling::Bytes) => convert(to, &floats[from], |v| v / 255.0),
                 (Features::Floats(floats), Scaling::AsIs) => to.copy_from_slice(&floats[from]),
@@ -236,7 +238,10 @@ impl CpuEngine {
         for (index, layer) in result.layers.iter_mut().enumerate() {
             let rows = layer.inputs.div_ceil(parts);
             pieces.extend(
-                (0..).step_by(rows).zip(layer.weights.chunks_mut(rows * layer.outputs)).map(|(first, piece)| (index, first, piece)),
+                (0..)
+                    .step_by(rows)
+                    .zip(layer.weights.chunks_mut(rows * layer.outputs))
+                    .map(|(first, piece)| (index, first, piece)),
             );
             add_bias_gradient(&mut layer.bias, index, shares, scale);
         }

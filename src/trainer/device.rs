@@ -97,12 +97,18 @@ fn missing(request: &DeviceRequest, found: &[Adapter]) -> Error {
         DeviceRequest::Backend(backend) => format!("no {backend} adapter is on this machine"),
         DeviceRequest::Index(index) => format!("no adapter has index {index}"),
         DeviceRequest::Name(name) => format!("no adapter has {name:?} in its name"),
-        DeviceRequest::Auto | DeviceRequest::Cpu | DeviceRequest::Gpu => "no adapter is on this machine".to_owned(),
+        DeviceRequest::Auto | DeviceRequest::Cpu | DeviceRequest::Gpu => {
+            "no adapter is on this machine".to_owned()
+        }
     };
-    let names: Vec<String> =
-        found.iter().map(|adapter| format!("{} {} ({})", adapter.index, adapter.name, adapter.backend)).collect();
+    let names: Vec<String> = found
+        .iter()
+        .map(|adapter| format!("{} {} ({})", adapter.index, adapter.name, adapter.backend))
+        .collect();
     let there = if names.is_empty() { String::new() } else { format!("; there are: {}", names.join(", ")) };
-    Error::Device(format!("{asked}{there}; --device cpu always works, `tinytrain devices` lists what else does"))
+    Error::Device(format!(
+        "{asked}{there}; --device cpu always works, `tinytrain devices` lists what else does"
+    ))
 }
 
 impl Choice {

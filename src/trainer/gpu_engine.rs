@@ -255,8 +255,7 @@ impl GpuEngine {
         let key = stored == Stored::Bytes;
         if !self.evaluation.contains_key(&key) {
             let capacity = self.window_rows(stored, EVALUATION_ROWS);
-            let rows =
-                DeviceRows::new(&self.context, self.spec.inputs(), stored, capacity, EVALUATION_ROWS)?;
+            let rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, capacity, EVALUATION_ROWS)?;
             rows.set_identity_order(&self.context);
             let schedule = Schedule::evaluate(&self.spec, EVALUATION_ROWS, stored, &self.tuning);
             let plan = self.plan(&schedule, &rows, capacity)?;
@@ -287,9 +286,9 @@ impl GpuEngine {
 /// The (loss, correct) pairs of all workgroups of one step, summed.
 fn sum_metrics(slot: &[u8]) -> (f64, u64) {
     let values: Vec<f32> = bytemuck::pod_collect_to_vec(slot);
-    values.chunks_exact(2).fold((0.0, 0), |(loss, correct), pair| {
-        (loss + f64::from(pair[0]), correct + pair[1] as u64)
-    })
+    values
+        .chunks_exact(2)
+        .fold((0.0, 0), |(loss, correct), pair| (loss + f64::from(pair[0]), correct + pair[1] as u64))
 }
 
 impl Engine for GpuEngine {

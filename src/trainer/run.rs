@@ -153,8 +153,11 @@ pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset
 fn test_set(reader: Reader, spec: &Spec, scaling: Scaling) -> Result<Dataset> {
     let path = reader.name().to_owned();
     let data = reader.into_dataset(scaling)?;
-    let bad = |expected: String, found: String| {
-        Error::Data { path: path.clone(), place: Place::default(), expected, found }
+    let bad = |expected: String, found: String| Error::Data {
+        path: path.clone(),
+        place: Place::default(),
+        expected,
+        found,
     };
     if data.inputs != spec.inputs() {
         return Err(bad(

@@ -118,7 +118,14 @@ struct Builder<'a> {
 
 impl Schedule {
     /// One step of training: batches of at most `rows` rows, learning rate `rate`.
-    pub fn train(kind: ScheduleKind, spec: &Spec, rows: usize, stored: Stored, rate: f32, tuning: &Tuning) -> Self {
+    pub fn train(
+        kind: ScheduleKind,
+        spec: &Spec,
+        rows: usize,
+        stored: Stored,
+        rate: f32,
+        tuning: &Tuning,
+    ) -> Self {
         let mut builder = Builder::new(spec, rows, tuning);
         builder.gather(stored);
         match kind {
@@ -268,5 +275,78 @@ impl<'a> Builder<'a> {
             Buffer::Logits | Buffer::Probabilities => matrix(self.spec.classes()),
             Buffer::Metrics => 8 * self.groups as u64,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::gpu::Access;
+
+    fn schedules() -> Vec<(&'static str, Schedule)> {
+        let spec = Spec::new(vec![784, 300, 100, 10]).unwrap();
+        let train = |kind| Schedule::train(kind, &spec, 64, Stored::Bytes, 0.1, &Tuning::GPU);
+        vec![
+            ("plain", train(ScheduleKind::Plain)),
+            ("fused", train(ScheduleKind::Fused)),
+            ("gradients", Schedule::gradients(&spec, 64, Stored::Floats, &Tuning::SOFTWARE)),
+            ("evaluate", Schedule::evaluate(&spec, 64, Stored::Bytes, &Tuning::GPU)),
+        ]
+    }
+
+    #[test]
+    fn dispatches_a_step() {
+        let counts: Vec<(&str, usize)> =
+            schedules().iter().map(|(name, schedule)| (*name, schedule.dispatches.len())).collect();
+        assert_eq!(counts, [("plain", 17), ("fused", 10), ("gradients", 16), ("evaluate", 5)]);
+    }
+
+    #[test]
+    fn no_buffer_is_read_before_it_is_written_or_bound_twice_in_a_dispatch() {
+        for (name, schedule) in schedules() {
+            let mut written = BTreeSet::new();
+            for dispatch in &schedule.dispatches {
+                let kernel = dispatch.kernel.shader().name;
+                let bound: BTreeSet<&Buffer> = dispatch.buffers.iter().collect();
+                assert_eq!(bound.len(), dispatch.buffers.len(), "{name}: {kernel} binds a buffer twice");
+                let bindings = dispatch.kernel.shader().bindings;
+                assert_eq!(bindings.len(), dispatch.buffers.len(), "{name}: {kernel}");
+                for (buffer, access) in dispatch.buffers.iter().zip(bindings) {
+                    match access {
+                        Access::Read => assert!(
+                            buffer.is_external() || written.contains(buffer),
+                            "{name}: {kernel} reads {buffer} before it is written"
+                        ),
+                        Access::Write => {
+                            written.insert(*buffer);
+                        }
+                    }
+                }
+            }
+            for buffer in schedule.buffers.keys() {
+                assert!(written.contains(buffer), "{name}: nobody writes {buffer}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_gradient_below_is_taken_before_the_weights_change() {
+        let (_, fused) = &schedules()[1];
+        let position = |name: &str, shape: &str| {
+            let at = |dispatch: &Dispatch| {
+                dispatch.kernel.shader().name == name && dispatch.kernel.shape() == shape
+            };
+            fused.dispatches.iter().position(at).unwrap()
+        };
+        assert!(position("input_gradient", "64 x 10 x 100") < position("weight_gradient", "101 x 64 x 10"));
+        assert!(position("input_gradient", "64 x 100 x 300") < position("weight_gradient", "301 x 64 x 100"));
+    }
+
+    #[test]
+    fn layers_stand_one_behind_the_other_with_padded_rows() {
+        let spec = Spec::new(vec![5, 3, 6]).unwrap();
+        assert_eq!(layer_offsets(&spec), [0, 6, 6 + 4 * 2]);
     }
 }

@@ -1,0 +1,220 @@
+//! Without a GPU: every shader in every variant parses and validates, and its bindings, uniforms and barriers are what
+//! the Rust half says and what browsers demand.
+
+use std::collections::BTreeSet;
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
+use tinytrain::gpu::Access;
+use tinytrain::kernels::{
+    Batch, CrossEntropy, Forward, Gather, InputGradient, Kernel, Matmul, Relu, ReluBackward, Softmax,
+    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, program,
+};
+
+/// Every kernel in every variant that the host can ask for.
+fn variants() -> Vec<Box<dyn Kernel>> {
+    let (rows, inputs, outputs, offset, classes, columns) = (5, 7, 3, 0, 3, 6);
+    let mut all: Vec<Box<dyn Kernel>> = vec![
+        Box::new(CrossEntropy { rows, classes }),
+        Box::new(Relu { rows, columns }),
+        Box::new(ReluBackward { rows, columns }),
+        Box::new(Softmax { rows, classes }),
+        Box::new(SoftmaxCrossEntropy { rows, classes }),
+        Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
+        Box::new(Update { length: 9, rate: 0.1 }),
+    ];
+    for flag in [false, true] {
+        let stored = if flag { Stored::Bytes } else { Stored::Floats };
+        let update = flag.then_some(0.1);
+        all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag }));
+        all.push(Box::new(Gather { rows, inputs, stored }));
+        all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
+        all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update }));
+        for transpose_b in [false, true] {
+            all.push(Box::new(Matmul { m: 5, n: 3, k: 7, transpose_a: flag, transpose_b }));
+        }
+    }
+    all
+}
+
+/// Parses and validates every variant, under every shipped tuning.
+fn each(check: impl Fn(&dyn Kernel, &Module)) {
+    for kernel in variants() {
+        for tuning in &Tuning::ALL {
+            let program = program(&*kernel, tuning);
+            let name = program.entry;
+            let module = naga::front::wgsl::parse_str(&program.source)
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
+            Validator::new(ValidationFlags::all(), Capabilities::empty())
+                .validate(&module)
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
+            check(&*kernel, &module);
+        }
+    }
+}
+
+#[test]
+fn every_shader_file_has_a_kernel() {
+    let files: BTreeSet<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    let kernels: BTreeSet<String> = variants().iter().map(|kernel| kernel.shader().name.to_owned()).collect();
+    assert_eq!(files, kernels);
+    for name in files {
+        let test = format!("{}/tests/gpu/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::path::Path::new(&test).exists(), "{name} has no test");
+    }
+}
+
+#[test]
+fn every_variant_is_valid_and_named_after_its_file() {
+    each(|kernel, module| {
+        let shader = kernel.shader();
+        let entries: Vec<&str> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(entries, [shader.name]);
+        assert!(shader.source.starts_with(&format!("// {}: ", shader.name)), "{}: header", shader.name);
+        let header = shader.source.lines().take_while(|line| line.starts_with("// ")).count();
+        assert!(header <= 8, "{}: a header of {header} lines", shader.name);
+    });
+}
+
+#[test]
+fn bindings_and_uniforms_are_what_the_host_binds() {
+    each(|kernel, module| {
+        let shader = kernel.shader();
+        let name = shader.name;
+        let mut storage = Vec::new();
+        let mut uniforms = Vec::new();
+        for (_, variable) in module.global_variables.iter() {
+            let Some(binding) = &variable.binding else {
+                assert_eq!(variable.space, AddressSpace::WorkGroup, "{name}: a variable without a binding");
+                continue;
+            };
+            match variable.space {
+                AddressSpace::Uniform => {
+                    let size = module.types[variable.ty].inner.size(module.to_ctx());
+                    uniforms.push((binding.group, binding.binding, size as usize));
+                }
+                AddressSpace::Storage { access } => {
+                    assert_eq!(binding.group, 0, "{name}: storage belongs to group 0");
+                    let writes = access.contains(StorageAccess::STORE);
+                    storage.push((binding.binding, if writes { Access::Write } else { Access::Read }));
+                }
+                other => panic!("{name}: a binding in {other:?}"),
+            }
+        }
+        let params = kernel.params().len();
+        assert_eq!(params % 16, 0, "{name}: Params is a multiple of 16 bytes");
+        let mut expected = vec![(0, 0, params)];
+        expected.extend(shader.per_batch.then_some((1, 0, size_of::<Batch>())));
+        uniforms.sort_unstable();
+        assert_eq!(uniforms, expected, "{name}: uniforms");
+        storage.sort_unstable_by_key(|(binding, _)| *binding);
+        let expected: Vec<(u32, Access)> = (1..).zip(shader.bindings.iter().copied()).collect();
+        assert_eq!(storage, expected, "{name}: storage");
+        let first_output = shader.bindings.iter().position(|access| *access == Access::Write).unwrap();
+        assert!(
+            shader.bindings[first_output..].iter().all(|access| *access == Access::Write),
+            "{name}: inputs come before outputs"
+        );
+    });
+}
+
+#[test]
+fn host_and_shader_have_the_same_constants() {
+    for kernel in variants() {
+        for tuning in &Tuning::ALL {
+            let source = program(&*kernel, tuning).source;
+            let module = naga::front::wgsl::parse_str(&source).unwrap();
+            let shader: BTreeSet<&str> =
+                module.overrides.iter().filter_map(|(_, constant)| constant.name.as_deref()).collect();
+            let host: BTreeSet<&str> = kernel.constants(tuning).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(shader, host, "{}", kernel.shader().name);
+        }
+    }
+}
+
+/// Whether a barrier stands in this block, or in a function that it calls.
+fn has_barrier(module: &Module, block: &Block) -> bool {
+    block.iter().any(|statement| match statement {
+        Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
+        Statement::Call { function, .. } => has_barrier(module, &module.functions[*function].body),
+        Statement::Block(block) => has_barrier(module, block),
+        Statement::If { accept, reject, .. } => has_barrier(module, accept) || has_barrier(module, reject),
+        Statement::Loop { body, continuing, .. } => {
+            has_barrier(module, body) || has_barrier(module, continuing)
+        }
+        Statement::Switch { cases, .. } => cases.iter().any(|case| has_barrier(module, &case.body)),
+        _ => false,
+    })
+}
+
+/// Whether a thread may leave this block by a return before its end.
+fn may_return(block: &Block) -> bool {
+    block.iter().any(|statement| match statement {
+        Statement::Return { .. } | Statement::Kill => true,
+        Statement::Block(block) => may_return(block),
+        Statement::If { accept, reject, .. } => may_return(accept) || may_return(reject),
+        Statement::Loop { body, continuing, .. } => may_return(body) || may_return(continuing),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| may_return(&case.body)),
+        _ => false,
+    })
+}
+
+/// A barrier that only some threads reach: below a condition, or behind an early return.
+fn divergent_barrier(module: &Module, block: &Block) -> bool {
+    let mut returned = false;
+    for statement in block {
+        let here = Block::from_vec(vec![statement.clone()]);
+        if returned && has_barrier(module, &here) {
+            return true;
+        }
+        let below = match statement {
+            Statement::If { .. } | Statement::Switch { .. } => has_barrier(module, &here),
+            Statement::Block(block) => divergent_barrier(module, block),
+            Statement::Loop { body, continuing, .. } => {
+                divergent_barrier(module, body)
+                    || divergent_barrier(module, continuing)
+                    || (has_barrier(module, body) && may_return(body))
+            }
+            _ => false,
+        };
+        if below {
+            return true;
+        }
+        returned |= !matches!(statement, Statement::Return { .. }) && may_return(&here);
+    }
+    false
+}
+
+/// naga accepts barriers in divergent control flow, browsers do not. Conditions of loops around barriers depend on
+/// uniforms and workgroup ids alone, which the headers of the pieces say.
+#[test]
+fn barriers_stand_in_uniform_control_flow() {
+    each(|kernel, module| {
+        let bodies = module.functions.iter().map(|(_, function)| &function.body);
+        for body in bodies.chain(module.entry_points.iter().map(|entry| &entry.function.body)) {
+            assert!(!divergent_barrier(module, body), "{}: a divergent barrier", kernel.shader().name);
+        }
+    });
+}
+
+#[test]
+fn the_search_for_divergent_barriers_finds_them() {
+    let divergent = |body: &str| {
+        let source = format!(
+            "fn sync() {{ workgroupBarrier(); }}
+            @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {{ {body} }}"
+        );
+        let module = naga::front::wgsl::parse_str(&source).unwrap();
+        divergent_barrier(&module, &module.entry_points[0].function.body)
+    };
+    assert!(divergent("if i < 2u { workgroupBarrier(); }"));
+    assert!(divergent("if i < 2u { sync(); }"));
+    assert!(divergent("if i > 2u { return; } sync();"));
+    assert!(divergent("for (var k = 0u; k < 3u; k += 1u) { if i > k { return; } sync(); }"));
+    assert!(!divergent("for (var k = 0u; k < 3u; k += 1u) { sync(); } if i > 2u { return; }"));
+}

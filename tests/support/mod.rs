@@ -1,0 +1,126 @@
+//! What the training tests share: engines on every device of the machine, and small data sets with a rule to learn.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::path::Path;
+
+use tinytrain::data::{Dataset, Features, ReadOptions, Reader};
+use tinytrain::gpu::{Context, adapters};
+use tinytrain::kernels::Tuning;
+use tinytrain::model::{Parameters, Spec};
+use tinytrain::random::{Purpose, normal, words};
+use tinytrain::trainer::{Choice, Config, CpuEngine, Engine, GpuEngine, ScheduleKind};
+
+/// Makes an engine with these parameters.
+pub type Make = Box<dyn Fn(&Parameters, &Spec, &Config) -> Box<dyn Engine>>;
+
+/// Every engine of this machine: the CPU engine with one thread and with three, and each adapter under each shipped
+/// tuning and each schedule.
+pub fn engines() -> Vec<(String, Make)> {
+    let mut all: Vec<(String, Make)> = Vec::new();
+    for threads in [1, 3] {
+        all.push((
+            format!("cpu, {threads} threads"),
+            Box::new(move |parameters, spec, config| {
+                let batch = config.batch_size;
+                Box::new(CpuEngine::with_threads(parameters.clone(), spec, config, batch, threads).unwrap())
+            }),
+        ));
+    }
+    let found = adapters(None);
+    assert!(
+        !found.is_empty(),
+        "no GPU adapter on this machine: install a Vulkan driver (Debian: apt-get install mesa-vulkan-drivers)"
+    );
+    for adapter in found {
+        for tuning in Tuning::ALL {
+            for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
+                let adapter = adapter.clone();
+                all.push((
+                    format!("{} ({}), {schedule}, {tuning:?}", adapter.name, adapter.backend),
+                    Box::new(move |parameters, spec, config| {
+                        let config = Config { schedule, ..config.clone() };
+                        let context = Context::open(&adapter).unwrap();
+                        let batch = config.batch_size;
+                        Box::new(
+                            GpuEngine::with_tuning(context, tuning, parameters, spec, &config, batch)
+                                .unwrap(),
+                        )
+                    }),
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// The CPU engine and every adapter, as a user chooses them.
+pub fn devices() -> Vec<Choice> {
+    let mut all = vec![Choice::Cpu];
+    all.extend(adapters(None).into_iter().map(|adapter| Choice::Gpu(Box::new(adapter))));
+    assert!(all.len() > 1, "no GPU adapter on this machine (Debian: apt-get install mesa-vulkan-drivers)");
+    all
+}
+
+/// Rows of normal numbers, and labels that are no rule at all.
+pub fn noise(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
+    let value = |i: usize| normal(seed, Purpose::Weights, [i as u32, 99]) as f32;
+    let label = |row: usize| words(seed, Purpose::Order, [row as u32, 98])[0] % classes as u32;
+    Dataset {
+        inputs,
+        features: Features::Floats((0..rows * inputs).map(value).collect()),
+        labels: (0..rows).map(label).collect(),
+    }
+}
+
+/// Small pictures: each class has a pattern of bright pixels, with noise upon it.
+pub struct Pictures {
+    pub inputs: usize,
+    pub pixels: Vec<u8>,
+    pub labels: Vec<u8>,
+}
+
+impl Pictures {
+    /// `rows` pictures of `inputs` pixels in `classes` classes.
+    pub fn new(rows: usize, inputs: usize, classes: u32, seed: u64) -> Self {
+        let mut pixels = Vec::with_capacity(rows * inputs);
+        let mut labels = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let class = words(seed, Purpose::Order, [row as u32, 1])[0] % classes;
+            labels.push(class as u8);
+            for pixel in 0..inputs {
+                let bright = words(0, Purpose::Order, [class, pixel as u32])[0] % 3 == 0;
+                let noise = words(seed, Purpose::Weights, [(row * inputs + pixel) as u32, 2])[0] % 100;
+                pixels.push(noise as u8 + if bright { 120 } else { 0 });
+            }
+        }
+        Self { inputs, pixels, labels }
+    }
+
+    /// As CSV, the label first.
+    pub fn csv(&self) -> String {
+        let rows = self.pixels.chunks(self.inputs).zip(&self.labels);
+        rows.map(|(pixels, label)| {
+            let cells: Vec<String> = pixels.iter().map(u8::to_string).collect();
+            format!("{label},{}\n", cells.join(","))
+        })
+        .collect()
+    }
+
+    /// A reader over them as an IDX pair.
+    pub fn idx(&self) -> Reader {
+        let word = |n: usize| (n as u32).to_be_bytes();
+        let rows = self.labels.len();
+        let images = [&[0, 0, 8, 2][..], &word(rows), &word(self.inputs), &self.pixels].concat();
+        let labels = [&[0, 0, 8, 1][..], &word(rows), &self.labels].concat();
+        let (images, labels) = (std::io::Cursor::new(images), std::io::Cursor::new(labels));
+        Reader::from_idx(Path::new("images"), images, Path::new("labels"), labels, &ReadOptions::default())
+            .unwrap()
+    }
+}
+
+/// A reader over a CSV text.
+pub fn csv_reader(text: impl Into<Vec<u8>>) -> Reader {
+    let text = std::io::Cursor::new(text.into());
+    Reader::from_csv(Path::new("table.csv"), text, &ReadOptions::default()).unwrap()
+}

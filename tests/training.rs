@@ -1,0 +1,9 @@
+//! Whole runs: steps against the reference, repetition bit for bit, loading that overlaps with training.
+
+#[path = "support/bounds.rs"]
+mod bounds;
+#[path = "training/overlap.rs"]
+mod overlap;
+#[path = "training/steps.rs"]
+mod steps;
+mod support;
