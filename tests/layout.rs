@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
@@ -45,7 +45,9 @@ fn each(check: impl Fn(&dyn Kernel, &Module)) {
             let name = program.entry;
             let module = naga::front::wgsl::parse_str(&program.source)
                 .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
-            Validator::new(ValidationFlags::all(), Capabilities::empty())
+            Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
+                .subgroup_stages(ShaderStages::COMPUTE)
+                .subgroup_operations(SubgroupOperationSet::all())
                 .validate(&module)
                 .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
             check(&*kernel, &module);

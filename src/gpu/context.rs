@@ -7,7 +7,7 @@ use super::adapters::{Adapter, Backend, DeviceKind};
 use crate::error::{Error, Result};
 
 /// Optional features that are switched on where the adapter has them.
-pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::empty();
+pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP;
 
 /// How long a single wait for the device may take before it counts as hung.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
@@ -26,6 +26,8 @@ pub struct Context {
     pub kind: DeviceKind,
     /// The interface.
     pub backend: Backend,
+    /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
+    pub subgroup_size: Option<u32>,
     failure: Arc<Mutex<Option<String>>>,
 }
 
@@ -44,6 +46,10 @@ impl Context {
             ..Default::default()
         }))
         .map_err(|error| Error::Device(format!("cannot open {}: {error}", adapter.name)))?;
+        let info = adapter.handle.get_info();
+        let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
+            && info.subgroup_min_size == info.subgroup_max_size)
+            .then_some(info.subgroup_max_size);
         let failure = Arc::new(Mutex::new(None));
         let keep = |slot: Arc<Mutex<Option<String>>>| {
             move |text: String| {
@@ -66,6 +72,7 @@ impl Context {
             name: adapter.name.clone(),
             kind: adapter.kind,
             backend: adapter.backend,
+            subgroup_size,
             failure,
         })
     }

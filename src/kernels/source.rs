@@ -9,6 +9,7 @@ const PIECES: &[(&str, &str)] = &[
     ("features_floats", include_str!("../../shaders/common/features_floats.wgsl")),
     ("log_sum_exp", include_str!("../../shaders/common/log_sum_exp.wgsl")),
     ("loss", include_str!("../../shaders/common/loss.wgsl")),
+    ("matmul_broadcast", include_str!("../../shaders/common/matmul_broadcast.wgsl")),
     ("matmul_direct", include_str!("../../shaders/common/matmul_direct.wgsl")),
     ("matmul_operands", include_str!("../../shaders/common/matmul_operands.wgsl")),
     ("matmul_tiled", include_str!("../../shaders/common/matmul_tiled.wgsl")),

@@ -1,6 +1,6 @@
 //! Tile shapes: which are chosen depends on the kind of adapter.
 
-use crate::gpu::DeviceKind;
+use crate::gpu::{Context, DeviceKind};
 
 use super::blocks;
 
@@ -23,6 +23,8 @@ pub enum Product {
         /// Threads of a workgroup down (rows).
         down: usize,
     },
+    /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8, a lane owns 8 x 1 blocks.
+    Broadcast,
 }
 
 /// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
@@ -52,14 +54,26 @@ impl Tuning {
     pub const SOFTWARE: Tuning =
         Tuning { product: Product::Direct { across: 8, down: 1 }, lanes: 8, rows: 2, workgroup: 64 };
 
-    /// Every tuning that is shipped: all are tested.
-    pub const ALL: [Tuning; 2] = [Tuning::GPU, Tuning::SOFTWARE];
+    /// The same for those with subgroups of 8.
+    pub const SOFTWARE_SUBGROUPS: Tuning = Tuning { product: Product::Broadcast, ..Tuning::SOFTWARE };
 
-    /// The tuning for this kind of adapter.
-    pub fn of(kind: DeviceKind) -> Self {
-        match kind {
+    /// Every tuning that is shipped: all are tested.
+    pub const ALL: [Tuning; 3] = [Tuning::GPU, Tuning::SOFTWARE, Tuning::SOFTWARE_SUBGROUPS];
+
+    /// The tuning for this device.
+    pub fn of(context: &Context) -> Self {
+        match context.kind {
+            DeviceKind::Software if Tuning::SOFTWARE_SUBGROUPS.runs_on(context) => Tuning::SOFTWARE_SUBGROUPS,
             DeviceKind::Software => Tuning::SOFTWARE,
             _ => Tuning::GPU,
+        }
+    }
+
+    /// Whether the device has what this tuning needs.
+    pub fn runs_on(&self, context: &Context) -> bool {
+        match self.product {
+            Product::Broadcast => context.subgroup_size == Some(8),
+            Product::Tiled { .. } | Product::Direct { .. } => true,
         }
     }
 
@@ -72,6 +86,7 @@ impl Tuning {
             Product::Direct { across, down } => {
                 [blocks(columns).div_ceil(2 * across), blocks(rows).div_ceil(2 * down)]
             }
+            Product::Broadcast => [blocks(columns).div_ceil(8), blocks(rows).div_ceil(8)],
         }
     }
 
@@ -80,6 +95,7 @@ impl Tuning {
         let body = match self.product {
             Product::Tiled { .. } => "matmul_tiled",
             Product::Direct { .. } => "matmul_direct",
+            Product::Broadcast => "matmul_broadcast",
         };
         vec![("matmul_body", body)]
     }
@@ -93,6 +109,7 @@ impl Tuning {
             Product::Direct { across, down } => {
                 vec![("THREADS_X", across as f64), ("THREADS_Y", down as f64)]
             }
+            Product::Broadcast => vec![("THREADS_X", 8.0), ("THREADS_Y", 1.0)],
         }
     }
 

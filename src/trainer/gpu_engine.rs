@@ -76,7 +76,7 @@ impl GpuEngine {
         batch: usize,
     ) -> Result<Self> {
         let context = Context::open(adapter)?;
-        let tuning = Tuning::of(context.kind);
+        let tuning = Tuning::of(&context);
         Self::with_tuning(context, tuning, parameters, spec, config, batch)
     }
 

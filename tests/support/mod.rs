@@ -33,7 +33,8 @@ pub fn engines() -> Vec<(String, Make)> {
         "no GPU adapter on this machine: install a Vulkan driver (Debian: apt-get install mesa-vulkan-drivers)"
     );
     for adapter in found {
-        for tuning in Tuning::ALL {
+        let context = Context::open(&adapter).unwrap();
+        for tuning in Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context)) {
             for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
                 let adapter = adapter.clone();
                 all.push((
