@@ -1,5 +1,41 @@
-//! Train tiny neural networks on any GPU.
-#![warn(missing_docs)]
+//! Trains tiny neural networks on any GPU, with hand-written WGSL kernels on wgpu, or on the processor.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`data`] | IDX and CSV files, read in a thread of their own; the order of an epoch |
+//! | [`model`] | a network's shape, its parameters, its safetensors file |
+//! | [`trainer`] | settings, the schedule of a step, the GPU and the CPU engine, the epoch loop |
+//! | [`kernels`] | the host half of every shader in `shaders/` |
+//! | [`gpu`] | adapters, devices, pipelines, buffers |
+//! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
+//!
+//! A run is one call. It starts when the first block of rows is there and reports through a closure:
+//!
+//! ```
+//! use std::io::Cursor;
+//! use std::path::Path;
+//! use tinytrain::data::{ReadOptions, Reader};
+//! use tinytrain::trainer::{Choice, Config, Event, train};
+//!
+//! // Is the sum of two numbers above 1? The label comes first.
+//! let numbers = (0..2000).map(|i| (f64::from(i % 40) / 40.0, f64::from(i % 50) / 50.0));
+//! let table: String = numbers.map(|(a, b)| format!("{},{a},{b}\n", u8::from(a + b > 1.0))).collect();
+//! let reader = Reader::from_csv(Path::new("sums.csv"), Cursor::new(table), &ReadOptions::default())?;
+//!
+//! let config = Config { hidden: vec![16], epochs: 20, batch_size: 16, ..Config::default() };
+//! let summary = train(&config, reader, None, &Choice::Cpu, &mut |event| {
+//!     if let Event::Epoch { epoch, .. } = event {
+//!         println!("epoch {}: loss {:.4}", epoch.epoch, epoch.train_loss);
+//!     }
+//!     Ok(())
+//! })?;
+//! assert!(summary.epochs[19].train_accuracy > 0.95);
+//! std::fs::write(std::env::temp_dir().join("sums.safetensors"), summary.model.to_bytes()?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![warn(missing_docs, unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::todo)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod data;
 pub mod error;

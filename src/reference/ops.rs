@@ -12,7 +12,7 @@ pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
 
 /// Y = X W + b, the bias added to every row.
 pub fn forward(x: ArrayView2<f64>, w: ArrayView2<f64>, b: ArrayView1<f64>) -> Array2<f64> {
-    matmul(x, w) + &b
+    matmul(x, w) + b
 }
 
 /// Y = max(0, Z).

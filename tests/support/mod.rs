@@ -90,7 +90,7 @@ impl Pictures {
             let class = words(seed, Purpose::Order, [row as u32, 1])[0] % classes;
             labels.push(class as u8);
             for pixel in 0..inputs {
-                let bright = words(0, Purpose::Order, [class, pixel as u32])[0] % 3 == 0;
+                let bright = words(0, Purpose::Order, [class, pixel as u32])[0].is_multiple_of(3);
                 let noise = words(seed, Purpose::Weights, [(row * inputs + pixel) as u32, 2])[0] % 100;
                 pixels.push(noise as u8 + if bright { 120 } else { 0 });
             }
