@@ -166,8 +166,8 @@ pub fn difference(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) ->
     assert_eq!(bound.dim(), want.dim(), "shape of the bound");
     for (at, value) in got.indexed_iter() {
         let error = (f64::from(*value) - want[at]).abs();
-        // Written so that NaN fails.
-        if !(error <= bound[at]) {
+        // NaN is no difference, but a failure too.
+        if error > bound[at] || error.is_nan() {
             return Some(format!(
                 "at {at:?}: got {value}, want {}, {:.2} bounds off",
                 want[at],
