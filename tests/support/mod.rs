@@ -108,12 +108,18 @@ impl Pictures {
         .collect()
     }
 
-    /// A reader over them as an IDX pair.
-    pub fn idx(&self) -> Reader {
+    /// As an IDX pair: images and labels.
+    pub fn idx_files(&self) -> (Vec<u8>, Vec<u8>) {
         let word = |n: usize| (n as u32).to_be_bytes();
         let rows = self.labels.len();
         let images = [&[0, 0, 8, 2][..], &word(rows), &word(self.inputs), &self.pixels].concat();
         let labels = [&[0, 0, 8, 1][..], &word(rows), &self.labels].concat();
+        (images, labels)
+    }
+
+    /// A reader over them as an IDX pair.
+    pub fn idx(&self) -> Reader {
+        let (images, labels) = self.idx_files();
         let (images, labels) = (std::io::Cursor::new(images), std::io::Cursor::new(labels));
         Reader::from_idx(Path::new("images"), images, Path::new("labels"), labels, &ReadOptions::default())
             .unwrap()

@@ -20,11 +20,13 @@ struct Slow {
 }
 
 impl Slow {
-    fn new(text: &str, first_lines: usize) -> (Self, Sender<()>) {
-        let split = text.match_indices('\n').nth(first_lines - 1).unwrap().0 + 1;
+    fn new(contents: &[u8], split: usize) -> (Self, Sender<()>) {
         let (sender, go_on) = channel();
-        let part = |text: &str| std::io::Cursor::new(text.as_bytes().to_vec());
-        (Self { first: part(&text[..split]), rest: part(&text[split..]), go_on, waiting: true }, sender)
+        let part = |bytes: &[u8]| std::io::Cursor::new(bytes.to_vec());
+        (
+            Self { first: part(&contents[..split]), rest: part(&contents[split..]), go_on, waiting: true },
+            sender,
+        )
     }
 }
 
@@ -69,25 +71,36 @@ fn run_loaded(config: &Config, mut reader: Reader, device: &Choice) -> (Model, V
 
 #[test]
 fn training_starts_before_the_file_is_wholly_read() {
-    let text = Pictures::new(2 * BLOCK_ROWS + 700, 16, 3, 3).csv();
+    let rows = 2 * BLOCK_ROWS + 700;
+    let pictures = Pictures::new(rows, 16, 3, 3);
+    let text = pictures.csv();
+    let lines = text.match_indices('\n').nth(BLOCK_ROWS + 50).unwrap().0 + 1;
+    let (images, labels) = pictures.idx_files();
+    let options = ReadOptions::default();
     for device in devices() {
-        let (slow, go_on) = Slow::new(&text, BLOCK_ROWS + 50);
-        let reader = Reader::from_csv(Path::new("slow.csv"), slow, &ReadOptions::default()).unwrap();
-        let config = config(64);
-        let mut trained = 0;
-        // The source goes on when the first batches have been trained, and fails if that never happens.
-        let summary = train(&config, reader, None, &device, &mut |event| {
-            if let Event::Progress { .. } = event {
-                trained += 1;
-                let _ = go_on.send(());
-            }
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(trained, 2 * (2 * BLOCK_ROWS + 700).div_ceil(64));
-        let loaded = run_loaded(&config, csv_reader(text.as_str()), &device);
-        assert_eq!(summary.model, loaded.0, "{}", summary.device);
-        assert_eq!(summary.epochs.iter().map(|epoch| epoch.train_loss).collect::<Vec<_>>(), loaded.1);
+        let (slow_table, table_goes_on) = Slow::new(text.as_bytes(), lines);
+        let table = Reader::from_csv(Path::new("slow.csv"), slow_table, &options).unwrap();
+        let (slow_images, images_go_on) = Slow::new(&images, 12 + 16 * (BLOCK_ROWS + 50));
+        let labels = std::io::Cursor::new(labels.clone());
+        let idx = Reader::from_idx(Path::new("images"), slow_images, Path::new("labels"), labels, &options)
+            .unwrap();
+        let loaded = run_loaded(&config(64), csv_reader(text.as_str()), &device);
+        for (reader, go_on) in [(table, table_goes_on), (idx, images_go_on)] {
+            let mut trained = 0;
+            // The source goes on when the first batches have been trained, and fails if that never happens.
+            let summary = train(&config(64), reader, None, &device, &mut |event| {
+                if let Event::Progress { .. } = event {
+                    trained += 1;
+                    // When it has all it needs, it listens no longer.
+                    let _ = go_on.send(());
+                }
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(trained, 2 * rows.div_ceil(64));
+            assert_eq!(summary.model, loaded.0, "{}", summary.device);
+            assert_eq!(summary.epochs.iter().map(|epoch| epoch.train_loss).collect::<Vec<_>>(), loaded.1);
+        }
     }
 }
 
