@@ -94,7 +94,7 @@ pub enum Error {
     /// The loss of a training step is NaN or infinite.
     #[error(
         "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate \
-         {learning_rate}; try a smaller --lr, or check the data for very large values"
+         {learning_rate:?}; try a smaller --lr, or check the data for very large values"
     )]
     NonFiniteLoss {
         /// NaN or an infinity.

@@ -1,5 +1,6 @@
 //! The epoch loop: from a reader to a trained model.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::config::Config;
@@ -110,6 +111,9 @@ pub fn train(
     report: &mut Report<'_>,
 ) -> Result<Summary> {
     config.validate()?;
+    if let Some(test) = &test {
+        check_inputs(test.name(), test.inputs(), reader.inputs())?;
+    }
     while reader.next_block()? && reader.rows() < config.batch_size {}
     let mut run = Run::start(config, &reader, device, report)?;
     let mut totals = match run.first_epoch(&mut reader, report)? {
@@ -123,7 +127,7 @@ pub fn train(
         }
     };
     let test = test.take().map(|test| test_set(test, &run.spec, run.scaling)).transpose()?;
-    let mut epochs = Vec::with_capacity(config.epochs);
+    let mut epochs = Vec::new();
     loop {
         let (epoch, model) = run.end_epoch(&totals, test.as_ref())?;
         report(Event::Epoch { epoch: &epoch, model: &model })?;
@@ -152,26 +156,30 @@ pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset
 /// Reads a test set wholly and looks whether it fits the network.
 fn test_set(reader: Reader, spec: &Spec, scaling: Scaling) -> Result<Dataset> {
     let path = reader.name().to_owned();
+    check_inputs(&path, reader.inputs(), spec.inputs())?;
     let data = reader.into_dataset(scaling)?;
-    let bad = |expected: String, found: String| Error::Data {
-        path: path.clone(),
-        place: Place::default(),
-        expected,
-        found,
-    };
-    if data.inputs != spec.inputs() {
-        return Err(bad(
-            format!("{} feature values a row, as the network has inputs", spec.inputs()),
-            data.inputs.to_string(),
-        ));
-    }
     match data.labels.iter().position(|label| *label as usize >= spec.classes()) {
-        Some(row) => Err(bad(
-            format!("labels from 0 to {}, as the network has classes", spec.classes() - 1),
-            format!("label {} (sample {})", data.labels[row], row + 1),
-        )),
+        Some(row) => Err(Error::Data {
+            path,
+            place: Place::default(),
+            expected: format!("labels from 0 to {}, as the network has classes", spec.classes() - 1),
+            found: format!("label {} (sample {})", data.labels[row], row + 1),
+        }),
         None => Ok(data),
     }
+}
+
+/// Looks whether rows are as wide as the network's input, which can be told before they are read.
+fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Data {
+        path: path.to_owned(),
+        place: Place::default(),
+        expected: format!("{expected} feature values a row, as the network has inputs"),
+        found: found.to_string(),
+    })
 }
 
 /// Sums over the batches of an epoch.
