@@ -1,0 +1,93 @@
+//! Values of options: how they are read, and what is said when they cannot be.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tinytrain::data::LabelColumn;
+use tinytrain::trainer::{DeviceRequest, ScheduleKind};
+
+/// How results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Sizes of the hidden layers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hidden(pub Vec<usize>);
+
+impl fmt::Display for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(if sizes.is_empty() { "none".to_owned() } else { sizes.join(",") }.as_str())
+    }
+}
+
+impl FromStr for Hidden {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(Vec::new()));
+        }
+        let sizes = text.split(',').map(|size| match size.trim().parse() {
+            Ok(0) | Err(_) => Err(format!(
+                "expected whole numbers above 0 with commas between them, or none; found {size:?}"
+            )),
+            Ok(size) => Ok(size),
+        });
+        Ok(Self(sizes.collect::<Result<_, _>>()?))
+    }
+}
+
+/// A whole number from 1 on.
+pub fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Any number that a seed can be.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
+/// A step size.
+pub fn learning_rate(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err("expected a finite number above 0".to_owned()),
+    }
+}
+
+/// A device.
+pub fn device(text: &str) -> Result<DeviceRequest, String> {
+    if text.trim().is_empty() {
+        return Err(
+            "expected auto, cpu, gpu, a backend, or a name or an index of `tinytrain devices`".to_owned()
+        );
+    }
+    match text.parse() {
+        Ok(request) => Ok(request),
+        Err(never) => match never {},
+    }
+}
+
+/// A column of a table.
+pub fn label_column(text: &str) -> Result<LabelColumn, String> {
+    if text.trim().is_empty() {
+        return Err("expected a column's name or its index, counted from 0".to_owned());
+    }
+    Ok(LabelColumn::Named(text.to_owned()))
+}
+
+/// `plain` or `fused`.
+pub fn schedule() -> impl TypedValueParser<Value = ScheduleKind> {
+    PossibleValuesParser::new(["plain", "fused"]).try_map(|text| text.parse::<ScheduleKind>())
+}

@@ -1,0 +1,74 @@
+//! How well each class is recognised.
+
+/// Figures of one class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassFigures {
+    /// Rows of this class.
+    pub samples: u64,
+    /// Rows taken for this class.
+    pub predicted: u64,
+    /// Rows of this class that were taken for it.
+    pub correct: u64,
+}
+
+impl ClassFigures {
+    /// Which share of what was taken for the class is of it; nothing where nothing was taken for it.
+    pub fn precision(&self) -> Option<f64> {
+        share(self.correct, self.predicted)
+    }
+
+    /// Which share of the class was taken for it; nothing where the class has no rows.
+    pub fn recall(&self) -> Option<f64> {
+        share(self.correct, self.samples)
+    }
+
+    /// The harmonic mean of precision and recall.
+    pub fn f1(&self) -> Option<f64> {
+        share(2 * self.correct, self.samples + self.predicted)
+    }
+
+    /// Whether the class is among the labels or the predictions.
+    pub fn occurs(&self) -> bool {
+        self.samples + self.predicted > 0
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The figures of all `classes`.
+pub fn figures(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<ClassFigures> {
+    let mut figures = vec![ClassFigures::default(); classes];
+    for (label, prediction) in labels.iter().zip(predictions) {
+        figures[*label as usize].samples += 1;
+        figures[*prediction as usize].predicted += 1;
+        figures[*label as usize].correct += u64::from(label == prediction);
+    }
+    figures
+}
+
+/// How often each class (row) was taken for each (column). Its size is `classes` squared.
+pub fn confusion(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<Vec<u64>> {
+    let mut matrix = vec![vec![0; classes]; classes];
+    for (label, prediction) in labels.iter().zip(predictions) {
+        matrix[*label as usize][*prediction as usize] += 1;
+    }
+    matrix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_and_matrix_agree() {
+        let (labels, predictions) = ([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]);
+        let figures = figures(&labels, &predictions, 3);
+        assert_eq!(figures[1], ClassFigures { samples: 3, predicted: 3, correct: 2 });
+        assert_eq!([figures[0].precision(), figures[0].recall(), figures[0].f1()], [Some(0.5); 3]);
+        assert_eq!([figures[2].precision(), figures[2].recall(), figures[2].f1()], [None; 3]);
+        assert!(!figures[2].occurs());
+        assert_eq!(confusion(&labels, &predictions, 3), [[1, 1, 0], [1, 2, 0], [0, 0, 0]]);
+    }
+}

@@ -1,0 +1,77 @@
+//! `tinytrain devices`: what can train.
+
+use clap::Args;
+use serde_json::Value;
+use tinytrain::gpu::{Adapter, adapters};
+
+use super::args::Format;
+use super::output::{object, print_line};
+use super::text::{Align, table};
+
+/// List the GPUs and software drivers that can train.
+///
+/// The index or the name of a line is what --device takes.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tinytrain devices")]
+pub struct Options {
+    /// How the list is written: a table, or an array of objects.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Prints the list.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let found = adapters(None);
+    match options.format {
+        Format::Json => print_line(&format!("[{}]", found.iter().map(json).collect::<Vec<_>>().join(",")))?,
+        Format::Text => {
+            for line in text(&found) {
+                print_line(&line)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn json(adapter: &Adapter) -> String {
+    object(&[
+        ("index", adapter.index.into()),
+        ("name", adapter.name.as_str().into()),
+        ("type", adapter.kind.to_string().into()),
+        ("backend", adapter.backend.to_string().into()),
+        ("driver", adapter.driver.as_str().into()),
+        ("features", adapter.features().into_iter().map(Value::from).collect::<Vec<_>>().into()),
+    ])
+}
+
+fn text(found: &[Adapter]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if found.is_empty() {
+        lines.push(
+            "No GPU and no software driver was found. A GPU needs its driver; a software driver for Vulkan is, on \
+             Debian and Ubuntu, in the package mesa-vulkan-drivers."
+                .to_owned(),
+        );
+    } else {
+        let mut rows =
+            vec![["index", "name", "type", "backend", "driver", "features"].map(String::from).to_vec()];
+        rows.extend(found.iter().map(|adapter| {
+            let features = adapter.features();
+            vec![
+                adapter.index.to_string(),
+                adapter.name.clone(),
+                adapter.kind.to_string(),
+                adapter.backend.to_string(),
+                adapter.driver.clone(),
+                if features.is_empty() { "-".to_owned() } else { features.join(" ") },
+            ]
+        }));
+        let align = [Align::Right, Align::Left, Align::Left, Align::Left, Align::Left, Align::Left];
+        lines.extend(table(&rows, &align));
+    }
+    lines.push("The CPU engine is always there, without a driver: --device cpu".to_owned());
+    lines
+}

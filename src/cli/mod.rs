@@ -1,0 +1,49 @@
+//! The commands.
+
+pub mod environment;
+pub mod output;
+
+mod args;
+mod classes;
+mod devices;
+mod eval;
+mod model_file;
+mod places;
+mod progress;
+mod text;
+mod train;
+mod train_report;
+
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+
+/// Train tiny neural networks on any GPU, or on the processor.
+///
+/// A classifier is trained on MNIST, or on an IDX or CSV data set of yours, and saved as a safetensors file.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, after_help = "Example:\n  tinytrain train --epochs 3")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Train(train::Options),
+    Eval(eval::Options),
+    Devices(devices::Options),
+}
+
+/// Does what the command line says. `start` is when the process began.
+///
+/// # Errors
+/// A usage error or a request for help as [`clap::Error`], [`output::Unwritable`] for standard output, all else with a
+/// [`tinytrain::Error`] in its chain.
+pub fn run(start: Instant) -> anyhow::Result<()> {
+    match Cli::try_parse()?.command {
+        Command::Train(options) => train::run(&options, start),
+        Command::Eval(options) => eval::run(&options),
+        Command::Devices(options) => devices::run(&options),
+    }
+}

@@ -1,0 +1,74 @@
+//! Where data come from: the options, or MNIST beside the program's source.
+
+use std::path::{Path, PathBuf};
+
+use tinytrain::data::{LabelColumn, ReadOptions, Source, Sources, locate};
+use tinytrain::error::Place;
+use tinytrain::{Error, Result};
+
+/// Where MNIST lies in the repository.
+const MNIST: &str = "data/mnist";
+
+/// The training data that `--data` names, and the test data beside it.
+///
+/// # Errors
+/// When there are none.
+pub fn training(data: Option<&Path>) -> Result<(Source, Option<Source>)> {
+    let path = data_path(data)?;
+    let Sources { train, test } = locate(&path)?;
+    let train = train.ok_or_else(|| lacks(&path, "training files", "test files alone"))?;
+    Ok((train, test))
+}
+
+/// The test data that `--test` names.
+///
+/// # Errors
+/// When there are none.
+pub fn test(path: &Path) -> Result<Source> {
+    let Sources { train, test } = locate(path)?;
+    let found = if path.is_dir() { test } else { train };
+    found.ok_or_else(|| lacks(path, "test files", "training files alone"))
+}
+
+/// The data to evaluate on: test files before training files.
+///
+/// # Errors
+/// When there are none.
+pub fn evaluation(data: Option<&Path>) -> Result<Source> {
+    let path = data_path(data)?;
+    let Sources { train, test } = locate(&path)?;
+    test.or(train).ok_or_else(|| lacks(&path, "data files", "none"))
+}
+
+/// How data are read: only training needs several classes.
+pub fn read_options(label_column: Option<&LabelColumn>, needs_two_classes: bool) -> ReadOptions {
+    ReadOptions { label_column: label_column.cloned().unwrap_or_default(), needs_two_classes }
+}
+
+/// The file that stands for a source in messages.
+pub fn file(source: &Source) -> &Path {
+    match source {
+        Source::Idx { images, .. } => images,
+        Source::Csv { path } => path,
+    }
+}
+
+fn data_path(data: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = data {
+        return Ok(path.to_owned());
+    }
+    [PathBuf::from(MNIST), Path::new(env!("CARGO_MANIFEST_DIR")).join(MNIST)]
+        .into_iter()
+        .find(|path| path.is_dir())
+        .ok_or_else(|| {
+            Error::Config(format!(
+                "--data: expected a data set, found no folder {MNIST} here; run in a clone of tinytrain's repository, \
+                 which holds MNIST there, or name a folder or a file with --data"
+            ))
+        })
+}
+
+fn lacks(path: &Path, expected: &str, found: &str) -> Error {
+    let (expected, found) = (expected.to_owned(), found.to_owned());
+    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
+}

@@ -1,0 +1,96 @@
+//! The progress bar of an epoch.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
+use super::text::{grouped, loss, percent};
+
+/// How often the bar is drawn anew, at most.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A bar on standard error, if that is a terminal; it comes with the first batch of an epoch and goes with its end.
+pub struct Progress {
+    enabled: bool,
+    epochs: usize,
+    bar: Option<Bar>,
+}
+
+struct Bar {
+    epoch: usize,
+    start: Instant,
+    drawn: Option<Instant>,
+    total: Option<usize>,
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// No bar yet. A bar that is not `wanted`, or that nobody would see, never comes.
+    pub fn new(wanted: bool, epochs: usize) -> Self {
+        Self { enabled: wanted && stderr().is_terminal(), epochs, bar: None }
+    }
+
+    /// Shows how far an epoch is. May be called for every batch.
+    pub fn update(&mut self, epoch: usize, rows: usize, total: Option<usize>, mean_loss: f64, accuracy: f64) {
+        if !self.enabled {
+            return;
+        }
+        if self.bar.as_ref().is_some_and(|bar| bar.epoch != epoch) {
+            self.clear();
+        }
+        let epochs = self.epochs;
+        let bar = self.bar.get_or_insert_with(|| Bar::new(epoch, epochs));
+        let now = Instant::now();
+        if bar.drawn.is_some_and(|drawn| now - drawn < INTERVAL) {
+            return;
+        }
+        bar.drawn = Some(now);
+        if let (Some(total), None) = (total, bar.total) {
+            bar.total = Some(total);
+            bar.bar.set_length(total as u64);
+            bar.bar.set_style(style("{prefix} [{bar:30}] {percent:>3} %, {msg}"));
+        }
+        let rate = rows as f64 / (now - bar.start).as_secs_f64().max(1e-9);
+        bar.bar.set_message(format!(
+            "{} rows, {}/s, loss {}, accuracy {}",
+            grouped(rows as u64),
+            grouped(rate as u64),
+            loss(mean_loss),
+            percent(accuracy)
+        ));
+        bar.bar.set_position(rows as u64);
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&mut self) {
+        if let Some(Bar { bar, .. }) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Prints with the bar out of the way.
+    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(Bar { bar, .. }) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}
+
+impl Bar {
+    fn new(epoch: usize, epochs: usize) -> Self {
+        let target = ProgressDrawTarget::stderr_with_hz(20);
+        let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
+        bar.set_style(style("{prefix} {spinner} {msg}"));
+        bar.set_prefix(format!("epoch {epoch}/{epochs}"));
+        Self { epoch, start: Instant::now(), drawn: None, total: None, bar }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // A template that cannot be parsed costs its looks, not the run.
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
+}
