@@ -20,7 +20,7 @@ pub struct Progress {
 struct Bar {
     epoch: usize,
     start: Instant,
-    drawn: Option<Instant>,
+    drawn: Instant,
     total: Option<usize>,
     bar: ProgressBar,
 }
@@ -42,19 +42,18 @@ impl Progress {
         let epochs = self.epochs;
         let bar = self.bar.get_or_insert_with(|| Bar::new(epoch, epochs));
         let now = Instant::now();
-        if bar.drawn.is_some_and(|drawn| now - drawn < INTERVAL) {
+        if now - bar.drawn < INTERVAL {
             return;
         }
-        bar.drawn = Some(now);
+        bar.drawn = now;
         if let (Some(total), None) = (total, bar.total) {
             bar.total = Some(total);
             bar.bar.set_length(total as u64);
-            bar.bar.set_style(style("{prefix} [{bar:30}] {percent:>3} %, {msg}"));
+            bar.bar.set_style(style("{prefix} [{wide_bar}] {percent:>3} %, {msg}"));
         }
         let rate = rows as f64 / (now - bar.start).as_secs_f64().max(1e-9);
         bar.bar.set_message(format!(
-            "{} rows, {}/s, loss {}, accuracy {}",
-            grouped(rows as u64),
+            "{} samples/s, loss {}, accuracy {}",
             grouped(rate as u64),
             loss(mean_loss),
             percent(accuracy)
@@ -82,9 +81,10 @@ impl Bar {
     fn new(epoch: usize, epochs: usize) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(20);
         let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
-        bar.set_style(style("{prefix} {spinner} {msg}"));
+        bar.set_style(style("{prefix} {spinner} {human_pos} rows, {msg}"));
         bar.set_prefix(format!("epoch {epoch}/{epochs}"));
-        Self { epoch, start: Instant::now(), drawn: None, total: None, bar }
+        let start = Instant::now();
+        Self { epoch, start, drawn: start, total: None, bar }
     }
 }
 

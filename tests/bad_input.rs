@@ -1,0 +1,14 @@
+//! What cannot work: exit code 2 (or 3), one line that says why, and nothing left behind.
+
+mod program;
+
+#[path = "bad_input/check.rs"]
+mod check;
+#[path = "bad_input/images.rs"]
+mod images;
+#[path = "bad_input/models.rs"]
+mod models;
+#[path = "bad_input/options.rs"]
+mod options;
+#[path = "bad_input/tables.rs"]
+mod tables;

@@ -1,0 +1,116 @@
+//! IDX files.
+
+use crate::check::{refused, stopped, train};
+use crate::program::{Rows, Workplace, gzip, idx};
+
+const IMAGES: &str = "train-images-idx3-ubyte";
+const LABELS: &str = "train-labels-idx1-ubyte";
+
+/// Trains on a folder with these files.
+#[track_caller]
+fn unreadable(images: impl AsRef<[u8]>, labels: impl AsRef<[u8]>, parts: &[&str]) {
+    let place = Workplace::new();
+    place.write(&format!("d/{IMAGES}"), images);
+    place.write(&format!("d/{LABELS}"), labels);
+    // Files with whole headers are read while the network is made: then only what was to be trained is told.
+    stopped(&place, &train("d"), 2, parts);
+    refused(&place, &[&train("d")[..], &["--out", "new/m", "--quiet"]].concat(), parts);
+}
+
+#[test]
+fn paths_that_are_not_there() {
+    let place = Workplace::new();
+    place.write("empty/nothing", "");
+    place.write(&format!("half/{IMAGES}"), Rows::new(10, 1).images());
+    for (path, parts) in [
+        ("missing", ["cannot read missing", "No such file"]),
+        ("empty", ["empty: expected the IDX files", "none of them"]),
+        ("half", ["half: expected train-labels", "no such file"]),
+        ("half/train-images-idx3-ubyte", ["expected its labels", "no such file"]),
+    ] {
+        let parts: Vec<&str> =
+            parts.into_iter().filter(|part| cfg!(unix) || !part.contains("No such")).collect();
+        refused(&place, &train(path), &parts);
+    }
+    let place = Workplace::new();
+    place.write_idx("only/t10k", &Rows::new(10, 1));
+    refused(&place, &train("only"), &["only: expected training files"]);
+    place.write_idx("train_only/train", &Rows::new(10, 1));
+    refused(
+        &place,
+        &[&train("train_only")[..], &["--test", "train_only"]].concat(),
+        &["expected test files"],
+    );
+    refused(&place, &["train", "--data", ""], &["--data"]);
+}
+
+#[test]
+fn files_that_end_too_early_or_too_late() {
+    let rows = Rows::new(50, 1);
+    let (images, labels) = (rows.images(), rows.labels());
+    for length in [3, 10, 16, 500, images.len() - 1] {
+        unreadable(&images[..length], &labels, &[IMAGES, "expected "]);
+        unreadable(gzip(&images[..length]), &labels, &[IMAGES, "expected "]);
+    }
+    for length in [3, 6, 20, labels.len() - 1] {
+        unreadable(&images, &labels[..length], &[LABELS, "expected "]);
+        unreadable(&images, gzip(&labels[..length]), &[LABELS, "expected "]);
+    }
+    unreadable([&images[..], b"x"].concat(), &labels, &[IMAGES, "expected "]);
+    unreadable(gzip(&[&images[..], b"x"].concat()), &labels, &[IMAGES, "expected 50 rows"]);
+    unreadable(&images, [&labels[..], b"x"].concat(), &[LABELS, "expected "]);
+    let packed = gzip(&images);
+    unreadable(&packed[..packed.len() / 2], &labels, &[IMAGES, "early end"]);
+    let mut damaged = packed.clone();
+    let check_sum = damaged.len() - 8;
+    damaged[check_sum] ^= 1;
+    unreadable(damaged, &labels, &[IMAGES, "checksum"]);
+}
+
+#[test]
+fn headers_that_are_wrong() {
+    let rows = Rows::new(50, 1);
+    let (images, labels) = (rows.images(), rows.labels());
+    let with_byte = |bytes: &[u8], at: usize, value: u8| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] = value;
+        bytes
+    };
+    unreadable(with_byte(&images, 2, 0x0d), &labels, &[IMAGES, "magic number", "0x00000d03"]);
+    unreadable(&labels, &labels, &[IMAGES, "magic number"]);
+    unreadable(&images, &images, &[LABELS, "magic number"]);
+    unreadable(&images, Rows::new(49, 1).labels(), &[IMAGES, "expected 49 images", LABELS, "found 50"]);
+    unreadable(idx(&[0, 8, 8], &[]), idx(&[0], &[]), &[LABELS, "at least one value"]);
+    unreadable(idx(&[50, 0, 8], &[]), &labels, &[IMAGES, "50 x 0 x 8"]);
+    unreadable(idx(&[50, 8, 0], &[]), &labels, &[IMAGES, "50 x 8 x 0"]);
+    // The length of a gzip file promises nothing, so that memory is what says no.
+    let huge = [50, u32::MAX, u32::MAX];
+    unreadable(idx(&huge, &[1, 2, 3]), &labels, &[IMAGES, "50 x 4294967295 x 4294967295"]);
+    unreadable(gzip(&idx(&huge, &[1, 2, 3])), &labels, &[IMAGES, "memory"]);
+    unreadable(&images, idx(&[50], &[3; 50]), &[LABELS, "two or more classes", "only label 3"]);
+}
+
+#[test]
+fn a_fault_in_a_later_block_stops_training() {
+    let rows = Rows::new(6000, 1);
+    let images = rows.images();
+    unreadable(
+        gzip(&images[..images.len() - 64 * 500]),
+        rows.labels(),
+        &[IMAGES, "row 5501", "expected 6000 rows"],
+    );
+    let packed = gzip(&images);
+    unreadable(&packed[..packed.len() - 6], rows.labels(), &[IMAGES, "early end"]);
+}
+
+#[test]
+fn test_sets_that_do_not_fit() {
+    let place = Workplace::with_data();
+    place.write("d/t10k-images-idx3-ubyte", idx(&[2, 2, 2], &[1; 8]));
+    place.write("d/t10k-labels-idx1-ubyte", idx(&[2], &[0, 1]));
+    let test = [&train("data")[..], &["--test", "d"]].concat();
+    refused(&place, &test, &["t10k-images", "expected 64 feature values", "found 4"]);
+    place.write("d/t10k-images-idx3-ubyte", idx(&[2, 8, 8], &[1; 128]));
+    place.write("d/t10k-labels-idx1-ubyte", idx(&[2], &[0, 9]));
+    stopped(&place, &test, 2, &["t10k-images", "labels from 0 to 3", "label 9 (sample 2)"]);
+}

@@ -1,0 +1,73 @@
+//! Model files.
+
+use crate::check::refused;
+use crate::program::{Rows, Workplace, idx};
+
+const EVAL: [&str; 7] = ["eval", "--device", "cpu", "--data", "data", "--model", "m"];
+
+fn with_model() -> (Workplace, Vec<u8>) {
+    let place = Workplace::with_data();
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    let bytes = std::fs::read(place.path("m")).unwrap();
+    (place, bytes)
+}
+
+#[test]
+fn files_that_are_no_whole_models() {
+    let (place, whole) = with_model();
+    refused(&place, &[&EVAL[..6], &["missing"]].concat(), &["cannot read missing"]);
+    refused(&place, &[&EVAL[..6], &["data"]].concat(), &["cannot read data"]);
+    refused(&place, &[&EVAL[..6], &["data/train-images-idx3-ubyte"]].concat(), &["expected a whole model"]);
+    place.write("m", "");
+    refused(&place, &EVAL, &["m: expected a model", "an empty file"]);
+    for length in [1, 7, 8, 100, whole.len() / 2, whole.len() - 1] {
+        place.write("m", &whole[..length]);
+        refused(&place, &EVAL, &["error: m: expected a whole model"]);
+    }
+    place.write("m", [&whole[..], b"more"].concat());
+    refused(&place, &EVAL, &["error: m: expected a whole model"]);
+}
+
+#[test]
+fn headers_that_lie() {
+    let (place, whole) = with_model();
+    let text = String::from_utf8_lossy(&whole).into_owned();
+    for (from, to, part) in [
+        ("\"data_offsets\":[0,", "\"data_offsets\":[4,", "expected a whole model"),
+        ("\"layers\":\"64,12,4\"", "\"layers\":\"64,13,4\"", "expected w1 of f32"),
+        ("\"layers\":\"64,12,4\"", "\"layers\":\"64,12;4\"", "layer sizes"),
+        ("\"activation\":\"relu\"", "\"activation\":\"tanh\"", "activation relu"),
+        ("\"input_scaling\":\"1/255\"", "\"input_scaling\":\"1/254\"", "input scaling"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let at = whole.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let mut lying = whole.clone();
+        lying[at..at + from.len()].copy_from_slice(to.as_bytes());
+        place.write("m", lying);
+        refused(&place, &EVAL, &["error: m: expected ", part]);
+    }
+    let mut long = whole.clone();
+    long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    place.write("m", long);
+    refused(&place, &EVAL, &["error: m: expected a whole model"]);
+    let mut infinite = whole;
+    let last = infinite.len() - 4;
+    infinite[last..].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    place.write("m", infinite);
+    refused(&place, &EVAL, &["error: m: expected finite numbers"]);
+}
+
+#[test]
+fn data_that_do_not_fit_the_model() {
+    let (place, _) = with_model();
+    place.write("narrow.csv", "0,1,2\n1,2,3\n");
+    let eval = |data| ["eval", "--device", "cpu", "--model", "m", "--data", data];
+    refused(&place, &eval("narrow.csv"), &["narrow.csv", "expected 64 feature values", "found 2"]);
+    let mut rows = Rows::new(20, 1);
+    rows.classes[7] = 200;
+    place.write_idx("more/t10k", &rows);
+    refused(&place, &eval("more"), &["t10k-images", "labels from 0 to 3", "label 200 (sample 8)"]);
+    place.write("more/t10k-images-idx3-ubyte", idx(&[20, 8, 8], &[0; 20]));
+    refused(&place, &eval("more"), &["t10k-images", "expected "]);
+    refused(&place, &eval("missing"), &["cannot read missing"]);
+}

@@ -1,0 +1,95 @@
+//! Options that are out of range, and places and devices that are not there.
+
+use crate::check::{refused, train};
+use crate::program::Workplace;
+
+#[test]
+fn values_out_of_range() {
+    let place = Workplace::with_data();
+    for (option, values, expected) in [
+        ("--epochs", &["0", "-1", "1.5", "many", "99999999999999999999999"][..], "1 or more"),
+        ("--batch-size", &["0", "-64", "x", ""], "1 or more"),
+        (
+            "--lr",
+            &["0", "-0.1", "nan", "NaN", "inf", "-inf", "1e39", "1e-60", "fast"],
+            "a finite number above 0",
+        ),
+        (
+            "--hidden",
+            &["0", "3,,4", "", ",", "3,", "3,0", "-3", "3,x", "1.5", "None"],
+            "whole numbers above 0",
+        ),
+        ("--seed", &["-1", "x", "18446744073709551616"], "a whole number from 0"),
+        ("--schedule", &["other", ""], "plain, fused"),
+        ("--format", &["xml"], "text, json"),
+        ("--device", &["", " "], "auto, cpu, gpu"),
+    ] {
+        for value in values {
+            refused(&place, &[&train("data")[..3], &[option, value]].concat()[..], &[option, expected]);
+        }
+    }
+}
+
+#[test]
+fn usage_errors_are_one_line_with_a_hint() {
+    let place = Workplace::with_data();
+    for (arguments, part) in [
+        (&["train", "--frobnicate"][..], "--frobnicate"),
+        (&["train", "--epoch", "3"], "--epoch"),
+        (&["train", "file"], "file"),
+        (&["train", "--epochs"], "--epochs"),
+        (&["train", "--epochs", "1", "--epochs", "2"], "--epochs"),
+        (&["train", "--quiet", "--verbose"], "--quiet"),
+        (&["eval"], "--model"),
+        (&["eval", "--model", "m", "--epochs", "3"], "--epochs"),
+        (&["devices", "--device", "cpu"], "--device"),
+        (&["fly"], "fly"),
+        (&["fly\nhigh"], "fly"),
+    ] {
+        refused(&place, arguments, &[part, "--help"]);
+    }
+}
+
+#[test]
+fn networks_that_no_memory_holds() {
+    let place = Workplace::with_data();
+    for sizes in ["1000000000000000", "18446744073709551615", "9999999999,9999999999"] {
+        refused(&place, &[&train("data")[..], &["--hidden", sizes]].concat(), &["memory", "available"]);
+    }
+}
+
+#[test]
+fn places_where_no_file_can_be() {
+    let place = Workplace::with_data();
+    place.write("file", "kept");
+    let out = |path| [&train("data")[..], &["--out", path]].concat();
+    refused(&place, &out("data"), &["cannot write data", "directory"]);
+    refused(&place, &out("file/below"), &["cannot write file"]);
+    refused(&place, &out("new/"), &["cannot write new/"]);
+    refused(&place, &out(""), &["--out"]);
+    #[cfg(unix)]
+    refused(&place, &out("/dev/null"), &["cannot write /dev/null"]);
+    #[cfg(target_os = "linux")]
+    refused(&place, &out("/proc/x"), &["cannot write /proc/x"]);
+    // A file where the folder of all runs would be.
+    place.write("runs", "in the way");
+    refused(&place, &train("data"), &["cannot write runs"]);
+}
+
+#[test]
+fn devices_that_are_not_there() {
+    let place = Workplace::with_data();
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    let mut devices = vec![("no such card", "no such card"), ("999", "index 999"), ("-1", "-1")];
+    if cfg!(target_os = "linux") {
+        devices.extend([("dx12", "no dx12 adapter"), ("metal", "no metal adapter")]);
+    }
+    for (device, part) in devices {
+        refused(&place, &["train", "--data", "data", "--device", device], &[part, "--device cpu"]);
+        refused(
+            &place,
+            &["eval", "--model", "m", "--data", "data", "--device", device],
+            &[part, "--device cpu"],
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! The program: what it prints and what it leaves.
+
+mod program;
+
+#[path = "cli/devices.rs"]
+mod devices;
+#[path = "cli/eval.rs"]
+mod eval;
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/model.rs"]
+mod model;
+#[path = "cli/train.rs"]
+mod train;

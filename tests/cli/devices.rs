@@ -1,0 +1,110 @@
+//! `tinytrain devices`, and `--device`.
+
+use serde_json::Value;
+
+use crate::program::Workplace;
+
+fn keys(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_list_is_an_array_of_adapters_and_a_table() {
+    let place = Workplace::new();
+    let json = place.succeed(&["devices", "--format", "json"]);
+    let list: Vec<Value> = serde_json::from_str(&json.stdout).unwrap();
+    let text = place.succeed(&["devices"]).stdout;
+    for (index, adapter) in list.iter().enumerate() {
+        assert_eq!(adapter["index"], index);
+        assert_eq!(keys(adapter), ["backend", "driver", "features", "index", "name", "type"]);
+        assert!(adapter["features"].as_array().unwrap().iter().all(Value::is_string));
+        for field in ["name", "type", "backend"] {
+            assert!(text.contains(adapter[field].as_str().unwrap()), "{text}");
+        }
+    }
+    assert!(text.lines().last().unwrap().contains("--device cpu"), "{text}");
+    assert_eq!(text.starts_with("index"), !list.is_empty());
+}
+
+#[test]
+fn drivers_keep_quiet_without_a_session() {
+    let place = Workplace::new();
+    for session in [None, Some(""), Some("relative")] {
+        let mut command = place.command(&["devices"]);
+        command.env_remove("XDG_RUNTIME_DIR");
+        command.envs(session.map(|folder| ("XDG_RUNTIME_DIR", folder)));
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    }
+}
+
+/// Trains through a backend, where there is one, chosen in several ways.
+fn trains_through(backend: &str) {
+    let place = Workplace::with_data();
+    let Some(adapter) = place.adapters(backend).into_iter().next() else { return };
+    let index = adapter["index"].to_string();
+    let train =
+        |device: &str| place.train(&["--data", "data", "--epochs", "2", "--out", "m", "--device", device]);
+    let objects = train(backend);
+    let accuracy = |objects: &[Value]| objects.last().unwrap()["test_accuracy"].as_f64().unwrap();
+    for object in [&objects[0], objects.last().unwrap()] {
+        assert_eq!(object["engine"], "gpu");
+        let device = object["device"].as_str().unwrap();
+        assert!(device.contains(adapter["name"].as_str().unwrap()) && device.contains(backend), "{device}");
+    }
+    assert_eq!(objects[0]["schedule"], "fused");
+    assert_eq!(train(&index)[0]["device"], objects[0]["device"]);
+    let cpu = train("cpu");
+    assert_eq!((cpu[0]["engine"].as_str(), &cpu[0]["schedule"]), (Some("cpu"), &Value::Null));
+    assert!((accuracy(&cpu) - accuracy(&objects)).abs() < 0.05);
+    let plain = place.train(&[
+        "--data",
+        "data",
+        "--epochs",
+        "2",
+        "--out",
+        "m",
+        "--device",
+        backend,
+        "--schedule",
+        "plain",
+    ]);
+    assert_eq!(plain[0]["schedule"], "plain");
+    let eval =
+        place.succeed(&["eval", "--model", "m", "--data", "data", "--format", "json", "--device", backend]);
+    assert!((eval.objects()[0]["accuracy"].as_f64().unwrap() - accuracy(&plain)).abs() < 0.011);
+}
+
+#[test]
+fn trains_on_vulkan() {
+    trains_through("vulkan");
+}
+
+#[test]
+fn trains_on_gl() {
+    trains_through("gl");
+}
+
+#[test]
+fn a_device_can_be_named_in_any_case() {
+    let place = Workplace::with_data();
+    let list: Vec<Value> =
+        serde_json::from_str(&place.succeed(&["devices", "--format", "json"]).stdout).unwrap();
+    let Some(adapter) = list.first() else { return };
+    let name = adapter["name"].as_str().unwrap();
+    for name in [name.to_owned(), name.to_uppercase(), name[..name.len().min(6)].to_owned()] {
+        let objects = place.train(&["--data", "data", "--epochs", "1", "--device", &name]);
+        assert!(objects[0]["device"].as_str().unwrap().contains(adapter["name"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn a_device_that_was_not_asked_for_is_announced() {
+    let place = Workplace::with_data();
+    let train = ["train", "--data", "data", "--epochs", "1"];
+    let stderr = place.succeed(&train).stderr;
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("--device"), "{stderr}");
+    assert_eq!(place.succeed(&[&train[..], &["--device", "cpu"]].concat()).stderr, "");
+    assert_eq!(place.succeed(&[&train[..], &["--quiet"]].concat()).stderr, "");
+}

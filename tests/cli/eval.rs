@@ -1,0 +1,103 @@
+//! `tinytrain eval`.
+
+use crate::program::{Rows, Workplace};
+
+const CPU: [&str; 2] = ["--device", "cpu"];
+
+#[test]
+fn it_agrees_with_the_end_of_training() {
+    let place = Workplace::with_data();
+    let trained = place.train(&["--data", "data", "--epochs", "2", "--out", "m", "--device", "cpu"]);
+    let eval = ["eval", "--model", "m", "--data", "data", "--format", "json"];
+    let outcome = place.succeed(&[&eval[..], &CPU].concat());
+    assert_eq!(outcome.stderr, "");
+    let object = &outcome.objects()[0];
+    assert_eq!(object["accuracy"], trained[2]["test_accuracy"]);
+    let loss = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert!((loss(&object["loss"]) / loss(&trained[2]["test_loss"]) - 1.0).abs() < 1e-5);
+    assert_eq!((&object["model"], &object["samples"]), (&"m".into(), &200.into()));
+    assert!(object["data"].as_str().unwrap().ends_with("t10k-images-idx3-ubyte"));
+    let matrix: Vec<Vec<u64>> = serde_json::from_value(object["confusion"].clone()).unwrap();
+    assert_eq!(matrix.iter().flatten().sum::<u64>(), 200);
+    let correct: u64 = (0..4).map(|class| matrix[class][class]).sum();
+    assert_eq!(correct as f64 / 200.0, object["accuracy"].as_f64().unwrap());
+    let test = Rows::new(200, 2);
+    for (class, row) in (0..).zip(&matrix) {
+        assert_eq!(
+            row.iter().sum::<u64>(),
+            test.classes.iter().filter(|label| **label == class).count() as u64
+        );
+    }
+
+    let text = place.succeed(&[&eval[..5], &CPU].concat()).stdout;
+    assert!(text.contains("t10k-images-idx3-ubyte") && text.contains("confusion matrix"), "{text}");
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("precision")).collect();
+    for (class, line) in (0..4).zip(&table[1..]) {
+        let cells: Vec<&str> = line.split_whitespace().filter(|cell| *cell != "%").collect();
+        let (samples, right): (u64, u64) = (matrix[class].iter().sum(), matrix[class][class]);
+        let taken: u64 = matrix.iter().map(|row| row[class]).sum();
+        let percent = |part: u64, whole: u64| format!("{:.2}", part as f64 / whole as f64 * 100.0);
+        let expected = [
+            class.to_string(),
+            samples.to_string(),
+            right.to_string(),
+            percent(right, taken),
+            percent(right, samples),
+            percent(2 * right, samples + taken),
+        ];
+        assert_eq!(cells, expected, "{text}");
+    }
+}
+
+#[test]
+fn any_data_that_fit_can_be_evaluated() {
+    let place = Workplace::with_data();
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    let rows = Rows::new(100, 3);
+    place.write("last.csv", rows.csv_label_last());
+    place.write_idx("only/train", &rows);
+    let eval = |arguments: &[&str]| {
+        let common = ["eval", "--model", "m", "--format", "json"];
+        place.succeed(&[&common[..], &CPU, arguments].concat()).objects().remove(0)
+    };
+    let table = eval(&["--data", "last.csv", "--label-column", "class"]);
+    let folder = eval(&["--data", "only"]);
+    assert_eq!((&table["loss"], &table["confusion"]), (&folder["loss"], &folder["confusion"]));
+    assert!(folder["data"].as_str().unwrap().ends_with("train-images-idx3-ubyte"));
+    // One class alone is enough to test on.
+    let lines: Vec<String> = rows.csv().lines().take(2).map(str::to_owned).collect();
+    place.write("one.csv", lines.join("\n"));
+    assert_eq!(eval(&["--data", "one.csv"])["samples"], 1);
+}
+
+#[test]
+fn many_classes_are_cut_short() {
+    let place = Workplace::new();
+    let table =
+        |classes: u32| (0..classes).map(|class| format!("{class},{}\n", class % 7)).collect::<String>();
+    for (classes, matrix) in [(60, true), (1001, false)] {
+        place.write("t.csv", table(classes));
+        place.train(&["--data", "t.csv", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+        let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu"];
+        let text = place.succeed(&eval).stdout;
+        assert!(!text.contains("confusion"), "{text}");
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("... and ") && last.ends_with(" more"), "{text}");
+        assert!(text.lines().count() < 50, "{text}");
+        let json = place.succeed(&[&eval[..], &["--format", "json"]].concat()).objects().remove(0);
+        assert_eq!(json["confusion"].is_array(), matrix);
+    }
+    place.write("t.csv", "65535,1\n0,2\n65535,3\n");
+    place.train(&["--data", "t.csv", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    let text = place.succeed(&["eval", "--model", "m", "--data", "t.csv", "--device", "cpu"]).stdout;
+    assert!(text.lines().count() < 10 && text.contains("65535"), "{text}");
+}
+
+#[test]
+fn it_writes_nothing() {
+    let place = Workplace::with_data();
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    let before = place.entries();
+    place.succeed(&["eval", "--model", "m", "--data", "data", "--device", "cpu"]);
+    assert_eq!(place.entries(), before);
+}

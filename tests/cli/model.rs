@@ -1,0 +1,110 @@
+//! The model file that a run leaves.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use safetensors::{Dtype, SafeTensors};
+
+use crate::program::Workplace;
+
+const ARGUMENTS: [&str; 8] = ["--data", "data", "--device", "cpu", "--epochs", "2", "--batch-size", "30"];
+
+fn train(place: &Workplace, arguments: &[&str]) {
+    let common = ["train", "--hidden", "12", "--quiet"];
+    place.succeed(&[&common[..], &ARGUMENTS, arguments].concat());
+}
+
+#[test]
+fn it_holds_weights_biases_and_metadata() {
+    let place = Workplace::with_data();
+    train(&place, &["--out", "new/folder/m.safetensors"]);
+    let bytes = std::fs::read(place.path("new/folder/m.safetensors")).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let mut tensors: Vec<_> =
+        file.tensors().into_iter().map(|(name, view)| (name, view.shape().to_vec())).collect();
+    tensors.sort();
+    let expected = [("b1", vec![12]), ("b2", vec![4]), ("w1", vec![64, 12]), ("w2", vec![12, 4])];
+    assert_eq!(tensors, expected.map(|(name, shape)| (name.to_owned(), shape)));
+    assert!(file.tensors().iter().all(|(_, view)| view.dtype() == Dtype::F32));
+    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+    let metadata = header.metadata().clone().unwrap();
+    for (key, value) in [("layers", "64,12,4"), ("activation", "relu"), ("input_scaling", "1/255")] {
+        assert_eq!(metadata[key], value);
+    }
+    let folder: Vec<_> = std::fs::read_dir(place.path("new/folder")).unwrap().collect();
+    assert_eq!(folder.len(), 1, "no temporary file stays");
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_and_replaces_what_was_there() {
+    let place = Workplace::with_data();
+    place.write("a", "something else");
+    train(&place, &["--out", "a", "--seed", "5"]);
+    train(&place, &["--out", "b", "--seed", "5"]);
+    train(&place, &["--out", "c", "--seed", "6"]);
+    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    assert_eq!(read("a"), read("b"));
+    assert_ne!(read("a"), read("c"));
+}
+
+#[test]
+fn without_out_every_run_has_a_folder_of_its_own() {
+    let place = Workplace::with_data();
+    for _ in 0..3 {
+        train(&place, &[]);
+    }
+    let mut names: Vec<String> = std::fs::read_dir(place.path("runs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3);
+    for name in names {
+        let shape: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        assert!(shape.starts_with("0000-00-00T00-00-00Z"), "{name}");
+        assert!(place.path("runs").join(name).join("model.safetensors").is_file());
+    }
+}
+
+#[test]
+fn the_summary_says_where_it_is() {
+    let place = Workplace::with_data();
+    let objects = place.train(&ARGUMENTS[..6]);
+    let path = objects.last().unwrap()["model"].as_str().unwrap();
+    assert!(path.starts_with("runs") && place.path(path).is_file(), "{path}");
+}
+
+#[test]
+fn it_is_there_when_the_line_of_its_epoch_is_and_changes_with_the_next() {
+    let place = Workplace::with_data();
+    let arguments = [
+        "train", "--data", "data", "--device", "cpu", "--epochs", "1000000", "--format", "json", "--hidden",
+        "2000", "--out", "m",
+    ];
+    let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains("\"start\""));
+    let mut models = Vec::new();
+    for epoch in 1..=3 {
+        assert!(lines.next().unwrap().contains(&format!("\"epoch\":{epoch},")));
+        models.push(std::fs::read(place.path("m")).unwrap());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(models[0] != models[2], "saved once only");
+    SafeTensors::deserialize(&std::fs::read(place.path("m")).unwrap())
+        .expect("a killed run leaves a whole model");
+}
+
+#[test]
+fn a_fault_in_a_later_epoch_leaves_the_model_before() {
+    let place = Workplace::with_data();
+    // One step an epoch: the first has a finite loss and ruins the weights, the second shows it.
+    let steps = ["--data", "data", "--device", "cpu", "--batch-size", "400", "--lr", "1e30", "--out", "m"];
+    let outcome = place.run(&[&["train"], &steps[..]].concat());
+    assert_eq!((outcome.code, outcome.stderr.lines().count()), (3, 1), "{}", outcome.stderr);
+    let parts = ["error: the loss became NaN at step 2 (epoch 2, batch 1)", "learning rate 1e30", "--lr"];
+    assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with("; the model after epoch 1 stays at m\n"), "{}", outcome.stderr);
+    SafeTensors::deserialize(&std::fs::read(place.path("m")).unwrap()).unwrap();
+}

@@ -1,0 +1,221 @@
+//! What `tinytrain train` prints.
+
+use serde_json::Value;
+
+use crate::program::{CLASSES, Rows, SIDE, Workplace};
+
+const CPU: [&str; 4] = ["--device", "cpu", "--out", "m"];
+
+fn text(place: &Workplace, arguments: &[&str]) -> (String, String) {
+    let common = ["train", "--hidden", "12", "--batch-size", "20"];
+    let outcome = place.succeed(&[&common[..], &CPU, arguments].concat());
+    (outcome.stdout, outcome.stderr)
+}
+
+fn json(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
+    place.train(&[&CPU[..], arguments].concat())
+}
+
+/// The object has these fields, in this order, and no others.
+#[track_caller]
+fn assert_fields(line: &str, names: &[&str]) {
+    let places: Vec<Option<usize>> = names.iter().map(|name| line.find(&format!("\"{name}\":"))).collect();
+    assert!(places.is_sorted() && places[0] == Some(1), "{line}");
+    let object: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(object.as_object().unwrap().len(), names.len(), "{line}");
+}
+
+#[test]
+fn json_has_every_field_in_order() {
+    let place = Workplace::with_data();
+    let arguments = ["train", "--data", "data", "--epochs", "3", "--hidden", "12,7", "--format", "json"];
+    let outcome = place.succeed(&[&arguments[..], &CPU].concat());
+    assert_eq!(outcome.stderr, "");
+    let objects = outcome.objects();
+    let events: Vec<&str> = objects.iter().map(|object| object["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["start", "epoch", "epoch", "epoch", "summary"]);
+
+    let start = &objects[0];
+    assert_eq!(start["layers"], serde_json::json!([SIDE * SIDE, 12, 7, CLASSES]));
+    assert_eq!(start["parameters"], 65 * 12 + 13 * 7 + 8 * 4);
+    assert_eq!((&start["scaling"], &start["seed"]), (&"1/255".into(), &1.into()));
+    assert_eq!((&start["batch_size"], &start["learning_rate"]), (&64.into(), &0.1.into()));
+
+    let names = [
+        "event",
+        "epoch",
+        "train_loss",
+        "train_accuracy",
+        "test_loss",
+        "test_accuracy",
+        "seconds",
+        "samples_per_second",
+    ];
+    for (number, (object, line)) in objects[1..4].iter().zip(outcome.stdout.lines().skip(1)).enumerate() {
+        assert_fields(line, &names);
+        assert_eq!(object["epoch"], number + 1);
+        let value = |name: &str| object[name].as_f64().unwrap();
+        for share in ["train_accuracy", "test_accuracy"] {
+            assert!((0.0..=1.0).contains(&value(share)));
+        }
+        for positive in ["train_loss", "test_loss", "seconds", "samples_per_second"] {
+            assert!(value(positive) > 0.0);
+        }
+        assert!((value("seconds") * value("samples_per_second") / 400.0 - 1.0).abs() < 1e-6);
+    }
+    let summary = objects.last().unwrap();
+    let line = outcome.stdout.lines().last().unwrap();
+    let names =
+        ["event", "epochs", "test_accuracy", "seconds", "first_batch_seconds", "engine", "device", "model"];
+    assert_fields(line, &names);
+    assert_eq!(
+        (&summary["epochs"], &summary["engine"], &summary["model"]),
+        (&3.into(), &"cpu".into(), &"m".into())
+    );
+    assert_eq!(summary["test_accuracy"], objects[3]["test_accuracy"]);
+    assert!(summary["test_accuracy"].as_f64().unwrap() > 0.6, "{summary}");
+    let (first, all) =
+        (summary["first_batch_seconds"].as_f64().unwrap(), summary["seconds"].as_f64().unwrap());
+    assert!(0.0 < first && first <= all, "{first} of {all}");
+}
+
+#[test]
+fn text_is_a_table_and_a_summary() {
+    let place = Workplace::with_data();
+    let (stdout, stderr) = text(&place, &["--data", "data", "--epochs", "2"]);
+    assert_eq!(stderr, "", "no bar where there is no terminal");
+    assert!(!stdout.contains('\u{1b}') && !stdout.contains('\r'));
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(
+        lines[0].contains("64-12-4 network, 832 parameters") && lines[0].contains("CPU engine"),
+        "{stdout}"
+    );
+    for name in
+        ["epoch", "train loss", "train accuracy", "test loss", "test accuracy", "seconds", "samples/s"]
+    {
+        assert!(lines[1].contains(name), "{stdout}");
+    }
+    for (epoch, line) in (1..).zip(&lines[2..4]) {
+        assert!(line.trim_start().starts_with(&format!("{epoch} ")), "{stdout}");
+        assert_eq!(line.matches(" %").count(), 2, "{stdout}");
+        assert_eq!(line.chars().count(), lines[1].chars().count(), "{stdout}");
+    }
+    assert!(lines[4].starts_with("test accuracy ") && lines[4].contains("first batch after"), "{stdout}");
+    assert_eq!(lines[5..], ["model: m", "evaluate it: tinytrain eval --model m --data data"]);
+}
+
+#[test]
+fn text_and_json_agree() {
+    let place = Workplace::with_data();
+    let arguments = ["--data", "data", "--epochs", "1"];
+    let (stdout, _) = text(&place, &arguments);
+    let epoch = &json(&place, &arguments)[1];
+    let cells: Vec<&str> = stdout.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!(cells[1], format!("{:.4}", epoch["train_loss"].as_f64().unwrap()));
+    assert_eq!(cells[2], format!("{:.2}", epoch["train_accuracy"].as_f64().unwrap() * 100.0));
+    assert_eq!(cells[4], format!("{:.4}", epoch["test_loss"].as_f64().unwrap()));
+    assert_eq!(cells[5], format!("{:.2}", epoch["test_accuracy"].as_f64().unwrap() * 100.0));
+}
+
+#[test]
+fn quiet_says_where_the_model_is_and_how_good() {
+    let place = Workplace::with_data();
+    let (stdout, stderr) = text(&place, &["--data", "data", "--epochs", "2", "--quiet"]);
+    assert_eq!((stderr.as_str(), stdout.lines().count()), ("", 1));
+    assert!(stdout.starts_with("test accuracy ") && stdout.ends_with(", model m\n"), "{stdout}");
+    assert_eq!(json(&place, &["--data", "data", "--epochs", "2", "--quiet"]).len(), 4);
+}
+
+#[test]
+fn verbose_tells_more_on_standard_error() {
+    let place = Workplace::with_data();
+    let arguments = ["--data", "data", "--epochs", "1", "--seed", "77", "--verbose"];
+    let (_, stderr) = text(&place, &arguments);
+    assert!(["seed 77", "832 parameters", "1/255"].iter().all(|part| stderr.contains(part)), "{stderr}");
+    assert_eq!(json(&place, &arguments).len(), 3);
+    if !place.adapters("vulkan").is_empty() {
+        let outcome = place.succeed(&[&["train", "--device", "vulkan"], &arguments[..]].concat());
+        assert!(outcome.stderr.contains("softmax_cross_entropy"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn without_test_data_there_are_no_test_figures() {
+    let place = Workplace::new();
+    place.write_idx("some", &Rows::new(200, 1));
+    let arguments = ["--data", "some-images-idx3-ubyte", "--epochs", "1"];
+    let objects = json(&place, &arguments);
+    assert!(objects[1]["test_loss"].is_null() && objects[1]["test_accuracy"].is_null());
+    assert!(objects[2]["test_accuracy"].is_null());
+    let (stdout, _) = text(&place, &arguments);
+    assert!(stdout.contains("train accuracy") && !stdout.contains("\ntest accuracy"), "{stdout}");
+}
+
+#[test]
+fn tables_give_the_figures_of_images() {
+    let place = Workplace::with_data();
+    let (train, test) = (Rows::new(400, 1), Rows::new(200, 2));
+    place.write("train.csv", train.csv());
+    place.write("test.csv", test.csv());
+    place.write("last.csv", train.csv_label_last());
+    place.write("last_test.csv", test.csv_label_last());
+    let figures = |objects: Vec<Value>| {
+        objects[1..3]
+            .iter()
+            .map(|object| {
+                ["train_loss", "train_accuracy", "test_loss", "test_accuracy"]
+                    .map(|name| object[name].clone())
+            })
+            .collect::<Vec<_>>()
+    };
+    let images = figures(json(&place, &["--data", "data", "--epochs", "2"]));
+    let model = std::fs::read(place.path("m")).unwrap();
+    for arguments in [
+        &["--data", "train.csv", "--test", "test.csv"][..],
+        &["--data", "data", "--test", "data/t10k-images-idx3-ubyte"],
+        &["--data", "data", "--test", "data"],
+        &["--data", "data", "--test", "test.csv"],
+        &["--data", "last.csv", "--test", "last_test.csv", "--label-column", "class"],
+        &["--data", "last.csv", "--test", "last_test.csv", "--label-column", "64"],
+    ] {
+        assert_eq!(figures(json(&place, &[arguments, &["--epochs", "2"]].concat())), images, "{arguments:?}");
+        assert_eq!(std::fs::read(place.path("m")).unwrap(), model, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_table_that_shows_a_new_class_late_starts_the_run_anew() {
+    let place = Workplace::new();
+    let mut table: String = (0..5000).map(|row| format!("{},{}\n", row % 2, row % 7)).collect();
+    table += "2,9\n";
+    place.write("late.csv", &table);
+    let objects = json(&place, &["--data", "late.csv", "--epochs", "1"]);
+    let events: Vec<&str> = objects.iter().map(|object| object["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["start", "restart", "start", "epoch", "summary"]);
+    assert_eq!((&objects[0]["layers"][2], &objects[2]["layers"][2]), (&2.into(), &3.into()));
+    assert!(objects[1]["reason"].is_string());
+}
+
+#[test]
+fn no_hidden_layer_is_a_network_too() {
+    let place = Workplace::with_data();
+    let objects = json(&place, &["--data", "data", "--epochs", "1", "--seed", "3"]);
+    assert_eq!(objects[0]["layers"], serde_json::json!([64, 12, 4]));
+    let arguments = ["train", "--hidden", "none", "--data", "data", "--epochs", "1", "--format", "json"];
+    let objects = place.succeed(&[&arguments[..], &CPU].concat()).objects();
+    assert_eq!(objects[0]["layers"], serde_json::json!([64, 4]));
+}
+
+#[test]
+fn mnist_is_found_here_before_anywhere_else() {
+    let place = Workplace::new();
+    place.write_idx("data/mnist/train", &Rows::new(100, 1));
+    place.write_idx("data/mnist/t10k", &Rows::new(100, 2));
+    let objects = json(&place, &["--epochs", "1"]);
+    assert_eq!(objects[0]["layers"], serde_json::json!([64, 12, 4]));
+    let (stdout, _) = text(&place, &["--epochs", "1"]);
+    assert!(stdout.ends_with("tinytrain eval --model m\n"), "{stdout}");
+    let eval = place.succeed(&["eval", "--model", "m", "--device", "cpu", "--format", "json"]).objects();
+    assert_eq!(eval[0]["samples"], 100);
+    assert!(eval[0]["data"].as_str().unwrap().contains("t10k"));
+}

@@ -1,0 +1,197 @@
+//! The program as users run it, in a folder of its own, and small data to give it.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Pixels of a side.
+pub const SIDE: usize = 8;
+/// Classes of the small data.
+pub const CLASSES: usize = 4;
+
+/// A folder to work in.
+pub struct Workplace {
+    folder: TempDir,
+}
+
+/// What a run of the program gave.
+pub struct Outcome {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Workplace {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// With the folder `data`: 400 rows to train on and 200 to test on, as IDX.
+    pub fn with_data() -> Self {
+        let place = Self::new();
+        place.write_idx("data/train", &Rows::new(400, 1));
+        place.write_idx("data/t10k", &Rows::new(200, 2));
+        place
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    pub fn write_idx(&self, part: &str, rows: &Rows) {
+        self.write(&format!("{part}-images-idx3-ubyte"), rows.images());
+        self.write(&format!("{part}-labels-idx1-ubyte"), rows.labels());
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tinytrain"));
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
+        let output = self.command(arguments).output().unwrap();
+        Outcome {
+            code: output.status.code().expect("no signal ended it"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// A run that must go well.
+    #[track_caller]
+    pub fn succeed(&self, arguments: &[&str]) -> Outcome {
+        let outcome = self.run(arguments);
+        assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+        outcome
+    }
+
+    /// `train` with these and some common options, in JSON.
+    #[track_caller]
+    pub fn train(&self, arguments: &[&str]) -> Vec<Value> {
+        let common = ["train", "--hidden", "12", "--batch-size", "20", "--format", "json"];
+        self.succeed(&[&common[..], arguments].concat()).objects()
+    }
+
+    /// Every file and folder below.
+    pub fn entries(&self) -> BTreeSet<PathBuf> {
+        fn gather(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    gather(&path, found);
+                }
+                found.insert(path);
+            }
+        }
+        let mut found = BTreeSet::new();
+        gather(self.folder.path(), &mut found);
+        found
+    }
+
+    /// The names of `devices` that go through a backend.
+    pub fn adapters(&self, backend: &str) -> Vec<Value> {
+        let list: Vec<Value> =
+            serde_json::from_str(&self.succeed(&["devices", "--format", "json"]).stdout).unwrap();
+        list.into_iter().filter(|adapter| adapter["backend"] == backend).collect()
+    }
+}
+
+impl Outcome {
+    /// Standard output, an object a line.
+    #[track_caller]
+    pub fn objects(&self) -> Vec<Value> {
+        self.stdout
+            .lines()
+            .map(|line| {
+                let value: Value =
+                    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                assert!(value.is_object(), "{line}");
+                value
+            })
+            .collect()
+    }
+}
+
+/// Rows of 8 x 8 pixels: the label says which quarter of them is bright.
+pub struct Rows {
+    pub pixels: Vec<[u8; SIDE * SIDE]>,
+    pub classes: Vec<u8>,
+}
+
+impl Rows {
+    pub fn new(count: usize, seed: u64) -> Self {
+        let mut state = seed;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        let classes: Vec<u8> = (0..count).map(|_| (noise() % CLASSES) as u8).collect();
+        let pixels = classes
+            .iter()
+            .map(|class| {
+                std::array::from_fn(|index| {
+                    let quarter = index / (SIDE * SIDE / 2) * 2 + index % SIDE / (SIDE / 2);
+                    let light = if quarter == usize::from(*class) { 90 } else { 0 };
+                    (light + noise() % 160) as u8
+                })
+            })
+            .collect();
+        Self { pixels, classes }
+    }
+
+    pub fn images(&self) -> Vec<u8> {
+        idx(&[self.pixels.len() as u32, SIDE as u32, SIDE as u32], &self.pixels.concat())
+    }
+
+    pub fn labels(&self) -> Vec<u8> {
+        idx(&[self.classes.len() as u32], &self.classes)
+    }
+
+    /// Label first, with a header.
+    pub fn csv(&self) -> String {
+        let names: Vec<String> = (0..SIDE * SIDE).map(|index| format!("p{index}")).collect();
+        let mut text = format!("class,{}\n", names.join(","));
+        for (class, pixels) in self.classes.iter().zip(&self.pixels) {
+            let cells: Vec<String> = pixels.iter().map(u8::to_string).collect();
+            text += &format!("{class},{}\n", cells.join(","));
+        }
+        text
+    }
+
+    /// Label last, with a header.
+    pub fn csv_label_last(&self) -> String {
+        let turned = |line: &str| {
+            let (first, rest) = line.split_once(',').unwrap();
+            format!("{rest},{first}\n")
+        };
+        self.csv().lines().map(turned).collect()
+    }
+}
+
+/// An IDX file of unsigned bytes.
+pub fn idx(dimensions: &[u32], values: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 8, dimensions.len() as u8];
+    dimensions.iter().for_each(|size| bytes.extend(size.to_be_bytes()));
+    bytes.extend(values);
+    bytes
+}
+
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
