@@ -57,7 +57,7 @@ fn files_that_end_too_early_or_too_late() {
         unreadable(&images, gzip(&labels[..length]), &[LABELS, "expected "]);
     }
     unreadable([&images[..], b"x"].concat(), &labels, &[IMAGES, "expected "]);
-    unreadable(gzip(&[&images[..], b"x"].concat()), &labels, &[IMAGES, "expected 50 rows"]);
+    unreadable(gzip(&[&images[..], b"x"].concat()), &labels, &[IMAGES, "after 50 rows"]);
     unreadable(&images, [&labels[..], b"x"].concat(), &[LABELS, "expected "]);
     let packed = gzip(&images);
     unreadable(&packed[..packed.len() / 2], &labels, &[IMAGES, "early end"]);
@@ -83,10 +83,10 @@ fn headers_that_are_wrong() {
     unreadable(idx(&[0, 8, 8], &[]), idx(&[0], &[]), &[LABELS, "at least one value"]);
     unreadable(idx(&[50, 0, 8], &[]), &labels, &[IMAGES, "50 x 0 x 8"]);
     unreadable(idx(&[50, 8, 0], &[]), &labels, &[IMAGES, "50 x 8 x 0"]);
-    // The length of a gzip file promises nothing, so that memory is what says no.
+    // Refused before memory is asked for.
     let huge = [50, u32::MAX, u32::MAX];
     unreadable(idx(&huge, &[1, 2, 3]), &labels, &[IMAGES, "50 x 4294967295 x 4294967295"]);
-    unreadable(gzip(&idx(&huge, &[1, 2, 3])), &labels, &[IMAGES, "memory"]);
+    unreadable(gzip(&idx(&huge, &[1, 2, 3])), &labels, &[IMAGES, "expected at most", "bytes of gzip"]);
     unreadable(&images, idx(&[50], &[3; 50]), &[LABELS, "two or more classes", "only label 3"]);
 }
 

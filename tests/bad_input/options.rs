@@ -25,7 +25,7 @@ fn values_out_of_range() {
         ("--device", &["", " "], "auto, cpu, gpu"),
     ] {
         for value in values {
-            refused(&place, &[&train("data")[..3], &[option, value]].concat()[..], &[option, expected]);
+            refused(&place, &["train", "--data", "data", option, value], &[option, expected]);
         }
     }
 }
