@@ -21,7 +21,7 @@ fn cells_that_are_no_numbers() {
         ("inf", "expected a finite number"),
         ("-inf", "expected a finite number"),
         ("1e39", "32-bit float"),
-        ("1\02", "expected a number, found \"1\\02\""),
+        ("1\x002", "expected a number, found \"1\\02\""),
     ] {
         unreadable(
             format!("class,left,right\n0,1,2\n1,3,{cell}\n"),
