@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, TensorView};
@@ -67,7 +68,11 @@ impl Model {
     /// [`Error::Read`] if there is no such file, [`Error::Data`] if it is no model of ours or not whole.
     pub fn load(path: &Path) -> Result<Self> {
         let unread = |source| Error::Read { path: path.to_owned(), source };
-        let size = fs::metadata(path).map_err(unread)?.len();
+        let found = fs::metadata(path).map_err(unread)?;
+        if !found.is_file() {
+            return Err(unread(io::Error::other("it is not a regular file")));
+        }
+        let size = found.len();
         check_memory(u128::from(size) * 2, &path.display().to_string())?;
         let bytes = fs::read(path).map_err(unread)?;
         Self::from_bytes(&bytes, path)
