@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use super::config::Config;
-use super::cpu_engine::CpuEngine;
+use super::cpu::CpuEngine;
 use super::engine::Engine;
 use super::gpu_engine::GpuEngine;
 use crate::error::{Error, Result};
@@ -124,7 +124,7 @@ impl Choice {
         batch: usize,
     ) -> Result<Box<dyn Engine>> {
         Ok(match self {
-            Choice::Cpu => Box::new(CpuEngine::new(parameters, spec, config, batch)?),
+            Choice::Cpu => Box::new(CpuEngine::new(&parameters, spec, config, batch)),
             Choice::Gpu(adapter) => Box::new(GpuEngine::new(adapter, &parameters, spec, config, batch)?),
         })
     }

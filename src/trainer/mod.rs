@@ -1,18 +1,17 @@
 //! Training: settings, the schedule of a step, the engines that run it, the epoch loop.
 
 mod config;
-mod cpu_engine;
+mod cpu;
 mod device;
 mod engine;
 mod gpu_engine;
 mod gpu_plan;
 mod gpu_rows;
-mod product;
 mod run;
 mod schedule;
 
 pub use config::{Config, ScheduleKind};
-pub use cpu_engine::CpuEngine;
+pub use cpu::CpuEngine;
 pub use device::{Choice, DeviceRequest, choose};
 pub use engine::{BatchMetrics, Engine, EngineKind, Evaluation};
 pub use gpu_engine::GpuEngine;

@@ -23,7 +23,7 @@ pub fn engines() -> Vec<(String, Make)> {
             format!("cpu, {threads} threads"),
             Box::new(move |parameters, spec, config| {
                 let batch = config.batch_size;
-                Box::new(CpuEngine::with_threads(parameters.clone(), spec, config, batch, threads).unwrap())
+                Box::new(CpuEngine::with_threads(parameters, spec, config, batch, threads))
             }),
         ));
     }

@@ -39,6 +39,11 @@ impl<'a> View<'a> {
         Self { values, rows: range.len(), ..self }
     }
 
+    /// Some of its columns.
+    pub fn columns(self, range: Range<usize>) -> Self {
+        self.t().rows(range).t()
+    }
+
     /// Whether the last element lies within the slice.
     fn is_whole(&self) -> bool {
         self.rows == 0
@@ -47,11 +52,28 @@ impl<'a> View<'a> {
     }
 }
 
-/// C = scale A B, or with `add` C = C + scale A B; C row-major. On the calling thread.
+/// C = scale A B, or with `add` C = C + scale A B; C row-major and whole. On the calling thread.
 pub fn multiply(c: &mut [f32], a: View<'_>, b: View<'_>, scale: f32, add: bool) {
+    multiply_columns(c, b.columns, 0, a, b, scale, add);
+}
+
+/// The same for some columns of a wider matrix: C is the columns from `first` on of the rows in `c`, of `width` each.
+pub fn multiply_columns(
+    c: &mut [f32],
+    width: usize,
+    first: usize,
+    a: View<'_>,
+    b: View<'_>,
+    scale: f32,
+    add: bool,
+) {
     assert_eq!(a.columns, b.rows, "inner dimensions of a product agree");
-    assert_eq!(c.len(), a.rows * b.columns, "C has the product's shape");
+    assert_eq!(c.len(), a.rows * width, "C has the product's rows");
+    assert!(first + b.columns <= width, "C has the product's columns");
     assert!(a.is_whole() && b.is_whole(), "the operands are whole");
+    if c.is_empty() {
+        return;
+    }
     // SAFETY: the assertions prove that every element that `gemm` reads or writes, i.e. those at row * row stride +
     // column * column stride, lies within its slice; c is borrowed mutably, so it overlaps with neither a nor b.
     #[expect(unsafe_code, reason = "gemm takes pointers")]
@@ -60,9 +82,9 @@ pub fn multiply(c: &mut [f32], a: View<'_>, b: View<'_>, scale: f32, add: bool) 
             a.rows,
             b.columns,
             a.columns,
-            c.as_mut_ptr(),
+            c[first..].as_mut_ptr(),
             1,
-            b.columns as isize,
+            width as isize,
             add,
             a.values.as_ptr(),
             a.column_stride as isize,
@@ -99,5 +121,14 @@ mod tests {
                 assert_eq!(c, [-5.0, -11.0, -14.0, -23.0]);
             }
         }
+    }
+
+    #[test]
+    fn some_columns_of_each() {
+        let a = [9.0, 1.0, 2.0, 9.0, 3.0, 4.0]; // columns 1..3 are [[1, 2], [3, 4]]
+        let b = [1.0, 1.0, 0.0, 2.0];
+        let mut c = [7.0; 8]; // 2 rows of 4
+        multiply_columns(&mut c, 4, 1, View::new(&a, 3).columns(1..3), View::new(&b, 2), 1.0, false);
+        assert_eq!(c, [7.0, 1.0, 5.0, 7.0, 7.0, 3.0, 11.0, 7.0]);
     }
 }

@@ -1,0 +1,299 @@
+//! Training on the processor.
+//!
+//! The threads of a run go through every step together, in four regions between which they meet:
+//!
+//! 1. by rows: each gathers its rows of the batch;
+//! 2. by columns: each computes its columns of the first layer for all rows;
+//! 3. by rows: each takes its rows forward through the other layers and back to the first layer's delta;
+//! 4. by columns (first layer) and by rows (the others): each updates the weights that it owns.
+//!
+//! Nothing is written by two threads, sums have a fixed order, and a lock is never waited for: it is there so that the
+//! compiler sees it, too.
+
+mod dense_layer;
+mod first_layer;
+mod meeting;
+mod product;
+mod share;
+mod sparse;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread;
+
+use dense_layer::{DenseLayer, range};
+use first_layer::Panel;
+use meeting::Meeting;
+use share::Share;
+use sparse::is_sparse;
+
+use super::config::Config;
+use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Sink};
+use crate::data::Rows;
+use crate::error::Result;
+use crate::model::{Layer, Parameters, Spec};
+
+/// Rows of the batch below which a thread more does not pay.
+const ROWS_A_THREAD: usize = 16;
+
+/// Multiply-adds of a step below which a thread more does not pay: meeting it four times costs as much as this.
+const WORK_A_THREAD: usize = 1 << 20;
+
+/// Rows that an evaluation takes at a time, on each thread.
+const EVALUATION_ROWS: usize = 64;
+
+/// A network on the processor.
+pub struct CpuEngine {
+    spec: Spec,
+    batch: usize,
+    rate: f32,
+    cores: usize,
+    first: Vec<RwLock<FirstLayer>>,
+    others: Vec<DenseLayer>,
+    shares: Vec<RwLock<Share>>,
+}
+
+/// What one thread owns of the first layer.
+struct FirstLayer {
+    panel: Panel,
+    /// [rows, width] for each share of the batch.
+    hidden: Vec<Vec<f32>>,
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl CpuEngine {
+    /// Takes the parameters. Batches have at most `batch` rows. Uses all cores.
+    pub fn new(parameters: &Parameters, spec: &Spec, config: &Config, batch: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::with_threads(parameters, spec, config, batch, cores)
+    }
+
+    /// As [`CpuEngine::new`], with so many threads at most.
+    pub fn with_threads(
+        parameters: &Parameters,
+        spec: &Spec,
+        config: &Config,
+        batch: usize,
+        cores: usize,
+    ) -> Self {
+        let layer = &parameters.layers[0];
+        let work = spec.parameter_count() * batch;
+        let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Panel::most(layer.outputs));
+        let parts = cores.min(useful).max(1);
+        let owned = |number| {
+            let panel = Panel::new(&layer.weights, &layer.bias, number, parts);
+            RwLock::new(FirstLayer { panel, hidden: vec![Vec::new(); parts] })
+        };
+        Self {
+            spec: spec.clone(),
+            batch,
+            rate: config.learning_rate,
+            cores,
+            first: (0..parts).map(owned).collect(),
+            others: parameters.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect(),
+            shares: (0..parts).map(|_| RwLock::default()).collect(),
+        }
+    }
+
+    /// Outputs of the first layer.
+    fn outputs(&self) -> usize {
+        self.spec.sizes()[1]
+    }
+
+    /// Region 1: the rows of share `number` of a batch.
+    fn gather(&self, number: usize, rows: &Rows<'_>, order: &[u32], sparse: bool) {
+        let part = range(order.len(), number, self.shares.len());
+        write(&self.shares[number]).gather(rows, &order[part], sparse);
+    }
+
+    /// Region 2: panel `number` of the first layer, for all shares.
+    fn first_layer(&self, number: usize) {
+        let FirstLayer { panel, hidden } = &mut *write(&self.first[number]);
+        for (share, hidden) in self.shares.iter().zip(hidden) {
+            panel.forward(&read(share).inputs, hidden);
+        }
+    }
+
+    /// Region 3: share `number`, forward and back. `rows` are those of the whole batch.
+    fn deltas(&self, number: usize, rows: usize) {
+        let share = &mut *write(&self.shares[number]);
+        let first: Vec<_> = self.first.iter().map(read).collect();
+        let panels = first.iter().map(|first| (&first.panel, first.hidden[number].as_slice()));
+        share.assemble(panels, &self.others, self.outputs());
+        share.forward(&self.others);
+        share.loss(self.spec.classes(), 1.0 / rows as f32);
+        share.backward(&self.others, self.outputs(), first.iter().map(|first| &first.panel));
+    }
+
+    /// Region 4: adds scale * gradient to panel and pieces `number` of these layers.
+    fn add_gradient(&self, number: usize, panel: &mut Panel, others: &[DenseLayer], scale: f32) {
+        let shares: Vec<_> = self.shares.iter().map(read).collect();
+        let parts: Vec<_> =
+            shares.iter().map(|share| (&share.inputs, share.delta_panels[number].as_slice())).collect();
+        panel.add_gradient(&parts, scale);
+        for (index, layer) in others.iter().enumerate() {
+            let parts: Vec<_> = shares
+                .iter()
+                .map(|share| (share.activations[index].as_slice(), share.deltas[index + 1].as_slice()))
+                .collect();
+            layer.add_gradient(number, &parts, scale);
+        }
+    }
+
+    /// Thread `number` of a run over `order`. The one with the sink ends the run for all if it fails.
+    fn work(
+        &self,
+        number: usize,
+        (rows, order, sparse): (&Rows<'_>, &[u32], bool),
+        (meeting, stop): (&Meeting, &AtomicBool),
+        mut sink: Option<&mut Sink<'_>>,
+    ) -> Result<()> {
+        let _presence = meeting.presence();
+        let mut outcome = Ok(());
+        for order in order.chunks(self.batch) {
+            self.gather(number, rows, order, sparse);
+            meeting.wait();
+            self.first_layer(number);
+            meeting.wait();
+            self.deltas(number, order.len());
+            meeting.wait();
+            let panel = &mut write(&self.first[number]).panel;
+            self.add_gradient(number, panel, &self.others, -self.rate);
+            if let Some(sink) = &mut sink {
+                outcome = sink(self.metrics(order.len()));
+                stop.store(outcome.is_err(), Ordering::Relaxed);
+            }
+            meeting.wait();
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        outcome
+    }
+
+    fn metrics(&self, rows: usize) -> BatchMetrics {
+        let shares: Vec<_> = self.shares.iter().map(read).collect();
+        BatchMetrics {
+            rows,
+            loss: shares.iter().map(|share| share.loss).sum(),
+            correct: shares.iter().map(|share| share.correct).sum(),
+        }
+    }
+
+    /// The layers in one piece each.
+    fn collect(&self, panels: &[&Panel], others: &[DenseLayer]) -> Parameters {
+        let (inputs, outputs) = (self.spec.inputs(), self.outputs());
+        let row_of = |values: fn(&Panel) -> &[f32], row: usize| {
+            panels.iter().flat_map(move |panel| {
+                values(panel)[row * panel.width..][..panel.columns.len()].iter().copied()
+            })
+        };
+        let weights = (0..inputs).flat_map(|row| row_of(|panel| &panel.weights, row)).collect();
+        let bias = row_of(|panel| &panel.bias, 0).collect();
+        let mut layers = vec![Layer { inputs, outputs, weights, bias }];
+        layers.extend(others.iter().map(DenseLayer::layer));
+        Parameters { layers }
+    }
+
+    /// Loss and predictions of the rows `order`, on the calling thread.
+    fn evaluate_part(&self, rows: &Rows<'_>, order: &[u32], sparse: bool) -> (f64, Vec<u32>) {
+        let first: Vec<_> = self.first.iter().map(read).collect();
+        let (mut share, mut hidden) = (Share::default(), vec![Vec::new(); first.len()]);
+        let mut loss = 0.0;
+        let mut predictions = Vec::with_capacity(order.len());
+        for order in order.chunks(EVALUATION_ROWS) {
+            share.gather(rows, order, sparse);
+            for (first, hidden) in first.iter().zip(&mut hidden) {
+                first.panel.forward(&share.inputs, hidden);
+            }
+            let panels = first.iter().map(|first| &first.panel).zip(hidden.iter().map(Vec::as_slice));
+            share.assemble(panels, &self.others, self.outputs());
+            share.forward(&self.others);
+            share.loss(self.spec.classes(), 0.0);
+            loss += share.loss;
+            predictions.extend_from_slice(&share.predictions);
+        }
+        (loss, predictions)
+    }
+}
+
+impl Engine for CpuEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Cpu
+    }
+
+    fn device(&self) -> String {
+        let threads = self.shares.len();
+        format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" })
+    }
+
+    fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
+        if order.is_empty() {
+            return Ok(());
+        }
+        let job = (rows, order, is_sparse(rows));
+        let (meeting, stop) = (Meeting::new(self.shares.len()), AtomicBool::new(false));
+        let (engine, sync) = (&*self, (&meeting, &stop));
+        thread::scope(|scope| {
+            for number in 1..engine.shares.len() {
+                scope.spawn(move || engine.work(number, job, sync, None));
+            }
+            engine.work(0, job, sync, Some(sink))
+        })
+    }
+
+    fn finish(&mut self, _sink: &mut Sink<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
+        let order: Vec<u32> = (0..rows.len() as u32).collect();
+        let (engine, sparse) = (&*self, is_sparse(rows));
+        let part = rows.len().div_ceil(self.cores).max(EVALUATION_ROWS);
+        let parts: Vec<(f64, Vec<u32>)> = thread::scope(|scope| {
+            let threads: Vec<_> = order
+                .chunks(part)
+                .map(|order| scope.spawn(move || engine.evaluate_part(rows, order, sparse)))
+                .collect();
+            let result = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(result).collect()
+        });
+        // Summed in the order of the rows, whichever thread was first.
+        let loss = parts.iter().map(|(loss, _)| loss).sum::<f64>() / rows.len() as f64;
+        Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|(_, part)| part).collect() })
+    }
+
+    fn parameters(&mut self) -> Result<Parameters> {
+        let first: Vec<_> = self.first.iter().map(read).collect();
+        let panels: Vec<&Panel> = first.iter().map(|first| &first.panel).collect();
+        Ok(self.collect(&panels, &self.others))
+    }
+
+    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+        let order: Vec<u32> = (0..rows.len() as u32).collect();
+        let (parts, sparse) = (self.shares.len(), is_sparse(rows));
+        (0..parts).for_each(|number| self.gather(number, rows, &order, sparse));
+        (0..parts).for_each(|number| self.first_layer(number));
+        (0..parts).for_each(|number| self.deltas(number, order.len()));
+        let mut panels: Vec<Panel> = self.first.iter().map(|first| read(first).panel.zeros()).collect();
+        let zeros = Parameters::zeros(&self.spec);
+        let others: Vec<_> = zeros.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect();
+        for (number, panel) in panels.iter_mut().enumerate() {
+            self.add_gradient(number, panel, &others, 1.0);
+        }
+        Ok(self.collect(&panels.iter().collect::<Vec<_>>(), &others))
+    }
+
+    fn describe(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

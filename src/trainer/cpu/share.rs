@@ -1,0 +1,127 @@
+//! The rows of a batch that one thread takes through the network.
+
+use super::dense_layer::DenseLayer;
+use super::first_layer::Panel;
+use super::sparse::Inputs;
+use crate::data::Rows;
+
+/// Some rows of a batch, and all that is computed of them.
+#[derive(Default)]
+pub struct Share {
+    /// What goes into the first layer.
+    pub inputs: Inputs,
+    /// [rows, outputs] of each layer, behind its ReLU; the last holds the logits.
+    pub activations: Vec<Vec<f32>>,
+    /// [rows, outputs] of each layer: gradient of the mean loss by its pre-activation.
+    pub deltas: Vec<Vec<f32>>,
+    /// The first layer's delta again, cut as its weights are: [rows, width] of each panel.
+    pub delta_panels: Vec<Vec<f32>>,
+    /// Sum of the rows' losses.
+    pub loss: f64,
+    /// Rows classified correctly.
+    pub correct: u64,
+    /// The predicted class of each row.
+    pub predictions: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Share {
+    /// Takes the rows that `order` names.
+    pub fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
+        self.inputs.gather(rows, order, sparse);
+        self.targets.clear();
+        self.targets.extend(order.iter().map(|row| rows.labels[*row as usize]));
+    }
+
+    /// Puts the output of the first layer together from its panels, each with the [rows, width] it computed.
+    pub fn assemble<'a>(
+        &mut self,
+        panels: impl Iterator<Item = (&'a Panel, &'a [f32])>,
+        layers: &[DenseLayer],
+        outputs: usize,
+    ) {
+        let rows = self.inputs.rows;
+        self.activations.resize_with(layers.len() + 1, Vec::new);
+        self.activations[0].resize(rows * outputs, 0.0);
+        for (panel, hidden) in panels {
+            let to = self.activations[0].chunks_exact_mut(outputs);
+            for (to, from) in to.zip(hidden.chunks_exact(panel.width)) {
+                to[panel.columns.clone()].copy_from_slice(&from[..panel.columns.len()]);
+            }
+        }
+        if !layers.is_empty() {
+            relu(&mut self.activations[0]);
+        }
+    }
+
+    /// From the first layer's output to the logits.
+    pub fn forward(&mut self, layers: &[DenseLayer]) {
+        for (index, layer) in layers.iter().enumerate() {
+            let (below, above) = self.activations.split_at_mut(index + 1);
+            let (x, z) = (&below[index], &mut above[0]);
+            z.resize(self.inputs.rows * layer.outputs, 0.0);
+            layer.forward(x, z);
+            if index + 1 < layers.len() {
+                relu(z);
+            }
+        }
+    }
+
+    /// Losses and predictions, and the last layer's delta (softmax - onehot) * scale.
+    pub fn loss(&mut self, classes: usize, scale: f32) {
+        (self.loss, self.correct) = (0.0, 0);
+        self.predictions.clear();
+        self.deltas.resize_with(self.activations.len(), Vec::new);
+        let (Some(logits), Some(delta)) = (self.activations.last(), self.deltas.last_mut()) else { return };
+        delta.resize(logits.len(), 0.0);
+        let rows = logits.chunks_exact(classes).zip(delta.chunks_exact_mut(classes));
+        for ((logits, delta), target) in rows.zip(&self.targets) {
+            let target = *target as usize;
+            let best = (0..classes).fold(0, |best, c| if logits[c] > logits[best] { c } else { best });
+            let maximum = logits[best];
+            let mut sum = 0.0;
+            for (d, z) in delta.iter_mut().zip(logits) {
+                *d = (z - maximum).exp();
+                sum += *d;
+            }
+            self.loss += f64::from(maximum) + f64::from(sum).ln() - f64::from(logits[target]);
+            self.correct += u64::from(best == target);
+            self.predictions.push(best as u32);
+            for d in delta.iter_mut() {
+                *d = *d / sum * scale;
+            }
+            delta[target] -= scale;
+        }
+    }
+
+    /// From the last layer's delta to the first's, which is then cut into panels of these columns and widths.
+    pub fn backward<'a>(
+        &mut self,
+        layers: &[DenseLayer],
+        outputs: usize,
+        panels: impl ExactSizeIterator<Item = &'a Panel>,
+    ) {
+        for (index, layer) in layers.iter().enumerate().rev() {
+            let (below, above) = self.deltas.split_at_mut(index + 1);
+            let (delta, dx) = (&above[0], &mut below[index]);
+            dx.resize(self.activations[index].len(), 0.0);
+            layer.backward(delta, dx);
+            for (d, h) in dx.iter_mut().zip(&self.activations[index]) {
+                *d = if *h > 0.0 { *d } else { 0.0 };
+            }
+        }
+        self.delta_panels.resize_with(panels.len(), Vec::new);
+        for (panel, cut) in panels.zip(&mut self.delta_panels) {
+            cut.resize(self.inputs.rows * panel.width, 0.0);
+            let rows = self.deltas[0].chunks_exact(outputs);
+            for (to, from) in cut.chunks_exact_mut(panel.width).zip(rows) {
+                to[..panel.columns.len()].copy_from_slice(&from[panel.columns.clone()]);
+            }
+        }
+    }
+}
+
+/// Not max(0, z): NaN must stay NaN, so that the loss shows it.
+fn relu(values: &mut [f32]) {
+    values.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z });
+}
