@@ -108,6 +108,18 @@ pub enum Error {
         /// The step's learning rate.
         learning_rate: f32,
     },
+    /// A weight or the test loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
+    /// went wrong.
+    #[error(
+        "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}; try a \
+         smaller --lr, or check the data for very large values"
+    )]
+    NonFiniteModel {
+        /// Epoch, counted from 1.
+        epoch: usize,
+        /// The learning rate.
+        learning_rate: f32,
+    },
 }
 
 impl Error {
@@ -121,7 +133,7 @@ impl Error {
             | Error::Device(_)
             | Error::Shape { .. } => 2,
             Error::Gpu(_) => 1,
-            Error::NonFiniteLoss { .. } => 3,
+            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => 3,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where data come from: the options, or MNIST beside the program's source.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use tinytrain::data::{LabelColumn, ReadOptions, Source, Sources, locate};
@@ -51,6 +52,27 @@ pub fn file(source: &Source) -> &Path {
         Source::Idx { images, .. } => images,
         Source::Csv { path } => path,
     }
+}
+
+/// Refuses an `--out` that is one of the files that are read.
+///
+/// # Errors
+/// [`Error::Config`] with its name.
+pub fn spare_data(out: Option<&Path>, sources: [Option<&Source>; 2]) -> Result<()> {
+    let Some(written) = out.and_then(|out| fs::canonicalize(out).ok()) else { return Ok(()) };
+    let files = sources.into_iter().flatten().flat_map(|source| match source {
+        Source::Idx { images, labels } => vec![images, labels],
+        Source::Csv { path } => vec![path],
+    });
+    for file in files {
+        if fs::canonicalize(file).is_ok_and(|read| read == written) {
+            return Err(Error::Config(format!(
+                "--out: expected a file of its own, found {}, which holds the data",
+                file.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn data_path(data: Option<&Path>) -> Result<PathBuf> {

@@ -38,7 +38,11 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
 
 /// A path as a shell takes it.
 pub fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
+    let mut text = path.to_string_lossy();
+    if text.starts_with('-') {
+        // Else a command would take it for an option.
+        text = format!("./{text}").into();
+    }
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@\\".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.into_owned()

@@ -94,6 +94,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let model_file = ModelFile::find(options.out.as_deref())?;
     let (train, beside) = places::training(options.data.as_deref())?;
     let test = options.test.as_deref().map(places::test).transpose()?.or(beside);
+    places::spare_data(options.out.as_deref(), [Some(&train), test.as_ref()])?;
     let label_column = options.label_column.as_ref();
     // Both readers work while the device opens.
     let reader = Reader::open(&train, &places::read_options(label_column, true))?;

@@ -132,7 +132,8 @@ fn grow<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
     if values.capacity() - values.len() >= extra {
         Ok(())
     } else {
-        reserve(values, extra.max(values.len()), name)
+        // Where there is no room for twice as many, there may be for those that come.
+        reserve(values, extra.max(values.len()), name).or_else(|_| reserve(values, extra, name))
     }
 }
 

@@ -112,7 +112,9 @@ impl Context {
 
     /// The most bytes that one storage buffer may have on this device.
     pub fn largest_storage(&self) -> u64 {
-        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size)
+        // The shaders count words in u32.
+        let addressable = 4 * u64::from(u32::MAX);
+        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size).min(addressable)
     }
 
     /// A storage buffer of at least `bytes` (and at least one vec4), which copies may read and write.
@@ -123,7 +125,8 @@ impl Context {
         let size = bytes.next_multiple_of(16).max(16);
         if size > self.largest_storage() {
             return Err(Error::Device(format!(
-                "{} takes buffers of up to {} bytes, {label} needs {size}; try a smaller model or --device cpu",
+                "{} takes buffers of up to {} bytes, {label} needs {size}; try smaller batches, a smaller network, or \
+                 --device cpu",
                 self.name,
                 self.largest_storage()
             )));

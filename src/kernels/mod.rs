@@ -74,7 +74,7 @@ pub trait Kernel {
     /// The uniform at binding 0 of group 0, a multiple of 16 bytes.
     fn params(&self) -> Vec<u8>;
 
-    /// Workgroups in x and y, before any folding.
+    /// Workgroups in x and y.
     fn workgroups(&self, tuning: &Tuning) -> [usize; 2];
 
     /// Which file stands for a name that the shader includes, where the host chooses.
@@ -144,22 +144,16 @@ pub fn prepare(
     pipelines.prepare(context, &program(kernel, tuning), &kernel.params(), buffers, grid)
 }
 
-/// The grid of workgroups as dispatched: one-dimensional ones of more than 65,535 are folded into y.
+/// The grid of workgroups as dispatched.
 pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
-    const MOST: usize = 65_535;
     // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    match kernel.workgroups(tuning) {
-        [x, 1] if x > MOST => {
-            let folded = x.div_ceil(MOST);
-            [count(x.div_ceil(folded)), count(folded), 1]
-        }
-        [x, y] => [count(x), count(y), 1],
-    }
+    let [x, y] = kernel.workgroups(tuning);
+    [count(x), count(y), 1]
 }
 
 /// A count or size as the shaders hold it.
 fn word(n: usize) -> u32 {
-    // Buffers hold at most u32::MAX values: `Context::storage` refuses larger ones before a kernel is made.
+    // Buffers hold at most u32::MAX words: `Context::storage` refuses larger ones before a kernel is made.
     u32::try_from(n).expect("sizes are checked when buffers are made")
 }

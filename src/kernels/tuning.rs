@@ -113,9 +113,12 @@ impl Tuning {
         }
     }
 
-    /// Workgroups for `elements` elements, one thread each.
+    /// Workgroups for `elements` elements, one thread each; more than 65,535 are folded into y.
     pub(super) fn elementwise_grid(&self, elements: usize) -> [usize; 2] {
-        [elements.div_ceil(self.workgroup), 1]
+        const MOST: usize = 65_535;
+        let groups = elements.div_ceil(self.workgroup);
+        let folds = groups.div_ceil(MOST).max(1);
+        [groups.div_ceil(folds), folds]
     }
 
     /// The elementwise kernels' constants.

@@ -54,6 +54,12 @@ impl Parameters {
         parameters
     }
 
+    /// Whether no number is NaN or infinite.
+    pub fn is_finite(&self) -> bool {
+        let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+        self.layers.iter().all(|layer| finite(&layer.weights) && finite(&layer.bias))
+    }
+
     /// The same network for the reference, in f64.
     pub fn to_reference(&self) -> Network {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();

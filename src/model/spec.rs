@@ -29,8 +29,8 @@ impl Spec {
             .layers()
             .map(|(inputs, outputs)| (inputs as u128 + 1).saturating_mul(outputs as u128))
             .fold(0, u128::saturating_add);
-        // Training holds them twice (parameters and gradient), saving once more.
-        check_memory(parameters.saturating_mul(3 * size_of::<f32>() as u128), &format!("a {spec} network"))?;
+        // The engine's, and while the model is saved the model's own and three forms of the file's contents.
+        check_memory(parameters.saturating_mul(5 * size_of::<f32>() as u128), &format!("a {spec} network"))?;
         Ok(spec)
     }
 

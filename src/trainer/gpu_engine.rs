@@ -11,7 +11,7 @@ use super::schedule::{Buffer, Schedule, layer_offsets};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Readback, read_buffer};
-use crate::kernels::{Batch, Stored, Tuning, pad_rows, unpad_rows};
+use crate::kernels::{Batch, Stored, Tuning, blocks, pad_rows, unpad_rows};
 use crate::model::{Layer, Parameters, Spec};
 
 /// Submissions that may be on their way: one that runs, one that waits, one that is being recorded.
@@ -21,8 +21,11 @@ const IN_FLIGHT: usize = 3;
 /// that its own cost does not count.
 const SUBMISSION_TIME: Duration = Duration::from_millis(50);
 
-/// Rows that an evaluation takes at a time.
+/// Rows that a batch of an evaluation has at most.
 const EVALUATION_ROWS: usize = 512;
+
+/// Most bytes of a data set that stays on the device: there is no asking how much memory it has.
+const RESIDENT_BYTES: u64 = 1 << 30;
 
 /// Bytes of features that stand on the device at a time where a data set does not stay there.
 const WINDOW_BYTES: u64 = 16 << 20;
@@ -60,6 +63,8 @@ pub struct GpuEngine {
     in_flight: VecDeque<InFlight>,
     idle_readbacks: Vec<Readback>,
     steps: usize,
+    evaluation_batch: usize,
+    evaluation_steps: usize,
     last_ready: Option<Instant>,
 }
 
@@ -99,6 +104,8 @@ impl GpuEngine {
         }
         let buffer = context.storage("parameters", 4 * padded.len() as u64)?;
         context.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&padded));
+        let widest = spec.sizes().iter().copied().max().unwrap_or(1);
+        let fitting = context.largest_storage() / (16 * blocks(widest) as u64);
         Ok(Self {
             context,
             pipelines: Pipelines::new(),
@@ -112,6 +119,8 @@ impl GpuEngine {
             in_flight: VecDeque::new(),
             idle_readbacks: Vec::new(),
             steps: 1,
+            evaluation_batch: (fitting as usize).clamp(1, EVALUATION_ROWS),
+            evaluation_steps: 1,
             last_ready: None,
         })
     }
@@ -150,7 +159,8 @@ impl GpuEngine {
     /// Rows of the whole set, if their number is known and the device has room for them.
     fn resident_rows(&self, rows: &Rows<'_>) -> Option<usize> {
         let bytes = row_bytes(self.spec.inputs(), stored(rows));
-        rows.total.filter(|total| bytes * *total as u64 <= self.context.largest_storage())
+        let most = self.context.largest_storage().min(RESIDENT_BYTES);
+        rows.total.filter(|total| bytes * *total as u64 <= most)
     }
 
     /// Submits some whole batches (the last may be shorter), which begin at position `first` of the order.
@@ -186,7 +196,8 @@ impl GpuEngine {
     fn collect(&mut self, most: usize, sink: &mut Sink<'_>) -> Result<()> {
         self.context.poll()?;
         while let Some(oldest) = self.in_flight.front() {
-            if !oldest.readback.is_ready()? {
+            let waited = !oldest.readback.is_ready()?;
+            if waited {
                 if self.in_flight.len() <= most {
                     break;
                 }
@@ -194,21 +205,20 @@ impl GpuEngine {
                 oldest.readback.wait()?;
             }
             let Some(ended) = self.in_flight.pop_front() else { break };
-            self.adapt(&ended);
+            self.adapt(&ended, waited);
             self.report(ended, sink)?;
         }
         Ok(())
     }
 
-    /// Sizes the next submissions by how long this one took.
-    fn adapt(&mut self, ended: &InFlight) {
+    /// Sizes the next submissions by how long this one took. If nobody `waited` for it, it may have ended long ago and
+    /// the host was late: that is no reason for smaller ones.
+    fn adapt(&mut self, ended: &InFlight, waited: bool) {
         let now = Instant::now();
         let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
         self.last_ready = Some(now);
-        let step = (now - started).as_secs_f64().max(1e-9) / ended.rows.len() as f64;
-        let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
-        // Doubling at most: one measurement may be a fluke.
-        self.steps = fitting.clamp(1, (2 * self.steps).min(MOST_STEPS));
+        let fitting = fitting_steps(now - started, ended.rows.len(), self.steps);
+        self.steps = if waited { fitting } else { fitting.max(self.steps) };
     }
 
     fn report(&mut self, ended: InFlight, sink: &mut Sink<'_>) -> Result<()> {
@@ -254,10 +264,11 @@ impl GpuEngine {
     fn prepare_evaluation(&mut self, stored: Stored) -> Result<()> {
         let key = stored == Stored::Bytes;
         if !self.evaluation.contains_key(&key) {
-            let capacity = self.window_rows(stored, EVALUATION_ROWS);
-            let rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, capacity, EVALUATION_ROWS)?;
+            let batch = self.evaluation_batch;
+            let capacity = self.window_rows(stored, batch);
+            let rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, capacity, batch)?;
             rows.set_identity_order(&self.context);
-            let schedule = Schedule::evaluate(&self.spec, EVALUATION_ROWS, stored, &self.tuning);
+            let schedule = Schedule::evaluate(&self.spec, batch, stored, &self.tuning);
             let plan = self.plan(&schedule, &rows, capacity)?;
             self.evaluation.insert(key, (rows, plan));
         }
@@ -281,6 +292,14 @@ impl GpuEngine {
             .collect();
         Ok(Parameters { layers })
     }
+}
+
+/// How many steps fit into [`SUBMISSION_TIME`] if `steps` of them took so long; not more than twice as many as
+/// `before`, since one measurement may be a fluke.
+fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
+    let step = time.as_secs_f64().max(1e-9) / steps as f64;
+    let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
+    fitting.clamp(1, (2 * before).min(MOST_STEPS))
 }
 
 /// The (loss, correct) pairs of all workgroups of one step, summed.
@@ -326,16 +345,19 @@ impl Engine for GpuEngine {
         let stored = stored(rows);
         self.prepare_evaluation(stored)?;
         let (device_rows, plan) = &self.evaluation[&(stored == Stored::Bytes)];
+        let batch = self.evaluation_batch;
         let mut loss = 0.0;
         let mut predictions = Vec::with_capacity(rows.len());
-        for start in (0..rows.len()).step_by(device_rows.capacity) {
-            let end = rows.len().min(start + device_rows.capacity);
+        while predictions.len() < rows.len() {
+            let begun = Instant::now();
+            let start = predictions.len();
+            let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
             device_rows.upload(&self.context, rows, start..end, 0)?;
             let batches: Vec<Batch> = (0..end - start)
-                .step_by(EVALUATION_ROWS)
+                .step_by(batch)
                 .zip(0..)
                 .map(|(first, slot)| {
-                    let rows = (end - start - first).min(EVALUATION_ROWS) as u32;
+                    let rows = (end - start - first).min(batch) as u32;
                     Batch { first: first as u32, rows, slot, output: first as u32 }
                 })
                 .collect();
@@ -348,6 +370,7 @@ impl Engine for GpuEngine {
             let classes = 4 * (end - start) as u64;
             let classes = read_buffer(&self.context, plan.buffer(Buffer::Predictions), classes)?;
             predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
+            self.evaluation_steps = fitting_steps(begun.elapsed(), batches.len(), self.evaluation_steps);
         }
         Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
     }
@@ -358,8 +381,8 @@ impl Engine for GpuEngine {
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
         let (stored, count) = (stored(rows), rows.len());
-        if count > self.batch {
-            return Err(Error::Config(format!("{count} rows are more than a batch of {}", self.batch)));
+        if count == 0 || count > self.batch {
+            return Err(Error::Config(format!("{count} rows are no batch of 1 to {}", self.batch)));
         }
         let device_rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, count, count)?;
         device_rows.upload(&self.context, rows, 0..count, 0)?;

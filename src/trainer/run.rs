@@ -115,15 +115,30 @@ pub fn train(
         check_inputs(test.name(), test.inputs(), reader.inputs())?;
     }
     while reader.next_block()? && reader.rows() < config.batch_size {}
-    let mut run = Run::start(config, &reader, device, report)?;
-    let mut totals = match run.first_epoch(&mut reader, report)? {
-        Some(totals) => totals,
+    // What is wrong with a small test set shows before an epoch has been spent; of IDX the labels are known already.
+    if let Some(test) = &mut test
+        && test.total_rows().is_none()
+    {
+        test.next_block()?;
+    }
+    if let (Some(test), Some(_)) = (&test, reader.total_rows())
+        && test.classes() > reader.classes()
+    {
+        let found = format!("label {}", test.classes() - 1);
+        return Err(unknown_label(test.name(), found, reader.classes()));
+    }
+    let mut started = Run::start(config, &reader, device, report)?;
+    let (mut run, mut totals) = match started.first_epoch(&mut reader, report)? {
+        Some(totals) => (started, totals),
         None => {
+            // Its memory is free for the network that takes its place.
+            drop(started);
             reader.read_to_end()?;
-            run = Run::start(config, &reader, device, report)?;
-            run.first_epoch(&mut reader, report)?.ok_or_else(|| {
+            let mut again = Run::start(config, &reader, device, report)?;
+            let totals = again.first_epoch(&mut reader, report)?.ok_or_else(|| {
                 Error::Config("the data changed its shape after it was wholly read".to_owned())
-            })?
+            })?;
+            (again, totals)
         }
     };
     let test = test.take().map(|test| test_set(test, &run.spec, run.scaling)).transpose()?;
@@ -159,14 +174,18 @@ fn test_set(reader: Reader, spec: &Spec, scaling: Scaling) -> Result<Dataset> {
     check_inputs(&path, reader.inputs(), spec.inputs())?;
     let data = reader.into_dataset(scaling)?;
     match data.labels.iter().position(|label| *label as usize >= spec.classes()) {
-        Some(row) => Err(Error::Data {
-            path,
-            place: Place::default(),
-            expected: format!("labels from 0 to {}, as the network has classes", spec.classes() - 1),
-            found: format!("label {} (sample {})", data.labels[row], row + 1),
-        }),
+        Some(row) => {
+            let found = format!("label {} (sample {})", data.labels[row], row + 1);
+            Err(unknown_label(&path, found, spec.classes()))
+        }
         None => Ok(data),
     }
+}
+
+/// A label of a test set that the network cannot predict.
+fn unknown_label(path: &Path, found: String, classes: usize) -> Error {
+    let expected = format!("labels from 0 to {}, as the network has classes", classes - 1);
+    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
 }
 
 /// Looks whether rows are as wide as the network's input, which can be told before they are read.
@@ -298,6 +317,11 @@ impl<'a> Run<'a> {
     fn end_epoch(&mut self, totals: &Totals, test: Option<&Dataset>) -> Result<(Epoch, Model)> {
         let tested = test.map(|test| Ok((self.engine.evaluate(&test.view())?, test))).transpose()?;
         let parameters = self.engine.parameters()?;
+        let tested_well = tested.as_ref().is_none_or(|(evaluation, _)| evaluation.loss.is_finite());
+        if !(tested_well && parameters.is_finite()) {
+            let learning_rate = self.config.learning_rate;
+            return Err(Error::NonFiniteModel { epoch: totals.epoch, learning_rate });
+        }
         let rows = totals.rows as f64;
         let epoch = Epoch {
             epoch: totals.epoch,

@@ -123,3 +123,21 @@ fn a_learning_rate_that_is_far_too_great_is_a_numerical_fault() {
     let arguments = [&train("data")[..], &["--lr", "1e30", "--out", "new/m"]].concat();
     stopped(&place, &arguments, 3, &["step 2 (epoch 1, batch 2)", "learning rate 1e30", "a smaller --lr"]);
 }
+
+/// Losses are those before a step, so the last step can ruin the weights unseen.
+#[test]
+fn a_last_step_that_ruins_the_weights() {
+    let place = Workplace::new();
+    place.write("two.csv", "0,1\n1,2\n");
+    let run = ["--test", "two.csv", "--epochs", "1", "--lr", "1e38", "--out", "new/m"];
+    let arguments = [&train("two.csv")[..], &run].concat();
+    stopped(&place, &arguments, 3, &["after epoch 1", "learning rate 1e38", "a smaller --lr"]);
+}
+
+#[test]
+fn an_output_that_is_the_input() {
+    let place = Workplace::new();
+    place.write("two.csv", "0,1\n1,2\n");
+    let arguments = [&train("two.csv")[..], &["--out", "two.csv"]].concat();
+    refused(&place, &arguments, &["--out: ", "two.csv, which holds the data"]);
+}

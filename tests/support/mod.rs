@@ -74,6 +74,18 @@ pub fn noise(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
     }
 }
 
+/// The same as bytes, four of five of them 0.
+pub fn sparse_bytes(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
+    let value = |i: usize| {
+        let [place, value, ..] = words(seed, Purpose::Order, [i as u32, 97]);
+        if place.is_multiple_of(5) { value as u8 } else { 0 }
+    };
+    Dataset {
+        features: Features::Bytes((0..rows * inputs).map(value).collect()),
+        ..noise(rows, inputs, classes, seed)
+    }
+}
+
 /// Small pictures: each class has a pattern of bright pixels, with noise upon it.
 pub struct Pictures {
     pub inputs: usize,

@@ -8,7 +8,7 @@ use tinytrain::reference::Network;
 use tinytrain::trainer::{Config, Event, Summary, train};
 
 use crate::bounds::{assert_within, gradient_bounds, inputs};
-use crate::support::{Pictures, devices, engines, noise};
+use crate::support::{Pictures, devices, engines, noise, sparse_bytes};
 
 /// The rows `order` of x, and their targets.
 fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec<usize>) {
@@ -46,15 +46,19 @@ fn reference_steps(network: &mut Network, data: &Dataset, order: &[u32], config:
 #[test]
 fn one_step_and_twenty_steps_agree_with_the_reference() {
     let spec = Spec::new(vec![37, 18, 11, 5]).unwrap();
-    let data = noise(200, 37, 5, 11);
+    steps_agree(&spec, &noise(200, 37, 5, 11));
+    steps_agree(&spec, &sparse_bytes(200, 37, 5, 11));
+}
+
+fn steps_agree(spec: &Spec, data: &Dataset) {
     let config = Config { batch_size: 16, ..Config::default() };
     let order: Vec<u32> = (0..320u32).map(|i| (i * 77 + 5) % 200).collect();
     for (name, make) in engines() {
         for rows in [16, 9, 320, 19 * 16 + 3] {
-            let parameters = Parameters::he_normal(&spec, 4);
+            let parameters = Parameters::he_normal(spec, 4);
             let mut network = parameters.to_reference();
-            let (bounds, loss) = reference_steps(&mut network, &data, &order[..rows], &config);
-            let mut engine = make(&parameters, &spec, &config);
+            let (bounds, loss) = reference_steps(&mut network, data, &order[..rows], &config);
+            let mut engine = make(&parameters, spec, &config);
             let (mut sizes, mut sum, mut correct) = (Vec::new(), 0.0, 0);
             let mut sink = |batch: tinytrain::trainer::BatchMetrics| {
                 sizes.push(batch.rows);

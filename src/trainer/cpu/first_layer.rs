@@ -192,9 +192,17 @@ impl WithSimd for AddSparse<'_> {
         for run in runs(vectors) {
             for (input, weights) in weights.chunks_exact_mut(vectors).enumerate() {
                 lists.clear();
-                lists.extend(self.parts.iter().zip(&deltas).map(|((columns, _), d)| (columns.list(input), *d)));
+                lists.extend(
+                    self.parts.iter().zip(&deltas).map(|((columns, _), d)| (columns.list(input), *d)),
+                );
                 if lists.iter().any(|(entries, _)| !entries.is_empty()) {
-                    accumulate_some(simd, &mut weights[run.clone()], &lists, (vectors, run.start), self.scale);
+                    accumulate_some(
+                        simd,
+                        &mut weights[run.clone()],
+                        &lists,
+                        (vectors, run.start),
+                        self.scale,
+                    );
                 }
             }
         }

@@ -30,7 +30,7 @@ use sparse::is_sparse;
 use super::config::Config;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Sink};
 use crate::data::Rows;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Layer, Parameters, Spec};
 
 /// Rows of the batch below which a thread more does not pay.
@@ -279,6 +279,9 @@ impl Engine for CpuEngine {
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+        if rows.is_empty() || rows.len() > self.batch {
+            return Err(Error::Config(format!("{} rows are no batch of 1 to {}", rows.len(), self.batch)));
+        }
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         let (parts, sparse) = (self.shares.len(), is_sparse(rows));
         (0..parts).for_each(|number| self.gather(number, rows, &order, sparse));
