@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::config::Config;
 use super::cpu::CpuEngine;
 use super::engine::Engine;
-use super::gpu_engine::GpuEngine;
+use super::gpu::GpuEngine;
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Backend, DeviceKind, adapters};
 use crate::model::{Parameters, Spec};

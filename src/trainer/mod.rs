@@ -4,9 +4,7 @@ mod config;
 mod cpu;
 mod device;
 mod engine;
-mod gpu_engine;
-mod gpu_plan;
-mod gpu_rows;
+mod gpu;
 mod run;
 mod schedule;
 
@@ -14,6 +12,6 @@ pub use config::{Config, ScheduleKind};
 pub use cpu::CpuEngine;
 pub use device::{Choice, DeviceRequest, choose};
 pub use engine::{BatchMetrics, Engine, EngineKind, Evaluation};
-pub use gpu_engine::GpuEngine;
+pub use gpu::GpuEngine;
 pub use run::{Epoch, Event, Report, Summary, evaluate, train};
 pub use schedule::{Buffer, Dispatch, Schedule, layer_offsets};

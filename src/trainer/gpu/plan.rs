@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::gpu_rows::DeviceRows;
-use super::schedule::{Buffer, Schedule};
+use super::rows::DeviceRows;
 use crate::error::Result;
 use crate::gpu::{Context, Pipelines, Prepared};
 use crate::kernels::{Batch, Tuning, prepare};
+use crate::trainer::schedule::{Buffer, Schedule};
 
 /// Most steps of one submission.
 pub const MOST_STEPS: usize = 128;

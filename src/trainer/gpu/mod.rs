@@ -1,25 +1,24 @@
 //! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+mod plan;
+mod rows;
+mod submissions;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use plan::{MOST_STEPS, Plan};
+use rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
+use submissions::{Submissions, fitting_steps, sum_metrics};
 
 use super::config::Config;
-use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Sink};
-use super::gpu_plan::{MOST_STEPS, Plan};
-use super::gpu_rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
+use super::engine::{Engine, EngineKind, Evaluation, Sink};
 use super::schedule::{Buffer, Schedule, layer_offsets};
 use crate::data::Rows;
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context, Pipelines, Readback, read_buffer};
+use crate::gpu::{Adapter, Context, Pipelines, read_buffer};
 use crate::kernels::{Batch, Stored, Tuning, blocks, pad_rows, unpad_rows};
 use crate::model::{Layer, Parameters, Spec};
-
-/// Submissions that may be on their way: one that runs, one that waits, one that is being recorded.
-const IN_FLIGHT: usize = 3;
-
-/// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
-/// that its own cost does not count.
-const SUBMISSION_TIME: Duration = Duration::from_millis(50);
 
 /// Rows that a batch of an evaluation has at most.
 const EVALUATION_ROWS: usize = 512;
@@ -29,15 +28,6 @@ const RESIDENT_BYTES: u64 = 1 << 30;
 
 /// Bytes of features that stand on the device at a time where a data set does not stay there.
 const WINDOW_BYTES: u64 = 16 << 20;
-
-/// A submission whose metrics are still to come.
-struct InFlight {
-    index: wgpu::SubmissionIndex,
-    rows: Vec<usize>,
-    readback: Readback,
-    metrics_stride: u64,
-    submitted: Instant,
-}
 
 /// Rows on the device and the plan that trains on them.
 struct Training {
@@ -60,12 +50,9 @@ pub struct GpuEngine {
     training: Option<Training>,
     /// By form of storage, since a test set may be stored in another way than the training set.
     evaluation: BTreeMap<bool, (DeviceRows, Plan)>,
-    in_flight: VecDeque<InFlight>,
-    idle_readbacks: Vec<Readback>,
-    steps: usize,
+    submissions: Submissions,
     evaluation_batch: usize,
     evaluation_steps: usize,
-    last_ready: Option<Instant>,
 }
 
 impl GpuEngine {
@@ -116,12 +103,9 @@ impl GpuEngine {
             parameters: buffer,
             training: None,
             evaluation: BTreeMap::new(),
-            in_flight: VecDeque::new(),
-            idle_readbacks: Vec::new(),
-            steps: 1,
+            submissions: Submissions::new(),
             evaluation_batch: (fitting as usize).clamp(1, EVALUATION_ROWS),
             evaluation_steps: 1,
-            last_ready: None,
         })
     }
 
@@ -163,75 +147,6 @@ impl GpuEngine {
         rows.total.filter(|total| bytes * *total as u64 <= most)
     }
 
-    /// Submits some whole batches (the last may be shorter), which begin at position `first` of the order.
-    fn submit(&mut self, training: &Training, first: usize, rows: &[usize]) -> Result<()> {
-        let mut position = first;
-        let batches: Vec<Batch> = (0..)
-            .zip(rows)
-            .map(|(slot, rows)| {
-                let batch = Batch { first: position as u32, rows: *rows as u32, slot, output: 0 };
-                position += rows;
-                batch
-            })
-            .collect();
-        let bytes = training.plan.metrics_stride * MOST_STEPS as u64;
-        let readback = self.idle_readbacks.pop().unwrap_or_else(|| Readback::new(&self.context, bytes));
-        let mut encoder = self.context.device.create_command_encoder(&Default::default());
-        training.plan.record(&self.context, &mut encoder, &batches);
-        let used = training.plan.metrics_stride * batches.len() as u64;
-        readback.record(&mut encoder, training.plan.buffer(Buffer::Metrics), used);
-        let index = self.context.queue.submit([encoder.finish()]);
-        self.context.check()?;
-        self.in_flight.push_back(InFlight {
-            index,
-            rows: rows.to_vec(),
-            readback,
-            metrics_stride: training.plan.metrics_stride,
-            submitted: Instant::now(),
-        });
-        Ok(())
-    }
-
-    /// Hands on the metrics of submissions that have ended; waits until at most `most` are in flight.
-    fn collect(&mut self, most: usize, sink: &mut Sink<'_>) -> Result<()> {
-        self.context.poll()?;
-        while let Some(oldest) = self.in_flight.front() {
-            let waited = !oldest.readback.is_ready()?;
-            if waited {
-                if self.in_flight.len() <= most {
-                    break;
-                }
-                self.context.wait(oldest.index.clone())?;
-                oldest.readback.wait()?;
-            }
-            let Some(ended) = self.in_flight.pop_front() else { break };
-            self.adapt(&ended, waited);
-            self.report(ended, sink)?;
-        }
-        Ok(())
-    }
-
-    /// Sizes the next submissions by how long this one took. If nobody `waited` for it, it may have ended long ago and
-    /// the host was late: that is no reason for smaller ones.
-    fn adapt(&mut self, ended: &InFlight, waited: bool) {
-        let now = Instant::now();
-        let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
-        self.last_ready = Some(now);
-        let fitting = fitting_steps(now - started, ended.rows.len(), self.steps);
-        self.steps = if waited { fitting } else { fitting.max(self.steps) };
-    }
-
-    fn report(&mut self, ended: InFlight, sink: &mut Sink<'_>) -> Result<()> {
-        let stride = ended.metrics_stride;
-        let bytes = ended.readback.take(stride * ended.rows.len() as u64)?;
-        self.idle_readbacks.push(ended.readback);
-        for (slot, rows) in bytes.chunks_exact(stride as usize).zip(&ended.rows) {
-            let (loss, correct) = sum_metrics(slot);
-            sink(BatchMetrics { rows: *rows, loss, correct })?;
-        }
-        Ok(())
-    }
-
     /// Trains on a piece of the order that the device has room for.
     fn train_piece(
         &mut self,
@@ -245,16 +160,15 @@ impl GpuEngine {
         }
         let mut done = 0;
         while done < order.len() {
-            self.collect(IN_FLIGHT - 1, sink)?;
+            self.submissions.make_room(&self.context, sink)?;
             let most = if training.is_window { training.rows.capacity / self.batch } else { MOST_STEPS };
-            let end = order.len().min(done + self.batch * self.steps.min(most));
+            let end = order.len().min(done + self.batch * self.submissions.steps().min(most));
             let sizes: Vec<usize> = order[done..end].chunks(self.batch).map(<[u32]>::len).collect();
             if training.is_window {
                 training.rows.upload_gathered(&self.context, rows, &order[done..end])?;
-                self.submit(training, 0, &sizes)?;
-            } else {
-                self.submit(training, done, &sizes)?;
             }
+            let first = if training.is_window { 0 } else { done };
+            self.submissions.submit(&self.context, &training.plan, first, &sizes)?;
             done = end;
         }
         Ok(())
@@ -294,22 +208,6 @@ impl GpuEngine {
     }
 }
 
-/// How many steps fit into [`SUBMISSION_TIME`] if `steps` of them took so long; not more than twice as many as
-/// `before`, since one measurement may be a fluke.
-fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
-    let step = time.as_secs_f64().max(1e-9) / steps as f64;
-    let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
-    fitting.clamp(1, (2 * before).min(MOST_STEPS))
-}
-
-/// The (loss, correct) pairs of all workgroups of one step, summed.
-fn sum_metrics(slot: &[u8]) -> (f64, u64) {
-    let values: Vec<f32> = bytemuck::pod_collect_to_vec(slot);
-    values
-        .chunks_exact(2)
-        .fold((0.0, 0), |(loss, correct), pair| (loss + f64::from(pair[0]), correct + pair[1] as u64))
-}
-
 impl Engine for GpuEngine {
     fn kind(&self) -> EngineKind {
         EngineKind::Gpu
@@ -338,7 +236,7 @@ impl Engine for GpuEngine {
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
-        self.collect(0, sink)
+        self.submissions.finish(&self.context, sink)
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {

@@ -1,0 +1,151 @@
+//! Submissions on their way: sized by measured time, their metrics read back without a stall.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::plan::{MOST_STEPS, Plan};
+use crate::error::Result;
+use crate::gpu::{Context, Readback};
+use crate::kernels::Batch;
+use crate::trainer::engine::{BatchMetrics, Sink};
+use crate::trainer::schedule::Buffer;
+
+/// Submissions that may be on their way: one that runs, one that waits, one that is being recorded.
+const IN_FLIGHT: usize = 3;
+
+/// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
+/// that its own cost does not count.
+const SUBMISSION_TIME: Duration = Duration::from_millis(50);
+
+/// A submission whose metrics are still to come.
+struct InFlight {
+    index: wgpu::SubmissionIndex,
+    rows: Vec<usize>,
+    readback: Readback,
+    metrics_stride: u64,
+    submitted: Instant,
+}
+
+/// The submissions of a run that the device has not finished, or whose metrics nobody has heard of.
+pub struct Submissions {
+    in_flight: VecDeque<InFlight>,
+    idle: Vec<Readback>,
+    steps: usize,
+    last_ready: Option<Instant>,
+}
+
+impl Submissions {
+    /// None yet; the first will be of one step, so that something is known soon.
+    pub fn new() -> Self {
+        Self { in_flight: VecDeque::new(), idle: Vec::new(), steps: 1, last_ready: None }
+    }
+
+    /// Steps that the next one should have.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Waits until one more may be submitted.
+    ///
+    /// # Errors
+    /// Those of the device and of `sink`.
+    pub fn make_room(&mut self, context: &Context, sink: &mut Sink<'_>) -> Result<()> {
+        self.collect(context, IN_FLIGHT - 1, sink)
+    }
+
+    /// Waits until all have ended and `sink` has heard of them.
+    ///
+    /// # Errors
+    /// Those of the device and of `sink`.
+    pub fn finish(&mut self, context: &Context, sink: &mut Sink<'_>) -> Result<()> {
+        self.collect(context, 0, sink)
+    }
+
+    /// Submits some whole batches (the last may be shorter), which begin at position `first` of the order.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+    pub fn submit(&mut self, context: &Context, plan: &Plan, first: usize, rows: &[usize]) -> Result<()> {
+        let mut position = first;
+        let batches: Vec<Batch> = (0..)
+            .zip(rows)
+            .map(|(slot, rows)| {
+                let batch = Batch { first: position as u32, rows: *rows as u32, slot, output: 0 };
+                position += rows;
+                batch
+            })
+            .collect();
+        let bytes = plan.metrics_stride * MOST_STEPS as u64;
+        let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        plan.record(context, &mut encoder, &batches);
+        let used = plan.metrics_stride * batches.len() as u64;
+        readback.record(&mut encoder, plan.buffer(Buffer::Metrics), used);
+        let index = context.queue.submit([encoder.finish()]);
+        context.check()?;
+        self.in_flight.push_back(InFlight {
+            index,
+            rows: rows.to_vec(),
+            readback,
+            metrics_stride: plan.metrics_stride,
+            submitted: Instant::now(),
+        });
+        Ok(())
+    }
+
+    /// Hands on the metrics of submissions that have ended; waits until at most `most` are in flight.
+    fn collect(&mut self, context: &Context, most: usize, sink: &mut Sink<'_>) -> Result<()> {
+        context.poll()?;
+        while let Some(oldest) = self.in_flight.front() {
+            let waited = !oldest.readback.is_ready()?;
+            if waited {
+                if self.in_flight.len() <= most {
+                    break;
+                }
+                context.wait(oldest.index.clone())?;
+                oldest.readback.wait()?;
+            }
+            let Some(ended) = self.in_flight.pop_front() else { break };
+            self.adapt(&ended, waited);
+            self.report(ended, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Sizes the next submissions by how long this one took. If nobody `waited` for it, it may have ended long ago and
+    /// the host was late: that is no reason for smaller ones.
+    fn adapt(&mut self, ended: &InFlight, waited: bool) {
+        let now = Instant::now();
+        let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
+        self.last_ready = Some(now);
+        let fitting = fitting_steps(now - started, ended.rows.len(), self.steps);
+        self.steps = if waited { fitting } else { fitting.max(self.steps) };
+    }
+
+    fn report(&mut self, ended: InFlight, sink: &mut Sink<'_>) -> Result<()> {
+        let stride = ended.metrics_stride;
+        let bytes = ended.readback.take(stride * ended.rows.len() as u64)?;
+        self.idle.push(ended.readback);
+        for (slot, rows) in bytes.chunks_exact(stride as usize).zip(&ended.rows) {
+            let (loss, correct) = sum_metrics(slot);
+            sink(BatchMetrics { rows: *rows, loss, correct })?;
+        }
+        Ok(())
+    }
+}
+
+/// How many steps fit into [`SUBMISSION_TIME`] if `steps` of them took so long; not more than twice as many as
+/// `before`, since one measurement may be a fluke.
+pub fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
+    let step = time.as_secs_f64().max(1e-9) / steps as f64;
+    let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
+    fitting.clamp(1, (2 * before).min(MOST_STEPS))
+}
+
+/// The (loss, correct) pairs of all workgroups of one step, summed.
+pub fn sum_metrics(slot: &[u8]) -> (f64, u64) {
+    let values: Vec<f32> = bytemuck::pod_collect_to_vec(slot);
+    values
+        .chunks_exact(2)
+        .fold((0.0, 0), |(loss, correct), pair| (loss + f64::from(pair[0]), correct + pair[1] as u64))
+}
