@@ -7,8 +7,9 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
-    Batch, CrossEntropy, Forward, Gather, InputGradient, Kernel, Matmul, Relu, ReluBackward, Softmax,
-    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, program,
+    Batch, CrossEntropy, Forward, Gather, InputGradient, Kernel, MOST_BUFFERS, Matmul, Relu, ReluBackward,
+    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient,
+    program,
 };
 
 /// Every kernel in every variant that the host can ask for.
@@ -117,6 +118,7 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         storage.sort_unstable_by_key(|(binding, _)| *binding);
         let expected: Vec<(u32, Access)> = (1..).zip(shader.bindings.iter().copied()).collect();
         assert_eq!(storage, expected, "{name}: storage");
+        assert!(shader.bindings.len() <= MOST_BUFFERS, "{name}: more buffers than some devices take");
         let first_output = shader.bindings.iter().position(|access| *access == Access::Write).unwrap();
         assert!(
             shader.bindings[first_output..].iter().all(|access| *access == Access::Write),
@@ -129,11 +131,11 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
 fn host_and_shader_have_the_same_constants() {
     for kernel in variants() {
         for tuning in &Tuning::ALL {
-            let source = program(&*kernel, tuning).source;
-            let module = naga::front::wgsl::parse_str(&source).unwrap();
+            let program = program(&*kernel, tuning);
+            let module = naga::front::wgsl::parse_str(&program.source).unwrap();
             let shader: BTreeSet<&str> =
                 module.overrides.iter().filter_map(|(_, constant)| constant.name.as_deref()).collect();
-            let host: BTreeSet<&str> = kernel.constants(tuning).into_iter().map(|(name, _)| name).collect();
+            let host: BTreeSet<&str> = program.constants.iter().map(|(name, _)| *name).collect();
             assert_eq!(shader, host, "{}", kernel.shader().name);
         }
     }

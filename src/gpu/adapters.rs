@@ -120,6 +120,11 @@ pub struct Adapter {
 }
 
 impl Adapter {
+    /// How many storage buffers a kernel may bind.
+    pub fn storage_buffers(&self) -> usize {
+        self.handle.limits().max_storage_buffers_per_shader_stage as usize
+    }
+
     /// The optional features that this program uses of it, by their wgpu names.
     pub fn features(&self) -> Vec<String> {
         let used = self.handle.features() & super::context::USED_FEATURES;

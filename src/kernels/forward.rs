@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, word};
+use super::{Kernel, Layout, Shader, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -52,18 +52,12 @@ impl Kernel for Forward {
         .to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        tuning.product_grid(self.rows, self.outputs)
+    fn layout(&self) -> Layout {
+        Layout::Product { rows: self.rows, columns: self.outputs }
     }
 
-    fn pieces(&self, tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
-        tuning.product_pieces()
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        let mut constants = tuning.product_constants();
-        constants.push(("RELU", f64::from(u8::from(self.relu))));
-        constants
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("RELU", self.relu)]
     }
 
     fn shape(&self) -> String {

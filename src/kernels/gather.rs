@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, blocks, word};
+use super::{Kernel, Layout, Shader, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -50,20 +50,16 @@ impl Kernel for Gather {
         bytemuck::bytes_of(&Params { inputs: word(self.inputs), unused: [0; 3] }).to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        tuning.elementwise_grid(self.rows * blocks(self.inputs))
+    fn layout(&self) -> Layout {
+        Layout::Elements(self.rows * blocks(self.inputs))
     }
 
-    fn pieces(&self, _tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
         let piece = match self.stored {
             Stored::Bytes => "features_bytes",
             Stored::Floats => "features_floats",
         };
         vec![("features", piece)]
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        tuning.elementwise_constants()
     }
 
     fn shape(&self) -> String {

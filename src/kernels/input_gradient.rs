@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, word};
+use super::{Kernel, Layout, Shader, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -53,18 +53,12 @@ impl Kernel for InputGradient {
         .to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        tuning.product_grid(self.rows, self.inputs)
+    fn layout(&self) -> Layout {
+        Layout::Product { rows: self.rows, columns: self.inputs }
     }
 
-    fn pieces(&self, tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
-        tuning.product_pieces()
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        let mut constants = tuning.product_constants();
-        constants.push(("MASK", f64::from(u8::from(self.mask))));
-        constants
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("MASK", self.mask)]
     }
 
     fn shape(&self) -> String {

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, word};
+use super::{Kernel, Layout, Shader, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -46,19 +46,12 @@ impl Kernel for Matmul {
         bytemuck::bytes_of(&Params { m: word(self.m), n: word(self.n), k: word(self.k), unused: 0 }).to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        tuning.product_grid(self.m, self.n)
+    fn layout(&self) -> Layout {
+        Layout::Product { rows: self.m, columns: self.n }
     }
 
-    fn pieces(&self, tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
-        tuning.product_pieces()
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        let mut constants = tuning.product_constants();
-        constants.push(("TRANSPOSE_A", f64::from(u8::from(self.transpose_a))));
-        constants.push(("TRANSPOSE_B", f64::from(u8::from(self.transpose_b))));
-        constants
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("TRANSPOSE_A", self.transpose_a), ("TRANSPOSE_B", self.transpose_b)]
     }
 
     fn shape(&self) -> String {

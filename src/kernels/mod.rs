@@ -39,6 +39,9 @@ pub use weight_gradient::WeightGradient;
 use crate::error::Result;
 use crate::gpu::{Access, Context, Pipelines, Prepared, Program};
 
+/// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
+pub const MOST_BUFFERS: usize = 5;
+
 /// A shader file and what its bindings are.
 #[derive(Debug)]
 pub struct Shader {
@@ -66,6 +69,22 @@ pub struct Batch {
     pub output: u32,
 }
 
+/// The three ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// C [rows, columns] of a matrix product, by the matmul body (`shaders/common/matmul_*.wgsl`).
+    Product {
+        /// Rows of C.
+        rows: usize,
+        /// Columns of C.
+        columns: usize,
+    },
+    /// One thread an element, so many of them (`shaders/common/elementwise.wgsl`).
+    Elements(usize),
+    /// Some threads a row, so many rows (`shaders/common/reduce.wgsl`).
+    Rows(usize),
+}
+
 /// One kernel with its shapes: what the host must know to dispatch it.
 pub trait Kernel {
     /// The shader.
@@ -74,16 +93,18 @@ pub trait Kernel {
     /// The uniform at binding 0 of group 0, a multiple of 16 bytes.
     fn params(&self) -> Vec<u8>;
 
-    /// Workgroups in x and y.
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2];
+    /// How its threads are laid out.
+    fn layout(&self) -> Layout;
 
-    /// Which file stands for a name that the shader includes, where the host chooses.
-    fn pieces(&self, _tuning: &Tuning) -> Vec<(&'static str, &'static str)> {
+    /// Override constants of its own: which variant of the shader this is.
+    fn flags(&self) -> Vec<(&'static str, bool)> {
         Vec::new()
     }
 
-    /// Values of the shader's override constants.
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)>;
+    /// Which file stands for a name that the shader includes, where the kernel chooses.
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
 
     /// The shapes in words, for people.
     fn shape(&self) -> String;
@@ -114,15 +135,14 @@ pub fn unpad_rows<T: Copy>(padded: &[T], columns: usize) -> Vec<T> {
 
 /// Everything that shapes the machine code of `kernel`.
 pub fn program(kernel: &dyn Kernel, tuning: &Tuning) -> Program {
-    let shader = kernel.shader();
+    let (shader, layout) = (kernel.shader(), kernel.layout());
+    let pieces = [kernel.pieces(), tuning.pieces(layout)].concat();
+    let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
+    let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
     Program {
         entry: shader.name,
-        source: compose(shader.source, &kernel.pieces(tuning)),
-        constants: kernel
-            .constants(tuning)
-            .into_iter()
-            .map(|(name, value)| (name, value.to_bits()))
-            .collect(),
+        source: compose(shader.source, &pieces),
+        constants: flags.chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,
         step_bytes: if shader.per_batch { size_of::<Batch>() as u64 } else { 0 },
@@ -148,7 +168,7 @@ pub fn prepare(
 pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
     // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let [x, y] = kernel.workgroups(tuning);
+    let [x, y] = tuning.grid(kernel.layout());
     [count(x), count(y), 1]
 }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, blocks, word};
+use super::{Kernel, Layout, Shader, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -38,12 +38,8 @@ impl Kernel for Relu {
         bytemuck::bytes_of(&Params { columns: word(self.columns), unused: [0; 3] }).to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        tuning.elementwise_grid(self.rows * blocks(self.columns))
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        tuning.elementwise_constants()
+    fn layout(&self) -> Layout {
+        Layout::Elements(self.rows * blocks(self.columns))
     }
 
     fn shape(&self) -> String {

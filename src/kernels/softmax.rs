@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, word};
+use super::{Kernel, Layout, Shader, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -38,12 +38,8 @@ impl Kernel for Softmax {
         bytemuck::bytes_of(&Params { classes: word(self.classes), unused: [0; 3] }).to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        [tuning.row_groups(self.rows), 1]
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        tuning.row_constants()
+    fn layout(&self) -> Layout {
+        Layout::Rows(self.rows)
     }
 
     fn shape(&self) -> String {

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, word};
+use super::{Kernel, Layout, Shader, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -21,7 +21,8 @@ static SHADER: Shader = Shader {
 };
 
 /// D = (softmax(Z) - onehot(target)) / rows, with the loss.
-/// Buffers: Z [rows, classes], targets [rows], D [rows, classes], metrics [slots, [`SoftmaxCrossEntropy::groups`]].
+/// Buffers: Z [rows, classes], targets [rows], D [rows, classes],
+/// metrics [slots, groups] as [`Tuning::row_groups`](super::Tuning::row_groups) counts them.
 #[derive(Debug, Clone, Copy)]
 pub struct SoftmaxCrossEntropy {
     /// Most rows of a batch.
@@ -39,22 +40,11 @@ impl Kernel for SoftmaxCrossEntropy {
         bytemuck::bytes_of(&Params { classes: word(self.classes), unused: [0; 3] }).to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        [tuning.row_groups(self.rows), 1]
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        tuning.row_constants()
+    fn layout(&self) -> Layout {
+        Layout::Rows(self.rows)
     }
 
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.classes)
-    }
-}
-
-impl SoftmaxCrossEntropy {
-    /// Workgroups, each of which sums the metrics of its rows into one (loss, number correct) a step.
-    pub fn groups(&self, tuning: &Tuning) -> usize {
-        tuning.row_groups(self.rows)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::gpu::{Context, DeviceKind};
 
-use super::blocks;
+use super::{Layout, blocks};
 
 /// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,64 +77,61 @@ impl Tuning {
         }
     }
 
-    /// Workgroups that cover C [rows, columns].
-    pub(super) fn product_grid(&self, rows: usize, columns: usize) -> [usize; 2] {
-        match self.product {
-            Product::Tiled { across, down, .. } => {
+    /// Workgroups in x and y.
+    pub(super) fn grid(&self, layout: Layout) -> [usize; 2] {
+        match (layout, self.product) {
+            (Layout::Product { rows, columns }, Product::Tiled { across, down, .. }) => {
                 [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down)]
             }
-            Product::Direct { across, down } => {
+            (Layout::Product { rows, columns }, Product::Direct { across, down }) => {
                 [blocks(columns).div_ceil(2 * across), blocks(rows).div_ceil(2 * down)]
             }
-            Product::Broadcast => [blocks(columns).div_ceil(8), blocks(rows).div_ceil(8)],
+            (Layout::Product { rows, columns }, Product::Broadcast) => {
+                [blocks(columns).div_ceil(8), blocks(rows).div_ceil(8)]
+            }
+            (Layout::Elements(elements), _) => {
+                // More workgroups than a dimension may have are folded into y.
+                const MOST: usize = 65_535;
+                let groups = elements.div_ceil(self.workgroup);
+                let folds = groups.div_ceil(MOST).max(1);
+                [groups.div_ceil(folds), folds]
+            }
+            (Layout::Rows(rows), _) => [self.row_groups(rows), 1],
         }
     }
 
-    /// The matmul body that stands for `matmul_body`.
-    pub(super) fn product_pieces(&self) -> Vec<(&'static str, &'static str)> {
+    /// Workgroups of a reduction over the rows of a matrix. They stride over the rows, so that the metrics of a step
+    /// have few slots however large the batch is.
+    pub fn row_groups(&self, rows: usize) -> usize {
+        const MOST: usize = 64;
+        rows.div_ceil(self.rows).clamp(1, MOST)
+    }
+
+    /// Which file stands for a name that a shader of this layout includes.
+    pub(super) fn pieces(&self, layout: Layout) -> Vec<(&'static str, &'static str)> {
         let body = match self.product {
             Product::Tiled { .. } => "matmul_tiled",
             Product::Direct { .. } => "matmul_direct",
             Product::Broadcast => "matmul_broadcast",
         };
-        vec![("matmul_body", body)]
-    }
-
-    /// The matmul body's constants.
-    pub(super) fn product_constants(&self) -> Vec<(&'static str, f64)> {
-        match self.product {
-            Product::Tiled { across, down, inner } => {
-                vec![("THREADS_X", across as f64), ("THREADS_Y", down as f64), ("TILE_K", inner as f64)]
-            }
-            Product::Direct { across, down } => {
-                vec![("THREADS_X", across as f64), ("THREADS_Y", down as f64)]
-            }
-            Product::Broadcast => vec![("THREADS_X", 8.0), ("THREADS_Y", 1.0)],
+        match layout {
+            Layout::Product { .. } => vec![("matmul_body", body)],
+            Layout::Elements(_) | Layout::Rows(_) => Vec::new(),
         }
     }
 
-    /// Workgroups for `elements` elements, one thread each; more than 65,535 are folded into y.
-    pub(super) fn elementwise_grid(&self, elements: usize) -> [usize; 2] {
-        const MOST: usize = 65_535;
-        let groups = elements.div_ceil(self.workgroup);
-        let folds = groups.div_ceil(MOST).max(1);
-        [groups.div_ceil(folds), folds]
-    }
-
-    /// The elementwise kernels' constants.
-    pub(super) fn elementwise_constants(&self) -> Vec<(&'static str, f64)> {
-        vec![("WORKGROUP", self.workgroup as f64)]
-    }
-
-    /// Workgroups of a reduction over the rows of a matrix. They stride over the rows, so that the metrics of a step
-    /// have few slots however large the batch is.
-    pub(super) fn row_groups(&self, rows: usize) -> usize {
-        const MOST: usize = 64;
-        rows.div_ceil(self.rows).clamp(1, MOST)
-    }
-
-    /// The reduction body's constants.
-    pub(super) fn row_constants(&self) -> Vec<(&'static str, f64)> {
-        vec![("LANES", self.lanes as f64), ("ROWS", self.rows as f64)]
+    /// The override constants of the layout's piece.
+    pub(super) fn constants(&self, layout: Layout) -> Vec<(&'static str, usize)> {
+        match (layout, self.product) {
+            (Layout::Product { .. }, Product::Tiled { across, down, inner }) => {
+                vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
+            }
+            (Layout::Product { .. }, Product::Direct { across, down }) => {
+                vec![("THREADS_X", across), ("THREADS_Y", down)]
+            }
+            (Layout::Product { .. }, Product::Broadcast) => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
+            (Layout::Elements(_), _) => vec![("WORKGROUP", self.workgroup)],
+            (Layout::Rows(_), _) => vec![("LANES", self.lanes), ("ROWS", self.rows)],
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Shader, Tuning, word};
+use super::{Kernel, Layout, Shader, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -39,12 +39,8 @@ impl Kernel for Update {
         bytemuck::bytes_of(&Params { length: word(self.length), rate: self.rate, unused: [0; 2] }).to_vec()
     }
 
-    fn workgroups(&self, tuning: &Tuning) -> [usize; 2] {
-        tuning.elementwise_grid(self.length)
-    }
-
-    fn constants(&self, tuning: &Tuning) -> Vec<(&'static str, f64)> {
-        tuning.elementwise_constants()
+    fn layout(&self) -> Layout {
+        Layout::Elements(self.length)
     }
 
     fn shape(&self) -> String {

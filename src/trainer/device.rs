@@ -9,12 +9,13 @@ use super::engine::Engine;
 use super::gpu::GpuEngine;
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Backend, DeviceKind, adapters};
+use crate::kernels::MOST_BUFFERS;
 use crate::model::{Parameters, Spec};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceRequest {
-    /// A real GPU if there is one, else the CPU engine.
+    /// A real GPU if there is one that can run the kernels, else the CPU engine.
     Auto,
     /// The CPU engine.
     Cpu,
@@ -68,7 +69,9 @@ pub fn choose(request: &DeviceRequest) -> Result<Choice> {
     let mut found = adapters(only);
     let position = match request {
         DeviceRequest::Auto | DeviceRequest::Cpu => {
-            let real = found.iter().filter(|adapter| adapter.kind != DeviceKind::Software);
+            let real = found.iter().filter(|adapter| {
+                adapter.kind != DeviceKind::Software && adapter.storage_buffers() >= MOST_BUFFERS
+            });
             match real.min_by_key(|adapter| adapter.kind) {
                 Some(adapter) => Some(adapter.index),
                 None => return Ok(Choice::Cpu),

@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
     fn cross_entropy(&mut self) {
         use Buffer::{Logits, Metrics, Predictions, Targets};
         let kernel = CrossEntropy { rows: self.rows, classes: self.spec.classes() };
-        self.groups = kernel.groups(self.tuning);
+        self.groups = self.tuning.row_groups(self.rows);
         self.push(kernel, &[Logits, Targets, Predictions, Metrics]);
     }
 
@@ -237,7 +237,7 @@ impl<'a> Builder<'a> {
         let (rows, last) = (self.rows, self.spec.layers().len());
         self.forward(true);
         let loss = SoftmaxCrossEntropy { rows, classes: self.spec.classes() };
-        self.groups = loss.groups(self.tuning);
+        self.groups = self.tuning.row_groups(self.rows);
         self.push(loss, &[Logits, Targets, Delta(last), Metrics]);
         for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {
             // The gradient below needs the weights before their update.

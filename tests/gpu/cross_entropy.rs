@@ -25,7 +25,7 @@ pub fn metrics(values: &[f32], groups: usize, slot: usize) -> (f64, f64) {
 
 fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {
     let kernel = CrossEntropy { rows: z.nrows(), classes: z.ncols() };
-    let groups = kernel.groups(tuning);
+    let groups = tuning.row_groups(kernel.rows);
     let (slot, before) = (2, 5);
     let predictions = lab.output(before + rows);
     let output = lab.output(2 * groups * (slot + 1));
@@ -86,14 +86,14 @@ fn a_nan_logit_gives_a_nan_loss() {
             let mut z = random(3, 10, 1);
             z[[1, 4]] = value;
             let kernel = CrossEntropy { rows: 3, classes: 10 };
-            let (predictions, output) = (lab.output(3), lab.output(2 * kernel.groups(tuning)));
+            let (predictions, output) = (lab.output(3), lab.output(2 * tuning.row_groups(kernel.rows)));
             lab.run(
                 &kernel,
                 tuning,
                 &[&lab.matrix(&z), &lab.upload(&[0u32; 3]), &predictions.buffer, &output.buffer],
                 crate::lab::batch(3),
             );
-            let (loss, _) = metrics(&lab.floats(&output), kernel.groups(tuning), 0);
+            let (loss, _) = metrics(&lab.floats(&output), tuning.row_groups(kernel.rows), 0);
             assert!(!loss.is_finite(), "{value} gives {loss}");
             assert!(lab.words(&predictions).iter().all(|class| *class < 10));
         }

@@ -15,7 +15,7 @@ pub fn delta_bound(z: &Array2<f64>) -> Array2<f64> {
 fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {
     let (capacity, classes) = z.dim();
     let kernel = SoftmaxCrossEntropy { rows: capacity, classes };
-    let groups = kernel.groups(tuning);
+    let groups = tuning.row_groups(kernel.rows);
     let delta = lab.output_matrix(rows, classes);
     let output = lab.output(2 * groups * 2);
     lab.run(
