@@ -4,17 +4,10 @@
 // Outside the matrices loads give 0 and stores are skipped; the padding of Y is written as 0.
 //#include blocks
 //#include batch
+//#include layer
 //#include matmul_body
 //#include relu
-struct Params {
-    inputs: u32,
-    outputs: u32,
-    offset: u32, // of W in `parameters`, in vec4s
-    unused: u32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
 
 override RELU: bool = false;
@@ -24,13 +17,6 @@ const TRANSPOSE_B = false;
 fn a_row(row: u32, block: u32) -> vec4<f32> {
     if row < batch.rows && block < blocks(params.inputs) {
         return x[row * blocks(params.inputs) + block];
-    }
-    return vec4<f32>();
-}
-
-fn b_row(row: u32, block: u32) -> vec4<f32> {
-    if row < params.inputs && block < blocks(params.outputs) {
-        return parameters[params.offset + row * blocks(params.outputs) + block];
     }
     return vec4<f32>();
 }

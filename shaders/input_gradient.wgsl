@@ -4,16 +4,9 @@
 // Outside the matrices loads give 0 and stores are skipped; the padding of dX is written as 0.
 //#include blocks
 //#include batch
+//#include layer
 //#include matmul_body
-struct Params {
-    inputs: u32,
-    outputs: u32,
-    offset: u32, // of W in `parameters`, in vec4s
-    unused: u32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> h: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> dx: array<vec4<f32>>;
 
@@ -24,13 +17,6 @@ const TRANSPOSE_B = true;
 fn a_row(row: u32, block: u32) -> vec4<f32> {
     if row < batch.rows && block < blocks(params.outputs) {
         return dy[row * blocks(params.outputs) + block];
-    }
-    return vec4<f32>();
-}
-
-fn b_row(row: u32, block: u32) -> vec4<f32> {
-    if row < params.inputs && block < blocks(params.outputs) {
-        return parameters[params.offset + row * blocks(params.outputs) + block];
     }
     return vec4<f32>();
 }

@@ -7,6 +7,7 @@ const PIECES: &[(&str, &str)] = &[
     ("elementwise", include_str!("../../shaders/common/elementwise.wgsl")),
     ("features_bytes", include_str!("../../shaders/common/features_bytes.wgsl")),
     ("features_floats", include_str!("../../shaders/common/features_floats.wgsl")),
+    ("layer", include_str!("../../shaders/common/layer.wgsl")),
     ("log_sum_exp", include_str!("../../shaders/common/log_sum_exp.wgsl")),
     ("loss", include_str!("../../shaders/common/loss.wgsl")),
     ("matmul_broadcast", include_str!("../../shaders/common/matmul_broadcast.wgsl")),

@@ -1,0 +1,16 @@
+// A layer whose weights are the operand B of a product: W [inputs, outputs] in `parameters`, its bias below it.
+struct Params {
+    inputs: u32,
+    outputs: u32,
+    offset: u32, // of W in `parameters`, in vec4s
+    unused: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
+
+fn b_row(row: u32, block: u32) -> vec4<f32> {
+    if row < params.inputs && block < blocks(params.outputs) {
+        return parameters[params.offset + row * blocks(params.outputs) + block];
+    }
+    return vec4<f32>();
+}
