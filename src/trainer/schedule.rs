@@ -77,11 +77,14 @@ impl Dispatch {
         Self { kernel: Box::new(kernel), buffers: buffers.to_vec() }
     }
 
-    /// The dispatch in words: kernel, shape, workgroups, buffers.
+    /// The dispatch in words: kernel and what is fused into it, shape, workgroups, buffers.
     pub fn describe(&self, tuning: &Tuning) -> String {
         let [x, y, _] = grid(&*self.kernel, tuning);
         let buffers: Vec<String> = self.buffers.iter().map(Buffer::to_string).collect();
-        let name = self.kernel.shader().name;
+        let mut name = self.kernel.shader().name.to_owned();
+        for (flag, _) in self.kernel.flags().into_iter().filter(|(_, set)| *set) {
+            name += &format!(" +{}", flag.to_lowercase());
+        }
         format!("{name:<31} {:<18} {:>9} workgroups  {}", self.kernel.shape(), x * y, buffers.join(" "))
     }
 }
