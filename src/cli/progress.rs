@@ -51,6 +51,8 @@ impl Progress {
             bar.bar.set_length(total as u64);
             bar.bar.set_style(style("{prefix} [{wide_bar}] {percent:>3} %, {msg}"));
         }
+        // Each of these may draw: the position first, so that what is drawn fits together.
+        bar.bar.set_position(rows as u64);
         let rate = rows as f64 / (now - bar.start).as_secs_f64().max(1e-9);
         bar.bar.set_message(format!(
             "{} samples/s, loss {}, accuracy {}",
@@ -58,7 +60,6 @@ impl Progress {
             loss(mean_loss),
             percent(accuracy)
         ));
-        bar.bar.set_position(rows as u64);
     }
 
     /// Takes the bar away.

@@ -35,11 +35,12 @@ pub struct Options {
     #[arg(long, value_name = "SIZES", default_value_t = Hidden(Config::default().hidden),
           allow_hyphen_values = true)]
     pub hidden: Hidden,
-    /// Decides the first weights and the order of the rows: the same seed on the same device gives the same model.
+    /// Decides the first weights and the order of the rows: the same seed on the same device (and as many cores) gives
+    /// the same model.
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
           allow_hyphen_values = true)]
     pub seed: u64,
-    /// Training data: a folder with MNIST's files, an IDX file of images, or a CSV table, gzipped or not.
+    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not.
     /// [default: the folder data/mnist of the repository]
     #[arg(long, value_name = "DIR-or-FILE")]
     pub data: Option<PathBuf>,
@@ -62,10 +63,10 @@ pub struct Options {
     /// How results are written: lines for people, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Print no progress and no notices, and of the text only its last line.
+    /// Print no progress and no notices, and as text only one line at the end: accuracy and model.
     #[arg(long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Tell on standard error what is trained and how: seed, parameters, scaling, the kernels of a step.
+    /// Tell on standard error what is trained and how: seed, parameters, scaling, on a GPU the kernels of a step.
     #[arg(long)]
     pub verbose: bool,
 }
