@@ -155,11 +155,7 @@ impl Dataset {
 
     /// The features of the rows `range`.
     pub fn block(&self, range: Range<usize>) -> FeaturesRef<'_> {
-        let values = range.start * self.inputs..range.end * self.inputs;
-        match &self.features {
-            Features::Bytes(bytes) => FeaturesRef::Bytes(&bytes[values]),
-            Features::Floats(floats) => FeaturesRef::Floats(floats[values].into()),
-        }
+        self.view().scaled(range)
     }
 
     /// One row as a network sees it, bytes scaled.

@@ -211,8 +211,8 @@ impl Reader {
 
     /// The rows `range`, which must have been delivered, as network inputs, and their labels.
     pub fn block(&self, range: Range<usize>, scaling: Scaling) -> (FeaturesRef<'_>, &[u32]) {
-        let values = range.start * self.inputs..range.end * self.inputs;
-        (self.table.features.scaled(values, scaling), &self.table.labels[range])
+        let rows = self.view(scaling);
+        (rows.scaled(range.clone()), &rows.labels[range])
     }
 
     /// All rows delivered so far, under `scaling`.

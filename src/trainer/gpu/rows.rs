@@ -89,7 +89,7 @@ impl DeviceRows {
     /// As [`DeviceRows::upload`].
     pub fn upload_gathered(&self, context: &Context, rows: &Rows<'_>, order: &[u32]) -> Result<()> {
         let row = |number: &u32| rows.scaled(*number as usize..*number as usize + 1);
-        let features = match self.stored {
+        match self.stored {
             Stored::Bytes => {
                 let mut bytes = Vec::with_capacity(order.len() * self.inputs);
                 for number in order {
@@ -97,7 +97,7 @@ impl DeviceRows {
                         bytes.extend_from_slice(values);
                     }
                 }
-                Gathered::Bytes(bytes)
+                self.write_features(context, FeaturesRef::Bytes(&bytes), 0)?;
             }
             Stored::Floats => {
                 let mut floats = Vec::with_capacity(order.len() * self.inputs);
@@ -106,14 +106,9 @@ impl DeviceRows {
                         floats.extend_from_slice(&values);
                     }
                 }
-                Gathered::Floats(floats)
+                self.write_features(context, FeaturesRef::Floats(floats.into()), 0)?;
             }
-        };
-        let features = match &features {
-            Gathered::Bytes(bytes) => FeaturesRef::Bytes(bytes),
-            Gathered::Floats(floats) => FeaturesRef::Floats(floats.as_slice().into()),
-        };
-        self.write_features(context, features, 0)?;
+        }
         let labels: Vec<u32> = order.iter().map(|number| rows.labels[*number as usize]).collect();
         context.queue.write_buffer(&self.labels, 0, bytemuck::cast_slice(&labels));
         Ok(())
@@ -142,9 +137,4 @@ impl DeviceRows {
         }
         Ok(())
     }
-}
-
-enum Gathered {
-    Bytes(Vec<u8>),
-    Floats(Vec<f32>),
 }
