@@ -4,8 +4,6 @@
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows. Dead rows count 0.
 //#include blocks
 //#include batch
-//#include reduce
-//#include log_sum_exp
 //#include loss
 struct Params {
     classes: u32,

@@ -1,9 +1,11 @@
-// matmul: C = A*B, or with transposed operands A'*B, A*B', A'*B'
-// A [m, k] (TRANSPOSE_A: stored [k, m]), B [k, n] (TRANSPOSE_B: stored [n, k]), C [m, n]; f32, rows of vec4s
-// Work is laid out by the matmul body: a workgroup owns a tile of C and walks k.
+// matmul: C = A*B, or with transposed operands A'*B, A*B', A'*B'; with BIAS, + b on every row; with RELU, max(0, .)
+// A [matrices, m, k] (TRANSPOSE_A: [m, k] stored as [k, m]), B [matrices, k, n] (TRANSPOSE_B: stored as [n, k]), b [n],
+// C [matrices, m, n]; f32, rows of vec4s
+// Work is laid out by the matmul body: a workgroup owns a tile of one C and walks k.
 // Outside the matrices loads give 0 and stores are skipped; the padding of C is written as 0.
 //#include blocks
 //#include matmul_body
+//#include relu
 struct Params {
     m: u32,
     n: u32,
@@ -13,16 +15,21 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> c: array<vec4<f32>>;
 
 override TRANSPOSE_A: bool = false; // A is stored [k, m]
 override TRANSPOSE_B: bool = false; // B is stored [n, k]
+override BIAS: bool = false;
+override RELU: bool = false;
+
+var<private> matrix: u32; // which of the products this workgroup belongs to
 
 fn a_row(row: u32, block: u32) -> vec4<f32> {
     let rows = select(params.m, params.k, TRANSPOSE_A);
     let width = blocks(select(params.k, params.m, TRANSPOSE_A));
     if row < rows && block < width {
-        return a[row * width + block];
+        return a[(matrix * rows + row) * width + block];
     }
     return vec4<f32>();
 }
@@ -31,18 +38,26 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
     let rows = select(params.k, params.n, TRANSPOSE_B);
     let width = blocks(select(params.n, params.k, TRANSPOSE_B));
     if row < rows && block < width {
-        return b[row * width + block];
+        return b[(matrix * rows + row) * width + block];
     }
     return vec4<f32>();
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
     if row < params.m && block < blocks(params.n) {
-        c[row * blocks(params.n) + block] = inside(values, block, params.n);
+        var result = values;
+        if BIAS {
+            result += bias[block];
+        }
+        if RELU {
+            result = rectified(result);
+        }
+        c[(matrix * params.m + row) * blocks(params.n) + block] = inside(result, block, params.n);
     }
 }
 
 @compute @workgroup_size(THREADS_X, THREADS_Y)
 fn matmul(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
+    matrix = group.z;
     multiply(group, thread, blocks(params.k));
 }

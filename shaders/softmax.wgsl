@@ -1,11 +1,10 @@
-// softmax: P = exp(Z - max Z) / sum exp(Z - max Z) by rows
-// Z (logits), P (probabilities) [rows, classes]; f32, rows of vec4s
+// softmax: P = exp(Z - max Z) / sum exp(Z - max Z) by rows; with LOG, P = Z - max Z - log sum exp(Z - max Z)
+// Z (logits), P (probabilities, or their logarithms) [rows, classes]; f32, rows of vec4s
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers; the padding of P is written as 0.
 //#include blocks
 //#include batch
-//#include reduce
-//#include log_sum_exp
+//#include row_statistics
 struct Params {
     classes: u32,
     unused0: u32,
@@ -15,6 +14,8 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(2) var<storage, read_write> probabilities: array<f32>;
+
+override LOG: bool = false;
 
 @compute @workgroup_size(LANES, ROWS)
 fn softmax(
@@ -31,7 +32,12 @@ fn softmax(
             for (var c = thread.x; c < stride; c += LANES) {
                 var p = 0.0;
                 if c < params.classes {
-                    p = exp(logits[row * stride + c] - statistics.maximum) / statistics.sum;
+                    let shifted = logits[row * stride + c] - statistics.maximum;
+                    if LOG {
+                        p = shifted - log(statistics.sum);
+                    } else {
+                        p = exp(shifted) / statistics.sum;
+                    }
                 }
                 probabilities[row * stride + c] = p;
             }

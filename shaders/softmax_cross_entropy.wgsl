@@ -5,8 +5,6 @@
 // Dead rows only keep the barriers and count 0; the padding of D is written as 0.
 //#include blocks
 //#include batch
-//#include reduce
-//#include log_sum_exp
 //#include loss
 struct Params {
     classes: u32,

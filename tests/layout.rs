@@ -7,10 +7,15 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
-    Batch, CrossEntropy, Forward, Gather, InputGradient, Kernel, MOST_BUFFERS, Matmul, Relu, ReluBackward,
-    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient,
-    program,
+    Argmax, Axis, Batch, Comparison, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
+    InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, NaiveMatmul, Reduce, Relu,
+    ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
+    Update, WeightGradient, Zip, ZipKernel, program,
 };
+
+fn segments(axis: Axis) -> Segments {
+    Segments { axis, lines: 5, length: 70, block: 40, part: 20, pitch: 72, count: 0 }
+}
 
 /// Every kernel in every variant that the host can ask for.
 fn variants() -> Vec<Box<dyn Kernel>> {
@@ -19,12 +24,28 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         Box::new(CrossEntropy { rows, classes }),
         Box::new(Relu { rows, columns }),
         Box::new(ReluBackward { rows, columns }),
-        Box::new(Softmax { rows, classes }),
+        Box::new(CrossEntropyProbabilities { rows, classes }),
+        Box::new(Dot { segments: segments(Axis::Rows) }),
+        Box::new(LogSumExp { rows, classes }),
+        Box::new(ZipKernel::comparing(columns, Comparison::Equal)),
         Box::new(SoftmaxCrossEntropy { rows, classes }),
         Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
         Box::new(Update { length: 9, rate: 0.1 }),
     ];
+    for grid in [Grid::Line, Grid::Plane] {
+        all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
+        all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));
+        all.push(Box::new(ZipKernel::new::<f32>(rows, columns, Zip::Add, grid)));
+        all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Add, grid)));
+    }
     for flag in [false, true] {
+        let segments = segments(if flag { Axis::Columns } else { Axis::Rows });
+        all.push(Box::new(Argmax { segments, first: flag }));
+        all.push(Box::new(Argmax { segments, first: !flag }));
+        for integers in [false, true] {
+            all.push(Box::new(Reduce { segments, maximum: flag, integers }));
+        }
+        all.push(Box::new(Softmax { rows, classes, log: flag }));
         let stored = if flag { Stored::Bytes } else { Stored::Floats };
         let update = flag.then_some(0.1);
         all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag }));
@@ -32,7 +53,16 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
         all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update }));
         for transpose_b in [false, true] {
-            all.push(Box::new(Matmul { m: 5, n: 3, k: 7, transpose_a: flag, transpose_b }));
+            all.push(Box::new(Matmul {
+                m: 5,
+                n: 3,
+                k: 7,
+                matrices: 2,
+                transpose_a: flag,
+                transpose_b,
+                bias: transpose_b,
+                relu: flag,
+            }));
         }
     }
     all
@@ -93,7 +123,8 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         let mut uniforms = Vec::new();
         for (_, variable) in module.global_variables.iter() {
             let Some(binding) = &variable.binding else {
-                assert_eq!(variable.space, AddressSpace::WorkGroup, "{name}: a variable without a binding");
+                let private = matches!(variable.space, AddressSpace::WorkGroup | AddressSpace::Private);
+                assert!(private, "{name}: a variable without a binding");
                 continue;
             };
             match variable.space {

@@ -1,6 +1,7 @@
-// One thread an element; grids of more than 65,535 workgroups are folded into y.
+// One thread an element.
+//#include team
 override WORKGROUP: u32 = 64u;
 
 fn element(group: vec3<u32>, groups: vec3<u32>, thread: u32) -> u32 {
-    return (group.y * groups.x + group.x) * WORKGROUP + thread;
+    return team(group, groups) * WORKGROUP + thread;
 }

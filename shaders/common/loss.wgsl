@@ -1,4 +1,5 @@
-// Cross-entropy of one row from its logits, and the class they predict. Needs log_sum_exp and `targets`.
+// Cross-entropy of one row from its logits, and the class they predict. Needs `targets`.
+//#include row_statistics
 
 // -log softmax(z)[target] = max + log(sum exp(z - max)) - z[target]
 fn row_loss(row: u32, statistics: RowStatistics) -> f32 {
@@ -6,13 +7,13 @@ fn row_loss(row: u32, statistics: RowStatistics) -> f32 {
     return statistics.maximum + log(statistics.sum) - target_logit;
 }
 
-// The first class whose logit is the row's maximum. Classes stay below 2^24, where f32 counts exactly.
-fn row_prediction(row: u32, live: bool, maximum: f32, thread: vec3<u32>) -> u32 {
+// The first class whose logit is the row's maximum, which is NaN where one is NaN. Classes stay below 2^24, where f32 counts exactly.
+fn row_prediction(row: u32, live: bool, row_maximum: f32, thread: vec3<u32>) -> u32 {
     let start = row * 4u * blocks(params.classes);
     var first = params.classes - 1u;
     if live {
         for (var c = thread.x; c < params.classes; c += LANES) {
-            if logits[start + c] == maximum {
+            if same(logits[start + c], row_maximum) {
                 first = min(first, c);
             }
         }

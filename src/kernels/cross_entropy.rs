@@ -2,7 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, word};
+use super::{
+    Batch, Compute, Cost, Kernel, Layout, Matrix, Shader, Tensor, Tuning, Vector, not_empty, shape_error,
+    word,
+};
+use crate::error::Result;
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -47,4 +51,56 @@ impl Kernel for CrossEntropy {
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.classes)
     }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let elements = self.rows * self.classes;
+        let writes = self.rows + 2 * tuning.row_groups(self.rows);
+        let cost = Cost::dispatch(3 * elements + 3 * self.rows, writes, 5 * elements + 3 * self.rows);
+        tuning.metrics_trees(tuning.row_trees(cost, self.rows, 3), self.rows)
+    }
+}
+
+/// What the cross-entropy of some rows is.
+#[derive(Debug, Clone)]
+pub struct Losses {
+    /// The sum of the rows' losses.
+    pub total: f64,
+    /// Rows whose prediction is their target.
+    pub correct: u64,
+    /// The first class of each row's largest logit.
+    pub predictions: Vector<u32>,
+}
+
+/// Cross-entropy of every row of the logits with its target class, log sum exp Z - Z[target], and what is predicted.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Compute, cross_entropy};
+/// let compute = Compute::best()?;
+/// let z = compute.matrix(&array![[0.0, 0.0], [-1.0, 50.0]])?;
+/// let losses = cross_entropy(&compute, &z, &compute.vector(&[1u32, 1])?)?;
+/// assert!((losses.total - 2f64.ln()).abs() < 1e-6);
+/// assert_eq!((losses.correct, losses.predictions.read(&compute)?), (1, vec![0, 1]));
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when there is not one target a row, or no element; as [`Compute::run`].
+/// Targets must be below the number of classes: a target beyond reads some other logit, or 0.
+pub fn cross_entropy(compute: &Compute, z: &Matrix, targets: &Vector<u32>) -> Result<Losses> {
+    not_empty(&SHADER, z)?;
+    if targets.len() != z.rows() {
+        return Err(shape_error(&SHADER, format!("{} targets", z.rows()), targets.len().to_string()));
+    }
+    let predictions = targets.output_like(compute)?;
+    let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(z.rows()))?;
+    let kernel = CrossEntropy { rows: z.rows(), classes: z.columns() };
+    let buffers = [z.buffer(), targets.buffer(), predictions.buffer(), metrics.buffer()];
+    compute.run(&kernel, &buffers, Batch::all(z.rows()))?;
+    let (mut total, mut correct) = (0.0, 0.0);
+    for pair in metrics.read(compute)?.chunks_exact(2) {
+        total += f64::from(pair[0]);
+        correct += f64::from(pair[1]);
+    }
+    Ok(Losses { total, correct: correct as u64, predictions })
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -53,7 +53,7 @@ impl Kernel for Forward {
     }
 
     fn layout(&self) -> Layout {
-        Layout::Product { rows: self.rows, columns: self.outputs }
+        Layout::Product { rows: self.rows, columns: self.outputs, matrices: 1 }
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
@@ -62,5 +62,13 @@ impl Kernel for Forward {
 
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.rows, self.inputs, self.outputs)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
+        let product = [self.rows, self.outputs, self.inputs];
+        let stored = self.rows * outputs;
+        let flop = self.rows * self.outputs * if self.relu { 2 } else { 1 };
+        tuning.product.cost(product, self.rows * inputs, self.inputs * outputs).with(stored, stored, flop)
     }
 }

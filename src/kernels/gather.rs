@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, blocks, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -64,5 +64,16 @@ impl Kernel for Gather {
 
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.inputs)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let width = blocks(self.inputs);
+        let (words, flop) = match self.stored {
+            Stored::Bytes => (1, 4),
+            Stored::Floats => (4, 0),
+        };
+        // Of each vec4 its row number and its values; of each row its label.
+        let reads = self.rows * (width * (1 + words) + 1);
+        Cost::dispatch(reads, self.rows * (4 * width + 1), self.rows * width * flop)
     }
 }

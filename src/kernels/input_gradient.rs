@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -54,7 +54,7 @@ impl Kernel for InputGradient {
     }
 
     fn layout(&self) -> Layout {
-        Layout::Product { rows: self.rows, columns: self.inputs }
+        Layout::Product { rows: self.rows, columns: self.inputs, matrices: 1 }
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
@@ -63,5 +63,13 @@ impl Kernel for InputGradient {
 
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.rows, self.outputs, self.inputs)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
+        let product = [self.rows, self.inputs, self.outputs];
+        let stored = self.rows * inputs;
+        let (reads, flop) = if self.mask { (stored, self.rows * self.inputs) } else { (0, 0) };
+        tuning.product.cost(product, self.rows * outputs, self.inputs * outputs).with(reads, stored, flop)
     }
 }

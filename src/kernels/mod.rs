@@ -4,39 +4,63 @@
 //! Matrices on the device are row-major f32 with rows padded to whole vec4s ([`blocks`]); the padding is 0.
 //! The parameters of a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias.
 
+mod argmax;
+mod compute;
+mod cost;
 mod cross_entropy;
+mod cross_entropy_probabilities;
+mod dot;
 mod forward;
 mod gather;
 mod input_gradient;
+mod log_sum_exp;
+mod map;
 mod matmul;
+mod naive_matmul;
+mod reduce;
 mod relu;
 mod relu_backward;
+mod segments;
 mod softmax;
 mod softmax_cross_entropy;
 mod softmax_cross_entropy_backward;
 mod source;
+mod tensor;
 mod tuning;
 mod update;
 mod weight_gradient;
+mod zip;
 
 use bytemuck::{Pod, Zeroable};
 
-pub use cross_entropy::CrossEntropy;
+pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
+pub use compute::Compute;
+pub use cost::Cost;
+pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
+pub use cross_entropy_probabilities::{CrossEntropyProbabilities, cross_entropy_probabilities};
+pub use dot::{Dot, dot};
 pub use forward::Forward;
 pub use gather::{Gather, Stored};
 pub use input_gradient::InputGradient;
-pub use matmul::Matmul;
-pub use relu::Relu;
+pub use log_sum_exp::{LogSumExp, log_sum_exp};
+pub use map::{Map, MapKernel, map};
+pub use matmul::{Epilogue, Matmul, Operand, batched_matmul, matmul};
+pub use naive_matmul::{NaiveMatmul, naive_matmul};
+pub use reduce::{Reduce, Reduction, block_sums, reduce, reduce_axis};
+pub use relu::{Relu, relu};
 pub use relu_backward::ReluBackward;
-pub use softmax::Softmax;
+pub use segments::{Axis, Segments};
+pub use softmax::{Softmax, log_softmax, softmax};
 pub use softmax_cross_entropy::SoftmaxCrossEntropy;
 pub use softmax_cross_entropy_backward::SoftmaxCrossEntropyBackward;
 pub use source::compose;
-pub use tuning::{Product, Tuning};
+pub use tensor::{Element, Matrix, Tensor, Vector};
+pub use tuning::{Product, SegmentShape, Tuning};
 pub use update::Update;
 pub use weight_gradient::WeightGradient;
+pub use zip::{Comparison, Zip, ZipKernel, compare, zip};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{Access, Context, Pipelines, Prepared, Program};
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
@@ -69,7 +93,14 @@ pub struct Batch {
     pub output: u32,
 }
 
-/// The three ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
+impl Batch {
+    /// The first `rows` rows, all of them live.
+    pub fn all(rows: usize) -> Self {
+        Self { rows: word(rows), ..Self::default() }
+    }
+}
+
+/// The ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// C [rows, columns] of a matrix product, by the matmul body (`shaders/common/matmul_*.wgsl`).
@@ -78,11 +109,38 @@ pub enum Layout {
         rows: usize,
         /// Columns of C.
         columns: usize,
+        /// How many such products, one behind the other.
+        matrices: usize,
     },
     /// One thread an element, so many of them (`shaders/common/elementwise.wgsl`).
     Elements(usize),
-    /// Some threads a row, so many rows (`shaders/common/reduce.wgsl`).
+    /// One thread an element, workgroups of two dimensions (`shaders/common/plane.wgsl`).
+    Plane {
+        /// Rows of threads.
+        rows: usize,
+        /// Threads of a row.
+        columns: usize,
+    },
+    /// Some threads a row, so many rows; few workgroups that stride over them (`shaders/common/rows.wgsl`).
     Rows(usize),
+    /// Some threads a segment, one output a segment (`shaders/common/segments.wgsl`).
+    Segments {
+        /// Number of segments.
+        count: usize,
+        /// Elements of a segment.
+        length: usize,
+        /// The elements of a segment stand one below the other in a matrix, not side by side.
+        down: bool,
+    },
+    /// Workgroups of one team each, whose threads work together (`shaders/common/team.wgsl`).
+    Teams {
+        /// Lines (rows of a matrix); no workgroup reaches into two of them.
+        lines: usize,
+        /// Positions of a line.
+        length: usize,
+        /// Positions that a thread owns.
+        each: usize,
+    },
 }
 
 /// One kernel with its shapes: what the host must know to dispatch it.
@@ -101,6 +159,11 @@ pub trait Kernel {
         Vec::new()
     }
 
+    /// The same of those that are numbers.
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+
     /// Which file stands for a name that the shader includes, where the kernel chooses.
     fn pieces(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
@@ -108,6 +171,34 @@ pub trait Kernel {
 
     /// The shapes in words, for people.
     fn shape(&self) -> String;
+
+    /// What a dispatch costs under `tuning`, all rows live.
+    fn cost(&self, tuning: &Tuning) -> Cost;
+}
+
+/// How the threads of a kernel stand that has one for each element of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grid {
+    /// Counted through, row after row (`shaders/common/grid_line.wgsl`).
+    Line,
+    /// In tiles of two dimensions (`shaders/common/grid_plane.wgsl`).
+    Plane,
+}
+
+impl Grid {
+    fn layout(self, rows: usize, columns: usize) -> Layout {
+        match self {
+            Grid::Line => Layout::Elements(rows * columns),
+            Grid::Plane => Layout::Plane { rows, columns },
+        }
+    }
+
+    fn piece(self) -> &'static str {
+        match self {
+            Grid::Line => "grid_line",
+            Grid::Plane => "grid_plane",
+        }
+    }
 }
 
 /// Number of vec4s that hold `n` values: ceil(n / 4).
@@ -138,11 +229,12 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning) -> Program {
     let (shader, layout) = (kernel.shader(), kernel.layout());
     let pieces = [kernel.pieces(), tuning.pieces(layout)].concat();
     let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
+    let choices = kernel.choices().into_iter().map(|(name, choice)| (name, f64::from(choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
     Program {
         entry: shader.name,
         source: compose(shader.source, &pieces),
-        constants: flags.chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
+        constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,
         step_bytes: if shader.per_batch { size_of::<Batch>() as u64 } else { 0 },
@@ -168,12 +260,35 @@ pub fn prepare(
 pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
     // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let [x, y] = tuning.grid(kernel.layout());
-    [count(x), count(y), 1]
+    tuning.grid(kernel.layout()).map(count)
 }
 
 /// A count or size as the shaders hold it.
 fn word(n: usize) -> u32 {
     // Buffers hold at most u32::MAX words: `Context::storage` refuses larger ones before a kernel is made.
     u32::try_from(n).expect("sizes are checked when buffers are made")
+}
+
+fn dimensions<T: Tensor>(tensor: &T) -> String {
+    format!("{} x {}", tensor.rows(), tensor.columns())
+}
+
+/// Demands that two tensors have the same shape.
+fn same_shape<T: Tensor>(shader: &'static Shader, a: &T, b: &T) -> Result<()> {
+    if (a.rows(), a.columns()) == (b.rows(), b.columns()) {
+        return Ok(());
+    }
+    Err(shape_error(shader, format!("two of {}", dimensions(a)), dimensions(b)))
+}
+
+/// Demands that a tensor has elements.
+fn not_empty<T: Tensor>(shader: &'static Shader, x: &T) -> Result<()> {
+    if x.rows() > 0 && x.columns() > 0 {
+        return Ok(());
+    }
+    Err(shape_error(shader, "at least one element".to_owned(), dimensions(x)))
+}
+
+fn shape_error(shader: &'static Shader, expected: String, found: String) -> Error {
+    Error::Shape { kernel: shader.name, expected, found }
 }

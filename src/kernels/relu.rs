@@ -2,7 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, blocks, word};
+use super::{Batch, Compute, Cost, Kernel, Layout, Shader, Tensor, Tuning, blocks, word};
+use crate::error::Result;
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -45,4 +46,28 @@ impl Kernel for Relu {
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.columns)
     }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let elements = self.rows * 4 * blocks(self.columns);
+        Cost::dispatch(elements, elements, elements)
+    }
+}
+
+/// max(0, z), element by element, of a vector or a matrix. NaN stays NaN.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, relu};
+/// let compute = Compute::best()?;
+/// let z = compute.vector(&[-1.0f32, 0.0, 2.0])?;
+/// assert_eq!(relu(&compute, &z)?.read(&compute)?, [0.0, 0.0, 2.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Compute::run`].
+pub fn relu<T: Tensor<Element = f32>>(compute: &Compute, z: &T) -> Result<T> {
+    let y = z.output_like(compute)?;
+    let kernel = Relu { rows: z.rows(), columns: z.columns() };
+    compute.run(&kernel, &[z.buffer(), y.buffer()], Batch::all(z.rows()))?;
+    Ok(y)
 }

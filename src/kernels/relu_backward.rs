@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, blocks, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -44,5 +44,10 @@ impl Kernel for ReluBackward {
 
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.columns)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let elements = self.rows * 4 * blocks(self.columns);
+        Cost::dispatch(2 * elements, elements, elements)
     }
 }

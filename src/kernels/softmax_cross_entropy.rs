@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -46,5 +46,12 @@ impl Kernel for SoftmaxCrossEntropy {
 
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.classes)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let (elements, stored) = (self.rows * self.classes, self.rows * 4 * blocks(self.classes));
+        let writes = stored + 2 * tuning.row_groups(self.rows);
+        let cost = Cost::dispatch(5 * elements + 3 * self.rows, writes, 10 * elements + 3 * self.rows);
+        tuning.metrics_trees(tuning.row_trees(cost, self.rows, 3), self.rows)
     }
 }

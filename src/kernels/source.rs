@@ -7,15 +7,26 @@ const PIECES: &[(&str, &str)] = &[
     ("elementwise", include_str!("../../shaders/common/elementwise.wgsl")),
     ("features_bytes", include_str!("../../shaders/common/features_bytes.wgsl")),
     ("features_floats", include_str!("../../shaders/common/features_floats.wgsl")),
+    ("grid_line", include_str!("../../shaders/common/grid_line.wgsl")),
+    ("grid_plane", include_str!("../../shaders/common/grid_plane.wgsl")),
+    ("item_f32", include_str!("../../shaders/common/item_f32.wgsl")),
+    ("item_u32", include_str!("../../shaders/common/item_u32.wgsl")),
     ("layer", include_str!("../../shaders/common/layer.wgsl")),
-    ("log_sum_exp", include_str!("../../shaders/common/log_sum_exp.wgsl")),
     ("loss", include_str!("../../shaders/common/loss.wgsl")),
     ("matmul_broadcast", include_str!("../../shaders/common/matmul_broadcast.wgsl")),
     ("matmul_direct", include_str!("../../shaders/common/matmul_direct.wgsl")),
     ("matmul_operands", include_str!("../../shaders/common/matmul_operands.wgsl")),
     ("matmul_tiled", include_str!("../../shaders/common/matmul_tiled.wgsl")),
+    ("nan", include_str!("../../shaders/common/nan.wgsl")),
+    ("operations", include_str!("../../shaders/common/operations.wgsl")),
     ("relu", include_str!("../../shaders/common/relu.wgsl")),
-    ("reduce", include_str!("../../shaders/common/reduce.wgsl")),
+    ("row_statistics", include_str!("../../shaders/common/row_statistics.wgsl")),
+    ("rows", include_str!("../../shaders/common/rows.wgsl")),
+    ("segments", include_str!("../../shaders/common/segments.wgsl")),
+    ("team", include_str!("../../shaders/common/team.wgsl")),
+    ("tree", include_str!("../../shaders/common/tree.wgsl")),
+    ("zip_f32", include_str!("../../shaders/common/zip_f32.wgsl")),
+    ("zip_u32", include_str!("../../shaders/common/zip_u32.wgsl")),
 ];
 
 /// Replaces each line `//#include NAME` by the piece of that name, once. `choices` says which piece stands for a name
@@ -24,15 +35,25 @@ const PIECES: &[(&str, &str)] = &[
 /// # Panics
 /// When a shader of ours names a piece that is not there: `tests/layout.rs` composes every variant.
 pub fn compose(source: &str, choices: &[(&str, &str)]) -> String {
-    let mut included = Vec::new();
-    let mut text = String::new();
-    put(source, choices, &mut included, &mut text);
-    text
+    let mut composed = Composed::default();
+    put(source, choices, &mut composed);
+    composed.overrides + &composed.text
 }
 
-fn put<'a>(source: &str, choices: &[(&str, &'a str)], included: &mut Vec<&'a str>, text: &mut String) {
+#[derive(Default)]
+struct Composed<'a> {
+    included: Vec<&'a str>,
+    /// Come first: naga 30 loses count when one follows an array whose length is made of overrides (an assertion in
+    /// `process_override`).
+    overrides: String,
+    text: String,
+}
+
+fn put<'a>(source: &str, choices: &[(&str, &'a str)], composed: &mut Composed<'a>) {
     for line in source.lines() {
         let Some(name) = line.strip_prefix("//#include ") else {
+            let text =
+                if line.starts_with("override ") { &mut composed.overrides } else { &mut composed.text };
             text.push_str(line);
             text.push('\n');
             continue;
@@ -42,9 +63,9 @@ fn put<'a>(source: &str, choices: &[(&str, &'a str)], included: &mut Vec<&'a str
             .iter()
             .find(|(known, _)| *known == name)
             .unwrap_or_else(|| panic!("no shader piece is called {name}"));
-        if !included.contains(name) {
-            included.push(name);
-            put(piece, choices, included, text);
+        if !composed.included.contains(name) {
+            composed.included.push(name);
+            put(piece, choices, composed);
         }
     }
 }

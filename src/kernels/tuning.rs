@@ -2,7 +2,7 @@
 
 use crate::gpu::{Context, DeviceKind};
 
-use super::{Layout, blocks};
+use super::{Cost, Layout, blocks};
 
 /// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,10 @@ pub struct Tuning {
     pub rows: usize,
     /// Threads of a workgroup of the elementwise kernels.
     pub workgroup: usize,
+    /// The same where they are laid out in two dimensions: across (vec4s of a row), down (rows).
+    pub plane: [usize; 2],
+    /// Threads of a workgroup that work together through workgroup memory: reductions, windows, convolution, scan.
+    pub team: usize,
 }
 
 impl Tuning {
@@ -48,11 +52,19 @@ impl Tuning {
         lanes: 16,
         rows: 4,
         workgroup: 64,
+        plane: [8, 8],
+        team: 256,
     };
 
     /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
-    pub const SOFTWARE: Tuning =
-        Tuning { product: Product::Direct { across: 8, down: 1 }, lanes: 8, rows: 2, workgroup: 64 };
+    pub const SOFTWARE: Tuning = Tuning {
+        product: Product::Direct { across: 8, down: 1 },
+        lanes: 8,
+        rows: 2,
+        workgroup: 64,
+        plane: [8, 8],
+        team: 256,
+    };
 
     /// The same for those with subgroups of 8.
     pub const SOFTWARE_SUBGROUPS: Tuning = Tuning { product: Product::Broadcast, ..Tuning::SOFTWARE };
@@ -77,27 +89,38 @@ impl Tuning {
         }
     }
 
-    /// Workgroups in x and y.
-    pub(super) fn grid(&self, layout: Layout) -> [usize; 2] {
-        match (layout, self.product) {
-            (Layout::Product { rows, columns }, Product::Tiled { across, down, .. }) => {
-                [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down)]
+    /// Workgroups in x, y and z.
+    pub(super) fn grid(&self, layout: Layout) -> [usize; 3] {
+        let fold = |groups: usize| {
+            // More workgroups than a dimension may have are folded into y.
+            const MOST: usize = 65_535;
+            let folds = groups.div_ceil(MOST).max(1);
+            [groups.div_ceil(folds), folds, 1]
+        };
+        match layout {
+            Layout::Product { rows, columns, matrices } => {
+                let [down, across] = self.product.tile();
+                [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
             }
-            (Layout::Product { rows, columns }, Product::Direct { across, down }) => {
-                [blocks(columns).div_ceil(2 * across), blocks(rows).div_ceil(2 * down)]
+            Layout::Elements(elements) => fold(elements.div_ceil(self.workgroup)),
+            Layout::Plane { rows, columns } => {
+                fold(columns.div_ceil(self.plane[0]) * rows.div_ceil(self.plane[1]))
             }
-            (Layout::Product { rows, columns }, Product::Broadcast) => {
-                [blocks(columns).div_ceil(8), blocks(rows).div_ceil(8)]
+            Layout::Rows(rows) => [self.row_groups(rows), 1, 1],
+            Layout::Segments { count, length, down } => {
+                fold(count.div_ceil(self.segment_shape(length, down).abreast))
             }
-            (Layout::Elements(elements), _) => {
-                // More workgroups than a dimension may have are folded into y.
-                const MOST: usize = 65_535;
-                let groups = elements.div_ceil(self.workgroup);
-                let folds = groups.div_ceil(MOST).max(1);
-                [groups.div_ceil(folds), folds]
-            }
-            (Layout::Rows(rows), _) => [self.row_groups(rows), 1],
+            Layout::Teams { lines, length, each } => fold(lines * length.div_ceil(self.team * each)),
         }
+    }
+
+    /// How a workgroup of the team's size divides into segments of `length` elements (`shaders/common/segments.wgsl`).
+    /// `down` says that neighbouring segments, not neighbouring elements of one, stand side by side in memory: then
+    /// sixteen segments and more stand abreast, so that loads coalesce.
+    pub fn segment_shape(&self, length: usize, down: bool) -> SegmentShape {
+        let most = if down { (self.team / 16).max(1) } else { self.team };
+        let lanes = length.max(1).next_power_of_two().min(most);
+        SegmentShape { lanes, abreast: (self.team / lanes).max(1) }
     }
 
     /// Workgroups of a reduction over the rows of a matrix. They stride over the rows, so that the metrics of a step
@@ -105,6 +128,17 @@ impl Tuning {
     pub fn row_groups(&self, rows: usize) -> usize {
         const MOST: usize = 64;
         rows.div_ceil(self.rows).clamp(1, MOST)
+    }
+
+    /// The cost with `trees` reductions over each of `rows` rows.
+    pub(super) fn row_trees(&self, cost: Cost, rows: usize, trees: usize) -> Cost {
+        // Rows of a workgroup that are not there take part.
+        cost.trees(trees * rows.div_ceil(self.rows) * self.rows, self.rows, self.lanes, 1)
+    }
+
+    /// The cost with the two reductions over whole workgroups that make the metrics.
+    pub(super) fn metrics_trees(&self, cost: Cost, rows: usize) -> Cost {
+        cost.trees(2 * self.row_groups(rows), 1, self.lanes * self.rows, 1)
     }
 
     /// Which file stands for a name that a shader of this layout includes.
@@ -116,22 +150,70 @@ impl Tuning {
         };
         match layout {
             Layout::Product { .. } => vec![("matmul_body", body)],
-            Layout::Elements(_) | Layout::Rows(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
     /// The override constants of the layout's piece.
     pub(super) fn constants(&self, layout: Layout) -> Vec<(&'static str, usize)> {
-        match (layout, self.product) {
-            (Layout::Product { .. }, Product::Tiled { across, down, inner }) => {
-                vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
+        match layout {
+            Layout::Product { .. } => match self.product {
+                Product::Tiled { across, down, inner } => {
+                    vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
+                }
+                Product::Direct { across, down } => vec![("THREADS_X", across), ("THREADS_Y", down)],
+                Product::Broadcast => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
+            },
+            Layout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
+            Layout::Plane { .. } => {
+                vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]
             }
-            (Layout::Product { .. }, Product::Direct { across, down }) => {
-                vec![("THREADS_X", across), ("THREADS_Y", down)]
+            Layout::Rows(_) => vec![("LANES", self.lanes), ("ROWS", self.rows)],
+            Layout::Segments { length, down, .. } => {
+                let shape = self.segment_shape(length, down);
+                let [x, y] = if down { [shape.abreast, shape.lanes] } else { [shape.lanes, shape.abreast] };
+                vec![("LANES", shape.lanes), ("ROWS", shape.abreast), ("THREADS_X", x), ("THREADS_Y", y)]
             }
-            (Layout::Product { .. }, Product::Broadcast) => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
-            (Layout::Elements(_), _) => vec![("WORKGROUP", self.workgroup)],
-            (Layout::Rows(_), _) => vec![("LANES", self.lanes), ("ROWS", self.rows)],
+            Layout::Teams { .. } => vec![("TEAM", self.team)],
         }
+    }
+}
+
+/// How a workgroup divides into segments that are reduced side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentShape {
+    /// Threads that share a segment.
+    pub lanes: usize,
+    /// Segments of a workgroup.
+    pub abreast: usize,
+}
+
+impl Product {
+    /// Blocks of C that a workgroup owns: down, across.
+    pub(super) fn tile(self) -> [usize; 2] {
+        match self {
+            Product::Tiled { across, down, .. } => [down, across],
+            Product::Direct { across, down } => [2 * down, 2 * across],
+            Product::Broadcast => [8, 8],
+        }
+    }
+
+    /// What a product C [rows, columns] over an inner dimension of `inner` costs without the stores, where `a` and `b`
+    /// elements are stored of the operands.
+    pub(super) fn cost(self, [rows, columns, inner]: [usize; 3], a: usize, b: usize) -> Cost {
+        let [down, across] = self.tile();
+        let groups = [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)];
+        // How often an element of A, of B is loaded.
+        let [loads_a, loads_b] = match self {
+            Product::Direct { across, down } => [groups[1] * across, groups[0] * down],
+            Product::Tiled { .. } | Product::Broadcast => [groups[1], groups[0]],
+        };
+        let cost = Cost::dispatch(loads_a * a + loads_b * b, 0, 2 * rows * columns * inner);
+        let Product::Tiled { across, down, inner: step } = self else {
+            return cost;
+        };
+        // Every step a workgroup stores a tile of A and of B, and a thread reads two 4x4 blocks for each block of it.
+        let steps = groups[0] * groups[1] * blocks(inner).div_ceil(step);
+        cost.sharing(32 * across * down * step * steps, 16 * (across + down) * step * steps, 2 * steps)
     }
 }

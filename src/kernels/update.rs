@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -45,5 +45,9 @@ impl Kernel for Update {
 
     fn shape(&self) -> String {
         format!("{}", 4 * self.length)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        Cost::dispatch(8 * self.length, 4 * self.length, 8 * self.length)
     }
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Kernel, Layout, Shader, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -54,7 +54,7 @@ impl Kernel for WeightGradient {
     }
 
     fn layout(&self) -> Layout {
-        Layout::Product { rows: self.inputs + 1, columns: self.outputs }
+        Layout::Product { rows: self.inputs + 1, columns: self.outputs, matrices: 1 }
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
@@ -63,5 +63,13 @@ impl Kernel for WeightGradient {
 
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.inputs + 1, self.rows, self.outputs)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
+        let product = [self.inputs + 1, self.outputs, self.rows];
+        let stored = (self.inputs + 1) * outputs;
+        let (reads, flop) = if self.update.is_some() { (stored, 2 * stored) } else { (0, 0) };
+        tuning.product.cost(product, self.rows * inputs, self.rows * outputs).with(reads, stored, flop)
     }
 }

@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
         use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Logits, Parameters, Probabilities, Targets};
         let (rows, classes, last) = (self.rows, self.spec.classes(), self.spec.layers().len());
         self.forward(false);
-        self.push(Softmax { rows, classes }, &[Logits, Probabilities]);
+        self.push(Softmax { rows, classes, log: false }, &[Logits, Probabilities]);
         self.cross_entropy();
         self.push(SoftmaxCrossEntropyBackward { rows, classes }, &[Probabilities, Targets, Delta(last)]);
         for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {

@@ -1,16 +1,16 @@
 //! What the kernel tests share: every adapter of the machine, buffers with traps in them, and the comparator.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ndarray::Array2;
-use tinytrain::gpu::{Context, Pipelines, adapters, read_buffer};
-use tinytrain::kernels::{Batch, Kernel, Tuning, blocks, pad_rows, prepare, unpad_rows};
+use tinytrain::gpu::{Context, adapters, read_buffer};
+use tinytrain::kernels::{Batch, Compute, Kernel, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
 /// One opened adapter.
 pub struct Lab {
-    pub context: Context,
-    pipelines: Pipelines,
+    pub context: Arc<Context>,
+    compute: Compute,
 }
 
 /// All adapters of this machine, opened once for all tests.
@@ -19,9 +19,9 @@ pub fn labs() -> &'static [Lab] {
     let labs = LABS.get_or_init(|| {
         adapters(None)
             .iter()
-            .map(|adapter| Lab {
-                context: Context::open(adapter).expect("every adapter of the machine opens"),
-                pipelines: Pipelines::new(),
+            .map(|adapter| {
+                let compute = Compute::open(adapter).expect("every adapter of the machine opens").guarded();
+                Lab { context: Arc::clone(&compute.context), compute }
             })
             .collect()
     });
@@ -80,20 +80,14 @@ impl Lab {
         self.output(rows * 4 * blocks(columns))
     }
 
+    /// The adapter for the kernels' own functions: outputs are full of NaN before, with traps behind them.
+    pub fn compute(&self, tuning: &Tuning) -> Compute {
+        self.compute.tuned(*tuning)
+    }
+
     /// Runs a kernel once.
     pub fn run(&self, kernel: &dyn Kernel, tuning: &Tuning, buffers: &[&wgpu::Buffer], batch: Batch) {
-        let context = &self.context;
-        let prepared =
-            prepare(context, &self.pipelines, kernel, tuning, buffers).expect("the kernel is accepted");
-        let uniform = context.uniform("batch", bytemuck::bytes_of(&batch));
-        let group = Pipelines::step_group(context, &uniform, size_of::<Batch>() as u64);
-        let mut encoder = context.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            prepared.record(&mut pass, Some((&group, 0)));
-        }
-        context.queue.submit([encoder.finish()]);
-        context.check().expect("the device reports no error");
+        self.compute(tuning).run(kernel, buffers, batch).expect("the kernel is accepted and runs");
     }
 
     /// The words of an output; the trap behind it must be as it was.

@@ -16,11 +16,20 @@ fn product(
     let n = b.ncols();
     let stored =
         |matrix: &Array2<f32>, transposed| if transposed { matrix.t().to_owned() } else { matrix.clone() };
-    let c = lab.output_matrix(m, n);
+    let (c, no_bias) = (lab.output_matrix(m, n), lab.upload(&[f32::NAN; 4]));
     lab.run(
-        &Matmul { m, n, k, transpose_a: transpose[0], transpose_b: transpose[1] },
+        &Matmul {
+            m,
+            n,
+            k,
+            matrices: 1,
+            transpose_a: transpose[0],
+            transpose_b: transpose[1],
+            bias: false,
+            relu: false,
+        },
         tuning,
-        &[&lab.matrix(&stored(a, transpose[0])), &lab.matrix(&stored(b, transpose[1])), &c.buffer],
+        &[&lab.matrix(&stored(a, transpose[0])), &lab.matrix(&stored(b, transpose[1])), &no_bias, &c.buffer],
         batch(0),
     );
     lab.read(&c, m, n)

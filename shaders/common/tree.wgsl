@@ -1,0 +1,22 @@
+// The workgroup reduction body: a tree of fixed shape, so that results repeat bit for bit; of any width. Needs Item
+// and merge(operation, a, b), as item_f32 and item_u32 define them. A workgroup is LANES x ROWS threads.
+override LANES: u32 = 32u;
+override ROWS: u32 = 4u;
+
+var<workgroup> scratch: array<Item, LANES * ROWS>;
+
+// Reduces the values of `width` neighbouring threads: this one is number `index` of those that begin at thread `base`.
+// All threads of the workgroup call it together, and all get their result.
+fn tree(operation: u32, base: u32, index: u32, width: u32, value: Item) -> Item {
+    workgroupBarrier(); // the previous result has been read by all
+    scratch[base + index] = value;
+    workgroupBarrier();
+    for (var left = width; left > 1u; left = (left + 1u) / 2u) {
+        let half = (left + 1u) / 2u;
+        if index + half < left {
+            scratch[base + index] = merge(operation, scratch[base + index], scratch[base + index + half]);
+        }
+        workgroupBarrier();
+    }
+    return scratch[base];
+}

@@ -1,0 +1,32 @@
+// log_sum_exp: Y[r] = log sum exp Z[r] = max Z[r] + log sum exp(Z[r] - max Z[r])
+// Z (logits) [rows, classes] f32 in rows of vec4s, Y [rows] f32
+// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
+// Dead rows only keep the barriers and are not written.
+//#include blocks
+//#include batch
+//#include row_statistics
+struct Params {
+    classes: u32,
+    unused0: u32,
+    unused1: u32,
+    unused2: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+
+@compute @workgroup_size(LANES, ROWS)
+fn log_sum_exp(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_id) thread: vec3<u32>,
+) {
+    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+        let row = first + thread.y;
+        let live = row < batch.rows;
+        let statistics = row_statistics(row, live, thread);
+        if live && thread.x == 0u {
+            y[row] = statistics.maximum + log(statistics.sum);
+        }
+    }
+}
