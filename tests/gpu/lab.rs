@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ndarray::Array2;
-use tinytrain::gpu::{Context, adapters, read_buffer};
+use tinytrain::gpu::{Context, Pipelines, adapters, read_buffer};
 use tinytrain::kernels::{Batch, Compute, Kernel, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
@@ -83,6 +83,11 @@ impl Lab {
     /// The adapter for the kernels' own functions: outputs are full of NaN before, with traps behind them.
     pub fn compute(&self, tuning: &Tuning) -> Compute {
         self.compute.tuned(*tuning)
+    }
+
+    /// What was compiled for this adapter.
+    pub fn pipelines(&self) -> &Pipelines {
+        &self.compute.pipelines
     }
 
     /// Runs a kernel once.

@@ -1,13 +1,22 @@
 //! Every kernel against the f64 reference, on every adapter of the machine and under every shipped tuning. One test
 //! binary, so that the devices are shared and wgpu is linked once.
 
+mod argmax;
+mod cost;
+mod counting;
 mod cross_entropy;
+mod cross_entropy_probabilities;
+mod dot;
 mod elementwise;
 mod forward;
 mod gather;
 mod input_gradient;
 mod lab;
+mod log_sum_exp;
+mod map;
 mod matmul;
+mod naive_matmul;
+mod reduce;
 mod relu;
 mod relu_backward;
 mod softmax;
@@ -15,3 +24,4 @@ mod softmax_cross_entropy;
 mod softmax_cross_entropy_backward;
 mod update;
 mod weight_gradient;
+mod zip;

@@ -1,0 +1,143 @@
+//! The cost models against counted accesses: every kernel, under every tuning.
+
+use tinytrain::gpu::{Pipelines, read_buffer};
+use tinytrain::kernels::{
+    Argmax, Axis, Batch, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
+    InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, NaiveMatmul, Reduce, Relu, ReluBackward,
+    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update,
+    WeightGradient, Zip, ZipKernel, grid, program,
+};
+
+use crate::counting::{COUNTERS, counted};
+use crate::lab::{Lab, everywhere};
+
+/// More words than any kernel below reads or writes.
+const WORDS: usize = 1 << 17;
+
+/// Kernels of the training step, with (rows, inputs, outputs).
+fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
+    let (columns, classes, offset) = (inputs, outputs, 1);
+    let mut all: Vec<Box<dyn Kernel>> = vec![
+        Box::new(CrossEntropy { rows, classes }),
+        Box::new(CrossEntropyProbabilities { rows, classes }),
+        Box::new(LogSumExp { rows, classes }),
+        Box::new(Relu { rows, columns }),
+        Box::new(ReluBackward { rows, columns }),
+        Box::new(SoftmaxCrossEntropy { rows, classes }),
+        Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
+        Box::new(Update { length: inputs, rate: 0.1 }),
+        Box::new(Gather { rows, inputs, stored: Stored::Bytes }),
+        Box::new(Gather { rows, inputs, stored: Stored::Floats }),
+    ];
+    for flag in [false, true] {
+        all.push(Box::new(Softmax { rows, classes, log: flag }));
+        all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag }));
+        all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
+        all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update: flag.then_some(0.5) }));
+    }
+    all
+}
+
+/// The general kernels.
+fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
+    let (rows, columns) = (m, k);
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    for grid in [Grid::Line, Grid::Plane] {
+        all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
+        all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Maximum, grid)));
+        all.push(Box::new(NaiveMatmul { m, n, k, grid }));
+    }
+    for [transpose_a, transpose_b] in [[false, false], [false, true], [true, false], [true, true]] {
+        let (matrices, bias, relu) = (3, transpose_a, transpose_b);
+        all.push(Box::new(Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu }));
+    }
+    all
+}
+
+/// The passes of reductions of a matrix, and of a vector as long as the matrix.
+fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    let shapes = [
+        (Axis::Rows, rows, columns, columns),
+        (Axis::Columns, rows, columns, rows),
+        (Axis::Rows, 1, 40 * rows * columns, 40 * rows * columns),
+        (Axis::Rows, 1, rows * columns, 7),
+    ];
+    for (axis, rows, columns, block) in shapes {
+        for (pass, segments) in Segments::passes(axis, rows, columns, block, tuning).into_iter().enumerate() {
+            all.push(Box::new(Reduce { segments, maximum: pass > 0, integers: false }));
+            all.push(Box::new(Argmax { segments, first: pass == 0 }));
+            if axis == Axis::Rows && rows == 1 {
+                all.push(Box::new(Dot { segments }));
+            }
+        }
+    }
+    all
+}
+
+/// Runs a kernel with counters in it. All words that it reads are 1.
+fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
+    let context = &lab.context;
+    let program = counted(&program(kernel, tuning));
+    let mut buffers: Vec<_> =
+        kernel.shader().bindings.iter().map(|_| lab.upload(&vec![1u32; WORDS])).collect();
+    buffers.push(lab.upload(&[0u32; COUNTERS]));
+    let bound: Vec<_> = buffers.iter().collect();
+    let groups = grid(kernel, tuning);
+    let prepared = lab.pipelines().prepare(context, &program, &kernel.params(), &bound, groups).unwrap();
+    let uniform = context.uniform("batch", bytemuck::bytes_of(&Batch::all(rows)));
+    let group = Pipelines::step_group(context, &uniform, size_of::<Batch>() as u64);
+    let mut encoder = context.device.create_command_encoder(&Default::default());
+    prepared.record(&mut encoder.begin_compute_pass(&Default::default()), Some((&group, 0)));
+    context.queue.submit([encoder.finish()]);
+    let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
+    let counts: Vec<u64> =
+        bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();
+    let threads = u64::from(threads(&program.source));
+    assert_eq!(counts[4] % threads, 0, "some thread of a workgroup passed a barrier alone");
+    Cost {
+        global_reads: counts[0],
+        global_writes: counts[1],
+        workgroup_reads: counts[2],
+        workgroup_writes: counts[3],
+        barriers: counts[4] / threads,
+        flop: kernel.cost(tuning).flop,
+        dispatches: 1,
+    }
+}
+
+/// Threads of a workgroup, as the shader says.
+fn threads(source: &str) -> u32 {
+    let module = naga::front::wgsl::parse_str(source).unwrap();
+    module.entry_points[0].workgroup_size.iter().product()
+}
+
+#[test]
+fn the_models_say_what_is_counted() {
+    everywhere(|lab, tuning| {
+        for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
+            let kernels = [step(shape), collection(shape), reductions(shape, tuning)];
+            for kernel in kernels.iter().flatten() {
+                let counted = count(lab, tuning, &**kernel, shape[0]);
+                assert_eq!(
+                    kernel.cost(tuning),
+                    counted,
+                    "{} {} {:?} under {tuning:?}: the model left, the count right",
+                    kernel.shader().name,
+                    kernel.shape(),
+                    kernel.flags()
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn counting_sees_what_a_shader_does() {
+    // Known by hand: 5 vec4s read and written.
+    everywhere(|lab, tuning| {
+        let kernel = MapKernel { rows: 1, columns: 17, operation: Map::Square, grid: Grid::Line };
+        let counted = count(lab, tuning, &kernel, 1);
+        assert_eq!((counted.global_reads, counted.global_writes, counted.barriers), (20, 20, 0));
+    });
+}

@@ -1,0 +1,200 @@
+//! Puts counters into a shader: every load and store of storage and workgroup memory, and every barrier, adds to one.
+
+use naga::proc::IndexableLength;
+use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
+use naga::{
+    AddressSpace, ArraySize, AtomicFunction, Block, Expression, Function, GlobalVariable, Handle, Literal,
+    Module, Range, ResourceBinding, Scalar, ShaderStage, Span, Statement, StorageAccess, Type, TypeInner,
+};
+use tinytrain::gpu::{Access, Program};
+
+/// What is counted, in the order of the counters. Accesses count elements of four bytes.
+pub const COUNTERS: usize = 5;
+const GLOBAL_READS: u32 = 0;
+const GLOBAL_WRITES: u32 = 1;
+const WORKGROUP_READS: u32 = 2;
+const WORKGROUP_WRITES: u32 = 3;
+const BARRIERS: u32 = 4;
+
+fn validate(module: &Module) -> ModuleInfo {
+    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
+        .subgroup_stages(ShaderStages::COMPUTE)
+        .subgroup_operations(SubgroupOperationSet::all())
+        .validate(module)
+        .expect("a shader with counters is valid")
+}
+
+/// The program with one more binding at the end, its counters. Every invocation that comes to a barrier counts it.
+pub fn counted(program: &Program) -> Program {
+    let module = naga::front::wgsl::parse_str(&program.source).expect("our shaders parse");
+    let constants =
+        program.constants.iter().map(|(name, bits)| ((*name).to_owned(), f64::from_bits(*bits))).collect();
+    let entry = Some((ShaderStage::Compute, program.entry));
+    let info = validate(&module);
+    let (module, info) = naga::back::pipeline_constants::process_overrides(&module, &info, entry, &constants)
+        .expect("the host gives every override");
+    let (mut module, info) = (module.into_owned(), info.into_owned());
+
+    settle_lengths(&mut module);
+
+    let counters = add_counters(&mut module, 1 + program.bindings.len() as u32);
+    let mut functions = std::mem::take(&mut module.functions);
+    for (handle, function) in functions.iter_mut() {
+        Counting { module: &module, info: &info[handle], counters, places: Vec::new() }.run(function);
+    }
+    module.functions = functions;
+    let mut entries = std::mem::take(&mut module.entry_points);
+    for (index, entry) in entries.iter_mut().enumerate() {
+        let info = info.get_entry_point(index);
+        Counting { module: &module, info, counters, places: Vec::new() }.run(&mut entry.function);
+    }
+    module.entry_points = entries;
+
+    let flags = naga::back::wgsl::WriterFlags::empty();
+    let source =
+        naga::back::wgsl::write_string(&module, &validate(&module), flags).expect("WGSL can be written");
+    // Native implementations neither need nor know the directive.
+    let source = source.replace("enable subgroups;", "");
+    // The writer renames what is called like a built-in function.
+    let source = source.replace(&format!("fn {}_(", program.entry), &format!("fn {}(", program.entry));
+    let bindings = program.bindings.iter().copied().chain([Access::Write]).collect();
+    Program { source, bindings, constants: Vec::new(), ..program.clone() }
+}
+
+/// Arrays whose length is made of override constants keep it as an expression; WGSL text wants the number.
+fn settle_lengths(module: &mut Module) {
+    let settled: Vec<_> = module
+        .global_variables
+        .iter()
+        .filter_map(|(variable, global)| match module.types[global.ty].inner {
+            TypeInner::Array { base, size: size @ ArraySize::Pending(_), stride } => {
+                let Ok(IndexableLength::Known(length)) = size.resolve(module.to_ctx()) else {
+                    panic!("the length of an array is known once the overrides are");
+                };
+                let size = ArraySize::Constant(length.try_into().expect("arrays have elements"));
+                Some((variable, TypeInner::Array { base, size, stride }))
+            }
+            _ => None,
+        })
+        .collect();
+    for (variable, inner) in settled {
+        module.global_variables[variable].ty =
+            module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
+    }
+}
+
+fn add_counters(module: &mut Module, binding: u32) -> Handle<GlobalVariable> {
+    let mut add = |inner| module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
+    let counter = add(TypeInner::Atomic(Scalar::U32));
+    let ty = add(TypeInner::Array { base: counter, size: ArraySize::Dynamic, stride: 4 });
+    let access = StorageAccess::LOAD | StorageAccess::STORE;
+    let variable = GlobalVariable {
+        name: Some("counters".to_owned()),
+        space: AddressSpace::Storage { access },
+        binding: Some(ResourceBinding { group: 0, binding }),
+        ty,
+        init: None,
+        memory_decorations: naga::MemoryDecorations::empty(),
+    };
+    module.global_variables.append(variable, Span::UNDEFINED)
+}
+
+struct Counting<'a> {
+    module: &'a Module,
+    info: &'a naga::valid::FunctionInfo,
+    counters: Handle<GlobalVariable>,
+    /// The counters as places in this function.
+    places: Vec<Handle<Expression>>,
+}
+
+impl Counting<'_> {
+    fn run(mut self, function: &mut Function) {
+        let mut body = std::mem::take(&mut function.body);
+        let array = function.expressions.append(Expression::GlobalVariable(self.counters), Span::UNDEFINED);
+        for index in 0..COUNTERS as u32 {
+            let place = Expression::AccessIndex { base: array, index };
+            self.places.push(function.expressions.append(place, Span::UNDEFINED));
+        }
+        self.block(function, &mut body);
+        let places = Range::new_from_bounds(self.places[0], self.places[COUNTERS - 1]);
+        function.body.push(Statement::Emit(places), Span::UNDEFINED);
+        function.body.append(&mut body);
+    }
+
+    fn block(&self, function: &mut Function, block: &mut Block) {
+        let mut counted = Block::new();
+        for mut statement in block.to_vec() {
+            match &mut statement {
+                Statement::Block(inner) => self.block(function, inner),
+                Statement::If { accept, reject, .. } => {
+                    self.block(function, accept);
+                    self.block(function, reject);
+                }
+                Statement::Switch { cases, .. } => {
+                    cases.iter_mut().for_each(|case| self.block(function, &mut case.body));
+                }
+                Statement::Loop { body, continuing, .. } => {
+                    self.block(function, body);
+                    self.block(function, continuing);
+                }
+                _ => {}
+            }
+            let counts = self.counts(function, &statement);
+            counted.push(statement, Span::UNDEFINED);
+            for (counter, elements) in counts {
+                let value = Expression::Literal(Literal::U32(elements));
+                let value = function.expressions.append(value, Span::UNDEFINED);
+                let pointer = self.places[counter as usize];
+                let add = Statement::Atomic { pointer, fun: AtomicFunction::Add, value, result: None };
+                counted.push(add, Span::UNDEFINED);
+            }
+        }
+        *block = counted;
+    }
+
+    /// What a statement adds to which counters.
+    fn counts(&self, function: &Function, statement: &Statement) -> Vec<(u32, u32)> {
+        match statement {
+            Statement::Emit(range) => range
+                .clone()
+                .filter_map(|expression| match function.expressions[expression] {
+                    Expression::Load { pointer } => {
+                        let counter = match self.space(function, pointer)? {
+                            AddressSpace::Storage { .. } => GLOBAL_READS,
+                            AddressSpace::WorkGroup => WORKGROUP_READS,
+                            _ => return None,
+                        };
+                        Some((counter, self.elements(expression)))
+                    }
+                    _ => None,
+                })
+                .collect(),
+            Statement::Store { pointer, value } => match self.space(function, *pointer) {
+                Some(AddressSpace::Storage { .. }) => vec![(GLOBAL_WRITES, self.elements(*value))],
+                Some(AddressSpace::WorkGroup) => vec![(WORKGROUP_WRITES, self.elements(*value))],
+                _ => Vec::new(),
+            },
+            Statement::ControlBarrier(_) => vec![(BARRIERS, 1)],
+            Statement::WorkGroupUniformLoad { .. } | Statement::Atomic { .. } => {
+                panic!("count this access too")
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The memory that a pointer points to, if it is a global variable's.
+    fn space(&self, function: &Function, pointer: Handle<Expression>) -> Option<AddressSpace> {
+        match function.expressions[pointer] {
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {
+                self.space(function, base)
+            }
+            Expression::GlobalVariable(variable) => Some(self.module.global_variables[variable].space),
+            _ => None,
+        }
+    }
+
+    fn elements(&self, expression: Handle<Expression>) -> u32 {
+        let inner = self.info[expression].ty.inner_with(&self.module.types);
+        inner.size(self.module.to_ctx()) / 4
+    }
+}
