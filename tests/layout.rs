@@ -8,8 +8,8 @@ use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Comparison, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
-    InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, NaiveMatmul, Reduce, Relu,
-    ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
+    InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, MultiplyAdd, NaiveMatmul, Reduce,
+    Relu, ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
     Update, WeightGradient, Zip, ZipKernel, program,
 };
 
@@ -26,6 +26,7 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         Box::new(ReluBackward { rows, columns }),
         Box::new(CrossEntropyProbabilities { rows, classes }),
         Box::new(Dot { segments: segments(Axis::Rows) }),
+        Box::new(MultiplyAdd { threads: 5, rounds: 3, a: 0.5, b: 1.0 }),
         Box::new(LogSumExp { rows, classes }),
         Box::new(ZipKernel::comparing(columns, Comparison::Equal)),
         Box::new(SoftmaxCrossEntropy { rows, classes }),

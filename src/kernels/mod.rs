@@ -5,6 +5,7 @@
 //! The parameters of a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias.
 
 mod argmax;
+mod ceilings;
 mod compute;
 mod cost;
 mod cross_entropy;
@@ -16,6 +17,7 @@ mod input_gradient;
 mod log_sum_exp;
 mod map;
 mod matmul;
+mod multiply_add;
 mod naive_matmul;
 mod reduce;
 mod relu;
@@ -34,6 +36,7 @@ mod zip;
 use bytemuck::{Pod, Zeroable};
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
+pub use ceilings::Ceilings;
 pub use compute::Compute;
 pub use cost::Cost;
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
@@ -45,6 +48,7 @@ pub use input_gradient::InputGradient;
 pub use log_sum_exp::{LogSumExp, log_sum_exp};
 pub use map::{Map, MapKernel, map};
 pub use matmul::{Epilogue, Matmul, Operand, batched_matmul, matmul};
+pub use multiply_add::MultiplyAdd;
 pub use naive_matmul::{NaiveMatmul, naive_matmul};
 pub use reduce::{Reduce, Reduction, block_sums, reduce, reduce_axis};
 pub use relu::{Relu, relu};

@@ -10,6 +10,27 @@ pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
     Array2::from_shape_fn((m, n), |(i, j)| (0..inner).map(|k| a[[i, k]] * b[[k, j]]).sum())
 }
 
+/// a . b: the sum of a[i] b[i].
+pub fn dot(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The sum of each block of `block` elements; the last may be shorter.
+pub fn block_sums(a: ArrayView1<f64>, block: usize) -> Array1<f64> {
+    a.axis_chunks_iter(Axis(0), block).map(|block| block.sum()).collect()
+}
+
+/// The largest element; NaN if one is NaN.
+pub fn maximum(a: ArrayView1<f64>) -> f64 {
+    a.fold(f64::NEG_INFINITY, |most, value| if most.is_nan() || *value <= most { most } else { *value })
+}
+
+/// The position of the first NaN, or else of the first of the largest.
+pub fn argmax(a: ArrayView1<f64>) -> usize {
+    let better = |value: f64, best: f64| !best.is_nan() && (value.is_nan() || value > best);
+    (0..a.len()).fold(0, |best, i| if better(a[i], a[best]) { i } else { best })
+}
+
 /// Y = X W + b, the bias added to every row.
 pub fn forward(x: ArrayView2<f64>, w: ArrayView2<f64>, b: ArrayView1<f64>) -> Array2<f64> {
     matmul(x, w) + b
@@ -37,25 +58,37 @@ pub fn softmax(z: ArrayView2<f64>) -> Array2<f64> {
     p
 }
 
-/// Loss of each row: log sum over c of exp(Z[i, c]) - Z[i, target[i]].
-pub fn cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array1<f64> {
+/// log softmax by rows: Z[i, j] - log sum over c of exp(Z[i, c]).
+pub fn log_softmax(z: ArrayView2<f64>) -> Array2<f64> {
+    let sums = log_sum_exp(z);
+    Array2::from_shape_fn(z.dim(), |(i, j)| z[[i, j]] - sums[i])
+}
+
+/// log sum over c of exp(Z[i, c]), of each row, the row maximum subtracted first.
+pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
     z.rows()
         .into_iter()
-        .zip(targets)
-        .map(|(row, target)| {
+        .map(|row| {
             let maximum = row.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
-            let sum: f64 = row.iter().map(|value| (value - maximum).exp()).sum();
-            maximum + sum.ln() - row[*target]
+            maximum + row.iter().map(|value| (value - maximum).exp()).sum::<f64>().ln()
         })
         .collect()
 }
 
+/// Loss of each row with target probabilities Q: sum over c of Q[i, c] (log sum exp Z[i] - Z[i, c]).
+pub fn cross_entropy_probabilities(z: ArrayView2<f64>, q: ArrayView2<f64>) -> Array1<f64> {
+    (&q * &-log_softmax(z)).sum_axis(Axis(1))
+}
+
+/// Loss of each row: log sum over c of exp(Z[i, c]) - Z[i, target[i]].
+pub fn cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array1<f64> {
+    let sums = log_sum_exp(z);
+    targets.iter().enumerate().map(|(i, target)| sums[i] - z[[i, *target]]).collect()
+}
+
 /// The first class of each row's largest logit.
 pub fn predictions(z: ArrayView2<f64>) -> Vec<usize> {
-    z.rows()
-        .into_iter()
-        .map(|row| (0..row.len()).fold(0, |best, c| if row[c] > row[best] { c } else { best }))
-        .collect()
+    z.rows().into_iter().map(argmax).collect()
 }
 
 /// D = (P - onehot(target)) / rows: the gradient by the logits of the batch's mean loss.

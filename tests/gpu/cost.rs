@@ -3,9 +3,9 @@
 use tinytrain::gpu::{Pipelines, read_buffer};
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
-    InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, NaiveMatmul, Reduce, Relu, ReluBackward,
-    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update,
-    WeightGradient, Zip, ZipKernel, grid, program,
+    InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, MultiplyAdd, NaiveMatmul, Reduce, Relu,
+    ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
+    Update, WeightGradient, Zip, ZipKernel, grid, program,
 };
 
 use crate::counting::{COUNTERS, counted};
@@ -41,7 +41,8 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
 /// The general kernels.
 fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     let (rows, columns) = (m, k);
-    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    let mut all: Vec<Box<dyn Kernel>> =
+        vec![Box::new(MultiplyAdd { threads: m * n, rounds: k, a: 0.5, b: 0.1 })];
     for grid in [Grid::Line, Grid::Plane] {
         all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
         all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Maximum, grid)));

@@ -15,6 +15,7 @@ mod lab;
 mod log_sum_exp;
 mod map;
 mod matmul;
+mod multiply_add;
 mod naive_matmul;
 mod reduce;
 mod relu;

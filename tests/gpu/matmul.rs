@@ -1,6 +1,6 @@
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use proptest::prelude::*;
-use tinytrain::kernels::{Matmul, Tuning};
+use tinytrain::kernels::{Compute, Epilogue, Matmul, Operand, Tuning, batched_matmul, matmul};
 use tinytrain::reference::ops;
 
 use crate::lab::{Lab, ODD, assert_close, batch, everywhere, labs, product_bound, random, wide};
@@ -73,6 +73,85 @@ fn an_empty_inner_dimension_gives_zero() {
     everywhere(|lab, tuning| {
         let c = product(lab, tuning, &Array2::zeros((5, 0)), &Array2::zeros((0, 7)), [false, false]);
         assert_eq!(c, Array2::<f32>::zeros((5, 7)));
+    });
+}
+
+/// Epilogue and batch, by the public functions.
+fn check_epilogue(
+    compute: &Compute,
+    lab: &Lab,
+    matrices: usize,
+    [m, k, n]: [usize; 3],
+    bias: bool,
+    relu: bool,
+) {
+    let (a, b, row) = (random(matrices * m, k, 5), random(matrices * k, n, 6), random(1, n, 7));
+    let on_bias = compute.vector(row.as_slice().unwrap()).unwrap();
+    let epilogue = Epilogue { bias: bias.then_some(&on_bias), relu };
+    let (on_a, on_b) = (compute.matrix(&a).unwrap(), compute.matrix(&b).unwrap());
+    let got = if matrices == 1 {
+        matmul(compute, (&on_a).into(), (&on_b).into(), epilogue)
+    } else {
+        batched_matmul(compute, matrices, &on_a, &on_b, epilogue)
+    };
+    let got = got.unwrap().read(compute).unwrap();
+    for i in 0..matrices {
+        let part = |x: &Array2<f32>, rows: usize| wide(&x.slice(s![i * rows..(i + 1) * rows, ..]).to_owned());
+        let (a, b) = (part(&a, m), part(&b, k));
+        let bias_row = if bias { wide(&row) } else { Array2::zeros((1, n)) };
+        let mut want = ops::forward(a.view(), b.view(), bias_row.row(0));
+        if relu {
+            want = ops::relu(want.view());
+        }
+        let bound = product_bound(&a, &b) + bias_row.mapv(|value| value.abs() * f64::from(f32::EPSILON));
+        let got = got.slice(s![i * m..(i + 1) * m, ..]).to_owned();
+        assert_close(&format!("product {i} of {matrices}, {m}x{k}x{n}"), lab, &got, &want, &bound);
+    }
+}
+
+#[test]
+fn bias_relu_and_batches() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        for (i, shape) in [[1, 1, 1], [3, 17, 5], [65, 33, 70], [7, 257, 3]].into_iter().enumerate() {
+            for (bias, relu) in [(false, false), (true, false), (false, true), (true, true)] {
+                check_epilogue(&compute, lab, 1 + i, shape, bias, relu);
+            }
+        }
+    });
+}
+
+#[test]
+fn shapes_that_do_not_go_together() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        let matrix = |rows, columns| compute.matrix(&random(rows, columns, 1)).unwrap();
+        let (a, b) = (matrix(2, 3), matrix(4, 5));
+        let error = matmul(&compute, (&a).into(), (&b).into(), Epilogue::default()).unwrap_err();
+        assert_eq!(error.to_string(), "matmul: expected B of 3 rows for A of 2 x 3, found 4 x 5");
+        let bias = compute.vector(&[1.0f32; 4]).unwrap();
+        let epilogue = Epilogue { bias: Some(&bias), relu: false };
+        assert!(matmul(&compute, (&a).into(), Operand::Transposed(&a), epilogue).is_err());
+        assert!(batched_matmul(&compute, 2, &matrix(5, 3), &matrix(6, 2), Epilogue::default()).is_err());
+        assert!(batched_matmul(&compute, 0, &a, &b, Epilogue::default()).is_err());
+    });
+}
+
+/// Not promised by WGSL; so do the adapters that we have.
+#[test]
+fn nan_and_infinity_are_passed_on() {
+    everywhere(|lab, tuning| {
+        let mut a = Array2::ones((5, 9));
+        a[[1, 4]] = f32::NAN;
+        a[[2, 8]] = f32::INFINITY;
+        let c = product(lab, tuning, &a, &Array2::ones((9, 6)), [false, false]);
+        for ((row, _), value) in c.indexed_iter() {
+            match row {
+                1 => assert!(value.is_nan()),
+                2 => assert_eq!(*value, f32::INFINITY),
+                _ => assert_eq!(*value, 9.0),
+            }
+        }
     });
 }
 

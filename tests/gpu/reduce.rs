@@ -1,1 +1,197 @@
+use ndarray::{Array1, Array2, ArrayView1, Axis as NdAxis};
+use proptest::prelude::*;
+use tinytrain::kernels::{Axis, Compute, Reduction, Tuning, block_sums, reduce, reduce_axis};
+use tinytrain::reference::ops;
 
+use crate::lab::{ODD, everywhere, labs, random, wide};
+
+/// Sums are trees over runs of 16: in each pass an element goes through at most 15 additions of its run and the
+/// levels of the tree, so |error| <= (16 passes + log2 n) eps / 2 sum|x| (Higham, Accuracy and Stability of Numerical
+/// Algorithms, section 4.2). Passes take at least four elements to one; teams of 256 take 4096. The factor 2 is for
+/// devices that round less well.
+pub fn sum_bound(magnitudes: f64, elements: usize) -> f64 {
+    let levels = (elements.max(2) as f64).log2();
+    let passes = 1.0 + levels / 6.0;
+    (16.0 * passes + levels) * f64::from(f32::EPSILON) * magnitudes + f64::from(f32::MIN_POSITIVE)
+}
+
+fn magnitude(x: ArrayView1<f64>) -> f64 {
+    x.iter().map(|value| value.abs()).sum()
+}
+
+fn assert_near(what: &str, got: f32, want: f64, bound: f64) {
+    let error = (f64::from(got) - want).abs();
+    // Written so that NaN fails.
+    assert!(error <= bound, "{what}: got {got}, want {want}, {:.2} bounds off", error / bound);
+}
+
+/// Tunings of other team sizes, also such that are no power of two, beside the shipped ones.
+fn teams(tuning: &Tuning) -> [Tuning; 5] {
+    [256, 1, 5, 8, 96].map(|team| Tuning { team, ..*tuning })
+}
+
+fn check_axis(compute: &Compute, x: &Array2<f32>, axis: Axis) {
+    let on_device = compute.matrix(x).unwrap();
+    let run = |reduction| reduce_axis(compute, reduction, axis, &on_device).unwrap().read(compute).unwrap();
+    let (sums, means, maxima) = (run(Reduction::Sum), run(Reduction::Mean), run(Reduction::Maximum));
+    let wide = wide(x);
+    let lines: Vec<_> = wide.axis_iter(NdAxis(if axis == Axis::Rows { 0 } else { 1 })).collect();
+    assert_eq!([sums.len(), means.len(), maxima.len()], [lines.len(); 3]);
+    for (i, line) in lines.iter().enumerate() {
+        let what = format!("{axis:?} of {:?}, line {i}", x.dim());
+        let bound = sum_bound(magnitude(*line), line.len());
+        assert_near(&what, sums[i], line.sum(), bound);
+        let count = line.len() as f64;
+        assert_near(&what, means[i], line.sum() / count, 2.0 * bound / count);
+        assert_eq!(f64::from(maxima[i]), ops::maximum(*line), "{what}");
+    }
+}
+
+#[test]
+fn rows_and_columns_of_odd_shapes() {
+    everywhere(|lab, tuning| {
+        for (i, rows) in ODD.into_iter().enumerate() {
+            for (j, columns) in ODD.into_iter().enumerate() {
+                let compute = lab.compute(&teams(tuning)[(i + j) % 5]);
+                let axis = if (i + j) % 2 == 0 { Axis::Rows } else { Axis::Columns };
+                check_axis(&compute, &random(rows, columns, 1), axis);
+            }
+        }
+        check_axis(&lab.compute(tuning), &random(3, 9001, 2), Axis::Rows);
+        check_axis(&lab.compute(tuning), &random(9001, 3, 3), Axis::Columns);
+        check_axis(&lab.compute(&Tuning { team: 8, ..*tuning }), &random(3000, 2, 3), Axis::Columns);
+    });
+}
+
+#[test]
+fn vectors_of_odd_lengths() {
+    everywhere(|lab, tuning| {
+        for tuning in teams(tuning) {
+            let compute = lab.compute(&tuning);
+            for length in ODD.into_iter().chain([4095, 4096, 4097, 70_001]) {
+                let x = random(1, length, 4).remove_axis(NdAxis(0));
+                let on_device = compute.vector(x.as_slice().unwrap()).unwrap();
+                let wide = x.mapv(f64::from);
+                let bound = sum_bound(magnitude(wide.view()), length);
+                let what = format!("{length} with teams of {}", tuning.team);
+                assert_near(&what, reduce(&compute, Reduction::Sum, &on_device).unwrap(), wide.sum(), bound);
+                let maximum = reduce(&compute, Reduction::Maximum, &on_device).unwrap();
+                assert_eq!(f64::from(maximum), ops::maximum(wide.view()), "{what}");
+            }
+        }
+    });
+}
+
+#[test]
+fn ten_million_elements_with_pairwise_accuracy() {
+    for lab in labs() {
+        let compute = lab.compute(&Tuning::of(&lab.context));
+        // One after the other in f32, 0.1 ten million times would be off by 9 %.
+        let x = vec![0.1f32; 10_000_000];
+        let want = 10_000_000.0 * f64::from(0.1f32);
+        let sum = reduce(&compute, Reduction::Sum, &compute.vector(&x).unwrap()).unwrap();
+        assert_near("10,000,000 x 0.1", sum, want, sum_bound(want, x.len()));
+        assert!(sum_bound(want, x.len()) < 2e-5 * want, "a bound that says something");
+    }
+}
+
+#[test]
+fn blocks_of_any_size() {
+    everywhere(|lab, tuning| {
+        for tuning in teams(tuning) {
+            let compute = lab.compute(&tuning);
+            for (length, block) in
+                [(10, 8), (8, 8), (1, 1), (257, 3), (1000, 1), (5000, 1700), (6001, 6000), (3, 9)]
+            {
+                let x = random(1, length, 5).remove_axis(NdAxis(0));
+                let got =
+                    block_sums(&compute, block, &compute.vector(x.as_slice().unwrap()).unwrap()).unwrap();
+                let want = ops::block_sums(x.mapv(f64::from).view(), block);
+                let magnitudes = ops::block_sums(x.mapv(|value| f64::from(value.abs())).view(), block);
+                let got = Array1::from(got.read(&compute).unwrap());
+                assert_eq!(got.len(), want.len());
+                for i in 0..got.len() {
+                    assert_near(
+                        &format!("block {i} of {block}"),
+                        got[i],
+                        want[i],
+                        sum_bound(magnitudes[i], block),
+                    );
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn integers_wrap_around() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        let x: Vec<u32> = (0..5000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let on_device = compute.vector(&x).unwrap();
+        let sum = x.iter().fold(0u32, |a, b| a.wrapping_add(*b));
+        assert_eq!(reduce(&compute, Reduction::Sum, &on_device).unwrap(), sum);
+        assert_eq!(reduce(&compute, Reduction::Maximum, &on_device).unwrap(), *x.iter().max().unwrap());
+    });
+}
+
+#[test]
+fn nothing_has_a_sum_but_no_maximum() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        let nothing = compute.vector::<f32>(&[]).unwrap();
+        assert_eq!(reduce(&compute, Reduction::Sum, &nothing).unwrap(), 0.0);
+        assert!(reduce(&compute, Reduction::Maximum, &nothing).is_err());
+        assert!(reduce(&compute, Reduction::Mean, &nothing).is_err());
+        assert!(block_sums(&compute, 3, &nothing).unwrap().is_empty());
+        assert!(block_sums(&compute, 0, &nothing).is_err());
+        let flat = compute.matrix(&Array2::zeros((3, 0))).unwrap();
+        let sums = reduce_axis(&compute, Reduction::Sum, Axis::Rows, &flat).unwrap();
+        assert_eq!(sums.read(&compute).unwrap(), [0.0; 3]);
+        assert!(reduce_axis(&compute, Reduction::Mean, Axis::Rows, &flat).is_err());
+        assert!(reduce_axis(&compute, Reduction::Maximum, Axis::Columns, &flat).unwrap().is_empty());
+    });
+}
+
+/// Not promised by WGSL; so do the adapters that we have.
+#[test]
+fn nan_and_infinity_are_passed_on() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        for position in [0, 17, 299] {
+            let with = |value: f32| {
+                let mut x = vec![-1.0f32; 300];
+                x[position] = value;
+                let x = compute.vector(&x).unwrap();
+                [Reduction::Sum, Reduction::Maximum].map(|reduction| reduce(&compute, reduction, &x).unwrap())
+            };
+            assert!(with(f32::NAN).iter().all(|value| value.is_nan()));
+            assert_eq!(with(f32::INFINITY), [f32::INFINITY; 2]);
+            assert_eq!(with(f32::NEG_INFINITY), [f32::NEG_INFINITY, -1.0]);
+            assert_eq!(with(f32::MAX)[1], f32::MAX);
+        }
+        let lowest = compute.vector(&[f32::NEG_INFINITY; 5]).unwrap();
+        assert_eq!(reduce(&compute, Reduction::Maximum, &lowest).unwrap(), f32::NEG_INFINITY);
+    });
+}
+
+#[test]
+fn two_runs_are_equal_bit_for_bit() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        let x: Vec<f32> = random(1, 9999, 6).iter().copied().collect();
+        let bits = || reduce(&compute, Reduction::Sum, &compute.vector(&x).unwrap()).unwrap().to_bits();
+        assert_eq!(bits(), bits());
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn random_shapes(rows in 1..200usize, columns in 1..200usize, down: bool, team in 1..65usize) {
+        for lab in labs() {
+            let compute = lab.compute(&Tuning { team, ..Tuning::GPU });
+            check_axis(&compute, &random(rows, columns, 7), if down { Axis::Columns } else { Axis::Rows });
+        }
+    }
+}

@@ -1,5 +1,5 @@
 use ndarray::{Array2, array, s};
-use tinytrain::kernels::Softmax;
+use tinytrain::kernels::{Softmax, log_softmax, softmax};
 use tinytrain::reference::ops;
 
 use crate::elementwise::run;
@@ -61,5 +61,49 @@ fn rows_sum_to_one() {
             let sum: f64 = row.iter().map(|value| f64::from(*value)).sum();
             assert!((sum - 1.0).abs() < 257.0 * f64::from(f32::EPSILON), "{sum}");
         }
+    });
+}
+
+/// The bound of z - max - log sum: two roundings at the size of the logits, and the error of the logarithm.
+#[test]
+fn its_logarithm() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        for (rows, _, classes) in SHAPES {
+            let z = random(rows, classes, 4) * 3.0;
+            let got = log_softmax(&compute, &compute.matrix(&z).unwrap()).unwrap().read(&compute).unwrap();
+            let z = wide(&z);
+            let bound = Array2::from_shape_fn(z.dim(), |(i, _)| {
+                crate::cross_entropy::loss_bound(&z.slice(s![i..=i, ..]).to_owned())
+            });
+            assert_close("log_softmax", lab, &got, &ops::log_softmax(z.view()), &bound);
+        }
+        let z = compute.matrix(&array![[1e4f32, -1e4, 0.0]]).unwrap();
+        let got = log_softmax(&compute, &z).unwrap().read(&compute).unwrap();
+        assert_eq!(got, array![[0.0, -2e4, -1e4]]);
+    });
+}
+
+/// Not promised by WGSL; so do the adapters that we have.
+#[test]
+fn nan_wins() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        let z = compute.matrix(&array![
+            [1.0, f32::NAN, 2.0],
+            [f32::INFINITY, 0.0, 1.0],
+            [0.0, f32::NEG_INFINITY, 0.0]
+        ]);
+        let p = softmax(&compute, &z.unwrap()).unwrap().read(&compute).unwrap();
+        assert!(p.slice(s![..2, ..]).iter().all(|value| value.is_nan()));
+        assert_eq!(p.row(2), array![0.5, 0.0, 0.5]);
+    });
+}
+
+#[test]
+fn no_logits_at_all() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        assert!(softmax(&compute, &compute.matrix(&Array2::zeros((3, 0))).unwrap()).is_err());
     });
 }
