@@ -37,6 +37,7 @@
 #![warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::todo)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod check;
 pub mod data;
 pub mod error;
 pub mod gpu;

@@ -2,6 +2,8 @@
 
 mod program;
 
+#[path = "cli/check.rs"]
+mod check;
 #[path = "cli/devices.rs"]
 mod devices;
 #[path = "cli/eval.rs"]

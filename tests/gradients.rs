@@ -4,11 +4,11 @@
 mod bounds;
 mod support;
 
-use bounds::{assert_within, gradient_bounds, inputs};
+use bounds::{assert_within, inputs};
 use ndarray::Array2;
 use support::{engines, noise, sparse_bytes};
 use tinytrain::model::{Parameters, Spec};
-use tinytrain::reference::Network;
+use tinytrain::reference::{Network, bounds::gradients as gradient_bounds};
 use tinytrain::trainer::Config;
 
 /// The smallest distance of a hidden pre-activation from the kink of its ReLU.

@@ -4,6 +4,7 @@ pub mod environment;
 pub mod output;
 
 mod args;
+mod check;
 mod classes;
 mod devices;
 mod eval;
@@ -33,6 +34,7 @@ enum Command {
     Train(train::Options),
     Eval(eval::Options),
     Devices(devices::Options),
+    Check(check::Options),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -45,5 +47,6 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options, start),
         Command::Eval(options) => eval::run(&options),
         Command::Devices(options) => devices::run(&options),
+        Command::Check(options) => check::run(&options),
     }
 }

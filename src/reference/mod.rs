@@ -1,6 +1,7 @@
 //! The reference: every kernel and every gradient again, naive, in f64. The oracle of the tests and of
 //! nothing else: it is never optimised and never an engine.
 
+pub mod bounds;
 mod network;
 pub mod ops;
 

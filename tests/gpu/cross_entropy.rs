@@ -1,21 +1,9 @@
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, s};
 use tinytrain::kernels::{Batch, CrossEntropy, Tuning};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, everywhere, indices, labels, random, wide};
 use crate::softmax::SHAPES;
-
-/// The bound of a row's loss: log-sum-exp is off by the relative error of the sum (see `softmax`), by the logarithm
-/// (absolute 2^-21 on [0.5, 2], else 3 units in the last place), and by two roundings at the size of the logits.
-pub fn loss_bound(z: &Array2<f64>) -> f64 {
-    let eps = f64::from(f32::EPSILON);
-    z.axis_iter(Axis(0))
-        .map(|row| {
-            let largest = row.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-            eps * (4.0 * largest + 300.0 + row.len() as f64) + 2f64.powi(-21)
-        })
-        .sum()
-}
 
 /// Sums over the workgroups of one slot: (loss, correct).
 pub fn metrics(values: &[f32], groups: usize, slot: usize) -> (f64, f64) {
@@ -43,7 +31,7 @@ fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u3
     let values = lab.floats(&output);
     assert!(values[..2 * groups * slot].iter().all(|value| value.is_nan()), "wrote into another slot");
     let (loss, correct) = metrics(&values, groups, slot);
-    let bound = loss_bound(&live);
+    let bound = bounds::log_sum_exp(live.view()).sum();
     assert!((loss - want).abs() <= bound, "{}: loss {loss}, want {want}, bound {bound}", lab.context.backend);
     assert_eq!(correct, right as f64);
     let words = lab.words(&predictions);

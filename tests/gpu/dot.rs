@@ -1,9 +1,8 @@
 use ndarray::Axis;
 use tinytrain::kernels::{Tuning, dot};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{ODD, everywhere, random};
-use crate::reduce::sum_bound;
 
 #[test]
 fn odd_lengths() {
@@ -16,7 +15,7 @@ fn odd_lengths() {
                 let got = f64::from(dot(&compute, &on_a, &on_b).unwrap());
                 let (a, b) = (a.mapv(f64::from), b.mapv(f64::from));
                 let magnitudes = ops::dot(a.mapv(f64::abs).view(), b.mapv(f64::abs).view());
-                let (want, bound) = (ops::dot(a.view(), b.view()), sum_bound(magnitudes, length));
+                let (want, bound) = (ops::dot(a.view(), b.view()), bounds::sum(magnitudes, length));
                 assert!((got - want).abs() <= bound, "{length}: got {got}, want {want}, bound {bound}");
             }
         }

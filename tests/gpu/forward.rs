@@ -1,8 +1,8 @@
 use ndarray::{Array1, Array2, s};
 use tinytrain::kernels::{Forward, Tuning, blocks};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{Lab, ODD, assert_close, batch, everywhere, product_bound, random, wide};
+use crate::lab::{Lab, ODD, assert_close, batch, everywhere, random, wide};
 
 /// X with a column of ones, so that the bound of X W + b is that of one product.
 pub fn with_ones(x: &Array2<f64>) -> Array2<f64> {
@@ -45,7 +45,7 @@ fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 
         lab,
         &forward(lab, tuning, &x, &parameters, rows, relu),
         &if relu { ops::relu(z.view()) } else { z },
-        &product_bound(&with_ones(&wide_x), &all),
+        &bounds::matmul(with_ones(&wide_x).view(), all.view()),
     );
 }
 

@@ -1,8 +1,8 @@
 use ndarray::s;
 use tinytrain::kernels::{InputGradient, Tuning, blocks};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{Lab, ODD, assert_close, batch, everywhere, product_bound, random, wide};
+use crate::lab::{Lab, ODD, assert_close, batch, everywhere, random, wide};
 
 fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], mask: bool) {
     let dy = random(capacity, outputs, 1);
@@ -20,7 +20,7 @@ fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 
     let product = ops::input_gradient(wide_dy.view(), w.view());
     let want =
         if mask { ops::relu_backward(wide(&h).slice(s![..rows, ..]), product.view()) } else { product };
-    let bound = product_bound(&wide_dy, &w.t().to_owned());
+    let bound = bounds::matmul(wide_dy.view(), w.t());
     assert_close(
         &format!("input_gradient {rows} of {capacity} x {inputs} x {outputs} mask {mask} {tuning:?}"),
         lab,

@@ -150,15 +150,6 @@ pub fn batch(rows: usize) -> Batch {
     Batch { rows: rows as u32, ..Batch::default() }
 }
 
-/// The rounding bound of a product: |error| <= (k + 4) eps (|A||B|) an element. A sum of k rounded products in any
-/// order is within k u (|A||B|) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1, u = eps / 2); the
-/// factor 2 and the 4 are for the epilogue and for devices that round less well.
-pub fn product_bound(a: &Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
-    let k = a.ncols() as f64;
-    a.mapv(f64::abs).dot(&b.mapv(f64::abs)) * ((k + 4.0) * f64::from(f32::EPSILON))
-        + f64::from(f32::MIN_POSITIVE)
-}
-
 /// Says where `got` differs from `want` by more than `bound`, if it does.
 pub fn difference(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) -> Option<String> {
     assert_eq!(got.dim(), want.dim(), "shapes");

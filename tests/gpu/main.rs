@@ -2,6 +2,7 @@
 //! binary, so that the devices are shared and wgpu is linked once.
 
 mod argmax;
+mod check;
 mod cost;
 mod counting;
 mod cross_entropy;

@@ -1,9 +1,9 @@
 use ndarray::{Array2, s};
 use proptest::prelude::*;
 use tinytrain::kernels::{Compute, Epilogue, Matmul, Operand, Tuning, batched_matmul, matmul};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{Lab, ODD, assert_close, batch, everywhere, labs, product_bound, random, wide};
+use crate::lab::{Lab, ODD, assert_close, batch, everywhere, labs, random, wide};
 
 fn product(
     lab: &Lab,
@@ -43,7 +43,7 @@ fn check(lab: &Lab, tuning: &Tuning, [m, k, n]: [usize; 3], transpose: [bool; 2]
         lab,
         &product(lab, tuning, &a, &b, transpose),
         &ops::matmul(wide_a.view(), wide_b.view()),
-        &product_bound(&wide_a, &wide_b),
+        &bounds::matmul(wide_a.view(), wide_b.view()),
     );
 }
 
@@ -103,7 +103,8 @@ fn check_epilogue(
         if relu {
             want = ops::relu(want.view());
         }
-        let bound = product_bound(&a, &b) + bias_row.mapv(|value| value.abs() * f64::from(f32::EPSILON));
+        let bound =
+            bounds::matmul(a.view(), b.view()) + bias_row.mapv(|value| value.abs() * f64::from(f32::EPSILON));
         let got = got.slice(s![i * m..(i + 1) * m, ..]).to_owned();
         assert_close(&format!("product {i} of {matrices}, {m}x{k}x{n}"), lab, &got, &want, &bound);
     }

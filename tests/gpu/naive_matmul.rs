@@ -1,7 +1,7 @@
 use tinytrain::kernels::{Grid, Tuning, naive_matmul};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{ODD, assert_close, everywhere, product_bound, random, wide};
+use crate::lab::{ODD, assert_close, everywhere, random, wide};
 
 #[test]
 fn odd_shapes_in_both_grids() {
@@ -16,7 +16,7 @@ fn odd_shapes_in_both_grids() {
                 let got = c.unwrap().read(&compute).unwrap();
                 let (a, b) = (wide(&a), wide(&b));
                 let want = ops::matmul(a.view(), b.view());
-                assert_close("naive_matmul", lab, &got, &want, &product_bound(&a, &b));
+                assert_close("naive_matmul", lab, &got, &want, &bounds::matmul(a.view(), b.view()));
             }
         }
     });

@@ -1,19 +1,9 @@
 use ndarray::{Array1, Array2, ArrayView1, Axis as NdAxis};
 use proptest::prelude::*;
 use tinytrain::kernels::{Axis, Compute, Reduction, Tuning, block_sums, reduce, reduce_axis};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{ODD, everywhere, labs, random, wide};
-
-/// Sums are trees over runs of 16: in each pass an element goes through at most 15 additions of its run and the
-/// levels of the tree, so |error| <= (16 passes + log2 n) eps / 2 sum|x| (Higham, Accuracy and Stability of Numerical
-/// Algorithms, section 4.2). Passes take at least four elements to one; teams of 256 take 4096. The factor 2 is for
-/// devices that round less well.
-pub fn sum_bound(magnitudes: f64, elements: usize) -> f64 {
-    let levels = (elements.max(2) as f64).log2();
-    let passes = 1.0 + levels / 6.0;
-    (16.0 * passes + levels) * f64::from(f32::EPSILON) * magnitudes + f64::from(f32::MIN_POSITIVE)
-}
 
 fn magnitude(x: ArrayView1<f64>) -> f64 {
     x.iter().map(|value| value.abs()).sum()
@@ -39,7 +29,7 @@ fn check_axis(compute: &Compute, x: &Array2<f32>, axis: Axis) {
     assert_eq!([sums.len(), means.len(), maxima.len()], [lines.len(); 3]);
     for (i, line) in lines.iter().enumerate() {
         let what = format!("{axis:?} of {:?}, line {i}", x.dim());
-        let bound = sum_bound(magnitude(*line), line.len());
+        let bound = bounds::sum(magnitude(*line), line.len());
         assert_near(&what, sums[i], line.sum(), bound);
         let count = line.len() as f64;
         assert_near(&what, means[i], line.sum() / count, 2.0 * bound / count);
@@ -72,7 +62,7 @@ fn vectors_of_odd_lengths() {
                 let x = random(1, length, 4).remove_axis(NdAxis(0));
                 let on_device = compute.vector(x.as_slice().unwrap()).unwrap();
                 let wide = x.mapv(f64::from);
-                let bound = sum_bound(magnitude(wide.view()), length);
+                let bound = bounds::sum(magnitude(wide.view()), length);
                 let what = format!("{length} with teams of {}", tuning.team);
                 assert_near(&what, reduce(&compute, Reduction::Sum, &on_device).unwrap(), wide.sum(), bound);
                 let maximum = reduce(&compute, Reduction::Maximum, &on_device).unwrap();
@@ -90,8 +80,8 @@ fn ten_million_elements_with_pairwise_accuracy() {
         let x = vec![0.1f32; 10_000_000];
         let want = 10_000_000.0 * f64::from(0.1f32);
         let sum = reduce(&compute, Reduction::Sum, &compute.vector(&x).unwrap()).unwrap();
-        assert_near("10,000,000 x 0.1", sum, want, sum_bound(want, x.len()));
-        assert!(sum_bound(want, x.len()) < 2e-5 * want, "a bound that says something");
+        assert_near("10,000,000 x 0.1", sum, want, bounds::sum(want, x.len()));
+        assert!(bounds::sum(want, x.len()) < 2e-5 * want, "a bound that says something");
     }
 }
 
@@ -115,7 +105,7 @@ fn blocks_of_any_size() {
                         &format!("block {i} of {block}"),
                         got[i],
                         want[i],
-                        sum_bound(magnitudes[i], block),
+                        bounds::sum(magnitudes[i], block),
                     );
                 }
             }

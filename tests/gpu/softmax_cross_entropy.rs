@@ -1,16 +1,10 @@
 use ndarray::{Array2, s};
 use tinytrain::kernels::{Batch, SoftmaxCrossEntropy, Tuning};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
-use crate::cross_entropy::{loss_bound, metrics};
+use crate::cross_entropy::metrics;
 use crate::lab::{Lab, assert_close, everywhere, indices, labels, random, wide};
-use crate::softmax::{SHAPES, probability_bound};
-
-/// The bound of (p - onehot) / rows: that of p, and a rounding of the difference and of the quotient.
-pub fn delta_bound(z: &Array2<f64>) -> Array2<f64> {
-    let rows = z.nrows() as f64;
-    (probability_bound(z) + 4.0 * f64::from(f32::EPSILON)) / rows
-}
+use crate::softmax::SHAPES;
 
 fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {
     let (capacity, classes) = z.dim();
@@ -27,10 +21,16 @@ fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u3
     let live = wide(z).slice(s![..rows, ..]).to_owned();
     let targets = indices(&targets[..rows]);
     let want = ops::softmax_cross_entropy(live.view(), &targets);
-    assert_close("softmax_cross_entropy", lab, &lab.read(&delta, rows, classes), &want, &delta_bound(&live));
+    assert_close(
+        "softmax_cross_entropy",
+        lab,
+        &lab.read(&delta, rows, classes),
+        &want,
+        &bounds::softmax_cross_entropy(live.view()),
+    );
     let (loss, correct) = metrics(&lab.floats(&output), groups, 1);
     let want = ops::cross_entropy(live.view(), &targets).sum();
-    assert!((loss - want).abs() <= loss_bound(&live), "loss {loss}, want {want}");
+    assert!((loss - want).abs() <= bounds::log_sum_exp(live.view()).sum(), "loss {loss}, want {want}");
     let right = ops::predictions(live.view()).iter().zip(&targets).filter(|(a, b)| a == b).count();
     assert_eq!(correct, right as f64);
 }

@@ -1,10 +1,10 @@
 use ndarray::{Array2, concatenate, s};
 use ndarray::{Axis, stack};
 use tinytrain::kernels::{Tuning, WeightGradient, blocks};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 
 use crate::forward::with_ones;
-use crate::lab::{Lab, ODD, assert_close, batch, everywhere, product_bound, random, wide};
+use crate::lab::{Lab, ODD, assert_close, batch, everywhere, random, wide};
 
 /// dW and below it db, as the kernel stores them.
 fn reference(x: &Array2<f64>, dy: &Array2<f64>) -> Array2<f64> {
@@ -19,7 +19,7 @@ fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 
     dy.slice_mut(s![rows.., ..]).fill(f32::NAN);
     let live = |matrix: &Array2<f32>| wide(matrix).slice(s![..rows, ..]).to_owned();
     let gradient = reference(&live(&x), &live(&dy));
-    let bound = product_bound(&with_ones(&live(&x)).t().to_owned(), &live(&dy));
+    let bound = bounds::matmul(with_ones(&live(&x)).t(), live(&dy).view());
     let kernel = WeightGradient { rows: capacity, inputs, outputs, offset: 0, update: None };
 
     let result = lab.output_matrix(inputs + 1, outputs);

@@ -4,10 +4,10 @@ use ndarray::Array2;
 use tinytrain::Error;
 use tinytrain::data::{Dataset, ReadOptions, Reader, locate};
 use tinytrain::model::{Parameters, Spec};
-use tinytrain::reference::Network;
+use tinytrain::reference::{Network, bounds};
 use tinytrain::trainer::{Config, Event, Summary, train};
 
-use crate::bounds::{assert_within, gradient_bounds, inputs};
+use crate::bounds::{assert_within, inputs};
 use crate::support::{Pictures, devices, engines, noise, sparse_bytes};
 
 /// The rows `order` of x, and their targets.
@@ -29,7 +29,7 @@ fn reference_steps(network: &mut Network, data: &Dataset, order: &[u32], config:
     let mut loss = 0.0;
     for order in order.chunks(config.batch_size) {
         let (x, targets) = batch(&x, &targets, order);
-        let bounds = gradient_bounds(network, &x, &targets);
+        let bounds = bounds::gradients(network, &x, &targets);
         loss += network.loss(x.view(), &targets) * targets.len() as f64;
         network.step(x.view(), &targets, rate);
         for (sum, (bound, w)) in total.weights.iter_mut().zip(bounds.weights.iter().zip(&network.weights)) {

@@ -1,0 +1,84 @@
+//! map, zip, relu, multiply_add.
+
+use ndarray::{Array1, Array2, Zip as Together};
+
+use super::{Cases, Figures, random, wide};
+use crate::kernels::{Batch, Comparison, Map, MultiplyAdd, Tensor, Vector, Zip, compare, map, relu, zip};
+use crate::reference::ops;
+
+const EPS: f64 = f32::EPSILON as f64;
+
+/// Operation, formula, and how many eps of the result WGSL allows it (accuracy of built-in expressions; absolute 2^-21
+/// for the logarithm near 1).
+const MAPS: [(Map, fn(f64) -> f64, f64); 7] = [
+    (Map::Add(10.0), |x| x + 10.0, 1.0),
+    (Map::Multiply(-3.0), |x| -3.0 * x, 1.0),
+    (Map::Square, |x| x * x, 1.0),
+    (Map::Sqrt, f64::sqrt, 5.0),
+    (Map::Reciprocal, |x| 1.0 / x, 2.5),
+    (Map::Exp, f64::exp, 12.0),
+    (Map::Log, f64::ln, 3.0),
+];
+
+const ZIPS: [(Zip, fn(f64, f64) -> f64); 5] = [
+    (Zip::Add, |a, b| a + b),
+    (Zip::Subtract, |a, b| a - b),
+    (Zip::Multiply, |a, b| a * b),
+    (Zip::Divide, |a, b| a / b),
+    (Zip::Maximum, |a, b| if a > b { a } else { b }),
+];
+
+pub(super) fn run(cases: &mut Cases<'_>) {
+    for (operation, formula, units) in MAPS {
+        cases.case(&format!("map {operation:?}"), "65 x 257", |compute| {
+            let x = random(65, 257, 1).mapv(|value| value.abs().min(4.0) + 0.01);
+            let got = map(compute, operation, &compute.matrix(&x)?)?.read(compute)?;
+            let want = wide(&x).mapv(formula);
+            let magnitude = want.mapv(f64::abs);
+            let absolute = if operation == Map::Log { 2f64.powi(-21) } else { 0.0 };
+            let bound = magnitude.mapv(|value| value * units * EPS + absolute);
+            Ok(Figures::near(&got, &want, &magnitude, &bound))
+        });
+    }
+    for (operation, formula) in ZIPS {
+        cases.case(&format!("zip {operation:?}"), "65 x 257", |compute| {
+            let (a, b) = (random(65, 257, 1), random(65, 257, 2).mapv(|value| value.abs() + 0.5));
+            let got = zip(compute, operation, &compute.matrix(&a)?, &compute.matrix(&b)?)?.read(compute)?;
+            let want = Together::from(&wide(&a)).and(&wide(&b)).map_collect(|a, b| formula(*a, *b));
+            let magnitude = want.mapv(f64::abs);
+            let units = if operation == Zip::Maximum { 0.0 } else { 2.5 };
+            Ok(Figures::near(&got, &want, &magnitude, &(&magnitude * (units * EPS))))
+        });
+    }
+    cases.case("zip u32", "100003", |compute| {
+        let a: Vec<u32> = (0..100_003u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let b: Vec<u32> = a.iter().rev().copied().collect();
+        let (on_a, on_b) = (compute.vector(&a)?, compute.vector(&b)?);
+        let sums = zip(compute, Zip::Add, &on_a, &on_b)?.read(compute)?;
+        let equal = compare(compute, Comparison::Equal, &on_a, &on_b)?.read(compute)?;
+        let pairs = || a.iter().zip(&b);
+        let sums = Figures::exact(sums, pairs().map(|(a, b)| a.wrapping_add(*b)));
+        Ok(sums.and(Figures::exact(equal, pairs().map(|(a, b)| u32::from(a == b)))))
+    });
+    cases.case("relu", "65 x 257", |compute| {
+        let z = random(65, 257, 3);
+        let got = relu(compute, &compute.matrix(&z)?)?.read(compute)?;
+        Ok(Figures::exact(got, ops::relu(wide(&z).view())))
+    });
+    // WGSL does not promise this, but training relies on it to notice a network that went wrong.
+    cases.case("relu of NaN", "1 x 5", |compute| {
+        let z = Array2::from_shape_fn((1, 5), |(_, j)| if j == 3 { f32::NAN } else { -1.0 });
+        let got = relu(compute, &compute.matrix(&z)?)?.read(compute)?;
+        Ok(Figures::exact(got.iter().map(|value| u32::from(value.is_nan())), [0u32, 0, 0, 1, 0]))
+    });
+    cases.case("multiply_add", "257 x 12", |compute| {
+        // x <- x / 2 + 1 from a whole number below 2^8: exact in f32 for twelve rounds.
+        let y = Vector::<f32>::output(compute, 1, 4 * 257)?;
+        let kernel = MultiplyAdd { threads: 257, rounds: 12, a: 0.5, b: 1.0 };
+        compute.run(&kernel, &[y.buffer()], Batch::default())?;
+        let chain = |start: usize| (0..12).fold(start as f64, |x, _| 0.5 * x + 1.0);
+        let want: Array1<f64> =
+            (0..4 * 257).map(|word| (0..8).map(|at| chain(word / 4 + at)).sum()).collect();
+        Ok(Figures::near_vector(&y.read(compute)?, &want, &want, &(&want * (8.0 * EPS))))
+    });
+}

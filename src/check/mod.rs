@@ -1,0 +1,203 @@
+//! Does this machine's driver compute what it should? Every kernel and every gradient on one device, against the f64
+//! reference.
+
+mod elementwise;
+mod network;
+mod products;
+mod reductions;
+mod rows;
+mod saved;
+mod training;
+
+use ndarray::{Array1, Array2};
+
+pub use network::{cpu_engine, gpu_engine};
+pub use saved::Witness;
+
+use crate::error::Result;
+use crate::kernels::Compute;
+use crate::random::{Purpose, normal};
+
+/// What a check of one kernel, or of one network, gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The kernel and its variant, or what was asked of an engine.
+    pub subject: String,
+    /// Its shapes.
+    pub shape: String,
+    /// |got - want| relative to the magnitude of what was added up to the element, at the element that comes closest
+    /// to its bound, or is furthest beyond.
+    pub error: f64,
+    /// What rounding explains there; 0 where nothing is rounded.
+    pub bound: f64,
+    /// Why there is no answer at all.
+    pub fault: Option<String>,
+}
+
+impl Outcome {
+    /// Whether the device did what it should.
+    pub fn passed(&self) -> bool {
+        // NaN has not passed.
+        self.fault.is_none() && self.error <= self.bound
+    }
+}
+
+/// What a device computed and what it should have, number by number.
+#[derive(Debug, Default)]
+struct Figures {
+    got: Vec<f64>,
+    want: Vec<f64>,
+    magnitude: Vec<f64>,
+    bound: Vec<f64>,
+}
+
+impl Figures {
+    /// Numbers that are not rounded.
+    fn exact<T: Into<f64>, U: Into<f64>>(
+        got: impl IntoIterator<Item = T>,
+        want: impl IntoIterator<Item = U>,
+    ) -> Self {
+        let want: Vec<f64> = want.into_iter().map(Into::into).collect();
+        let magnitude = want.iter().map(|value: &f64| value.abs()).collect();
+        let bound = vec![0.0; want.len()];
+        Self { got: got.into_iter().map(Into::into).collect(), want, magnitude, bound }
+    }
+
+    /// A matrix whose elements may be off by `bound`; `magnitude` is what the errors are relative to.
+    fn near(got: &Array2<f32>, want: &Array2<f64>, magnitude: &Array2<f64>, bound: &Array2<f64>) -> Self {
+        let wide = |values: &Array2<f64>| values.iter().copied().collect();
+        let got = got.iter().copied().map(f64::from).collect();
+        Self { got, want: wide(want), magnitude: wide(magnitude), bound: wide(bound) }
+    }
+
+    /// The same of a vector.
+    fn near_vector(got: &[f32], want: &Array1<f64>, magnitude: &Array1<f64>, bound: &Array1<f64>) -> Self {
+        let got = got.iter().copied().map(f64::from).collect();
+        Self { got, want: want.to_vec(), magnitude: magnitude.to_vec(), bound: bound.to_vec() }
+    }
+
+    /// Both together.
+    fn and(mut self, other: Self) -> Self {
+        self.got.extend(other.got);
+        self.want.extend(other.want);
+        self.magnitude.extend(other.magnitude);
+        self.bound.extend(other.bound);
+        self
+    }
+
+    /// Error and bound, both relative, where the error comes closest to its bound.
+    fn worst(&self) -> Result<(f64, f64), String> {
+        if self.got.len() != self.want.len() {
+            return Err(format!("{} numbers, expected {}", self.got.len(), self.want.len()));
+        }
+        let mut worst = (0.0, f64::INFINITY);
+        let mut ratio = -1.0;
+        for (i, (got, want)) in self.got.iter().zip(&self.want).enumerate() {
+            let (error, bound) = ((got - want).abs(), self.bound[i]);
+            if error.is_nan() {
+                return Err(format!("{got} at number {i}, expected {want}"));
+            }
+            // Exact numbers have no bound to come close to: any error is infinitely beyond.
+            let here = if error == 0.0 { 0.0 } else { error / bound };
+            if here > ratio {
+                let scale = self.magnitude[i].max(f64::MIN_POSITIVE);
+                (ratio, worst) = (here, (error / scale, bound / scale));
+            }
+        }
+        if ratio < 0.0 { Err("no numbers at all".to_owned()) } else { Ok(worst) }
+    }
+}
+
+/// Takes the outcomes as they come.
+pub type Sink<'a> = dyn FnMut(Outcome) + 'a;
+
+/// The cases of one device.
+struct Cases<'a> {
+    compute: &'a Compute,
+    sink: &'a mut Sink<'a>,
+}
+
+impl Cases<'_> {
+    /// Runs one case.
+    fn case(&mut self, subject: &str, shape: &str, run: impl FnOnce(&Compute) -> Result<Figures>) {
+        (self.sink)(outcome(subject, shape, run(self.compute)));
+    }
+}
+
+fn outcome(subject: &str, shape: &str, figures: Result<Figures>) -> Outcome {
+    let worst = figures.map_err(|error| error.to_string()).and_then(|figures| figures.worst());
+    let (subject, shape) = (subject.to_owned(), shape.to_owned());
+    match worst {
+        Ok((error, bound)) => Outcome { subject, shape, error, bound, fault: None },
+        Err(fault) => Outcome { subject, shape, error: f64::NAN, bound: f64::NAN, fault: Some(fault) },
+    }
+}
+
+/// Runs every kernel on the device, with outputs that are full of NaN before and have traps behind them. `sink` hears of
+/// each as it ends.
+pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
+    let mut cases = Cases { compute, sink };
+    elementwise::run(&mut cases);
+    reductions::run(&mut cases);
+    products::run(&mut cases);
+    rows::run(&mut cases);
+    training::run(&mut cases);
+}
+
+/// Normal numbers; `stream` keeps matrices of one case apart.
+fn random(rows: usize, columns: usize, stream: u32) -> Array2<f32> {
+    Array2::from_shape_fn((rows, columns), |(i, j)| {
+        normal(u64::from(stream), Purpose::Weights, [i as u32, j as u32]) as f32
+    })
+}
+
+/// The same numbers in f64.
+fn wide(matrix: &Array2<f32>) -> Array2<f64> {
+    matrix.mapv(f64::from)
+}
+
+/// Labels below `classes`.
+fn labels(rows: usize, classes: usize) -> Vec<u32> {
+    (0..rows).map(|row| ((row * 7 + row / 3) % classes) as u32).collect()
+}
+
+/// The same as indices of the reference.
+fn indices(labels: &[u32]) -> Vec<usize> {
+    labels.iter().map(|label| *label as usize).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    fn judged(got: Array2<f32>) -> Outcome {
+        let want = array![[1.0, -2.0, 4.0]];
+        let figures = Figures::near(&got, &want, &want.mapv(f64::abs), &want.mapv(|x| x.abs() * 1e-6));
+        outcome("a kernel", "1 x 3", Ok(figures))
+    }
+
+    #[test]
+    fn an_error_beyond_its_bound_does_not_pass() {
+        assert!(judged(array![[1.0, -2.0, 4.0]]).passed());
+        let off = judged(array![[1.0, -2.0001, 4.0]]);
+        assert!(!off.passed());
+        assert!((off.error - 5e-5).abs() < 1e-7 && (off.bound - 1e-6).abs() < 1e-12, "{off:?}");
+    }
+
+    #[test]
+    fn nan_missing_numbers_and_none_at_all_do_not_pass() {
+        assert!(!judged(array![[1.0, f32::NAN, 4.0]]).passed());
+        assert!(!judged(array![[1.0, f32::INFINITY, 4.0]]).passed());
+        assert!(!judged(array![[1.0, -2.0]]).passed());
+        assert!(!outcome("a kernel", "", Ok(Figures::default())).passed());
+        assert!(!outcome("a kernel", "", Err(crate::Error::Gpu("lost".to_owned()))).passed());
+    }
+
+    #[test]
+    fn exact_numbers_have_no_room() {
+        assert!(outcome("a kernel", "", Ok(Figures::exact([1u32, 2], [1u32, 2]))).passed());
+        assert!(!outcome("a kernel", "", Ok(Figures::exact([1u32, 2], [1u32, 3]))).passed());
+        assert!(!outcome("a kernel", "", Ok(Figures::exact([0.0f32, 1e-30], [0.0f32, 0.0]))).passed());
+    }
+}

@@ -1,0 +1,188 @@
+//! Whole networks: gradients, and the weights after one step, of every schedule.
+
+use ndarray::{Array1, Array2};
+
+use super::{Figures, Outcome, Sink, outcome};
+use crate::data::{Dataset, Features};
+use crate::error::Result;
+use crate::gpu::Adapter;
+use crate::model::{Parameters, Spec};
+use crate::random::{Purpose, normal, words};
+use crate::reference::{Network, bounds, ops};
+use crate::trainer::{Config, CpuEngine, Engine, GpuEngine, ScheduleKind};
+
+/// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard network.
+const SHAPES: [(&[usize], usize); 3] = [(&[17, 63, 33, 5], 33), (&[13, 4], 9), (&[784, 300, 100, 10], 64)];
+
+/// No pre-activation of a hidden unit may be nearer to the kink of its ReLU than this: there a rounding decides.
+pub(super) const KINK: f64 = 1e-4;
+
+/// A network with a batch for it, on which f32 and f64 decide every ReLU alike.
+pub(super) struct Problem {
+    pub spec: Spec,
+    pub parameters: Parameters,
+    pub data: Dataset,
+    pub x: Array2<f64>,
+    pub targets: Vec<usize>,
+}
+
+impl Problem {
+    /// He-normal weights, small normal biases, normal features; random labels.
+    pub fn new(sizes: &[usize], rows: usize) -> Result<Self> {
+        let spec = Spec::new(sizes.to_vec())?;
+        let mut seed = 1;
+        loop {
+            let mut problem = Self::drawn(&spec, rows, seed);
+            if problem.clears_kinks() {
+                return Ok(problem);
+            }
+            seed += 1;
+        }
+    }
+
+    fn drawn(spec: &Spec, rows: usize, seed: u64) -> Self {
+        let mut parameters = Parameters::he_normal(spec, seed);
+        for (layer, place) in parameters.layers.iter_mut().zip(1000..) {
+            for (bias, i) in layer.bias.iter_mut().zip(0..) {
+                *bias = (0.1 * normal(seed, Purpose::Weights, [i, place])) as f32;
+            }
+        }
+        let inputs = spec.inputs();
+        let values: Vec<f32> =
+            (0..rows * inputs).map(|i| normal(seed, Purpose::Weights, [i as u32, 2000]) as f32).collect();
+        let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % spec.classes() as u32;
+        let labels: Vec<u32> = (0..rows).map(label).collect();
+        let x = Array2::from_shape_fn((rows, inputs), |(i, j)| f64::from(values[i * inputs + j]));
+        let targets = labels.iter().map(|label| *label as usize).collect();
+        let data = Dataset { inputs, features: Features::Floats(values), labels };
+        Self { spec: spec.clone(), parameters, data, x, targets }
+    }
+
+    /// Moves what lies too near to a kink: the bias of its unit, a little. Says whether nothing is left.
+    fn clears_kinks(&mut self) -> bool {
+        let hidden = self.parameters.layers.len() - 1;
+        for layer in 0..hidden {
+            let network = self.parameters.to_reference();
+            let input = network.activations(self.x.view()).swap_remove(layer);
+            let z = ops::forward(input.view(), network.weights[layer].view(), network.biases[layer].view());
+            for (unit, column) in z.columns().into_iter().enumerate() {
+                // Steps of three kinks: some step in a row of a hundred leaves all rows of the batch alone.
+                let clear = |shift: f64| column.iter().all(|z| (z + shift).abs() > 1.5 * KINK);
+                let Some(step) =
+                    (0..100).map(|step| f64::from(step) * 3.0 * KINK).find(|shift| clear(*shift))
+                else {
+                    return false;
+                };
+                self.parameters.layers[layer].bias[unit] += step as f32;
+            }
+        }
+        self.distance_from_kinks() > KINK
+    }
+
+    /// The smallest magnitude of a hidden pre-activation.
+    pub fn distance_from_kinks(&self) -> f64 {
+        let network = self.parameters.to_reference();
+        let activations = network.activations(self.x.view());
+        let hidden = network.weights.len() - 1;
+        let layers = network.weights.iter().zip(&network.biases).zip(&activations).take(hidden);
+        layers
+            .flat_map(|((w, b), input)| ops::forward(input.view(), w.view(), b.view()).into_iter())
+            .fold(f64::INFINITY, |least, z| least.min(z.abs()))
+    }
+}
+
+/// Every tensor of a network, one after the other.
+fn flat(network: &Network) -> Array1<f64> {
+    let weights = network.weights.iter().flat_map(|w| w.iter().copied());
+    weights.chain(network.biases.iter().flat_map(|b| b.iter().copied())).collect()
+}
+
+fn figures(got: &Parameters, want: &Network, bound: &Array1<f64>) -> Figures {
+    let (got, want) = (flat(&got.to_reference()), flat(want));
+    // Relative to the largest: single gradients may be 0 by chance.
+    let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+    let magnitude = vec![largest; want.len()];
+    Figures { got: got.to_vec(), want: want.to_vec(), magnitude, bound: bound.to_vec() }
+}
+
+fn gradients(engine: &mut dyn Engine, problem: &Problem) -> Result<Figures> {
+    let got = engine.gradients(&problem.data.view())?;
+    let network = problem.parameters.to_reference();
+    let want = network.gradients(problem.x.view(), &problem.targets);
+    let bound = bounds::gradients(&network, &problem.x, &problem.targets);
+    Ok(figures(&got, &want, &flat(&bound)))
+}
+
+/// Where a schedule keeps no gradient, the weights after one step tell it.
+fn one_step(engine: &mut dyn Engine, problem: &Problem, rate: f64) -> Result<Figures> {
+    let order: Vec<u32> = (0..problem.targets.len() as u32).collect();
+    engine.train(&problem.data.view(), &order, &mut |_| Ok(()))?;
+    engine.finish(&mut |_| Ok(()))?;
+    let got = engine.parameters()?;
+    let network = problem.parameters.to_reference();
+    let mut want = network.clone();
+    want.step(problem.x.view(), &problem.targets, rate);
+    let gradient_bound = flat(&bounds::gradients(&network, &problem.x, &problem.targets));
+    // An update may add the products of the batch to the weight itself, one after the other: a rounding each, at its size.
+    let roundings = (problem.targets.len() as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
+    let rounding = flat(&want).mapv(|p| p.abs() * roundings);
+    Ok(figures(&got, &want, &(gradient_bound * rate + rounding)))
+}
+
+type Make<'a> = dyn Fn(&Problem, &Config) -> Result<Box<dyn Engine>> + 'a;
+
+fn engine(make: &Make<'_>, schedules: &[(&str, ScheduleKind)], sink: &mut Sink<'_>) -> Result<()> {
+    for (sizes, rows) in SHAPES {
+        let problem = Problem::new(sizes, rows)?;
+        let shape = format!("{} x {rows}", problem.spec);
+        let report = |subject: &str, figures| -> Outcome { outcome(subject, &shape, figures) };
+        let config = Config { batch_size: rows, ..Config::default() };
+        let got = make(&problem, &config).and_then(|mut engine| gradients(&mut *engine, &problem));
+        sink(report("gradients", got));
+        for (name, schedule) in schedules {
+            let config = Config { schedule: *schedule, ..config.clone() };
+            let rate = f64::from(config.learning_rate);
+            let got = make(&problem, &config).and_then(|mut engine| one_step(&mut *engine, &problem, rate));
+            sink(report(name, got));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the CPU engine: the gradients of some networks, and their weights after one step.
+///
+/// # Errors
+/// When no network can be made; what the engine does wrong is an [`Outcome`].
+pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
+    let make = |problem: &Problem, config: &Config| -> Result<Box<dyn Engine>> {
+        let batch = config.batch_size;
+        Ok(Box::new(CpuEngine::new(&problem.parameters, &problem.spec, config, batch)))
+    };
+    engine(&make, &[("one step", ScheduleKind::default())], sink)
+}
+
+/// The same of the GPU engine, for every schedule.
+///
+/// # Errors
+/// As [`cpu_engine`].
+pub fn gpu_engine(adapter: &Adapter, sink: &mut Sink<'_>) -> Result<()> {
+    let make = |problem: &Problem, config: &Config| -> Result<Box<dyn Engine>> {
+        let batch = config.batch_size;
+        Ok(Box::new(GpuEngine::new(adapter, &problem.parameters, &problem.spec, config, batch)?))
+    };
+    let schedules = [("one step, plain", ScheduleKind::Plain), ("one step, fused", ScheduleKind::Fused)];
+    engine(&make, &schedules, sink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_relu_of_a_problem_stands_at_its_kink() {
+        for (sizes, rows) in SHAPES {
+            let problem = Problem::new(sizes, rows).unwrap();
+            assert!(problem.distance_from_kinks() > KINK, "{sizes:?}");
+        }
+    }
+}

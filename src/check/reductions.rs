@@ -1,0 +1,98 @@
+//! reduce, dot, argmax.
+
+use ndarray::{Array1, Array2, Axis as Direction};
+
+use super::{Cases, Figures, indices, labels, random, wide};
+use crate::error::Result;
+use crate::kernels::{
+    Axis, Compute, Reduction, argmax, argmax_axis, block_sums, count_correct, dot, reduce, reduce_axis,
+};
+use crate::reference::{bounds, ops};
+
+/// Sums with the magnitudes of what was added.
+fn sums(got: &[f32], want: &Array1<f64>, magnitude: &Array1<f64>, elements: usize) -> Figures {
+    let bound = magnitude.mapv(|magnitude| bounds::sum(magnitude, elements));
+    Figures::near_vector(got, want, magnitude, &bound)
+}
+
+fn vector(length: usize, stream: u32) -> Array1<f32> {
+    random(1, length, stream).remove_axis(Direction(0))
+}
+
+fn one(value: f64) -> Array1<f64> {
+    Array1::from_elem(1, value)
+}
+
+pub(super) fn run(cases: &mut Cases<'_>) {
+    cases.case("reduce sum", "1000003", |compute| {
+        let x = vector(1_000_003, 1);
+        let got = reduce(compute, Reduction::Sum, &compute.vector(&x.to_vec())?)?;
+        let x = x.mapv(f64::from);
+        Ok(sums(&[got], &one(x.sum()), &one(x.mapv(f64::abs).sum()), x.len()))
+    });
+    cases.case("reduce maximum", "1000003", |compute| {
+        let x = vector(1_000_003, 2);
+        let got = reduce(compute, Reduction::Maximum, &compute.vector(&x.to_vec())?)?;
+        Ok(Figures::exact([got], [ops::maximum(x.mapv(f64::from).view())]))
+    });
+    cases.case("reduce u32", "100003", |compute| {
+        let x: Vec<u32> = (0..100_003u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let got = reduce(compute, Reduction::Sum, &compute.vector(&x)?)?;
+        Ok(Figures::exact([got], [x.iter().fold(0u32, |a, b| a.wrapping_add(*b))]))
+    });
+    for axis in [Axis::Rows, Axis::Columns] {
+        let name = format!("{axis:?}").to_lowercase();
+        cases.case(&format!("reduce mean of {name}"), "257 x 5003", |compute| means(compute, axis));
+        cases.case(&format!("argmax of {name}"), "257 x 5003", |compute| {
+            let x = random(257, 5003, 3);
+            let got = argmax_axis(compute, axis, &compute.matrix(&x)?)?.read(compute)?;
+            let want: Vec<u32> = wide(&x).axis_iter(direction(axis)).map(|x| ops::argmax(x) as u32).collect();
+            Ok(Figures::exact(got, want))
+        });
+    }
+    cases.case("reduce blocks of 1700", "100003", |compute| {
+        let x = vector(100_003, 4);
+        let got = block_sums(compute, 1700, &compute.vector(&x.to_vec())?)?.read(compute)?;
+        let x = x.mapv(f64::from);
+        let magnitude = ops::block_sums(x.mapv(f64::abs).view(), 1700);
+        Ok(sums(&got, &ops::block_sums(x.view(), 1700), &magnitude, 1700))
+    });
+    cases.case("dot", "1000003", |compute| {
+        let (a, b) = (vector(1_000_003, 5), vector(1_000_003, 6));
+        let got = dot(compute, &compute.vector(&a.to_vec())?, &compute.vector(&b.to_vec())?)?;
+        let (a, b) = (a.mapv(f64::from), b.mapv(f64::from));
+        let magnitude = ops::dot(a.mapv(f64::abs).view(), b.mapv(f64::abs).view());
+        Ok(sums(&[got], &one(ops::dot(a.view(), b.view())), &one(magnitude), a.len()))
+    });
+    cases.case("argmax with NaN", "100003", |compute| {
+        let mut x = vec![1.0f32; 100_003];
+        (x[777], x[70_001]) = (f32::INFINITY, f32::NAN);
+        let (position, value) = argmax(compute, &compute.vector(&x)?)?;
+        Ok(Figures::exact([position as u32, u32::from(value.is_nan())], [70_001u32, 1]))
+    });
+    cases.case("correct predictions", "1000 x 10", |compute| {
+        let (z, targets) = (random(1000, 10, 7), labels(1000, 10));
+        let got = count_correct(compute, &compute.matrix(&z)?, &compute.vector(&targets)?)?;
+        let predicted = ops::predictions(wide(&z).view());
+        let right = predicted.iter().zip(indices(&targets)).filter(|(a, b)| **a == *b).count();
+        Ok(Figures::exact([got], [right as u32]))
+    });
+}
+
+fn direction(axis: Axis) -> Direction {
+    match axis {
+        Axis::Rows => Direction(0),
+        Axis::Columns => Direction(1),
+    }
+}
+
+fn means(compute: &Compute, axis: Axis) -> Result<Figures> {
+    let x = random(257, 5003, 8);
+    let got = reduce_axis(compute, Reduction::Mean, axis, &compute.matrix(&x)?)?.read(compute)?;
+    let x = wide(&x);
+    let lines = |x: &Array2<f64>| x.axis_iter(direction(axis)).map(|x| x.sum()).collect::<Array1<f64>>();
+    let length = (x.len() / got.len().max(1)).max(1);
+    // The division rounds again.
+    let mean = |x: &Array2<f64>| lines(x) / length as f64;
+    Ok(sums(&got, &mean(&x), &mean(&x.mapv(f64::abs)), 2 * length))
+}

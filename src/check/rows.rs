@@ -1,0 +1,72 @@
+//! softmax, log-sum-exp and the losses.
+
+use ndarray::{Array1, Array2};
+
+use super::{Cases, Figures, indices, labels, random, wide};
+use crate::kernels::{cross_entropy, cross_entropy_probabilities, log_softmax, log_sum_exp, softmax};
+use crate::reference::{bounds, ops};
+
+/// Rows and classes.
+const SHAPES: [(usize, usize); 2] = [(64, 10), (700, 257)];
+
+fn logits(rows: usize, classes: usize) -> Array2<f32> {
+    let mut z = random(rows, classes, 1) * 3.0;
+    // One row that overflows without care.
+    z.row_mut(rows / 2).mapv_inplace(|value| value * 1e3);
+    z
+}
+
+pub(super) fn run(cases: &mut Cases<'_>) {
+    for (rows, classes) in SHAPES {
+        let shape = format!("{rows} x {classes}");
+        let z = logits(rows, classes);
+        let exact = wide(&z);
+        // Errors of logarithms are absolute, at the size of the logits.
+        let sizes: Array1<f64> =
+            exact.rows().into_iter().map(|row| row.fold(1.0f64, |a, b| a.max(b.abs()))).collect();
+        cases.case("softmax", &shape, |compute| {
+            let got = softmax(compute, &compute.matrix(&z)?)?.read(compute)?;
+            let want = ops::softmax(exact.view());
+            // Below this results may be flushed to 0.
+            let magnitude = want.mapv(|p| p.max(f64::from(f32::MIN_POSITIVE)));
+            Ok(Figures::near(&got, &want, &magnitude, &bounds::softmax(exact.view())))
+        });
+        let bound = bounds::log_sum_exp(exact.view());
+        cases.case("softmax, logarithm", &shape, |compute| {
+            let got = log_softmax(compute, &compute.matrix(&z)?)?.read(compute)?;
+            let by_row = |values: &Array1<f64>| Array2::from_shape_fn(z.dim(), |(i, _)| values[i]);
+            Ok(Figures::near(&got, &ops::log_softmax(exact.view()), &by_row(&sizes), &by_row(&bound)))
+        });
+        cases.case("log_sum_exp", &shape, |compute| {
+            let got = log_sum_exp(compute, &compute.matrix(&z)?)?.read(compute)?;
+            Ok(Figures::near_vector(&got, &ops::log_sum_exp(exact.view()), &sizes, &bound))
+        });
+        cases.case("cross_entropy_probabilities", &shape, |compute| {
+            // Probabilities with few digits: the sum of their errors is that of one loss.
+            let q = Array2::from_shape_fn(
+                z.dim(),
+                |(i, j)| if (i + j) % 2 == 0 { 0.0 } else { 2.0 / classes as f32 },
+            );
+            let got = cross_entropy_probabilities(compute, &compute.matrix(&z)?, &compute.matrix(&q)?)?;
+            let want = ops::cross_entropy_probabilities(exact.view(), wide(&q).view());
+            let rounding = f64::from(f32::EPSILON) * (classes + 4) as f64;
+            let bound = &bound * 1.01 + want.mapv(|loss| loss.abs() * rounding);
+            Ok(Figures::near_vector(&got.read(compute)?, &want, &sizes, &bound))
+        });
+        cases.case("cross_entropy", &shape, |compute| {
+            let targets = labels(rows, classes);
+            let losses = cross_entropy(compute, &compute.matrix(&z)?, &compute.vector(&targets)?)?;
+            let predicted = ops::predictions(exact.view());
+            let right = predicted.iter().zip(indices(&targets)).filter(|(a, b)| **a == *b).count();
+            let total = Figures {
+                got: vec![losses.total],
+                want: vec![ops::cross_entropy(exact.view(), &indices(&targets)).sum()],
+                magnitude: vec![sizes.sum()],
+                bound: vec![2.0 * bound.sum()],
+            };
+            let got = losses.predictions.read(compute)?.into_iter().chain([losses.correct as u32]);
+            let want = predicted.iter().chain([&right]).map(|number| *number as u32);
+            Ok(total.and(Figures::exact(got, want)))
+        });
+    }
+}

@@ -1,0 +1,198 @@
+//! The kernels of a training step.
+
+use ndarray::{Array2, Axis, concatenate};
+
+use super::products::product;
+use super::{Cases, Figures, indices, labels, random, wide};
+use crate::error::Result;
+use crate::kernels::{
+    Batch, Compute, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward, SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyBackward, Stored, Tensor, Update, Vector, WeightGradient, pad_rows,
+};
+use crate::reference::{bounds, ops};
+
+/// Rows, inputs, outputs of a layer.
+const SHAPES: [[usize; 3]; 2] = [[33, 17, 65], [64, 300, 100]];
+const RATE: f32 = 0.1;
+
+/// Dispatches a kernel whose last binding is its output, a matrix.
+fn run_kernel(
+    compute: &Compute,
+    kernel: &dyn Kernel,
+    inputs: &[&wgpu::Buffer],
+    rows: usize,
+    output: [usize; 2],
+) -> Result<Array2<f32>> {
+    let result = Matrix::output(compute, output[0], output[1])?;
+    let buffers: Vec<&wgpu::Buffer> = inputs.iter().copied().chain([result.buffer()]).collect();
+    compute.run(kernel, &buffers, Batch::all(rows))?;
+    result.read(compute)
+}
+
+pub(super) fn run(cases: &mut Cases<'_>) {
+    for shape in SHAPES {
+        let [rows, inputs, outputs] = shape;
+        let text = format!("{rows} x {inputs} x {outputs}");
+        for relu in [false, true] {
+            let name = if relu { "forward + relu" } else { "forward" };
+            cases.case(name, &text, |compute| forward(compute, shape, relu));
+            let name = if relu { "input_gradient + mask" } else { "input_gradient" };
+            cases.case(name, &text, |compute| input_gradient(compute, shape, relu));
+        }
+        cases.case("weight_gradient", &text, |compute| weight_gradient(compute, shape));
+        cases.case("weight_gradient + update", &text, |compute| updated(compute, shape));
+    }
+    cases.case("update", "65 x 257", |compute| {
+        let (p, g) = (random(65, 257, 1), random(65, 257, 2));
+        let (on_p, on_g) = (compute.matrix(&p)?, compute.matrix(&g)?);
+        let kernel = Update { length: on_p.vec4s(), rate: RATE };
+        compute.run(&kernel, &[on_g.buffer(), on_p.buffer()], Batch::default())?;
+        Ok(near_update(&on_p.read(compute)?, &wide(&p), &wide(&g), &Array2::zeros(p.dim())))
+    });
+    for stored in [Stored::Bytes, Stored::Floats] {
+        let name = format!("gather {}", format!("{stored:?}").to_lowercase());
+        cases.case(&name, "63 of 100 x 65", |compute| gather(compute, stored));
+    }
+    cases.case("relu_backward", "65 x 257", |compute| {
+        let (y, dy) = (random(65, 257, 3), random(65, 257, 4));
+        let (on_y, on_dy) = (compute.matrix(&y)?, compute.matrix(&dy)?);
+        let kernel = ReluBackward { rows: 65, columns: 257 };
+        let dz = run_kernel(compute, &kernel, &[on_y.buffer(), on_dy.buffer()], 65, [65, 257])?;
+        Ok(Figures::exact(dz, ops::relu_backward(wide(&y).view(), wide(&dy).view())))
+    });
+    for (rows, classes) in [(64, 10), (300, 65)] {
+        let text = format!("{rows} x {classes}");
+        cases.case("softmax_cross_entropy", &text, |compute| delta(compute, rows, classes));
+        cases.case("softmax_cross_entropy_backward", &text, |compute| backward(compute, rows, classes));
+    }
+}
+
+/// W and below it b.
+fn parameters(inputs: usize, outputs: usize) -> Array2<f32> {
+    random(inputs + 1, outputs, 5)
+}
+
+fn with_ones(x: &Array2<f32>) -> Array2<f32> {
+    concatenate![Axis(1), *x, Array2::ones((x.nrows(), 1))]
+}
+
+fn forward(compute: &Compute, [rows, inputs, outputs]: [usize; 3], relu: bool) -> Result<Figures> {
+    let (x, p) = (random(rows, inputs, 6), parameters(inputs, outputs));
+    let (on_x, on_p) = (compute.matrix(&x)?, compute.matrix(&p)?);
+    let kernel = Forward { rows, inputs, outputs, offset: 0, relu };
+    let y = run_kernel(compute, &kernel, &[on_x.buffer(), on_p.buffer()], rows, [rows, outputs])?;
+    let mut figures = product(&y, &with_ones(&x), &p);
+    if relu {
+        figures.want.iter_mut().for_each(|value| *value = value.max(0.0));
+    }
+    Ok(figures)
+}
+
+fn input_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3], mask: bool) -> Result<Figures> {
+    let (dy, p, h) = (random(rows, outputs, 7), parameters(inputs, outputs), random(rows, inputs, 8));
+    let (on_dy, on_p, on_h) = (compute.matrix(&dy)?, compute.matrix(&p)?, compute.matrix(&h)?);
+    let kernel = InputGradient { rows, inputs, outputs, offset: 0, mask };
+    let buffers = [on_dy.buffer(), on_p.buffer(), on_h.buffer()];
+    let dx = run_kernel(compute, &kernel, &buffers, rows, [rows, inputs])?;
+    let w = p.slice(ndarray::s![..inputs, ..]).t().to_owned();
+    let mut figures = product(&dx, &dy, &w);
+    if mask {
+        figures.want.iter_mut().zip(&h).filter(|(_, h)| **h <= 0.0).for_each(|(value, _)| *value = 0.0);
+    }
+    Ok(figures)
+}
+
+fn weight_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Figures> {
+    let (x, dy) = (random(rows, inputs, 9), random(rows, outputs, 10));
+    let (on_x, on_dy) = (compute.matrix(&x)?, compute.matrix(&dy)?);
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None };
+    let dw = run_kernel(compute, &kernel, &[on_x.buffer(), on_dy.buffer()], rows, [inputs + 1, outputs])?;
+    Ok(product(&dw, &with_ones(&x).t().to_owned(), &dy))
+}
+
+fn updated(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Figures> {
+    let (x, dy, p) = (random(rows, inputs, 9), random(rows, outputs, 10), parameters(inputs, outputs));
+    let (on_x, on_dy, on_p) = (compute.matrix(&x)?, compute.matrix(&dy)?, compute.matrix(&p)?);
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: Some(RATE) };
+    compute.run(&kernel, &[on_x.buffer(), on_dy.buffer(), on_p.buffer()], Batch::all(rows))?;
+    let (x, dy) = (wide(&with_ones(&x)), wide(&dy));
+    let dw = ops::matmul(x.t(), dy.view());
+    Ok(near_update(&on_p.read(compute)?, &wide(&p), &dw, &bounds::matmul(x.t(), dy.view())))
+}
+
+/// P - rate G, where G may be off by `bound`.
+fn near_update(got: &Array2<f32>, p: &Array2<f64>, g: &Array2<f64>, bound: &Array2<f64>) -> Figures {
+    let rate = f64::from(RATE);
+    let magnitude = p.mapv(f64::abs) + g.mapv(f64::abs) * rate;
+    let bound = bound * rate + &magnitude * (2.0 * f64::from(f32::EPSILON));
+    Figures::near(got, &ops::update(p.view(), g.view(), rate), &magnitude, &bound)
+}
+
+fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
+    let (samples, inputs, rows) = (100, 65, 63);
+    let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
+    let floats = random(samples, inputs, 11);
+    let (features, values, scale) = match stored {
+        Stored::Bytes => {
+            let padded = pad_rows(&bytes.iter().copied().collect::<Vec<u8>>(), inputs);
+            (compute.upload(&padded)?, bytes.mapv(f64::from), 1.0 / 255.0)
+        }
+        Stored::Floats => (compute.matrix(&floats)?.buffer().clone(), wide(&floats), 1.0),
+    };
+    let order: Vec<u32> = (0..samples as u32).map(|i| (i * 79 + 13) % samples as u32).collect();
+    let classes = labels(samples, 10);
+    let (on_labels, on_order) = (compute.vector(&classes)?, compute.vector(&order)?);
+    let (x, targets) = (Matrix::output(compute, rows, inputs)?, Vector::<u32>::output(compute, 1, rows)?);
+    let buffers = [&features, on_labels.buffer(), on_order.buffer(), x.buffer(), targets.buffer()];
+    let (first, kernel) = (5, Gather { rows, inputs, stored });
+    compute.run(&kernel, &buffers, Batch { first, ..Batch::all(rows) })?;
+    let taken = indices(&order[first as usize..first as usize + rows]);
+    let want = ops::gather(values.view(), &taken, scale);
+    let magnitude = want.mapv(f64::abs);
+    // unpack4x8unorm and one rounding; floats are taken as they are.
+    let units = if stored == Stored::Bytes { 2.0 } else { 0.0 };
+    let bound = &magnitude * (units * f64::from(f32::EPSILON));
+    let figures = Figures::near(&x.read(compute)?, &want, &magnitude, &bound);
+    Ok(figures.and(Figures::exact(targets.read(compute)?, taken.iter().map(|row| classes[*row]))))
+}
+
+fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
+    let (z, targets) = (random(rows, classes, 12) * 3.0, labels(rows, classes));
+    let (on_z, on_targets) = (compute.matrix(&z)?, compute.vector(&targets)?);
+    let delta = Matrix::output(compute, rows, classes)?;
+    let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(rows))?;
+    let kernel = SoftmaxCrossEntropy { rows, classes };
+    let buffers = [on_z.buffer(), on_targets.buffer(), delta.buffer(), metrics.buffer()];
+    compute.run(&kernel, &buffers, Batch::all(rows))?;
+    let (z, targets) = (wide(&z), indices(&targets));
+    let want = ops::softmax_cross_entropy(z.view(), &targets);
+    let figures = near_delta(&delta.read(compute)?, &want, &bounds::softmax_cross_entropy(z.view()));
+    let metrics = metrics.read(compute)?;
+    let sum = |place: usize| metrics.iter().skip(place).step_by(2).copied().map(f64::from).sum::<f64>();
+    let right = ops::predictions(z.view()).iter().zip(&targets).filter(|(a, b)| a == b).count();
+    let loss = Figures {
+        got: vec![sum(0)],
+        want: vec![ops::cross_entropy(z.view(), &targets).sum()],
+        magnitude: vec![ops::cross_entropy(z.view(), &targets).sum()],
+        bound: vec![2.0 * bounds::log_sum_exp(z.view()).sum()],
+    };
+    Ok(figures.and(loss).and(Figures::exact([sum(1)], [right as f64])))
+}
+
+fn backward(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
+    let (p, targets) = (ops::softmax(wide(&random(rows, classes, 13)).view()), labels(rows, classes));
+    let p = p.mapv(|value| value as f32);
+    let (on_p, on_targets) = (compute.matrix(&p)?, compute.vector(&targets)?);
+    let kernel = SoftmaxCrossEntropyBackward { rows, classes };
+    let buffers = [on_p.buffer(), on_targets.buffer()];
+    let got = run_kernel(compute, &kernel, &buffers, rows, [rows, classes])?;
+    let want = ops::softmax_cross_entropy_backward(wide(&p).view(), &indices(&targets));
+    let bound = Array2::from_elem(want.dim(), 4.0 * f64::from(f32::EPSILON) / rows as f64);
+    Ok(near_delta(&got, &want, &bound))
+}
+
+/// Deltas are at most 1 / rows; errors are relative to that.
+fn near_delta(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) -> Figures {
+    let magnitude = Array2::from_elem(want.dim(), 1.0 / want.nrows() as f64);
+    Figures::near(got, want, &magnitude, bound)
+}

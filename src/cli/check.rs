@@ -1,0 +1,139 @@
+//! `tinytrain check`: does this machine's driver compute what it should?
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+use tinytrain::check::{Outcome, Witness, cpu_engine, gpu_engine, kernels};
+use tinytrain::kernels::Compute;
+use tinytrain::output::Destination;
+use tinytrain::trainer::{Choice, DeviceRequest, choose};
+
+use super::args::{self, Format};
+use super::output::{Console, Unwritable, object, print_line};
+use super::text::counted;
+
+/// Name of the file in the folder of --save.
+const SAVED: &str = "gradients.safetensors";
+
+/// Check every kernel and every gradient of a device.
+///
+/// Runs all kernels, and gradients and steps of whole networks, and compares them with a reference in f64. An error is
+/// relative to the magnitude of what was added up; the bound is what rounding explains. Exits with 1 if one is beyond.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tinytrain check --device vulkan")]
+pub struct Options {
+    /// What is checked: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
+    /// `tinytrain devices` lists it. The cpu engine has no kernels, only gradients and steps.
+    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
+    device: DeviceRequest,
+    /// Folder for gradients.safetensors: a batch (x, labels), a random ReLU network (w1, b1, ...), and the gradients of
+    /// its mean loss as the device computed them (dw1, db1, ...), for the opinion of another framework.
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// How results are written: a table, or one JSON object a line.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Checks and prints.
+///
+/// # Errors
+/// Those of the device and the output, and when a check has failed.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let destination =
+        options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
+    let choice = choose(&options.device)?;
+    let mut table = Table { format: options.format, checked: 0, failed: 0, unwritable: None };
+    let device = match &choice {
+        Choice::Cpu => {
+            if options.device == DeviceRequest::Auto {
+                Console::new(false, 0).notice(
+                    "No GPU was found: this checks the CPU engine and no GPU kernel. To check a software driver: \
+                     tinytrain check --device gpu",
+                );
+            }
+            table.head("the CPU engine")?;
+            cpu_engine(&mut |outcome| table.line(&outcome))?;
+            "the CPU engine".to_owned()
+        }
+        Choice::Gpu(adapter) => {
+            let name = format!("{} ({}, {})", adapter.name, adapter.backend, adapter.driver);
+            table.head(&name)?;
+            let compute = Compute::open(adapter)?.guarded();
+            kernels(&compute, &mut |outcome| table.line(&outcome));
+            gpu_engine(adapter, &mut |outcome| table.line(&outcome))?;
+            name
+        }
+    };
+    table.end()?;
+    if let Some(destination) = destination {
+        destination.write(&Witness::from_device(&choice)?.to_bytes()?)?;
+        if options.format == Format::Text {
+            print_line(&format!("gradients saved to {}", destination.path().display()))?;
+        }
+    }
+    if table.failed > 0 {
+        anyhow::bail!("{} failed on {device}", counted(table.failed, "check", "checks"));
+    }
+    Ok(())
+}
+
+/// The table, a line an outcome as it comes.
+struct Table {
+    format: Format,
+    checked: u64,
+    failed: u64,
+    /// Why nothing more is printed.
+    unwritable: Option<Unwritable>,
+}
+
+impl Table {
+    fn print(&mut self, line: &str) {
+        if self.unwritable.is_none() {
+            self.unwritable = print_line(line).err();
+        }
+    }
+
+    fn head(&mut self, device: &str) -> Result<(), Unwritable> {
+        if self.format == Format::Text {
+            print_line(&format!("checking {device}"))?;
+            let (kernel, shape) = ("kernel", "shape");
+            print_line(&format!("{kernel:<32}  {shape:<21}  max relative error     bound"))?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, outcome: &Outcome) {
+        let passed = outcome.passed();
+        self.checked += 1;
+        self.failed += u64::from(!passed);
+        let line = match self.format {
+            Format::Json => object(&[
+                ("kernel", outcome.subject.as_str().into()),
+                ("shape", outcome.shape.as_str().into()),
+                ("error", outcome.error.into()),
+                ("bound", outcome.bound.into()),
+                ("passed", passed.into()),
+                ("fault", outcome.fault.as_deref().map(Value::from).into()),
+            ]),
+            Format::Text => {
+                let Outcome { subject, shape, error, bound, fault } = outcome;
+                let verdict = if passed { "pass" } else { "FAILED" };
+                match fault {
+                    Some(fault) => format!("{subject:<32}  {shape:<21}  {fault}  {verdict}"),
+                    None => format!("{subject:<32}  {shape:<21}  {error:>18.1e}  {bound:>8.1e}  {verdict}"),
+                }
+            }
+        };
+        self.print(&line);
+    }
+
+    fn end(&mut self) -> Result<(), Unwritable> {
+        if self.format == Format::Text {
+            let passed = self.checked - self.failed;
+            self.print(&format!("{passed} of {} passed", counted(self.checked, "check", "checks")));
+        }
+        self.unwritable.take().map_or(Ok(()), Err)
+    }
+}
