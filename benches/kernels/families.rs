@@ -1,0 +1,131 @@
+//! The families of kernels.
+
+use ndarray::Array2;
+use tinytrain::kernels::{
+    Axis, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, Map, MapKernel, Matmul, Matrix,
+    NaiveMatmul, Reduction, Relu, Softmax, SoftmaxCrossEntropy, Tensor, Zip, ZipKernel, argmax, argmax_axis,
+    block_sums, dot, reduce, reduce_axis,
+};
+
+use crate::bench::Bench;
+
+/// Elements of the long vectors: 16 MiB.
+const LENGTH: usize = 1 << 22;
+
+pub fn elementwise(bench: &mut Bench) {
+    let (rows, columns) = (2048, 2048);
+    let [a, b, c] = [(); 3].map(|()| matrix(bench, rows, columns));
+    for grid in [Grid::Line, Grid::Plane] {
+        let suffix = format!("{grid:?}").to_lowercase();
+        let kernel = MapKernel { rows, columns, operation: Map::Multiply(2.0), grid };
+        bench.kernel("elementwise", &format!("map, {suffix}"), &kernel, &[a.buffer(), b.buffer()], 0);
+        let kernel = ZipKernel::new::<f32>(rows, columns, Zip::Add, grid);
+        let buffers = [a.buffer(), b.buffer(), c.buffer()];
+        bench.kernel("elementwise", &format!("zip add, {suffix}"), &kernel, &buffers, 0);
+    }
+    bench.kernel("elementwise", "relu", &Relu { rows, columns }, &[a.buffer(), b.buffer()], rows);
+}
+
+pub fn reductions(bench: &mut Bench) {
+    let values: Vec<f32> = (0..LENGTH).map(|i| (i % 1000) as f32 * 0.001).collect();
+    let x = bench.compute.vector(&values).expect("the vector fits");
+    let shape = LENGTH.to_string();
+    let works = "the kernels run";
+    for reduction in [Reduction::Sum, Reduction::Maximum] {
+        let name = format!("{reduction:?}").to_lowercase();
+        bench.function("reductions", &name, &shape, |compute| {
+            reduce(compute, reduction, &x).expect(works);
+        });
+    }
+    bench.function("reductions", "argmax", &shape, |compute| {
+        argmax(compute, &x).expect(works);
+    });
+    bench.function("reductions", "dot", &shape, |compute| {
+        dot(compute, &x, &x).expect(works);
+    });
+    bench.function("reductions", "sums of blocks of 8", &shape, |compute| {
+        block_sums(compute, 8, &x).expect(works);
+    });
+    let m = matrix(bench, 2048, 2048);
+    for axis in [Axis::Rows, Axis::Columns] {
+        let name = format!("{axis:?}").to_lowercase();
+        bench.function("reductions", &format!("sums of {name}"), "2048 x 2048", |compute| {
+            reduce_axis(compute, Reduction::Sum, axis, &m).expect(works);
+        });
+        bench.function("reductions", &format!("argmax of {name}"), "2048 x 2048", |compute| {
+            argmax_axis(compute, axis, &m).expect(works);
+        });
+    }
+}
+
+pub fn products(bench: &mut Bench) {
+    // A square, and the first layer of the standard network.
+    for [m, k, n] in [[512, 512, 512], [64, 784, 300]] {
+        let (a, b, c) = (matrix(bench, m, k), matrix(bench, k, n), matrix(bench, m, n));
+        for grid in [Grid::Line, Grid::Plane] {
+            let name = format!("naive_matmul, {}", format!("{grid:?}").to_lowercase());
+            let buffers = [a.buffer(), b.buffer(), c.buffer()];
+            bench.kernel("products", &name, &NaiveMatmul { m, n, k, grid }, &buffers, 0);
+        }
+        for (name, transpose_a, transpose_b) in
+            [("A B", false, false), ("A' B", true, false), ("A B'", false, true)]
+        {
+            // The same elements, stored the other way round.
+            let stored = |rows, columns, flip| {
+                if flip { matrix(bench, columns, rows) } else { matrix(bench, rows, columns) }
+            };
+            let (a, b) = (stored(m, k, transpose_a), stored(k, n, transpose_b));
+            let kernel = Matmul { m, n, k, matrices: 1, transpose_a, transpose_b, bias: false, relu: false };
+            let buffers = [a.buffer(), b.buffer(), a.buffer(), c.buffer()];
+            bench.kernel("products", &format!("matmul {name}"), &kernel, &buffers, 0);
+        }
+        let kernel =
+            Matmul { m, n, k, matrices: 1, transpose_a: false, transpose_b: false, bias: true, relu: true };
+        let buffers = [a.buffer(), b.buffer(), b.buffer(), c.buffer()];
+        bench.kernel("products", "matmul + bias, relu", &kernel, &buffers, 0);
+    }
+    let (matrices, m, k, n) = (64, 64, 64, 64);
+    let [a, b, c] = [(); 3].map(|()| matrix(bench, matrices * m, k));
+    let kernel =
+        Matmul { m, n, k, matrices, transpose_a: false, transpose_b: false, bias: false, relu: false };
+    bench.kernel(
+        "products",
+        "matmul, batched",
+        &kernel,
+        &[a.buffer(), b.buffer(), a.buffer(), c.buffer()],
+        0,
+    );
+}
+
+pub fn rows(bench: &mut Bench) {
+    for (rows, classes) in [(64, 10), (8192, 512)] {
+        let [z, p] = [(); 2].map(|()| matrix(bench, rows, classes));
+        let targets = bench.compute.vector(&vec![1u32; rows]).expect("it fits");
+        let losses = bench.compute.vector(&vec![0f32; rows]).expect("it fits");
+        let metrics = bench.compute.vector(&[0f32; 256]).expect("it fits");
+        for log in [false, true] {
+            let name = if log { "softmax, logarithm" } else { "softmax" };
+            bench.kernel("rows", name, &Softmax { rows, classes, log }, &[z.buffer(), p.buffer()], rows);
+        }
+        bench.kernel(
+            "rows",
+            "log_sum_exp",
+            &LogSumExp { rows, classes },
+            &[z.buffer(), losses.buffer()],
+            rows,
+        );
+        let buffers = [z.buffer(), p.buffer(), losses.buffer()];
+        let kernel = CrossEntropyProbabilities { rows, classes };
+        bench.kernel("rows", "cross_entropy_probabilities", &kernel, &buffers, rows);
+        let buffers = [z.buffer(), targets.buffer(), losses.buffer(), metrics.buffer()];
+        bench.kernel("rows", "cross_entropy", &CrossEntropy { rows, classes }, &buffers, rows);
+        let buffers = [z.buffer(), targets.buffer(), p.buffer(), metrics.buffer()];
+        bench.kernel("rows", "softmax_cross_entropy", &SoftmaxCrossEntropy { rows, classes }, &buffers, rows);
+    }
+}
+
+/// Ordinary numbers.
+pub fn matrix(bench: &Bench, rows: usize, columns: usize) -> Matrix {
+    let values = Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 31 + j * 17) % 1000) as f32 * 0.001);
+    bench.compute.matrix(&values).expect("the matrix fits")
+}
