@@ -8,9 +8,9 @@ use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Comparison, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
-    InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, NaiveMatmul, Reduce, Relu,
+    InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, NaiveMatmul, Pool, Reduce, Relu,
     ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
-    Update, WeightGradient, Zip, ZipKernel, program,
+    Update, WeightGradient, Window, Zip, ZipKernel, program,
 };
 
 fn segments(axis: Axis) -> Segments {
@@ -32,6 +32,9 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
         Box::new(Update { length: 9, rate: 0.1 }),
     ];
+    for window in [Window::Sum, Window::Mean, Window::Maximum] {
+        all.push(Box::new(Pool { rows, columns, window, width: 3 }));
+    }
     for grid in [Grid::Line, Grid::Plane] {
         all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
         all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));

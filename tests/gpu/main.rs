@@ -8,6 +8,7 @@ mod gather;
 mod input_gradient;
 mod lab;
 mod matmul;
+mod pool;
 mod relu;
 mod relu_backward;
 mod softmax;
