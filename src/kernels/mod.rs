@@ -6,6 +6,7 @@
 
 mod argmax;
 mod compute;
+mod convolve;
 mod cost;
 mod cross_entropy;
 mod cross_entropy_probabilities;
@@ -36,6 +37,7 @@ use bytemuck::{Pod, Zeroable};
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
 pub use compute::Compute;
+pub use convolve::{Convolve, MOST_TAPS, Mode, convolve, convolve_separable};
 pub use cost::Cost;
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
 pub use cross_entropy_probabilities::{CrossEntropyProbabilities, cross_entropy_probabilities};

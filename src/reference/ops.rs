@@ -96,3 +96,17 @@ pub fn gather(features: ArrayView2<f64>, order: &[usize], scale: f64) -> Array2<
 pub fn pool(x: ArrayView2<f64>, width: usize, operation: impl Fn(ArrayView1<f64>) -> f64) -> Array2<f64> {
     Array2::from_shape_fn(x.dim(), |(r, i)| operation(x.slice(s![r, (i + 1).saturating_sub(width)..=i])))
 }
+
+/// C[r, c] = sum over i, j of A[r + i - origin 0, c + j - origin 1] B[i, j], of the elements that A has; of the shape
+/// `outputs`. One dimension is B of one row.
+pub fn convolve(
+    a: ArrayView2<f64>,
+    b: ArrayView2<f64>,
+    origin: [usize; 2],
+    outputs: [usize; 2],
+) -> Array2<f64> {
+    let element = |r: usize, c: usize| a.get((r.checked_sub(origin[0])?, c.checked_sub(origin[1])?));
+    Array2::from_shape_fn(outputs, |(r, c)| {
+        b.indexed_iter().filter_map(|((i, j), tap)| Some(element(r + i, c + j)? * tap)).sum()
+    })
+}

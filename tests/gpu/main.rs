@@ -1,6 +1,7 @@
 //! Every kernel against the f64 reference, on every adapter of the machine and under every shipped tuning. One test
 //! binary, so that the devices are shared and wgpu is linked once.
 
+mod convolve;
 mod cross_entropy;
 mod elementwise;
 mod forward;
