@@ -10,6 +10,7 @@ mod input_gradient;
 mod lab;
 mod matmul;
 mod pool;
+mod puzzles;
 mod relu;
 mod relu_backward;
 mod softmax;
