@@ -135,6 +135,14 @@ fn teams_of_any_size() {
 }
 
 #[test]
+fn more_teams_than_a_grid_has_in_one_dimension() {
+    for lab in labs() {
+        // 140,000 teams in three layers: one workgroup has no team.
+        check(lab, &team(1), &random(2, 70_000, 4), 3, Mode::Tail);
+    }
+}
+
+#[test]
 fn one_tap_of_one_is_the_identity_and_later_ones_shift() {
     everywhere(|lab, tuning| {
         let a = random(3, 70, 7);
