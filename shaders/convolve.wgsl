@@ -1,6 +1,6 @@
 // convolve: C[line, i] = sum over j of A[line, i + j - origin]*B[j], of the elements that the line has
-// A [lines, inputs], C [lines, outputs] (DOWN: the lines are columns: [inputs, lines], [outputs, lines]), B [taps]; f32,
-// rows of vec4s; a vector is one row
+// A [lines, inputs], C [lines, outputs] (DOWN: the lines are columns: [inputs, lines], [outputs, lines]), B [taps]
+// f32, rows of vec4s; a vector is one row
 // A team owns TEAM neighbouring positions of ABREAST neighbouring lines. B and the elements that the team needs stand
 // in workgroup memory, each loaded once, line beside line, so that loads of columns coalesce.
 // No element is read that no output of the team needs; the padding of C is written as 0.

@@ -44,8 +44,8 @@ const MOST_SHARED: usize = 16_352 / 4;
 pub enum Mode {
     /// The n - k + 1 for which all taps meet elements: C[i] = sum over j of A[i + j] B[j].
     Valid,
-    /// n, tap k / 2 above the output: C[i] = sum over j of A[i + j - k / 2] B[j]. So do `scipy.signal.correlate` and
-    /// `numpy.correlate` with `mode="same"`, where n is not below k, and `scipy.ndimage.correlate1d` with zeros outside.
+    /// n, tap k / 2 above the output: C[i] = sum over j of A[i + j - k / 2] B[j]. So do `scipy.ndimage.correlate1d`
+    /// with zeros outside and, where n is not below k, `scipy.signal.correlate` and `numpy.correlate` with "same".
     Same,
     /// n, the first tap above the output: as Valid, with the end of the line missing from the last ones.
     Tail,
@@ -239,8 +239,8 @@ pub fn convolve<T: Tensor<Element = f32>>(compute: &Compute, a: &T, taps: &Vecto
 }
 
 /// A matrix convolved in two dimensions with the product of two kernels, in two passes instead of k x k products an
-/// element: C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]. `row_taps` go along
-/// the rows, `column_taps` down the columns.
+/// element: C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]. `row_taps` go
+/// along the rows, `column_taps` down the columns.
 ///
 /// ```
 /// use ndarray::array;

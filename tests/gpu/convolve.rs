@@ -27,8 +27,9 @@ fn reference(a: &Array2<f64>, b: &Array2<f64>, mode: Mode) -> Array2<f64> {
     ops::convolve(a.view(), b.view(), [down, across], [rows, columns])
 }
 
-/// A sum of k rounded products, one after the other, is within k eps / 2 of the sum of the products' magnitudes (Higham,
-/// Accuracy and Stability of Numerical Algorithms, section 3.1); two such passes of k1 and k2 within (k1 + k2) eps / 2.
+/// A sum of k rounded products, one after the other, is within k eps / 2 of the sum of the products' magnitudes
+/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); two such passes of k1 and k2 within
+/// (k1 + k2) eps / 2.
 /// Asked for is (k + 4) eps, where the 4 is for devices that round less well.
 fn bound(a: &Array2<f64>, b: &Array2<f64>, mode: Mode) -> Array2<f64> {
     let units = (b.nrows() + b.ncols()) as f64 + 3.0;
