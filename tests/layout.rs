@@ -7,10 +7,10 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Comparison, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
-    InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, MultiplyAdd, NaiveMatmul, Reduce,
-    Relu, ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
-    Update, WeightGradient, Zip, ZipKernel, program,
+    Argmax, Axis, Batch, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather,
+    Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, Mode, MultiplyAdd,
+    NaiveMatmul, Pool, Reduce, Relu, ReluBackward, Segments, Softmax, SoftmaxCrossEntropy,
+    SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, Window, Zip, ZipKernel, program,
 };
 
 fn segments(axis: Axis) -> Segments {
@@ -33,6 +33,20 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
         Box::new(Update { length: 9, rate: 0.1 }),
     ];
+    for window in [Window::Sum, Window::Mean, Window::Maximum] {
+        all.push(Box::new(Pool { rows, columns, window, width: 3 }));
+    }
+    for axis in [Axis::Rows, Axis::Columns] {
+        let abreast = Convolve::abreast(axis, 3, &Tuning::GPU);
+        all.push(Box::new(Convolve {
+            axis,
+            lines: rows,
+            length: columns,
+            taps: 3,
+            mode: Mode::Same,
+            abreast,
+        }));
+    }
     for grid in [Grid::Line, Grid::Plane] {
         all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
         all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));

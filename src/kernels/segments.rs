@@ -20,12 +20,12 @@ struct Params {
     unused: [u32; 3],
 }
 
-/// Along which axis of a matrix a reduction goes.
+/// Along which axis of a matrix a kernel goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
-    /// Every row becomes one number.
+    /// Along every row; a reduction makes one number of each.
     Rows,
-    /// Every column becomes one number.
+    /// Down every column.
     Columns,
 }
 

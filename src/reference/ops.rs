@@ -1,6 +1,6 @@
 //! One function a kernel, under the kernel's name, written as its formula reads.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
 /// C = A B: C[i, j] = sum over k of A[i, k] B[k, j].
 pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
@@ -123,4 +123,23 @@ pub fn update(p: ArrayView2<f64>, g: ArrayView2<f64>, rate: f64) -> Array2<f64> 
 /// Rows `order` of the features, times `scale`.
 pub fn gather(features: ArrayView2<f64>, order: &[usize], scale: f64) -> Array2<f64> {
     Array2::from_shape_fn((order.len(), features.ncols()), |(r, c)| features[[order[r], c]] * scale)
+}
+
+/// Y[r, i] = operation(X[r, i - width + 1 ..= i]), of what lies in the row.
+pub fn pool(x: ArrayView2<f64>, width: usize, operation: impl Fn(ArrayView1<f64>) -> f64) -> Array2<f64> {
+    Array2::from_shape_fn(x.dim(), |(r, i)| operation(x.slice(s![r, (i + 1).saturating_sub(width)..=i])))
+}
+
+/// C[r, c] = sum over i, j of A[r + i - origin 0, c + j - origin 1] B[i, j], of the elements that A has; of the shape
+/// `outputs`. One dimension is B of one row.
+pub fn convolve(
+    a: ArrayView2<f64>,
+    b: ArrayView2<f64>,
+    origin: [usize; 2],
+    outputs: [usize; 2],
+) -> Array2<f64> {
+    let element = |r: usize, c: usize| a.get((r.checked_sub(origin[0])?, c.checked_sub(origin[1])?));
+    Array2::from_shape_fn(outputs, |(r, c)| {
+        b.indexed_iter().filter_map(|((i, j), tap)| Some(element(r + i, c + j)? * tap)).sum()
+    })
 }

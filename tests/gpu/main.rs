@@ -3,6 +3,7 @@
 
 mod argmax;
 mod check;
+mod convolve;
 mod cost;
 mod counting;
 mod cross_entropy;
@@ -18,6 +19,8 @@ mod map;
 mod matmul;
 mod multiply_add;
 mod naive_matmul;
+mod pool;
+mod puzzles;
 mod reduce;
 mod relu;
 mod relu_backward;
