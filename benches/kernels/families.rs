@@ -2,9 +2,9 @@
 
 use ndarray::Array2;
 use tinytrain::kernels::{
-    Axis, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, Map, MapKernel, Matmul, Matrix,
-    NaiveMatmul, Reduction, Relu, Softmax, SoftmaxCrossEntropy, Tensor, Zip, ZipKernel, argmax, argmax_axis,
-    block_sums, dot, reduce, reduce_axis,
+    Axis, Convolve, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, Map, MapKernel, Matmul, Matrix,
+    NaiveMatmul, Reduction, Relu, Softmax, SoftmaxCrossEntropy, Tensor, Window, Zip, ZipKernel, argmax,
+    argmax_axis, block_sums, dot, reduce, reduce_axis,
 };
 
 use crate::bench::Bench;
@@ -55,6 +55,26 @@ pub fn reductions(bench: &mut Bench) {
         bench.function("reductions", &format!("argmax of {name}"), "2048 x 2048", |compute| {
             argmax_axis(compute, axis, &m).expect(works);
         });
+    }
+}
+
+pub fn windows(bench: &mut Bench) {
+    let (rows, columns) = (2048, 2048);
+    let [x, y] = [(); 2].map(|()| matrix(bench, rows, columns));
+    for (window, width) in [(Window::Sum, 3), (Window::Mean, 64), (Window::Maximum, 64), (Window::Sum, 1000)]
+    {
+        let name = format!("pool {}, width {width}", format!("{window:?}").to_lowercase());
+        let kernel = Pool { rows, columns, window, width };
+        bench.kernel("windows", &name, &kernel, &[x.buffer(), y.buffer()], 0);
+    }
+    for taps in [3, 31, 255] {
+        let weights = bench.compute.vector(&vec![0.5f32; taps]).expect("it fits");
+        for axis in [Axis::Rows, Axis::Columns] {
+            let abreast = Convolve::abreast(axis, taps, &bench.compute.tuning);
+            let kernel = Convolve { axis, lines: rows, length: columns, taps, mode: Mode::Same, abreast };
+            let name = format!("convolve {}, {taps} taps", format!("{axis:?}").to_lowercase());
+            bench.kernel("windows", &name, &kernel, &[x.buffer(), weights.buffer(), y.buffer()], 0);
+        }
     }
 }
 

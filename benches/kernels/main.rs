@@ -12,6 +12,7 @@ fn main() {
     let mut bench = Bench::new();
     families::elementwise(&mut bench);
     families::reductions(&mut bench);
+    families::windows(&mut bench);
     families::products(&mut bench);
     families::rows(&mut bench);
     first_pages::vector_add(&mut bench);

@@ -8,6 +8,7 @@ mod reductions;
 mod rows;
 mod saved;
 mod training;
+mod windows;
 
 use ndarray::{Array1, Array2};
 
@@ -139,6 +140,7 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     let mut cases = Cases { compute, sink };
     elementwise::run(&mut cases);
     reductions::run(&mut cases);
+    windows::run(&mut cases);
     products::run(&mut cases);
     rows::run(&mut cases);
     training::run(&mut cases);

@@ -2,14 +2,14 @@
 
 use tinytrain::gpu::{Pipelines, read_buffer};
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
-    InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, MultiplyAdd, NaiveMatmul, Reduce, Relu,
-    ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
-    Update, WeightGradient, Zip, ZipKernel, grid, program,
+    Argmax, Axis, Batch, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
+    InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd, NaiveMatmul, Pool, Reduce,
+    Relu, ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
+    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
 
 use crate::counting::{COUNTERS, counted};
-use crate::lab::{Lab, everywhere};
+use crate::lab::{Lab, everywhere, labs};
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;
@@ -51,6 +51,23 @@ fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     for [transpose_a, transpose_b] in [[false, false], [false, true], [true, false], [true, true]] {
         let (matrices, bias, relu) = (3, transpose_a, transpose_b);
         all.push(Box::new(Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu }));
+    }
+    all
+}
+
+/// Windows and convolutions of every kind.
+fn windows([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    for (columns, width) in [(columns, 1), (columns, 3.min(columns)), (40 * columns, 30 * columns)] {
+        for window in [Window::Sum, Window::Mean, Window::Maximum] {
+            all.push(Box::new(Pool { rows, columns, window, width }));
+        }
+    }
+    for (axis, lines, length) in [(Axis::Rows, rows, columns), (Axis::Columns, columns, rows)] {
+        for (mode, taps) in [(Mode::Valid, 1), (Mode::Same, 5), (Mode::Tail, 40)] {
+            let abreast = Convolve::abreast(axis, taps, tuning);
+            all.push(Box::new(Convolve { axis, lines, length, taps, mode, abreast }));
+        }
     }
     all
 }
@@ -117,20 +134,31 @@ fn threads(source: &str) -> u32 {
 fn the_models_say_what_is_counted() {
     everywhere(|lab, tuning| {
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
-            let kernels = [step(shape), collection(shape), reductions(shape, tuning)];
-            for kernel in kernels.iter().flatten() {
-                let counted = count(lab, tuning, &**kernel, shape[0]);
-                assert_eq!(
-                    kernel.cost(tuning),
-                    counted,
-                    "{} {} {:?} under {tuning:?}: the model left, the count right",
-                    kernel.shader().name,
-                    kernel.shape(),
-                    kernel.flags()
-                );
-            }
+            let kernels = [step(shape), collection(shape), reductions(shape, tuning), windows(shape, tuning)];
+            kernels.iter().flatten().for_each(|kernel| compare(lab, tuning, &**kernel, shape[0]));
         }
     });
+}
+
+/// Workgroups that a folded grid has too many load nothing.
+#[test]
+fn surplus_workgroups_cost_nothing() {
+    let lab = &labs()[0];
+    let tuning = Tuning { team: 1, ..Tuning::GPU };
+    compare(lab, &tuning, &Pool { rows: 2, columns: 33_000, window: Window::Sum, width: 3 }, 2);
+    let (axis, mode) = (Axis::Rows, Mode::Same);
+    compare(lab, &tuning, &Convolve { axis, lines: 2, length: 33_000, taps: 3, mode, abreast: 1 }, 2);
+}
+
+fn compare(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) {
+    assert_eq!(
+        kernel.cost(tuning),
+        count(lab, tuning, kernel, rows),
+        "{} {} {:?} under {tuning:?}: the model left, the count right",
+        kernel.shader().name,
+        kernel.shape(),
+        kernel.flags()
+    );
 }
 
 #[test]
