@@ -5,6 +5,7 @@
 //! The parameters of a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias.
 
 mod argmax;
+mod compact;
 mod compute;
 mod cost;
 mod cross_entropy;
@@ -17,14 +18,19 @@ mod log_sum_exp;
 mod map;
 mod matmul;
 mod naive_matmul;
+mod order_keys;
+mod radix_sort;
 mod reduce;
 mod relu;
 mod relu_backward;
+mod scan;
+mod scan_add;
 mod segments;
 mod softmax;
 mod softmax_cross_entropy;
 mod softmax_cross_entropy_backward;
 mod source;
+mod steps;
 mod tensor;
 mod tuning;
 mod update;
@@ -34,6 +40,7 @@ mod zip;
 use bytemuck::{Pod, Zeroable};
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
+pub use compact::{Compact, compact, positions_where};
 pub use compute::Compute;
 pub use cost::Cost;
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
@@ -46,9 +53,14 @@ pub use log_sum_exp::{LogSumExp, log_sum_exp};
 pub use map::{Map, MapKernel, map};
 pub use matmul::{Epilogue, Matmul, Operand, batched_matmul, matmul};
 pub use naive_matmul::{NaiveMatmul, naive_matmul};
+pub(crate) use order_keys::EpochOrders;
+pub use order_keys::{OrderKeys, epoch_order};
+pub use radix_sort::{RadixSort, sort_by_key};
 pub use reduce::{Reduce, Reduction, block_sums, reduce, reduce_axis};
 pub use relu::{Relu, relu};
 pub use relu_backward::ReluBackward;
+pub use scan::{Scan, exclusive_scan, inclusive_scan, scan};
+pub use scan_add::ScanAdd;
 pub use segments::{Axis, Segments};
 pub use softmax::{Softmax, log_softmax, softmax};
 pub use softmax_cross_entropy::SoftmaxCrossEntropy;
@@ -137,6 +149,13 @@ pub enum Layout {
         /// Lines (rows of a matrix); no workgroup reaches into two of them.
         lines: usize,
         /// Positions of a line.
+        length: usize,
+        /// Positions that a thread owns.
+        each: usize,
+    },
+    /// The same in one line with the smaller teams of the sort, whose threads hold many counters each.
+    Sort {
+        /// Positions.
         length: usize,
         /// Positions that a thread owns.
         each: usize,
