@@ -112,9 +112,6 @@ pub(crate) struct EpochOrders {
 }
 
 impl EpochOrders {
-    /// Bytes that it needs for each row, besides the order itself.
-    pub const ROW_BYTES: u64 = 12;
-
     /// For the rows from 0 to `length`, at least one.
     ///
     /// # Errors

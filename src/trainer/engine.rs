@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::data::Rows;
+use crate::data::{Rows, order};
 use crate::error::Result;
 use crate::model::Parameters;
 
@@ -71,6 +71,15 @@ pub trait Engine {
     /// Those of the device and of `sink`.
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()>;
 
+    /// Trains on all of `rows` in the order that [`order`](crate::data::order()) gives for this epoch, otherwise as
+    /// [`Engine::train`]. The order may be made where the rows are.
+    ///
+    /// # Errors
+    /// As [`Engine::train`].
+    fn train_epoch(&mut self, rows: &Rows<'_>, seed: u64, epoch: usize, sink: &mut Sink<'_>) -> Result<()> {
+        self.train(rows, &order(seed, epoch, 0..rows.len() as u32), sink)
+    }
+
     /// Waits until all that was asked for is trained, and `sink` has heard of it.
     ///
     /// # Errors
@@ -82,6 +91,15 @@ pub trait Engine {
     /// # Errors
     /// Those of the device.
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
+
+    /// Which predictions are not their labels: row numbers in ascending order.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
+        let pairs = (0..).zip(labels.iter().zip(predictions));
+        Ok(pairs.filter(|(_, (label, prediction))| label != prediction).map(|(row, _)| row).collect())
+    }
 
     /// The parameters as they are. Call it after [`Engine::finish`].
     ///

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::config::Config;
 use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
-use crate::data::{Dataset, Reader, Scaling, first_epoch_block, order};
+use crate::data::{Dataset, Reader, Scaling, first_epoch_block};
 use crate::error::{Error, Place, Result};
 use crate::model::{Model, Parameters, Spec};
 
@@ -161,11 +161,30 @@ pub fn train(
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model; those of the device.
 pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, String)> {
+    let (data, evaluation, engine) = tested(model, data, device)?;
+    Ok((data, evaluation, engine.device()))
+}
+
+/// As [`evaluate`], and which rows were not predicted as labelled, in ascending order; the device looks for them.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_with_errors(
+    model: &Model,
+    data: Reader,
+    device: &Choice,
+) -> Result<(Dataset, Evaluation, Vec<u32>, String)> {
+    let (data, evaluation, mut engine) = tested(model, data, device)?;
+    let errors = engine.errors(&data.labels, &evaluation.predictions)?;
+    Ok((data, evaluation, errors, engine.device()))
+}
+
+fn tested(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, Box<dyn Engine>)> {
     let data = test_set(data, &model.spec, model.scaling)?;
     let config = Config { hidden: Vec::new(), ..Config::default() };
     let mut engine = device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)?;
     let evaluation = engine.evaluate(&data.view())?;
-    Ok((data, evaluation, engine.device()))
+    Ok((data, evaluation, engine))
 }
 
 /// Reads a test set wholly and looks whether it fits the network.
@@ -287,8 +306,11 @@ impl<'a> Run<'a> {
     fn later_epoch(&mut self, epoch: usize, reader: &Reader, report: &mut Report<'_>) -> Result<Totals> {
         let start = Instant::now();
         let mut totals = Totals { epoch, ..Totals::default() };
-        let order = order(self.config.seed, epoch, 0..reader.rows() as u32);
-        self.train(reader, &order, &mut totals, report)?;
+        let Self { engine, steps, first_batch, config, scaling, .. } = self;
+        let total = reader.total_rows();
+        engine.train_epoch(&reader.view(*scaling), config.seed, epoch, &mut |batch| {
+            count(batch, config, steps, first_batch, &mut totals, total, report)
+        })?;
         self.finish(reader.total_rows(), &mut totals, report)?;
         totals.duration = start.elapsed();
         Ok(totals)

@@ -2,10 +2,10 @@
 
 use ndarray::Array2;
 use tinytrain::Error;
-use tinytrain::data::{Dataset, ReadOptions, Reader, locate};
+use tinytrain::data::{Dataset, ReadOptions, Reader, Rows, locate, order};
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::reference::Network;
-use tinytrain::trainer::{Config, Event, Summary, train};
+use tinytrain::trainer::{Config, Engine, Event, Summary, train};
 
 use crate::bounds::{assert_within, gradient_bounds, inputs};
 use crate::support::{Pictures, devices, engines, noise, sparse_bytes};
@@ -74,6 +74,68 @@ fn steps_agree(spec: &Spec, data: &Dataset) {
             assert_eq!(sizes, want, "{what}");
             assert!((sum - loss).abs() < 1e-5 * loss, "{what}: loss {sum}, want {loss}");
             assert!(correct > 0 && correct <= rows as u64, "{what}: {correct} correct");
+        }
+    }
+}
+
+/// Trains some rows, then epochs 2 and 3 and a part of another: by the engine's own order, or by the host's.
+fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, own: bool) -> (Parameters, Vec<usize>) {
+    let seed = 0x1234_5678_9abc;
+    let all = 0..rows.len() as u32;
+    let mut sizes = Vec::new();
+    let mut sink = |batch: tinytrain::trainer::BatchMetrics| {
+        sizes.push(batch.rows);
+        Ok(())
+    };
+    engine.train(rows, &order(seed, 1, 0..50), &mut sink).unwrap();
+    for epoch in [2, 3] {
+        if own {
+            engine.train_epoch(rows, seed, epoch, &mut sink).unwrap();
+        } else {
+            engine.train(rows, &order(seed, epoch, all.clone()), &mut sink).unwrap();
+        }
+    }
+    engine.train(rows, &order(seed, 4, all)[..33], &mut sink).unwrap();
+    engine.finish(&mut sink).unwrap();
+    (engine.parameters().unwrap(), sizes)
+}
+
+/// Where an engine makes the order of an epoch itself it is the host's, so the results are the same bits: of a set
+/// that stays on the device, of one that passes through a window, and of one longer than the order used to be.
+#[test]
+fn engines_order_an_epoch_as_the_host_does() {
+    let config = Config { batch_size: 16, ..Config::default() };
+    let spec = Spec::new(vec![37, 5, 3]).unwrap();
+    let data = noise(777, 37, 3, 14);
+    for (name, make) in engines() {
+        for rows in [data.view(), Rows { total: None, ..data.view() }] {
+            let run = |own| epochs(make(&Parameters::he_normal(&spec, 4), &spec, &config), &rows, own);
+            assert_eq!(run(true), run(false), "{name}, {:?} rows", rows.total);
+        }
+    }
+    let config = Config { batch_size: 500, ..Config::default() };
+    let spec = Spec::new(vec![3, 2]).unwrap();
+    let data = noise(70_000, 3, 2, 15);
+    for device in devices() {
+        let run = |own| {
+            let parameters = Parameters::he_normal(&spec, 4);
+            epochs(device.engine(parameters, &spec, &config, 500).unwrap(), &data.view(), own)
+        };
+        assert_eq!(run(true), run(false), "{device:?}");
+    }
+}
+
+/// Which rows are predicted otherwise than labelled, by a plain loop.
+#[test]
+fn every_engine_finds_the_same_errors() {
+    let spec = Spec::new(vec![3, 2]).unwrap();
+    for length in [0usize, 1, 1111] {
+        let labels: Vec<u32> = (0..length as u32).map(|i| i % 7).collect();
+        let predictions: Vec<u32> = (0..length as u32).map(|i| i % 7 + u32::from(i % 5 == 3)).collect();
+        let want: Vec<u32> = (0..length as u32).filter(|i| i % 5 == 3).collect();
+        for (name, make) in engines() {
+            let mut engine = make(&Parameters::he_normal(&spec, 4), &spec, &Config::default());
+            assert_eq!(engine.errors(&labels, &predictions).unwrap(), want, "{name}");
         }
     }
 }
