@@ -7,10 +7,11 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::Access;
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather,
-    Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, Mode, MultiplyAdd,
-    NaiveMatmul, Pool, Reduce, Relu, ReluBackward, Segments, Softmax, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, Window, Zip, ZipKernel, program,
+    Argmax, Axis, Batch, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
+    Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, Mode,
+    MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Scan, ScanAdd,
+    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update,
+    WeightGradient, Window, Zip, ZipKernel, program,
 };
 
 fn segments(axis: Axis) -> Segments {
@@ -25,6 +26,7 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         Box::new(Relu { rows, columns }),
         Box::new(ReluBackward { rows, columns }),
         Box::new(CrossEntropyProbabilities { rows, classes }),
+        Box::new(OrderKeys { length: 9, first: 3, seed: 1 << 40, epoch: 2 }),
         Box::new(Dot { segments: segments(Axis::Rows) }),
         Box::new(MultiplyAdd { threads: 5, rounds: 3, a: 0.5, b: 1.0 }),
         Box::new(LogSumExp { rows, classes }),
@@ -59,7 +61,12 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(Argmax { segments, first: !flag }));
         for integers in [false, true] {
             all.push(Box::new(Reduce { segments, maximum: flag, integers }));
+            let (inclusive, flags, padded) = (flag, !flag, flag);
+            all.push(Box::new(Scan { length: 1500, block: 512, inclusive, integers, flags, padded }));
+            all.push(Box::new(ScanAdd { length: 1500, block: 512, integers }));
         }
+        all.push(Box::new(Compact { length: 9, positions: flag }));
+        all.push(Box::new(RadixSort { scatter: flag, ..RadixSort::new(1500, &Tuning::GPU) }));
         all.push(Box::new(Softmax { rows, classes, log: flag }));
         let stored = if flag { Stored::Bytes } else { Stored::Floats };
         let update = flag.then_some(0.1);

@@ -3,8 +3,9 @@
 use ndarray::Array2;
 use tinytrain::kernels::{
     Axis, Convolve, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, Map, MapKernel, Matmul, Matrix,
-    NaiveMatmul, Reduction, Relu, Softmax, SoftmaxCrossEntropy, Tensor, Window, Zip, ZipKernel, argmax,
-    argmax_axis, block_sums, dot, reduce, reduce_axis,
+    Mode, NaiveMatmul, Pool, Reduction, Relu, Scan, Softmax, SoftmaxCrossEntropy, Tensor, Window, Zip,
+    ZipKernel, argmax, argmax_axis, block_sums, compact, dot, epoch_order, reduce, reduce_axis, scan,
+    sort_by_key,
 };
 
 use crate::bench::Bench;
@@ -56,6 +57,34 @@ pub fn reductions(bench: &mut Bench) {
             argmax_axis(compute, axis, &m).expect(works);
         });
     }
+}
+
+pub fn scans(bench: &mut Bench) {
+    let works = "the kernels run";
+    let values: Vec<u32> = (0..LENGTH as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let x = bench.compute.vector(&values).expect("the vector fits");
+    let shape = LENGTH.to_string();
+    for padded in [true, false] {
+        let kernel = Scan { padded, ..Scan::new::<u32>(LENGTH, false, &bench.compute.tuning) };
+        let blocks = LENGTH.div_ceil(kernel.block);
+        let [y, sums] = [LENGTH, blocks].map(|n| bench.compute.vector(&vec![0u32; n]).expect("it fits"));
+        let name = if padded { "padded against bank conflicts" } else { "not padded" };
+        let buffers = [x.buffer(), y.buffer(), sums.buffer()];
+        bench.kernel("scans", &format!("scan of blocks, {name}"), &kernel, &buffers, 0);
+        bench.function("scans", &format!("scan, {name}"), &shape, |compute| {
+            scan(compute, kernel, &x).expect(works);
+        });
+    }
+    bench.function("scans", "compact", &shape, |compute| {
+        compact(compute, &x, &x).expect(works);
+    });
+    let keys = bench.compute.vector(&values[..1 << 18]).expect("it fits");
+    bench.function("scans", "radix_sort", &(1 << 18).to_string(), |compute| {
+        sort_by_key(compute, &keys, &keys).expect(works);
+    });
+    bench.function("scans", "order of an epoch", "60000", |compute| {
+        epoch_order(compute, 1, 2, 0..60_000).expect(works);
+    });
 }
 
 pub fn windows(bench: &mut Bench) {

@@ -12,6 +12,7 @@ fn main() {
     let mut bench = Bench::new();
     families::elementwise(&mut bench);
     families::reductions(&mut bench);
+    families::scans(&mut bench);
     families::windows(&mut bench);
     families::products(&mut bench);
     families::rows(&mut bench);

@@ -8,9 +8,12 @@ use crate::reference::ops;
 
 const EPS: f64 = f32::EPSILON as f64;
 
+type Formula = fn(f64) -> f64;
+type PairFormula = fn(f64, f64) -> f64;
+
 /// Operation, formula, and how many eps of the result WGSL allows it (accuracy of built-in expressions; absolute 2^-21
 /// for the logarithm near 1).
-const MAPS: [(Map, fn(f64) -> f64, f64); 7] = [
+const MAPS: [(Map, Formula, f64); 7] = [
     (Map::Add(10.0), |x| x + 10.0, 1.0),
     (Map::Multiply(-3.0), |x| -3.0 * x, 1.0),
     (Map::Square, |x| x * x, 1.0),
@@ -20,7 +23,7 @@ const MAPS: [(Map, fn(f64) -> f64, f64); 7] = [
     (Map::Log, f64::ln, 3.0),
 ];
 
-const ZIPS: [(Zip, fn(f64, f64) -> f64); 5] = [
+const ZIPS: [(Zip, PairFormula); 5] = [
     (Zip::Add, |a, b| a + b),
     (Zip::Subtract, |a, b| a - b),
     (Zip::Multiply, |a, b| a * b),

@@ -7,6 +7,7 @@ mod products;
 mod reductions;
 mod rows;
 mod saved;
+mod scans;
 mod training;
 mod windows;
 
@@ -141,6 +142,7 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     elementwise::run(&mut cases);
     reductions::run(&mut cases);
     windows::run(&mut cases);
+    scans::run(&mut cases);
     products::run(&mut cases);
     rows::run(&mut cases);
     training::run(&mut cases);

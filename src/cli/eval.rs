@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tinytrain::data::{LabelColumn, Reader};
 use tinytrain::model::Model;
-use tinytrain::trainer::{DeviceRequest, Evaluation, choose, evaluate};
+use tinytrain::trainer::{DeviceRequest, Evaluation, choose, evaluate, evaluate_with_errors};
 
 use super::args::{self, Format};
 use super::classes::{ClassFigures, confusion, figures};
@@ -41,6 +41,10 @@ pub struct Options {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
+    /// List the samples that were taken for another class: the first N of them as text, all of them as JSON.
+    /// [N by default: 20]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
+    errors: Option<usize>,
     /// How results are written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -55,21 +59,29 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let source = places::evaluation(options.data.as_deref())?;
     let reader = Reader::open(&source, &places::read_options(options.label_column.as_ref(), false))?;
     let device = choose(&options.device)?;
-    let (data, evaluation, device) = evaluate(&model, reader, &device)?;
+    let (data, evaluation, errors, device) = if options.errors.is_some() {
+        let (data, evaluation, errors, device) = evaluate_with_errors(&model, reader, &device)?;
+        (data, evaluation, Some(errors), device)
+    } else {
+        let (data, evaluation, device) = evaluate(&model, reader, &device)?;
+        (data, evaluation, None, device)
+    };
     let file = places::file(&source).display().to_string();
     let (labels, classes) = (&data.labels, model.spec.classes());
     match options.format {
         Format::Json => {
             let matrix =
                 (classes <= JSON_CLASSES).then(|| confusion(labels, &evaluation.predictions, classes));
-            print_object(&[
+            let mut fields = vec![
                 ("model", options.model.to_string_lossy().into()),
                 ("data", file.into()),
                 ("samples", data.rows().into()),
                 ("loss", evaluation.loss.into()),
                 ("accuracy", evaluation.accuracy(labels).into()),
                 ("confusion", matrix.map(Value::from).into()),
-            ])?;
+            ];
+            fields.extend(errors.map(|errors| ("errors", list(&errors, labels, &evaluation.predictions))));
+            print_object(&fields)?;
         }
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
@@ -77,6 +89,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             print_line(&format!("{samples} of {file}, on {device}"))?;
             for line in text(labels, &evaluation, classes) {
                 print_line(&line)?;
+            }
+            if let (Some(errors), Some(most)) = (errors, options.errors) {
+                for line in error_table(&errors, labels, &evaluation.predictions, most) {
+                    print_line(&line)?;
+                }
             }
         }
     }
@@ -93,6 +110,33 @@ fn text(labels: &[u32], evaluation: &Evaluation, classes: usize) -> Vec<String> 
         lines
             .extend([String::new(), "confusion matrix: true classes down, predicted ones across".to_owned()]);
         lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes)));
+    }
+    lines
+}
+
+/// Errors for a machine. Samples count from 1, as in the messages about data.
+fn list(errors: &[u32], labels: &[u32], predictions: &[u32]) -> Value {
+    let object = |row: &u32| {
+        let (class, predicted) = (labels[*row as usize], predictions[*row as usize]);
+        json!({ "sample": u64::from(*row) + 1, "class": class, "predicted": predicted })
+    };
+    errors.iter().map(object).collect()
+}
+
+/// The first `most` errors for people.
+fn error_table(errors: &[u32], labels: &[u32], predictions: &[u32], most: usize) -> Vec<String> {
+    let samples = counted(errors.len() as u64, "sample", "samples");
+    let mut lines = vec![String::new(), format!("{samples} taken for another class")];
+    let mut rows = vec![["sample", "class", "predicted"].map(String::from).to_vec()];
+    rows.extend(errors.iter().take(most).map(|row| {
+        let at = *row as usize;
+        vec![(at + 1).to_string(), labels[at].to_string(), predictions[at].to_string()]
+    }));
+    if rows.len() > 1 {
+        lines.extend(table(&rows, &[Align::Right; 3]));
+    }
+    if errors.len() > most {
+        lines.push(format!("... and {} more", grouped((errors.len() - most) as u64)));
     }
     lines
 }

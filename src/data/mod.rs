@@ -13,7 +13,7 @@ mod table;
 
 pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use locate::{Source, Sources, locate};
-pub use order::{first_epoch_block, order};
+pub use order::{first_epoch_block, order, rows_at};
 pub use reader::{LabelColumn, ReadOptions, Reader};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first

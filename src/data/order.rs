@@ -24,6 +24,21 @@ pub fn first_epoch_block(seed: u64, block: usize, rows: usize) -> Vec<u32> {
     order(seed, 1, start as u32..rows.min(start + BLOCK_ROWS) as u32)
 }
 
+/// The rows at `positions` of the order of an epoch over `rows` rows: block-wise in the first epoch, then over all. Of
+/// the first epoch, blocks that are read wholly are there already while later rows are still missing.
+pub fn rows_at(seed: u64, epoch: usize, rows: usize, positions: Range<usize>) -> Vec<u32> {
+    if epoch > 1 {
+        let mut all = order(seed, epoch, 0..rows as u32);
+        all.truncate(positions.end);
+        all.drain(..positions.start);
+        return all;
+    }
+    let first = positions.start / BLOCK_ROWS;
+    let blocks = first..positions.end.div_ceil(BLOCK_ROWS);
+    let taken = blocks.flat_map(|block| first_epoch_block(seed, block, rows));
+    taken.skip(positions.start - first * BLOCK_ROWS).take(positions.len()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +66,18 @@ mod tests {
             let start = (block * BLOCK_ROWS) as u32;
             assert_eq!(taken, (start..start + size as u32).collect::<Vec<u32>>());
         }
+    }
+
+    #[test]
+    fn any_positions_of_an_epoch_can_be_had_alone() {
+        let rows = 2 * BLOCK_ROWS + 17;
+        let first: Vec<u32> = (0..3).flat_map(|block| first_epoch_block(3, block, rows)).collect();
+        let second = order(3, 2, 0..rows as u32);
+        for range in [0..rows, 0..0, 5..64, BLOCK_ROWS - 1..BLOCK_ROWS + 1, BLOCK_ROWS..rows, rows - 3..rows]
+        {
+            assert_eq!(rows_at(3, 1, rows, range.clone()), first[range.clone()]);
+            assert_eq!(rows_at(3, 2, rows, range.clone()), second[range]);
+        }
+        assert_eq!(rows_at(3, 1, BLOCK_ROWS, 7..99), first[7..99]);
     }
 }

@@ -6,6 +6,7 @@
 
 mod argmax;
 mod ceilings;
+mod compact;
 mod compute;
 mod convolve;
 mod cost;
@@ -20,15 +21,20 @@ mod map;
 mod matmul;
 mod multiply_add;
 mod naive_matmul;
+mod order_keys;
 mod pool;
+mod radix_sort;
 mod reduce;
 mod relu;
 mod relu_backward;
+mod scan;
+mod scan_add;
 mod segments;
 mod softmax;
 mod softmax_cross_entropy;
 mod softmax_cross_entropy_backward;
 mod source;
+mod steps;
 mod tensor;
 mod tuning;
 mod update;
@@ -39,6 +45,7 @@ use bytemuck::{Pod, Zeroable};
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
 pub use ceilings::Ceilings;
+pub use compact::{Compact, compact, positions_where};
 pub use compute::Compute;
 pub use convolve::{Convolve, MOST_TAPS, Mode, convolve, convolve_separable};
 pub use cost::Cost;
@@ -53,10 +60,15 @@ pub use map::{Map, MapKernel, map};
 pub use matmul::{Epilogue, Matmul, Operand, batched_matmul, matmul};
 pub use multiply_add::MultiplyAdd;
 pub use naive_matmul::{NaiveMatmul, naive_matmul};
+pub(crate) use order_keys::EpochOrders;
+pub use order_keys::{OrderKeys, epoch_order};
 pub use pool::{Pool, Window, pool};
+pub use radix_sort::{RadixSort, sort_by_key};
 pub use reduce::{Reduce, Reduction, block_sums, reduce, reduce_axis};
 pub use relu::{Relu, relu};
 pub use relu_backward::ReluBackward;
+pub use scan::{Scan, exclusive_scan, inclusive_scan, scan};
+pub use scan_add::ScanAdd;
 pub use segments::{Axis, Segments};
 pub use softmax::{Softmax, log_softmax, softmax};
 pub use softmax_cross_entropy::SoftmaxCrossEntropy;
@@ -145,6 +157,13 @@ pub enum Layout {
         /// Lines (rows of a matrix); no workgroup reaches into two of them.
         lines: usize,
         /// Positions of a line.
+        length: usize,
+        /// Positions that a thread owns.
+        each: usize,
+    },
+    /// The same in one line with the smaller teams of the sort, whose threads hold many counters each.
+    Sort {
+        /// Positions.
         length: usize,
         /// Positions that a thread owns.
         each: usize,

@@ -43,6 +43,8 @@ pub struct Tuning {
     pub plane: [usize; 2],
     /// Threads of a workgroup that work together through workgroup memory: reductions, windows, convolution, scan.
     pub team: usize,
+    /// The same of the sort, where each has 16 counters there; a power of two.
+    pub sorters: usize,
 }
 
 impl Tuning {
@@ -54,6 +56,7 @@ impl Tuning {
         workgroup: 64,
         plane: [8, 8],
         team: 256,
+        sorters: 64,
     };
 
     /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
@@ -64,6 +67,7 @@ impl Tuning {
         workgroup: 64,
         plane: [8, 8],
         team: 256,
+        sorters: 64,
     };
 
     /// The same for those with subgroups of 8.
@@ -111,6 +115,7 @@ impl Tuning {
                 fold(count.div_ceil(self.segment_shape(length, down).abreast))
             }
             Layout::Teams { lines, length, each } => fold(lines * length.div_ceil(self.team * each)),
+            Layout::Sort { length, each } => fold(length.div_ceil(self.sorters * each)),
         }
     }
 
@@ -175,6 +180,7 @@ impl Tuning {
                 vec![("LANES", shape.lanes), ("ROWS", shape.abreast), ("THREADS_X", x), ("THREADS_Y", y)]
             }
             Layout::Teams { .. } => vec![("TEAM", self.team)],
+            Layout::Sort { .. } => vec![("TEAM", self.sorters)],
         }
     }
 }

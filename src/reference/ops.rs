@@ -2,6 +2,8 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
+use crate::random::{Purpose, words};
+
 /// C = A B: C[i, j] = sum over k of A[i, k] B[k, j].
 pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
     let (m, inner) = a.dim();
@@ -142,4 +144,38 @@ pub fn convolve(
     Array2::from_shape_fn(outputs, |(r, c)| {
         b.indexed_iter().filter_map(|((i, j), tap)| Some(element(r + i, c + j)? * tap)).sum()
     })
+}
+
+/// Y[i] = sum of X[j] over j < i, or over j <= i where `inclusive`; `add` is the addition.
+pub fn scan<T: Copy + Default>(x: &[T], inclusive: bool, add: impl Fn(T, T) -> T) -> Vec<T> {
+    let mut sum = T::default();
+    x.iter()
+        .map(|value| {
+            let before = sum;
+            sum = add(sum, *value);
+            if inclusive { sum } else { before }
+        })
+        .collect()
+}
+
+/// Y[i] + offsets[i / block], of u32 that wrap around.
+pub fn scan_add(y: &[u32], offsets: &[u32], block: usize) -> Vec<u32> {
+    y.iter().enumerate().map(|(i, value)| value.wrapping_add(offsets[i / block])).collect()
+}
+
+/// The values whose flag is not 0, in their order.
+pub fn compact(values: &[u32], keep: &[u32]) -> Vec<u32> {
+    values.iter().zip(keep).filter(|(_, keep)| **keep != 0).map(|(value, _)| *value).collect()
+}
+
+/// The stable sort of (key, payload) by key.
+pub fn radix_sort(keys: &[u32], payload: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut pairs: Vec<(u32, u32)> = keys.iter().copied().zip(payload.iter().copied()).collect();
+    pairs.sort_by_key(|(key, _)| *key);
+    pairs.into_iter().unzip()
+}
+
+/// The random words by which an epoch orders its rows.
+pub fn order_keys(seed: u64, epoch: u32, rows: std::ops::Range<u32>) -> Vec<u32> {
+    rows.map(|row| words(seed, Purpose::Order, [row, epoch])[0]).collect()
 }

@@ -1,8 +1,9 @@
 //! What an engine must do, whatever it computes on.
 
 use std::fmt;
+use std::ops::Range;
 
-use crate::data::Rows;
+use crate::data::{Rows, rows_at};
 use crate::error::Result;
 use crate::model::Parameters;
 
@@ -71,6 +72,23 @@ pub trait Engine {
     /// Those of the device and of `sink`.
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()>;
 
+    /// Trains on the rows at `positions` of an epoch's order, as [`rows_at`] gives it, otherwise as [`Engine::train`].
+    /// The order may be made where the rows are. Positions are asked for one after the other; those of a later epoch
+    /// than the first all at once.
+    ///
+    /// # Errors
+    /// As [`Engine::train`].
+    fn train_epoch(
+        &mut self,
+        rows: &Rows<'_>,
+        seed: u64,
+        epoch: usize,
+        positions: Range<usize>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        self.train(rows, &rows_at(seed, epoch, rows.len(), positions), sink)
+    }
+
     /// Waits until all that was asked for is trained, and `sink` has heard of it.
     ///
     /// # Errors
@@ -82,6 +100,15 @@ pub trait Engine {
     /// # Errors
     /// Those of the device.
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
+
+    /// Which predictions are not their labels: row numbers in ascending order.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
+        let pairs = (0..).zip(labels.iter().zip(predictions));
+        Ok(pairs.filter(|(_, (label, prediction))| label != prediction).map(|(row, _)| row).collect())
+    }
 
     /// The parameters as they are. Call it after [`Engine::finish`].
     ///

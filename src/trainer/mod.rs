@@ -13,5 +13,5 @@ pub use cpu::CpuEngine;
 pub use device::{Choice, DeviceRequest, choose};
 pub use engine::{BatchMetrics, Engine, EngineKind, Evaluation};
 pub use gpu::GpuEngine;
-pub use run::{Epoch, Event, Report, Summary, evaluate, train};
+pub use run::{Epoch, Event, Report, Summary, evaluate, evaluate_with_errors, train};
 pub use schedule::{Buffer, Dispatch, Schedule, layer_offsets};

@@ -1,12 +1,13 @@
 //! The epoch loop: from a reader to a trained model.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::config::Config;
 use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
-use crate::data::{Dataset, Reader, Scaling, first_epoch_block, order};
+use crate::data::{Dataset, Reader, Scaling};
 use crate::error::{Error, Place, Result};
 use crate::model::{Model, Parameters, Spec};
 
@@ -161,11 +162,30 @@ pub fn train(
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model; those of the device.
 pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, String)> {
+    let (data, evaluation, engine) = tested(model, data, device)?;
+    Ok((data, evaluation, engine.device()))
+}
+
+/// As [`evaluate`], and which rows were not predicted as labelled, in ascending order; the device looks for them.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_with_errors(
+    model: &Model,
+    data: Reader,
+    device: &Choice,
+) -> Result<(Dataset, Evaluation, Vec<u32>, String)> {
+    let (data, evaluation, mut engine) = tested(model, data, device)?;
+    let errors = engine.errors(&data.labels, &evaluation.predictions)?;
+    Ok((data, evaluation, errors, engine.device()))
+}
+
+fn tested(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, Box<dyn Engine>)> {
     let data = test_set(data, &model.spec, model.scaling)?;
     let config = Config { hidden: Vec::new(), ..Config::default() };
     let mut engine = device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)?;
     let evaluation = engine.evaluate(&data.view())?;
-    Ok((data, evaluation, engine.device()))
+    Ok((data, evaluation, engine))
 }
 
 /// Reads a test set wholly and looks whether it fits the network.
@@ -244,8 +264,7 @@ impl<'a> Run<'a> {
     fn first_epoch(&mut self, reader: &mut Reader, report: &mut Report<'_>) -> Result<Option<Totals>> {
         let start = Instant::now();
         let mut totals = Totals { epoch: 1, ..Totals::default() };
-        let mut waiting: Vec<u32> = Vec::new();
-        let mut blocks = 0;
+        let mut trained = 0;
         loop {
             if u32::try_from(reader.rows()).is_err() {
                 return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
@@ -254,14 +273,10 @@ impl<'a> Run<'a> {
                 report(Event::Restarted { reason: &reason })?;
                 return Ok(None);
             }
-            while blocks * crate::data::BLOCK_ROWS < reader.rows() {
-                waiting.extend(first_epoch_block(self.config.seed, blocks, reader.rows()));
-                blocks += 1;
-            }
-            let whole = waiting.len() - waiting.len() % self.config.batch_size;
-            let ready = if reader.is_complete() { waiting.len() } else { whole };
-            self.train(reader, &waiting[..ready], &mut totals, report)?;
-            waiting.drain(..ready);
+            let whole = reader.rows() - reader.rows() % self.config.batch_size;
+            let ready = if reader.is_complete() { reader.rows() } else { whole };
+            self.train(reader, trained..ready, &mut totals, report)?;
+            trained = ready;
             if reader.is_complete() {
                 break;
             }
@@ -287,23 +302,23 @@ impl<'a> Run<'a> {
     fn later_epoch(&mut self, epoch: usize, reader: &Reader, report: &mut Report<'_>) -> Result<Totals> {
         let start = Instant::now();
         let mut totals = Totals { epoch, ..Totals::default() };
-        let order = order(self.config.seed, epoch, 0..reader.rows() as u32);
-        self.train(reader, &order, &mut totals, report)?;
+        self.train(reader, 0..reader.rows(), &mut totals, report)?;
         self.finish(reader.total_rows(), &mut totals, report)?;
         totals.duration = start.elapsed();
         Ok(totals)
     }
 
+    /// Trains on these positions of the order of the epoch that `totals` counts.
     fn train(
         &mut self,
         reader: &Reader,
-        order: &[u32],
+        positions: Range<usize>,
         totals: &mut Totals,
         report: &mut Report<'_>,
     ) -> Result<()> {
         let Self { engine, steps, first_batch, config, scaling, .. } = self;
-        let total = reader.total_rows();
-        engine.train(&reader.view(*scaling), order, &mut |batch| {
+        let (total, epoch) = (reader.total_rows(), totals.epoch);
+        engine.train_epoch(&reader.view(*scaling), config.seed, epoch, positions, &mut |batch| {
             count(batch, config, steps, first_batch, totals, total, report)
         })
     }

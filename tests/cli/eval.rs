@@ -101,3 +101,45 @@ fn it_writes_nothing() {
     place.succeed(&["eval", "--model", "m", "--data", "data", "--device", "cpu"]);
     assert_eq!(place.entries(), before);
 }
+
+#[test]
+fn errors_are_listed_and_are_the_same_on_every_device() {
+    let place = Workplace::with_data();
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    let eval = |arguments: &[&str]| {
+        place.succeed(&[&["eval", "--model", "m", "--data", "data"], arguments].concat())
+    };
+    let object = |arguments: &[&str]| eval(&[&["--format", "json"], arguments].concat()).objects().remove(0);
+    assert!(object(&CPU).get("errors").is_none());
+    let listed = object(&[&CPU[..], &["--errors"]].concat());
+    let errors = listed["errors"].as_array().unwrap();
+    let matrix: Vec<Vec<u64>> = serde_json::from_value(listed["confusion"].clone()).unwrap();
+    let mut found = vec![vec![0; matrix.len()]; matrix.len()];
+    let test = Rows::new(200, 2);
+    let mut last = 0;
+    for error in errors {
+        let number = |name: &str| error[name].as_u64().unwrap() as usize;
+        assert!(number("sample") > last, "samples ascend");
+        last = number("sample");
+        assert_eq!(test.classes[last - 1] as usize, number("class"));
+        found[number("class")][number("predicted")] += 1;
+    }
+    for (class, row) in found.iter_mut().enumerate() {
+        row[class] = matrix[class][class];
+    }
+    assert_eq!(found, matrix);
+
+    let device = ["--device", "gpu"];
+    assert_eq!(object(&[&device[..], &["--errors", "1"]].concat())["errors"], listed["errors"]);
+
+    let text = eval(&[&CPU[..], &["--errors", "1"]].concat()).stdout;
+    let (_, list) = text.split_once("taken for another class\n").unwrap();
+    let lines: Vec<&str> = list.lines().collect();
+    let first = ["sample", "class", "predicted"].map(|name| errors[0][name].to_string());
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["sample", "class", "predicted"]);
+    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), first);
+    assert_eq!(lines[2..], [format!("... and {} more", errors.len() - 1)]);
+    let all = eval(&[&CPU[..], &["--errors", "200"]].concat()).stdout;
+    let (_, list) = all.split_once("taken for another class\n").unwrap();
+    assert_eq!(list.lines().count(), errors.len() + 1);
+}

@@ -2,10 +2,11 @@
 
 use tinytrain::gpu::{Pipelines, read_buffer};
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward, Gather, Grid,
-    InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd, NaiveMatmul, Pool, Reduce,
-    Relu, ReluBackward, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning,
-    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
+    Argmax, Axis, Batch, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward,
+    Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd, NaiveMatmul,
+    OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Scan, ScanAdd, Segments, Softmax,
+    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, Window, Zip,
+    ZipKernel, grid, program,
 };
 
 use crate::counting::{COUNTERS, counted};
@@ -72,6 +73,27 @@ fn windows([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kerne
     all
 }
 
+/// Scans, and what is made of them.
+fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    let block = 2 * tuning.team;
+    for length in [n, m * k, 7 * m * k] {
+        for inclusive in [false, true] {
+            let plain = Scan::new::<f32>(length, inclusive, tuning);
+            all.push(Box::new(Scan { padded: inclusive, ..plain }));
+            all.push(Box::new(Scan { flags: inclusive, ..Scan::new::<u32>(length, inclusive, tuning) }));
+            all.push(Box::new(Compact { length, positions: inclusive }));
+            all.push(Box::new(RadixSort { pass: 3, scatter: inclusive, ..RadixSort::new(length, tuning) }));
+        }
+        // Its grid has no workgroup where the first block is the only one.
+        if length > block {
+            all.push(Box::new(ScanAdd { length, block, integers: false }));
+        }
+        all.push(Box::new(OrderKeys { length, first: 3, seed: 1 << 40, epoch: 2 }));
+    }
+    all
+}
+
 /// The passes of reductions of a matrix, and of a vector as long as the matrix.
 fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
@@ -134,8 +156,10 @@ fn threads(source: &str) -> u32 {
 fn the_models_say_what_is_counted() {
     everywhere(|lab, tuning| {
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
-            let kernels = [step(shape), collection(shape), reductions(shape, tuning), windows(shape, tuning)];
-            kernels.iter().flatten().for_each(|kernel| compare(lab, tuning, &**kernel, shape[0]));
+            let general =
+                [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
+            let kernels = [step(shape)].into_iter().chain(general);
+            kernels.flatten().for_each(|kernel| compare(lab, tuning, &*kernel, shape[0]));
         }
     });
 }

@@ -123,7 +123,7 @@ impl Counting<'_> {
 
     fn block(&self, function: &mut Function, block: &mut Block) {
         let mut counted = Block::new();
-        for mut statement in block.to_vec() {
+        for mut statement in block.iter().cloned() {
             match &mut statement {
                 Statement::Block(inner) => self.block(function, inner),
                 Statement::If { accept, reject, .. } => {

@@ -3,6 +3,7 @@
 
 mod argmax;
 mod check;
+mod compact;
 mod convolve;
 mod cost;
 mod counting;
@@ -19,11 +20,15 @@ mod map;
 mod matmul;
 mod multiply_add;
 mod naive_matmul;
+mod order_keys;
 mod pool;
 mod puzzles;
+mod radix_sort;
 mod reduce;
 mod relu;
 mod relu_backward;
+mod scan;
+mod scan_add;
 mod softmax;
 mod softmax_cross_entropy;
 mod softmax_cross_entropy_backward;

@@ -3,9 +3,11 @@ use tinytrain::kernels::{Batch, Grid, Map, MapKernel, Tensor, Tuning, map};
 
 use crate::lab::{ODD, assert_close, everywhere, random, wide};
 
+type Formula = fn(f64) -> f64;
+
 /// Operation, the function in f64, and its error in units of eps relative to the result: WGSL allows 3 + 2 |x| units
 /// in the last place for exp, 3 (or 2^-21 absolute near 1) for log, 2.5 for division; sqrt is that of 1/inverseSqrt.
-fn operations() -> [(Map, fn(f64) -> f64, fn(f64) -> f64); 7] {
+fn operations() -> [(Map, Formula, Formula); 7] {
     let eps = f64::from(f32::EPSILON);
     assert!(eps < 1.2e-7);
     [

@@ -2,10 +2,10 @@
 
 use ndarray::Array2;
 use tinytrain::Error;
-use tinytrain::data::{Dataset, ReadOptions, Reader, locate};
+use tinytrain::data::{Dataset, ReadOptions, Reader, Rows, locate, rows_at};
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::reference::{Network, bounds};
-use tinytrain::trainer::{Config, Event, Summary, train};
+use tinytrain::trainer::{BatchMetrics, Config, Engine, Event, Summary, train};
 
 use crate::bounds::{assert_within, inputs};
 use crate::support::{Pictures, devices, engines, noise, sparse_bytes};
@@ -60,7 +60,7 @@ fn steps_agree(spec: &Spec, data: &Dataset) {
             let (bounds, loss) = reference_steps(&mut network, data, &order[..rows], &config);
             let mut engine = make(&parameters, spec, &config);
             let (mut sizes, mut sum, mut correct) = (Vec::new(), 0.0, 0);
-            let mut sink = |batch: tinytrain::trainer::BatchMetrics| {
+            let mut sink = |batch: BatchMetrics| {
                 sizes.push(batch.rows);
                 sum += batch.loss;
                 correct += batch.correct;
@@ -74,6 +74,77 @@ fn steps_agree(spec: &Spec, data: &Dataset) {
             assert_eq!(sizes, want, "{what}");
             assert!((sum - loss).abs() < 1e-5 * loss, "{what}: loss {sum}, want {loss}");
             assert!(correct > 0 && correct <= rows as u64, "{what}: {correct} correct");
+        }
+    }
+}
+
+/// Trains the first epoch in pieces with some rows in between, then epochs 2 and 3, the first again, and a part of
+/// another: by the engine's own order, or by the host's.
+fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool) -> (Parameters, Vec<usize>) {
+    let (seed, count) = (0x1234_5678_9abc, rows.len());
+    let mut sizes = Vec::new();
+    let mut sink = |batch: BatchMetrics| {
+        sizes.push(batch.rows);
+        Ok(())
+    };
+    let pieces = [
+        (1, 0..3 * batch),
+        (1, 3 * batch..9 * batch),
+        (9, 0..50),
+        (1, 9 * batch..count),
+        (2, 0..count),
+        (3, 0..count),
+        (1, 0..count),
+        (4, 0..33),
+    ];
+    for (epoch, positions) in pieces {
+        // Part of a later epoch is nothing that an engine is asked for by itself.
+        if own && (epoch == 1 || positions == (0..count)) {
+            engine.train_epoch(rows, seed, epoch, positions, &mut sink).unwrap();
+        } else {
+            engine.train(rows, &rows_at(seed, epoch, count, positions), &mut sink).unwrap();
+        }
+    }
+    engine.finish(&mut sink).unwrap();
+    (engine.parameters().unwrap(), sizes)
+}
+
+/// Where an engine makes the order of an epoch itself it is the host's, so the results are the same bits: of a set
+/// that stays on the device, of one that passes through a window, and of one longer than the order used to be.
+#[test]
+fn engines_order_an_epoch_as_the_host_does() {
+    let config = Config { batch_size: 16, ..Config::default() };
+    let spec = Spec::new(vec![37, 5, 3]).unwrap();
+    let data = noise(777, 37, 3, 14);
+    for (name, make) in engines() {
+        for rows in [data.view(), Rows { total: None, ..data.view() }] {
+            let run = |own| epochs(make(&Parameters::he_normal(&spec, 4), &spec, &config), &rows, 16, own);
+            assert!(run(true) == run(false), "{name}, {:?} rows", rows.total);
+        }
+    }
+    let config = Config { batch_size: 500, ..Config::default() };
+    let spec = Spec::new(vec![3, 2]).unwrap();
+    let data = noise(70_000, 3, 2, 15);
+    for device in devices() {
+        let run = |own| {
+            let parameters = Parameters::he_normal(&spec, 4);
+            epochs(device.engine(parameters, &spec, &config, 500).unwrap(), &data.view(), 500, own)
+        };
+        assert!(run(true) == run(false), "{device:?}");
+    }
+}
+
+/// Which rows are predicted otherwise than labelled, by a plain loop.
+#[test]
+fn every_engine_finds_the_same_errors() {
+    let spec = Spec::new(vec![3, 2]).unwrap();
+    for length in [0usize, 1, 1111] {
+        let labels: Vec<u32> = (0..length as u32).map(|i| i % 7).collect();
+        let predictions: Vec<u32> = (0..length as u32).map(|i| i % 7 + u32::from(i % 5 == 3)).collect();
+        let want: Vec<u32> = (0..length as u32).filter(|i| i % 5 == 3).collect();
+        for (name, make) in engines() {
+            let mut engine = make(&Parameters::he_normal(&spec, 4), &spec, &Config::default());
+            assert_eq!(engine.errors(&labels, &predictions).unwrap(), want, "{name}");
         }
     }
 }

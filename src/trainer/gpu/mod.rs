@@ -5,19 +5,23 @@ mod rows;
 mod submissions;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Instant;
 
 use plan::{MOST_STEPS, Plan};
-use rows::{DeviceRows, ORDER_POSITIONS, row_bytes, stored};
+use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
 use submissions::{Submissions, fitting_steps, sum_metrics};
 
 use super::config::Config;
 use super::engine::{Engine, EngineKind, Evaluation, Sink};
 use super::schedule::{Buffer, Schedule, layer_offsets};
-use crate::data::Rows;
+use crate::data::{BLOCK_ROWS, Rows, order, rows_at};
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context, Pipelines, read_buffer};
-use crate::kernels::{Batch, Stored, Tuning, blocks, pad_rows, unpad_rows};
+use crate::gpu::{Adapter, Context, read_buffer};
+use crate::kernels::{
+    Batch, Comparison, Compute, EpochOrders, Stored, Tuning, blocks, compare, pad_rows, positions_where,
+    unpad_rows,
+};
 use crate::model::{Layer, Parameters, Spec};
 
 /// Rows that a batch of an evaluation has at most.
@@ -29,10 +33,17 @@ const RESIDENT_BYTES: u64 = 1 << 30;
 /// Bytes of features that stand on the device at a time where a data set does not stay there.
 const WINDOW_BYTES: u64 = 16 << 20;
 
+/// Rows whose predictions are compared with their labels at a time.
+const COMPARED_ROWS: usize = 1 << 24;
+
 /// Rows on the device and the plan that trains on them.
 struct Training {
     rows: DeviceRows,
     plan: Plan,
+    /// Makes the orders of ranges of some length, once there was one; not for a window.
+    orders: Option<EpochOrders>,
+    /// Positions of the first epoch whose order stands on the device.
+    ordered: usize,
     /// Rows of the data set that stand on the device; a window holds none of them for long.
     uploaded: usize,
     is_window: bool,
@@ -40,9 +51,7 @@ struct Training {
 
 /// A network on an adapter.
 pub struct GpuEngine {
-    context: Context,
-    pipelines: Pipelines,
-    tuning: Tuning,
+    compute: Compute,
     spec: Spec,
     config: Config,
     batch: usize,
@@ -94,9 +103,7 @@ impl GpuEngine {
         let widest = spec.sizes().iter().copied().max().unwrap_or(1);
         let fitting = context.largest_storage() / (16 * blocks(widest) as u64);
         Ok(Self {
-            context,
-            pipelines: Pipelines::new(),
-            tuning,
+            compute: Compute::new(context).tuned(tuning),
             spec: spec.clone(),
             config: config.clone(),
             batch,
@@ -111,17 +118,17 @@ impl GpuEngine {
 
     fn schedule(&self, stored: Stored) -> Schedule {
         let Config { schedule, learning_rate, .. } = self.config;
-        Schedule::train(schedule, &self.spec, self.batch, stored, learning_rate, &self.tuning)
+        Schedule::train(schedule, &self.spec, self.batch, stored, learning_rate, &self.compute.tuning)
     }
 
     fn plan(&self, schedule: &Schedule, rows: &DeviceRows, predictions: usize) -> Result<Plan> {
-        let Self { context, pipelines, tuning, parameters, .. } = self;
+        let Self { compute: Compute { context, pipelines, tuning, .. }, parameters, .. } = self;
         Plan::new(context, pipelines, schedule, tuning, rows, parameters, predictions)
     }
 
     /// Rows of a window for batches of `batch` rows: whole batches, one at least.
     fn window_rows(&self, stored: Stored, batch: usize) -> usize {
-        let budget = WINDOW_BYTES.min(self.context.largest_storage());
+        let budget = WINDOW_BYTES.min(self.compute.context.largest_storage());
         let rows = (budget / row_bytes(self.spec.inputs(), stored)) as usize;
         batch * (rows.min(ORDER_POSITIONS) / batch).clamp(1, MOST_STEPS)
     }
@@ -132,43 +139,95 @@ impl GpuEngine {
         let (stored, inputs) = (stored(rows), self.spec.inputs());
         let resident = self.resident_rows(rows);
         let capacity = resident.unwrap_or_else(|| self.window_rows(stored, self.batch));
-        let device_rows = DeviceRows::new(&self.context, inputs, stored, capacity, self.batch)?;
+        let device_rows = DeviceRows::new(&self.compute.context, inputs, stored, capacity, self.batch)?;
         if resident.is_none() {
-            device_rows.set_identity_order(&self.context);
+            device_rows.set_identity_order(&self.compute.context);
         }
         let plan = self.plan(&self.schedule(stored), &device_rows, 0)?;
-        Ok(Training { rows: device_rows, plan, uploaded: 0, is_window: resident.is_none() })
+        let is_window = resident.is_none();
+        Ok(Training { rows: device_rows, plan, orders: None, ordered: 0, uploaded: 0, is_window })
     }
 
     /// Rows of the whole set, if their number is known and the device has room for them.
     fn resident_rows(&self, rows: &Rows<'_>) -> Option<usize> {
         let bytes = row_bytes(self.spec.inputs(), stored(rows));
-        let most = self.context.largest_storage().min(RESIDENT_BYTES);
+        let most = self.compute.context.largest_storage().min(RESIDENT_BYTES);
         rows.total.filter(|total| bytes * *total as u64 <= most)
     }
 
-    /// Trains on a piece of the order that the device has room for.
-    fn train_piece(
-        &mut self,
+    /// What `rows` are trained with, those that stay on the device uploaded.
+    fn take_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
+        // While its size was not known a set passed through a window; now it may stay on the device.
+        let may_stay = self.resident_rows(rows).is_some();
+        let mut training = match self.training.take() {
+            Some(training) if !(training.is_window && may_stay) => training,
+            _ => self.prepare_training(rows)?,
+        };
+        if !training.is_window {
+            let context = &self.compute.context;
+            training.rows.upload(context, rows, training.uploaded..rows.len(), training.uploaded)?;
+            training.uploaded = rows.len();
+        }
+        Ok(training)
+    }
+
+    /// Puts the order of these positions of an epoch on the device, in their places.
+    fn make_order(
+        &self,
         training: &mut Training,
         rows: &Rows<'_>,
-        order: &[u32],
+        seed: u64,
+        epoch: usize,
+        positions: Range<usize>,
+    ) -> Result<()> {
+        let mut make = |range: Range<usize>| {
+            let orders = match training.orders.take() {
+                Some(orders) if orders.len() == range.len() => orders,
+                _ => EpochOrders::new(self.compute.clone(), range.len())?,
+            };
+            orders.make(seed, epoch, range.start, &training.rows.order)?;
+            training.orders = Some(orders);
+            Ok(())
+        };
+        if epoch > 1 {
+            make(positions)?;
+            training.ordered = 0;
+            return Ok(());
+        }
+        while training.ordered < positions.end {
+            let block = training.ordered..rows.len().min(training.ordered + BLOCK_ROWS);
+            training.ordered = block.end;
+            if block.start == 0 {
+                // The first batch does not wait for the kernels of the sort: they are compiled while it is trained.
+                training.rows.set_order(&self.compute.context, &order(seed, 1, 0..block.end as u32));
+            } else {
+                make(block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains on these positions of the order, all of them on the device. What passes through a window does so here,
+    /// in that order.
+    fn train_positions(
+        &mut self,
+        training: &Training,
+        positions: Range<usize>,
+        window: Option<(&Rows<'_>, &[u32])>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        if !training.is_window {
-            training.rows.set_order(&self.context, order);
-        }
-        let mut done = 0;
-        while done < order.len() {
-            self.submissions.make_room(&self.context, sink)?;
-            let most = if training.is_window { training.rows.capacity / self.batch } else { MOST_STEPS };
-            let end = order.len().min(done + self.batch * self.submissions.steps().min(most));
-            let sizes: Vec<usize> = order[done..end].chunks(self.batch).map(<[u32]>::len).collect();
-            if training.is_window {
-                training.rows.upload_gathered(&self.context, rows, &order[done..end])?;
+        let mut done = positions.start;
+        while done < positions.end {
+            self.submissions.make_room(&self.compute.context, sink)?;
+            let most = if window.is_some() { training.rows.capacity / self.batch } else { MOST_STEPS };
+            let end = positions.end.min(done + self.batch * self.submissions.steps().min(most));
+            if let Some((rows, order)) = window {
+                training.rows.upload_gathered(&self.compute.context, rows, &order[done..end])?;
             }
-            let first = if training.is_window { 0 } else { done };
-            self.submissions.submit(&self.context, &training.plan, first, &sizes)?;
+            let first = if window.is_some() { 0 } else { done };
+            let sizes: Vec<usize> =
+                (done..end).step_by(self.batch).map(|start| self.batch.min(end - start)).collect();
+            self.submissions.submit(&self.compute.context, &training.plan, first, &sizes)?;
             done = end;
         }
         Ok(())
@@ -180,9 +239,9 @@ impl GpuEngine {
         if !self.evaluation.contains_key(&key) {
             let batch = self.evaluation_batch;
             let capacity = self.window_rows(stored, batch);
-            let rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, capacity, batch)?;
-            rows.set_identity_order(&self.context);
-            let schedule = Schedule::evaluate(&self.spec, batch, stored, &self.tuning);
+            let rows = DeviceRows::new(&self.compute.context, self.spec.inputs(), stored, capacity, batch)?;
+            rows.set_identity_order(&self.compute.context);
+            let schedule = Schedule::evaluate(&self.spec, batch, stored, &self.compute.tuning);
             let plan = self.plan(&schedule, &rows, capacity)?;
             self.evaluation.insert(key, (rows, plan));
         }
@@ -192,7 +251,7 @@ impl GpuEngine {
     /// Parameters, or gradients in the same layout, from the device.
     fn read_layers(&self, buffer: &wgpu::Buffer) -> Result<Parameters> {
         let offsets = layer_offsets(&self.spec);
-        let bytes = read_buffer(&self.context, buffer, 16 * offsets[offsets.len() - 1] as u64)?;
+        let bytes = read_buffer(&self.compute.context, buffer, 16 * offsets[offsets.len() - 1] as u64)?;
         let values: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
         let layers = self
             .spec
@@ -214,29 +273,47 @@ impl Engine for GpuEngine {
     }
 
     fn device(&self) -> String {
-        format!("{} ({})", self.context.name, self.context.backend)
+        format!("{} ({})", self.compute.context.name, self.compute.context.backend)
     }
 
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
-        // While its size was not known a set passed through a window; now it may stay on the device.
-        let may_stay = self.resident_rows(rows).is_some();
-        let mut training = match self.training.take() {
-            Some(training) if !(training.is_window && may_stay) => training,
-            _ => self.prepare_training(rows)?,
-        };
-        if !training.is_window {
-            training.rows.upload(&self.context, rows, training.uploaded..rows.len(), training.uploaded)?;
-            training.uploaded = rows.len();
-        }
+        let mut training = self.take_training(rows)?;
+        training.ordered = 0;
         for piece in order.chunks(training.rows.positions) {
-            self.train_piece(&mut training, rows, piece, sink)?;
+            if !training.is_window {
+                training.rows.set_order(&self.compute.context, piece);
+            }
+            let window = training.is_window.then_some((rows, piece));
+            self.train_positions(&training, 0..piece.len(), window, sink)?;
         }
         self.training = Some(training);
         Ok(())
     }
 
+    fn train_epoch(
+        &mut self,
+        rows: &Rows<'_>,
+        seed: u64,
+        epoch: usize,
+        positions: Range<usize>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        if positions.is_empty() {
+            return Ok(());
+        }
+        let mut training = self.take_training(rows)?;
+        if training.is_window || training.rows.capacity > ORDERED_ROWS {
+            self.training = Some(training);
+            return self.train(rows, &rows_at(seed, epoch, rows.len(), positions), sink);
+        }
+        self.make_order(&mut training, rows, seed, epoch, positions.clone())?;
+        self.train_positions(&training, positions, None, sink)?;
+        self.training = Some(training);
+        Ok(())
+    }
+
     fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
-        self.submissions.finish(&self.context, sink)
+        self.submissions.finish(&self.compute.context, sink)
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
@@ -250,7 +327,7 @@ impl Engine for GpuEngine {
             let begun = Instant::now();
             let start = predictions.len();
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
-            device_rows.upload(&self.context, rows, start..end, 0)?;
+            device_rows.upload(&self.compute.context, rows, start..end, 0)?;
             let batches: Vec<Batch> = (0..end - start)
                 .step_by(batch)
                 .zip(0..)
@@ -259,18 +336,30 @@ impl Engine for GpuEngine {
                     Batch { first: first as u32, rows, slot, output: first as u32 }
                 })
                 .collect();
-            let mut encoder = self.context.device.create_command_encoder(&Default::default());
-            plan.record(&self.context, &mut encoder, &batches);
-            self.context.queue.submit([encoder.finish()]);
+            let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
+            plan.record(&self.compute.context, &mut encoder, &batches);
+            self.compute.context.queue.submit([encoder.finish()]);
             let metrics = plan.metrics_stride * batches.len() as u64;
-            let metrics = read_buffer(&self.context, plan.buffer(Buffer::Metrics), metrics)?;
+            let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
             loss += sum_metrics(&metrics).0;
             let classes = 4 * (end - start) as u64;
-            let classes = read_buffer(&self.context, plan.buffer(Buffer::Predictions), classes)?;
+            let classes = read_buffer(&self.compute.context, plan.buffer(Buffer::Predictions), classes)?;
             predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
             self.evaluation_steps = fitting_steps(begun.elapsed(), batches.len(), self.evaluation_steps);
         }
         Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
+    }
+
+    fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
+        let mut errors = Vec::new();
+        let chunks = labels.chunks(COMPARED_ROWS).zip(predictions.chunks(COMPARED_ROWS));
+        for (start, (labels, predictions)) in (0..).step_by(COMPARED_ROWS).zip(chunks) {
+            let (labels, predictions) = (self.compute.vector(labels)?, self.compute.vector(predictions)?);
+            let different = compare(&self.compute, Comparison::Different, &labels, &predictions)?;
+            let rows = positions_where(&self.compute, &different)?.read(&self.compute)?;
+            errors.extend(rows.into_iter().map(|row| start + row));
+        }
+        Ok(errors)
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
@@ -282,19 +371,19 @@ impl Engine for GpuEngine {
         if count == 0 || count > self.batch {
             return Err(Error::Config(format!("{count} rows are no batch of 1 to {}", self.batch)));
         }
-        let device_rows = DeviceRows::new(&self.context, self.spec.inputs(), stored, count, count)?;
-        device_rows.upload(&self.context, rows, 0..count, 0)?;
-        device_rows.set_identity_order(&self.context);
-        let schedule = Schedule::gradients(&self.spec, self.batch, stored, &self.tuning);
+        let device_rows = DeviceRows::new(&self.compute.context, self.spec.inputs(), stored, count, count)?;
+        device_rows.upload(&self.compute.context, rows, 0..count, 0)?;
+        device_rows.set_identity_order(&self.compute.context);
+        let schedule = Schedule::gradients(&self.spec, self.batch, stored, &self.compute.tuning);
         let plan = self.plan(&schedule, &device_rows, 0)?;
-        let mut encoder = self.context.device.create_command_encoder(&Default::default());
-        plan.record(&self.context, &mut encoder, &[Batch { rows: count as u32, ..Batch::default() }]);
-        self.context.queue.submit([encoder.finish()]);
+        let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
+        plan.record(&self.compute.context, &mut encoder, &[Batch { rows: count as u32, ..Batch::default() }]);
+        self.compute.context.queue.submit([encoder.finish()]);
         self.read_layers(plan.buffer(Buffer::Gradients))
     }
 
     fn describe(&self) -> Vec<String> {
         let schedule = self.schedule(Stored::Bytes);
-        schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.tuning)).collect()
+        schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.compute.tuning)).collect()
     }
 }

@@ -7,8 +7,11 @@ use crate::error::{Error, Result};
 use crate::gpu::Context;
 use crate::kernels::{Stored, blocks, pad_rows};
 
-/// Positions of the order that stand on the device at a time.
+/// Positions of the order that stand on the device at a time, at least.
 pub const ORDER_POSITIONS: usize = 1 << 16;
+
+/// Most rows of a set whose order stands on the device as a whole, and is made there: sorting takes some memory.
+pub const ORDERED_ROWS: usize = 1 << 24;
 
 /// Features, labels and order of up to `capacity` rows.
 pub struct DeviceRows {
@@ -45,7 +48,7 @@ pub fn row_bytes(inputs: usize, stored: Stored) -> u64 {
 }
 
 impl DeviceRows {
-    /// Room for `capacity` rows, and for the order of a few batches of `batch` rows.
+    /// Room for `capacity` rows, and for their order, or that of some batches of `batch` rows.
     ///
     /// # Errors
     /// When the device has no buffers of that size.
@@ -56,7 +59,8 @@ impl DeviceRows {
         capacity: usize,
         batch: usize,
     ) -> Result<Self> {
-        let positions = batch * (ORDER_POSITIONS / batch).max(1);
+        let ordered = if capacity <= ORDERED_ROWS { capacity } else { 0 };
+        let positions = batch * ordered.max(ORDER_POSITIONS).div_ceil(batch);
         Ok(Self {
             features: context.storage("features", row_bytes(inputs, stored) * capacity as u64)?,
             labels: context.storage("labels", 4 * capacity as u64)?,

@@ -1,0 +1,42 @@
+//! Several dispatches as one list, so that what is made of many kernels can run at once or be recorded again and again.
+
+use std::sync::Arc;
+
+use super::{Batch, Compute, Kernel};
+use crate::error::Result;
+use crate::gpu::Prepared;
+
+/// A kernel and its buffers, in the order of its bindings.
+#[derive(Clone)]
+pub struct Step {
+    kernel: Arc<dyn Kernel>,
+    buffers: Vec<wgpu::Buffer>,
+}
+
+impl Step {
+    pub(super) fn new(kernel: impl Kernel + 'static, buffers: &[&wgpu::Buffer]) -> Self {
+        Self { kernel: Arc::new(kernel), buffers: buffers.iter().copied().cloned().collect() }
+    }
+
+    fn bound(&self) -> Vec<&wgpu::Buffer> {
+        self.buffers.iter().collect()
+    }
+}
+
+impl Compute {
+    /// Dispatches all of them, one after the other. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub(super) fn run_steps(&self, steps: &[Step]) -> Result<()> {
+        steps.iter().try_for_each(|step| self.run(&*step.kernel, &step.bound(), Batch::default()))
+    }
+
+    /// Compiles and binds all of them, to be recorded by the caller as often as it likes.
+    ///
+    /// # Errors
+    /// As [`Compute::prepare`].
+    pub(crate) fn prepare_steps(&self, steps: &[Step]) -> Result<Vec<Prepared>> {
+        steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound())).collect()
+    }
+}

@@ -1,0 +1,168 @@
+use proptest::prelude::*;
+use tinytrain::Error;
+use tinytrain::kernels::{Compute, Element, Scan, Tuning, exclusive_scan, inclusive_scan, scan};
+use tinytrain::reference::ops;
+
+use crate::lab::{labs, random};
+
+/// Ends of blocks and of blocks of blocks, for the shipped team of 256.
+const LENGTHS: [usize; 10] = [0, 1, 3, 17, 63, 65, 257, 511, 512, 513];
+const LONG: [usize; 3] = [512 * 512 - 1, 512 * 512 + 1, 600_000];
+
+/// The shipped team, and small ones, so that many levels occur.
+const TEAMS: [usize; 6] = [2, 4, 8, 32, 64, 256];
+
+/// Runs `test` on every adapter with every team.
+fn everywhere(test: impl Fn(&Compute)) {
+    for lab in labs() {
+        for team in TEAMS {
+            test(&lab.compute(&Tuning { team, ..Tuning::GPU }));
+        }
+    }
+}
+
+fn scanned<T: Element>(compute: &Compute, values: &[T], inclusive: bool) -> Vec<T> {
+    let x = compute.vector(values).unwrap();
+    let y = if inclusive { inclusive_scan(compute, &x) } else { exclusive_scan(compute, &x) };
+    y.unwrap().read(compute).unwrap()
+}
+
+fn words(length: usize) -> Vec<u32> {
+    (0..length as u32).map(|i| i.wrapping_mul(2_654_435_761).rotate_left(9)).collect()
+}
+
+fn floats(length: usize) -> Vec<f32> {
+    random(1, length, 5).into_raw_vec_and_offset().0
+}
+
+fn check_words(compute: &Compute, values: &[u32]) {
+    for inclusive in [false, true] {
+        let want = ops::scan(values, inclusive, u32::wrapping_add);
+        assert_eq!(scanned(compute, values, inclusive), want, "{} elements", values.len());
+    }
+}
+
+/// The error of a prefix sum: an element passes at most log2 n additions on the way up the trees and as many down,
+/// two more in each level, and WGSL lets each be off by eps of its result (correctly rounded: either neighbour). So it
+/// is within (2 log2 n + 2 levels + 2) eps times the sum of the magnitudes of the prefix alone: no later element counts.
+fn check_floats(compute: &Compute, values: &[f32]) {
+    let wide: Vec<f64> = values.iter().copied().map(f64::from).collect();
+    let magnitudes: Vec<f64> = wide.iter().map(|value| value.abs()).collect();
+    let levels = (values.len().max(2) as f64).log(2.0 * compute.tuning.team as f64).ceil();
+    let roundings = 2.0 * (values.len().max(2) as f64).log2().ceil() + 2.0 * levels + 2.0;
+    for inclusive in [false, true] {
+        let got = scanned(compute, values, inclusive);
+        let want = ops::scan(&wide, inclusive, |a, b| a + b);
+        let sums = ops::scan(&magnitudes, inclusive, |a, b| a + b);
+        assert_eq!(got.len(), want.len());
+        for (i, value) in got.iter().enumerate() {
+            let error = (f64::from(*value) - want[i]).abs();
+            let bound = roundings * f64::from(f32::EPSILON) * sums[i];
+            assert!(error <= bound, "{i} of {}: {value}, not {} ({bound})", values.len(), want[i]);
+        }
+    }
+}
+
+#[test]
+fn whole_numbers_are_exact() {
+    everywhere(|compute| LENGTHS.into_iter().for_each(|length| check_words(compute, &words(length))));
+}
+
+#[test]
+fn numbers_are_within_the_bound_of_pairwise_sums() {
+    everywhere(|compute| LENGTHS.into_iter().for_each(|length| check_floats(compute, &floats(length))));
+}
+
+#[test]
+fn long_vectors() {
+    for lab in labs() {
+        let compute = lab.compute(&Tuning::GPU);
+        for length in LONG {
+            check_words(&compute, &words(length));
+            check_floats(&compute, &floats(length));
+        }
+        // Nine levels.
+        check_words(&lab.compute(&Tuning { team: 2, ..Tuning::GPU }), &words(4usize.pow(8) + 1));
+    }
+}
+
+#[test]
+fn both_layouts_of_workgroup_memory_give_the_same_bits() {
+    everywhere(|compute| {
+        let x = compute.vector(&floats(1500)).unwrap();
+        let bits = |padded| {
+            let kernel = Scan { padded, ..Scan::new::<f32>(1500, true, &compute.tuning) };
+            let y = scan(compute, kernel, &x).unwrap().read(compute).unwrap();
+            y.into_iter().map(f32::to_bits).collect::<Vec<u32>>()
+        };
+        assert_eq!(bits(true), bits(false));
+    });
+}
+
+#[test]
+fn two_runs_are_equal_bit_for_bit() {
+    everywhere(|compute| {
+        let values = floats(5000);
+        let bits = || scanned(compute, &values, false).into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!(bits(), bits());
+    });
+}
+
+#[test]
+fn nan_and_infinity_reach_only_what_comes_after() {
+    everywhere(|compute| {
+        for (special, length) in [(f32::NAN, 1200), (f32::INFINITY, 513), (f32::NEG_INFINITY, 70)] {
+            for at in [0, 1, length / 2, length - 2, length - 1] {
+                let mut values = floats(length);
+                let clean = scanned(compute, &values, true);
+                values[at] = special;
+                let got = scanned(compute, &values, true);
+                assert_eq!(got[..at], clean[..at], "{special} at {at}");
+                assert!(got[at..].iter().all(|value| !value.is_finite()), "{special} at {at}");
+                let got = scanned(compute, &values, false);
+                assert!(got[..=at].iter().all(|value| value.is_finite()), "{special} at {at}");
+                assert!(got[at + 1..].iter().all(|value| !value.is_finite()), "{special} at {at}");
+            }
+        }
+    });
+}
+
+#[test]
+fn flags_count_what_is_not_zero() {
+    everywhere(|compute| {
+        let values: Vec<u32> = words(700).iter().map(|word| if word % 3 == 0 { *word } else { 0 }).collect();
+        let ones: Vec<u32> = values.iter().map(|value| u32::from(*value != 0)).collect();
+        let kernel = Scan { flags: true, ..Scan::new::<u32>(700, false, &compute.tuning) };
+        let got = scan(compute, kernel, &compute.vector(&values).unwrap()).unwrap().read(compute).unwrap();
+        assert_eq!(got, ops::scan(&ones, false, u32::wrapping_add));
+    });
+}
+
+#[test]
+fn teams_that_are_no_power_of_two_are_refused() {
+    for team in [0, 1, 3, 48] {
+        let compute = labs()[0].compute(&Tuning { team, ..Tuning::GPU });
+        let x = compute.vector(&[1u32, 2, 3]).unwrap();
+        let Err(Error::Shape { kernel: "scan", expected, found }) = exclusive_scan(&compute, &x) else {
+            panic!("a team of {team} was accepted");
+        };
+        assert!(expected.contains("power of two") && found == team.to_string(), "{expected}, {found}");
+    }
+    let compute = labs()[0].compute(&Tuning::GPU);
+    let x = compute.vector(&[1u32, 2, 3]).unwrap();
+    let other = Tuning { team: 8, ..Tuning::GPU };
+    assert!(matches!(scan(&compute, Scan::new::<u32>(3, true, &other), &x), Err(Error::Shape { .. })));
+    assert!(matches!(scan(&compute, Scan::new::<u32>(4, true, &Tuning::GPU), &x), Err(Error::Shape { .. })));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn random_lengths(length in 0..3000usize, t in 0..TEAMS.len()) {
+        for lab in labs() {
+            let compute = lab.compute(&Tuning { team: TEAMS[t], ..Tuning::GPU });
+            check_words(&compute, &words(length));
+            check_floats(&compute, &floats(length));
+        }
+    }
+}
