@@ -5,7 +5,8 @@
 //! | [`data`] | IDX and CSV files, read in a thread of their own; the order of an epoch |
 //! | [`model`] | a network's shape, its parameters, its safetensors file |
 //! | [`trainer`] | settings, the schedule of a step, the GPU and the CPU engine, the epoch loop |
-//! | [`kernels`] | the host half of every shader in `shaders/` |
+//! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
+//! | [`check`] | every kernel and every gradient of a device against the reference |
 //! | [`gpu`] | adapters, devices, pipelines, buffers |
 //! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
 //!

@@ -1,6 +1,7 @@
 //! The families of kernels.
 
 use ndarray::Array2;
+use tinytrain::gpu::DeviceKind;
 use tinytrain::kernels::{
     Axis, Convolve, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, Map, MapKernel, Matmul, Matrix,
     Mode, NaiveMatmul, Pool, Reduction, Relu, Scan, Softmax, SoftmaxCrossEntropy, Tensor, Window, Zip,
@@ -10,11 +11,18 @@ use tinytrain::kernels::{
 
 use crate::bench::Bench;
 
-/// Elements of the long vectors: 16 MiB.
-const LENGTH: usize = 1 << 22;
+/// Rows, and columns, of the large matrices: 16 MiB on a GPU; software adapters would take minutes.
+fn side(bench: &Bench) -> usize {
+    if bench.compute.context.kind == DeviceKind::Software { 1024 } else { 2048 }
+}
+
+/// Elements of the long vectors.
+fn length(bench: &Bench) -> usize {
+    side(bench).pow(2)
+}
 
 pub fn elementwise(bench: &mut Bench) {
-    let (rows, columns) = (2048, 2048);
+    let (rows, columns) = (side(bench), side(bench));
     let [a, b, c] = [(); 3].map(|()| matrix(bench, rows, columns));
     for grid in [Grid::Line, Grid::Plane] {
         let suffix = format!("{grid:?}").to_lowercase();
@@ -28,9 +36,10 @@ pub fn elementwise(bench: &mut Bench) {
 }
 
 pub fn reductions(bench: &mut Bench) {
-    let values: Vec<f32> = (0..LENGTH).map(|i| (i % 1000) as f32 * 0.001).collect();
+    let length = length(bench);
+    let values: Vec<f32> = (0..length).map(|i| (i % 1000) as f32 * 0.001).collect();
     let x = bench.compute.vector(&values).expect("the vector fits");
-    let shape = LENGTH.to_string();
+    let shape = length.to_string();
     let works = "the kernels run";
     for reduction in [Reduction::Sum, Reduction::Maximum] {
         let name = format!("{reduction:?}").to_lowercase();
@@ -47,13 +56,14 @@ pub fn reductions(bench: &mut Bench) {
     bench.function("reductions", "sums of blocks of 8", &shape, |compute| {
         block_sums(compute, 8, &x).expect(works);
     });
-    let m = matrix(bench, 2048, 2048);
+    let m = matrix(bench, side(bench), side(bench));
+    let square = format!("{0} x {0}", side(bench));
     for axis in [Axis::Rows, Axis::Columns] {
         let name = format!("{axis:?}").to_lowercase();
-        bench.function("reductions", &format!("sums of {name}"), "2048 x 2048", |compute| {
+        bench.function("reductions", &format!("sums of {name}"), &square, |compute| {
             reduce_axis(compute, Reduction::Sum, axis, &m).expect(works);
         });
-        bench.function("reductions", &format!("argmax of {name}"), "2048 x 2048", |compute| {
+        bench.function("reductions", &format!("argmax of {name}"), &square, |compute| {
             argmax_axis(compute, axis, &m).expect(works);
         });
     }
@@ -61,13 +71,14 @@ pub fn reductions(bench: &mut Bench) {
 
 pub fn scans(bench: &mut Bench) {
     let works = "the kernels run";
-    let values: Vec<u32> = (0..LENGTH as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let length = length(bench);
+    let values: Vec<u32> = (0..length as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
     let x = bench.compute.vector(&values).expect("the vector fits");
-    let shape = LENGTH.to_string();
+    let shape = length.to_string();
     for padded in [true, false] {
-        let kernel = Scan { padded, ..Scan::new::<u32>(LENGTH, false, &bench.compute.tuning) };
-        let blocks = LENGTH.div_ceil(kernel.block);
-        let [y, sums] = [LENGTH, blocks].map(|n| bench.compute.vector(&vec![0u32; n]).expect("it fits"));
+        let kernel = Scan { padded, ..Scan::new::<u32>(length, false, &bench.compute.tuning) };
+        let blocks = length.div_ceil(kernel.block);
+        let [y, sums] = [length, blocks].map(|n| bench.compute.vector(&vec![0u32; n]).expect("it fits"));
         let name = if padded { "padded against bank conflicts" } else { "not padded" };
         let buffers = [x.buffer(), y.buffer(), sums.buffer()];
         bench.kernel("scans", &format!("scan of blocks, {name}"), &kernel, &buffers, 0);
@@ -78,8 +89,9 @@ pub fn scans(bench: &mut Bench) {
     bench.function("scans", "compact", &shape, |compute| {
         compact(compute, &x, &x).expect(works);
     });
-    let keys = bench.compute.vector(&values[..1 << 18]).expect("it fits");
-    bench.function("scans", "radix_sort", &(1 << 18).to_string(), |compute| {
+    let some = length / 16;
+    let keys = bench.compute.vector(&values[..some]).expect("it fits");
+    bench.function("scans", "radix_sort", &some.to_string(), |compute| {
         sort_by_key(compute, &keys, &keys).expect(works);
     });
     bench.function("scans", "order of an epoch", "60000", |compute| {
@@ -88,7 +100,7 @@ pub fn scans(bench: &mut Bench) {
 }
 
 pub fn windows(bench: &mut Bench) {
-    let (rows, columns) = (2048, 2048);
+    let (rows, columns) = (side(bench), side(bench));
     let [x, y] = [(); 2].map(|()| matrix(bench, rows, columns));
     for (window, width) in [(Window::Sum, 3), (Window::Mean, 64), (Window::Maximum, 64), (Window::Sum, 1000)]
     {
