@@ -5,14 +5,6 @@
 //#include blocks
 //#include batch
 //#include row_statistics
-struct Params {
-    classes: u32,
-    unused0: u32,
-    unused1: u32,
-    unused2: u32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(2) var<storage, read> targets: array<f32>;
 @group(0) @binding(3) var<storage, read_write> loss: array<f32>;
 

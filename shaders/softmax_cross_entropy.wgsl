@@ -6,14 +6,6 @@
 //#include blocks
 //#include batch
 //#include loss
-struct Params {
-    classes: u32,
-    unused0: u32,
-    unused1: u32,
-    unused2: u32,
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> delta: array<f32>;
 @group(0) @binding(4) var<storage, read_write> metrics: array<vec2<f32>>;

@@ -6,7 +6,7 @@ use ndarray::Array2;
 use tinytrain::kernels::{Cost, Grid, Kernel, Matmul, NaiveMatmul, Tensor, Zip, ZipKernel, zip};
 
 use crate::bench::Bench;
-use crate::families::matrix;
+use crate::families::{matrix, side};
 
 pub fn vector_add(bench: &mut Bench) {
     for power in [10, 14, 18, 22] {
@@ -34,7 +34,7 @@ pub fn vector_add(bench: &mut Bench) {
 }
 
 pub fn naive_matmul(bench: &mut Bench) {
-    for n in [16, 64, 256, 512] {
+    for n in [16, 64, side(bench) / 8, side(bench) / 4] {
         let shape = format!("{n} x {n} x {n}");
         let values = Array2::from_shape_fn((n, n), |(i, j)| ((i + j) % 7) as f32);
         let naive = NaiveMatmul { m: n, n, k: n, grid: Grid::Plane };

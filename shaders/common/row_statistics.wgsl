@@ -1,6 +1,7 @@
-// Row statistics of the logits, LANES threads a row. Needs `logits` (array<f32>) and `params.classes`.
+// Row statistics of the logits, LANES threads a row.
 // exp sees z - max <= 0 and the sum is at least 1, so nothing overflows and the logarithm is of 1 or more. A row with
 // a NaN or +infinity in it gives NaN.
+//#include logits
 //#include rows
 
 struct RowStatistics {

@@ -1,20 +1,11 @@
 //! Host half of `shaders/cross_entropy_probabilities.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use super::{
-    Batch, Compute, Cost, Kernel, Layout, Matrix, Shader, Tensor, Tuning, Vector, not_empty, same_shape, word,
+    Batch, Compute, Cost, Kernel, Layout, Matrix, Shader, Tensor, Tuning, Vector, logits_params, not_empty,
+    same_shape,
 };
 use crate::error::Result;
 use crate::gpu::Access;
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    classes: u32,
-    unused: [u32; 3],
-}
 
 static SHADER: Shader = Shader {
     name: "cross_entropy_probabilities",
@@ -38,7 +29,7 @@ impl Kernel for CrossEntropyProbabilities {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { classes: word(self.classes), unused: [0; 3] }).to_vec()
+        logits_params(self.classes)
     }
 
     fn layout(&self) -> Layout {

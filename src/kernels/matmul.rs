@@ -9,7 +9,7 @@ use super::{
 use crate::error::Result;
 use crate::gpu::Access;
 
-/// The shader's uniform.
+/// The uniform of a product.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Params {
@@ -17,6 +17,10 @@ struct Params {
     n: u32,
     k: u32,
     unused: u32,
+}
+
+pub(super) fn product_params(m: usize, n: usize, k: usize) -> Vec<u8> {
+    bytemuck::bytes_of(&Params { m: word(m), n: word(n), k: word(k), unused: 0 }).to_vec()
 }
 
 static SHADER: Shader = Shader {
@@ -54,7 +58,7 @@ impl Kernel for Matmul {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { m: word(self.m), n: word(self.n), k: word(self.k), unused: 0 }).to_vec()
+        product_params(self.m, self.n, self.k)
     }
 
     fn layout(&self) -> Layout {

@@ -290,6 +290,11 @@ pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
     tuning.grid(kernel.layout()).map(count)
 }
 
+/// The uniform of the kernels that work on rows of logits (`shaders/common/logits.wgsl`).
+fn logits_params(classes: usize) -> Vec<u8> {
+    bytemuck::cast_slice(&[word(classes), 0, 0, 0]).to_vec()
+}
+
 /// A count or size as the shaders hold it.
 fn word(n: usize) -> u32 {
     // Buffers hold at most u32::MAX words: `Context::storage` refuses larger ones before a kernel is made.

@@ -1,23 +1,12 @@
 //! Host half of `shaders/naive_matmul.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
+use super::matmul::product_params;
 use super::{
     Batch, Compute, Cost, Grid, Kernel, Layout, Matrix, Shader, Tensor, Tuning, blocks, dimensions,
-    shape_error, word,
+    shape_error,
 };
 use crate::error::Result;
 use crate::gpu::Access;
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    m: u32,
-    n: u32,
-    k: u32,
-    unused: u32,
-}
 
 static SHADER: Shader = Shader {
     name: "naive_matmul",
@@ -45,7 +34,7 @@ impl Kernel for NaiveMatmul {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { m: word(self.m), n: word(self.n), k: word(self.k), unused: 0 }).to_vec()
+        product_params(self.m, self.n, self.k)
     }
 
     fn layout(&self) -> Layout {

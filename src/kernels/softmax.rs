@@ -1,18 +1,10 @@
 //! Host half of `shaders/softmax.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
-use super::{Batch, Compute, Cost, Kernel, Layout, Matrix, Shader, Tensor, Tuning, blocks, not_empty, word};
+use super::{
+    Batch, Compute, Cost, Kernel, Layout, Matrix, Shader, Tensor, Tuning, blocks, logits_params, not_empty,
+};
 use crate::error::Result;
 use crate::gpu::Access;
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    classes: u32,
-    unused: [u32; 3],
-}
 
 static SHADER: Shader = Shader {
     name: "softmax",
@@ -38,7 +30,7 @@ impl Kernel for Softmax {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { classes: word(self.classes), unused: [0; 3] }).to_vec()
+        logits_params(self.classes)
     }
 
     fn layout(&self) -> Layout {

@@ -1,17 +1,7 @@
 //! Host half of `shaders/softmax_cross_entropy.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
-use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, logits_params};
 use crate::gpu::Access;
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    classes: u32,
-    unused: [u32; 3],
-}
 
 static SHADER: Shader = Shader {
     name: "softmax_cross_entropy",
@@ -37,7 +27,7 @@ impl Kernel for SoftmaxCrossEntropy {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { classes: word(self.classes), unused: [0; 3] }).to_vec()
+        logits_params(self.classes)
     }
 
     fn layout(&self) -> Layout {

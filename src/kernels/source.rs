@@ -12,6 +12,7 @@ const PIECES: &[(&str, &str)] = &[
     ("item_f32", include_str!("../../shaders/common/item_f32.wgsl")),
     ("item_u32", include_str!("../../shaders/common/item_u32.wgsl")),
     ("layer", include_str!("../../shaders/common/layer.wgsl")),
+    ("logits", include_str!("../../shaders/common/logits.wgsl")),
     ("loss", include_str!("../../shaders/common/loss.wgsl")),
     ("matmul_broadcast", include_str!("../../shaders/common/matmul_broadcast.wgsl")),
     ("matmul_direct", include_str!("../../shaders/common/matmul_direct.wgsl")),
