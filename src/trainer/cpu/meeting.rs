@@ -1,57 +1,65 @@
-//! A place where the threads of a step wait for one another.
+//! How the threads of a step share its work and wait for one another.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// Looks at the clock of the others before a thread gives up its core: about ten microseconds.
+/// Looks at the others before a thread does more than look: about ten microseconds.
 const SPINS: usize = 1000;
 
 /// Times that a thread offers its core to others before it goes to sleep: on a busy machine, whoever has work runs.
 const YIELDS: usize = 50;
 
-/// A barrier for a few threads that meet every few hundred microseconds. Waking a thread costs about as long as a step
-/// takes, so a waiting thread looks for a moment before it sleeps; it never looks for long.
+/// A barrier for a few threads that meet every few hundred microseconds. A region of work has as many parts as there
+/// are threads, and each does its own; but the part of a thread that has not begun, since something else has its core,
+/// is done by one that waits. So a run goes on as fast as the machine lets it, however busy that is. Who does a part
+/// changes nothing in its result.
+///
+/// Waking a thread costs about as long as a step takes, so a waiting thread looks for a moment before it sleeps; it
+/// never looks for long.
 pub struct Meeting {
-    threads: usize,
-    arrived: AtomicUsize,
-    round: AtomicUsize,
+    /// For each part, how many regions somebody has begun it in.
+    begun: Vec<AtomicUsize>,
+    /// Parts that are done, of all regions.
+    done: AtomicUsize,
     broken: AtomicBool,
     sleepers: Mutex<()>,
     wake: Condvar,
 }
 
 impl Meeting {
-    /// A meeting of so many threads.
+    /// For so many threads.
     pub fn new(threads: usize) -> Self {
         Self {
-            threads,
-            arrived: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
+            begun: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
+            done: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             sleepers: Mutex::new(()),
             wake: Condvar::new(),
         }
     }
 
-    /// Returns when all threads have called it. What they wrote before, all see afterwards.
+    /// Takes part in region number `region` as thread `number`: `work(part)` does a part. Every thread calls it for
+    /// every region, in order. Returns when all parts are done; what was written for them, all see afterwards.
     ///
     /// # Panics
-    /// When another thread panicked: it will never come.
-    pub fn wait(&self) {
-        let round = self.round.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.arrived.store(0, Ordering::Relaxed);
-            self.next_round();
-        }
-        let is_over = || self.round.load(Ordering::Acquire) != round;
+    /// When another thread panicked: its part will never be done.
+    pub fn region(&self, number: usize, region: usize, work: impl Fn(usize)) {
+        self.try_part(number, region, &work);
+        let last = self.begun.len() * (region + 1);
+        let is_over = || self.done.load(Ordering::Acquire) >= last || self.broken.load(Ordering::Acquire);
         for attempt in 0..SPINS + YIELDS {
             if is_over() {
                 break;
             }
-            if attempt < SPINS { std::hint::spin_loop() } else { thread::yield_now() }
+            if attempt < SPINS {
+                std::hint::spin_loop();
+            } else if !(0..self.begun.len()).any(|part| self.try_part(part, region, &work)) {
+                thread::yield_now();
+            }
         }
         if !is_over() {
+            // All parts are begun, so there is nothing to do but wait.
             let mut guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
             while !is_over() {
                 guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
@@ -60,10 +68,23 @@ impl Meeting {
         assert!(!self.broken.load(Ordering::Acquire), "another thread of this step panicked");
     }
 
-    fn next_round(&self) {
+    /// Does a part, if nobody has begun it.
+    fn try_part(&self, part: usize, region: usize, work: &impl Fn(usize)) -> bool {
+        let begun = self.begun[part]
+            .compare_exchange(region, region + 1, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok();
+        if begun {
+            work(part);
+            if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.begun.len() * (region + 1) {
+                self.wake_all();
+            }
+        }
+        begun
+    }
+
+    fn wake_all(&self) {
         // Under the lock, so that nobody goes to sleep between looking and being woken.
         let _guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
-        self.round.fetch_add(1, Ordering::AcqRel);
         self.wake.notify_all();
     }
 
@@ -80,7 +101,7 @@ impl Drop for Presence<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.broken.store(true, Ordering::Release);
-            self.0.next_round();
+            self.0.wake_all();
         }
     }
 }
@@ -90,29 +111,56 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_runs_ahead() {
-        let (meeting, sum) = (Meeting::new(3), AtomicUsize::new(0));
+    fn every_part_is_done_once_and_nobody_runs_ahead() {
+        let (meeting, sums) = (Meeting::new(3), [const { AtomicUsize::new(0) }; 3]);
         thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    for round in 1..=2000 {
-                        sum.fetch_add(1, Ordering::Relaxed);
-                        meeting.wait();
-                        assert_eq!(sum.load(Ordering::Relaxed), 3 * round);
-                        meeting.wait();
+            for number in 0..3 {
+                let (meeting, sums) = (&meeting, &sums);
+                scope.spawn(move || {
+                    for region in 0..4000 {
+                        meeting.region(number, region, |part| {
+                            // All parts of the region before are done, this one is not.
+                            assert!(sums.iter().all(|sum| sum.load(Ordering::Relaxed) >= region));
+                            assert_eq!(sums[part].fetch_add(1, Ordering::Relaxed), region);
+                        });
                     }
                 });
             }
         });
+        assert!(sums.iter().all(|sum| sum.load(Ordering::Relaxed) == 4000));
+    }
+
+    #[test]
+    fn a_thread_that_is_away_holds_nobody_up() {
+        let (meeting, done) = (Meeting::new(3), AtomicUsize::new(0));
+        let go = |number| {
+            for region in 0..50 {
+                meeting.region(number, region, |_| {
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        };
+        go(1);
+        assert_eq!(done.load(Ordering::Relaxed), 150);
+        // It comes when all is done, and finds nothing to do.
+        go(0);
+        assert_eq!(done.load(Ordering::Relaxed), 150);
     }
 
     #[test]
     fn a_sleeper_is_woken() {
         let meeting = Meeting::new(2);
+        let (begun, is_begun) = std::sync::mpsc::channel();
         thread::scope(|scope| {
-            scope.spawn(|| meeting.wait());
-            thread::sleep(std::time::Duration::from_millis(30));
-            meeting.wait();
+            scope.spawn(|| {
+                meeting.region(0, 0, |_| {
+                    begun.send(()).unwrap();
+                    thread::sleep(std::time::Duration::from_millis(50));
+                });
+            });
+            is_begun.recv().unwrap();
+            meeting.region(1, 0, |_| ());
+            assert_eq!(meeting.done.load(Ordering::Relaxed), 2);
         });
     }
 
@@ -120,15 +168,15 @@ mod tests {
     fn a_panic_reaches_all() {
         let meeting = Meeting::new(2);
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| {
-                let _presence = meeting.presence();
-                meeting.wait();
-            });
             let failing = scope.spawn(|| {
                 let _presence = meeting.presence();
-                panic!("on purpose");
+                meeting.region(0, 0, |part| assert!(part > 0, "on purpose"));
             });
             assert!(failing.join().is_err());
+            let waiting = scope.spawn(|| {
+                let _presence = meeting.presence();
+                meeting.region(1, 0, |_| ());
+            });
             assert!(waiting.join().is_err());
         });
     }

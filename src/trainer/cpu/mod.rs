@@ -1,14 +1,14 @@
 //! Training on the processor.
 //!
-//! The threads of a run go through every step together, in four regions between which they meet:
+//! The threads of a run go through every step together, in four regions between which they meet. Each has a part:
 //!
-//! 1. by rows: each gathers its rows of the batch;
-//! 2. by columns: each computes its columns of the first layer for all rows;
-//! 3. by rows: each takes its rows forward through the other layers and back to the first layer's delta;
-//! 4. by columns (first layer) and by rows (the others): each updates the weights that it owns.
+//! 1. by rows: gathers its rows of the batch;
+//! 2. by columns: computes its columns of the first layer for all rows;
+//! 3. by rows: takes its rows forward through the other layers and back to the first layer's delta;
+//! 4. by columns (first layer) and by rows (the others): updates the weights that it owns.
 //!
-//! Nothing is written by two threads, sums have a fixed order, and a lock is never waited for: it is there so that the
-//! compiler sees it, too.
+//! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and a lock
+//! is never waited for: it is there so that the compiler sees it, too.
 
 mod dense_layer;
 mod first_layer;
@@ -18,6 +18,7 @@ mod share;
 mod sparse;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
@@ -147,35 +148,41 @@ impl CpuEngine {
         }
     }
 
-    /// Thread `number` of a run over `order`. The one with the sink ends the run for all if it fails.
+    /// Thread `number` of a run over `order`. Metrics go to `metrics`; the thread with the sink brings them there as it
+    /// comes by, and ends the run for all if it fails.
     fn work(
         &self,
         number: usize,
         (rows, order, sparse): (&Rows<'_>, &[u32], bool),
         (meeting, stop): (&Meeting, &AtomicBool),
-        mut sink: Option<&mut Sink<'_>>,
+        metrics: &Sender<BatchMetrics>,
+        mut report: Option<(&Receiver<BatchMetrics>, &mut Sink<'_>)>,
     ) -> Result<()> {
         let _presence = meeting.presence();
-        let mut outcome = Ok(());
-        for order in order.chunks(self.batch) {
-            self.gather(number, rows, order, sparse);
-            meeting.wait();
-            self.first_layer(number);
-            meeting.wait();
-            self.deltas(number, order.len());
-            meeting.wait();
-            let panel = &mut write(&self.first[number]).panel;
-            self.add_gradient(number, panel, &self.others, -self.rate);
-            if let Some(sink) = &mut sink {
-                outcome = sink(self.metrics(order.len()));
-                stop.store(outcome.is_err(), Ordering::Relaxed);
+        for (step, order) in order.chunks(self.batch).enumerate() {
+            let region = |place: usize, work: &dyn Fn(usize)| meeting.region(number, 4 * step + place, work);
+            region(0, &|part| self.gather(part, rows, order, sparse));
+            region(1, &|part| self.first_layer(part));
+            region(2, &|part| self.deltas(part, order.len()));
+            region(3, &|part| {
+                let panel = &mut write(&self.first[part]).panel;
+                self.add_gradient(part, panel, &self.others, -self.rate);
+                if part == 0 {
+                    // Nobody receives them when the run has ended with an error.
+                    let _ = metrics.send(self.metrics(order.len()));
+                }
+            });
+            if let Some((received, sink)) = &mut report
+                && let Err(error) = received.try_iter().try_for_each(&mut **sink)
+            {
+                stop.store(true, Ordering::Relaxed);
+                return Err(error);
             }
-            meeting.wait();
             if stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        outcome
+        Ok(())
     }
 
     fn metrics(&self, rows: usize) -> BatchMetrics {
@@ -241,11 +248,13 @@ impl Engine for CpuEngine {
         let job = (rows, order, is_sparse(rows));
         let (meeting, stop) = (Meeting::new(self.shares.len()), AtomicBool::new(false));
         let (engine, sync) = (&*self, (&meeting, &stop));
+        let (metrics, received) = mpsc::channel();
         thread::scope(|scope| {
             for number in 1..engine.shares.len() {
-                scope.spawn(move || engine.work(number, job, sync, None));
+                let metrics = metrics.clone();
+                scope.spawn(move || engine.work(number, job, sync, &metrics, None));
             }
-            engine.work(0, job, sync, Some(sink))
+            engine.work(0, job, sync, &metrics, Some((&received, sink)))
         })
     }
 
