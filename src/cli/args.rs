@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinytrain::data::LabelColumn;
+use tinytrain::gpu::Opening;
 use tinytrain::trainer::{DeviceRequest, ScheduleKind};
 
 /// How results are written.
@@ -77,6 +78,11 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
         Ok(request) => Ok(request),
         Err(never) => match never {},
     }
+}
+
+/// How a GPU is opened for `--checked`, or without.
+pub fn opening(checked: bool) -> Opening {
+    Opening { checked }
 }
 
 /// A column of a table.

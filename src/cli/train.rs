@@ -57,6 +57,10 @@ pub struct Options {
     /// How a GPU's work is divided: one kernel an operation, or as few as there can be.
     #[arg(long, value_name = "KIND", default_value_t = ScheduleKind::default(), value_parser = args::schedule())]
     pub schedule: ScheduleKind,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
+    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
+    #[arg(long)]
+    pub checked: bool,
     /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -101,7 +105,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let reader = Reader::open(&train, &places::read_options(label_column, true))?;
     let test =
         test.map(|test| Reader::open(&test, &places::read_options(label_column, false))).transpose()?;
-    let device = choose(&options.device)?;
+    let device = choose(&options.device)?.opened(args::opening(options.checked));
     let chosen = (options.device == DeviceRequest::Auto).then(|| match &device {
         Choice::Cpu => "no GPU found, training on the CPU engine".to_owned(),
         Choice::Gpu(adapter) => format!("training on {} ({})", adapter.name, adapter.backend),

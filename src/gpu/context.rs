@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapters::{Adapter, Backend, DeviceKind};
+use super::opening::Opening;
 use crate::error::{Error, Result};
 
 /// Optional features that are switched on where the adapter has them.
@@ -28,6 +29,8 @@ pub struct Context {
     pub backend: Backend,
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
+    /// How it was opened.
+    pub opening: Opening,
     failure: Arc<Mutex<Option<String>>>,
 }
 
@@ -73,6 +76,7 @@ impl Context {
             kind: adapter.kind,
             backend: adapter.backend,
             subgroup_size,
+            opening: adapter.opening.clone(),
             failure,
         })
     }
@@ -112,8 +116,8 @@ impl Context {
 
     /// The most bytes that one storage buffer may have on this device.
     pub fn largest_storage(&self) -> u64 {
-        // The shaders count words in u32.
-        let addressable = 4 * u64::from(u32::MAX);
+        // The shaders count words in u32, and threads beyond the end must not wrap around to the start.
+        let addressable = 4 * u64::from(u32::MAX - (1 << 24));
         self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size).min(addressable)
     }
 

@@ -3,9 +3,12 @@
 mod adapters;
 mod buffers;
 mod context;
+mod opening;
 mod pipeline;
+mod trusted;
 
 pub use adapters::{Adapter, Backend, DeviceKind, adapters};
 pub use buffers::{Readback, read_buffer};
 pub use context::Context;
+pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};

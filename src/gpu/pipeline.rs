@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::Context;
+use super::trusted;
 use crate::error::{Error, Result};
 
 /// How a kernel uses a storage buffer.
@@ -174,10 +175,11 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         )));
     }
     let scope = context.device.push_error_scope(wgpu::ErrorFilter::Validation);
-    let module = context.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+    let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some(program.entry),
         source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
-    });
+    };
+    let module = trusted::shader_module(context, descriptor);
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, false, program.params_bytes)];
     entries.extend((1..).zip(&program.bindings).map(|(binding, access)| {
         let read_only = *access == Access::Read;
@@ -205,7 +207,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: &constants,
             // Every kernel writes its workgroup memory before it reads it.
-            zero_initialize_workgroup_memory: false,
+            zero_initialize_workgroup_memory: context.opening.checked,
         },
         cache: None,
     });

@@ -103,7 +103,8 @@ impl Compute {
     }
 
     /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
-    /// that ask. Does not wait.
+    /// that ask. Does not wait. Buffers must be as large as the kernel says and indices in them below its sizes: unless
+    /// the device was opened [`checked`](crate::gpu::Opening::checked), only the driver looks, where it does.
     ///
     /// # Errors
     /// As [`Pipelines::prepare`].

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use plan::{MOST_STEPS, Plan};
-use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
+use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, check_order, row_bytes, stored};
 use submissions::{Submissions, fitting_steps, sum_metrics};
 
 use super::config::Config;
@@ -277,6 +277,7 @@ impl Engine for GpuEngine {
     }
 
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
+        check_order(rows, order.iter().map(|row| *row as usize))?;
         let mut training = self.take_training(rows)?;
         training.ordered = 0;
         for piece in order.chunks(training.rows.positions) {
@@ -301,6 +302,7 @@ impl Engine for GpuEngine {
         if positions.is_empty() {
             return Ok(());
         }
+        check_order(rows, positions.end.checked_sub(1))?;
         let mut training = self.take_training(rows)?;
         if training.is_window || training.rows.capacity > ORDERED_ROWS {
             self.training = Some(training);

@@ -1,0 +1,9 @@
+//! How a device is opened.
+
+/// What the caller decides before a device is opened. The default is what trains fastest.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Opening {
+    /// Shaders check what they need not: every index is clamped, every loop counted and every divisor looked at, and
+    /// workgroup memory is 0 before a kernel runs. Else the proofs in the shaders' headers are trusted.
+    pub checked: bool,
+}

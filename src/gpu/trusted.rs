@@ -1,0 +1,25 @@
+//! What the device takes on trust: all that is unsafe on the GPU's side stands here.
+
+use super::context::Context;
+
+/// A shader module: with wgpu's run-time checks if the device was opened so, else without any.
+pub(super) fn shader_module(
+    context: &Context,
+    descriptor: wgpu::ShaderModuleDescriptor<'_>,
+) -> wgpu::ShaderModule {
+    if context.opening.checked {
+        return context.device.create_shader_module(descriptor);
+    }
+    #[expect(
+        unsafe_code,
+        reason = "clamps and loop counters cost time, and protect from nothing that occurs"
+    )]
+    // SAFETY: the sources are those of `shaders/`; `Program` has no public way to another. Every loop counts up to a
+    // bound below 2^32 less its step (`Context::largest_storage`) or halves a number. No divisor is 0 where a workgroup
+    // runs: they are sizes whose product is the number of threads. Indices are below the sizes in the uniforms, which
+    // the host half of each kernel takes from the buffers that it binds; those that come out of a buffer are proven in
+    // the header of the shader that reads them (`gather`, `compact`, `radix_sort`) or guarded (`common/loss`).
+    unsafe {
+        context.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
+    }
+}
