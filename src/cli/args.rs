@@ -82,7 +82,7 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
 
 /// How a GPU is opened for `--checked`, or without.
 pub fn opening(checked: bool) -> Opening {
-    Opening { checked }
+    Opening { checked, ..Opening::default() }
 }
 
 /// A column of a table.

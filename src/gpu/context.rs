@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use super::adapters::{Adapter, Backend, DeviceKind};
 use super::opening::Opening;
+use super::steps::Carrier;
 use crate::error::{Error, Result};
 
 /// Optional features that are switched on where the adapter has them.
-pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP;
+pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP.union(wgpu::Features::IMMEDIATES);
+
+/// Bytes that a kernel may take as immediates: what every device with that feature has room for.
+const IMMEDIATE_BYTES: u32 = 64;
 
 /// How long a single wait for the device may take before it counts as hung.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
@@ -29,6 +33,8 @@ pub struct Context {
     pub backend: Backend,
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
+    /// How kernels hear what changes from step to step.
+    pub carrier: Carrier,
     /// How it was opened.
     pub opening: Opening,
     failure: Arc<Mutex<Option<String>>>,
@@ -53,6 +59,10 @@ impl Context {
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
+        let carrier = match adapter.opening.offsets {
+            true => Carrier::Offsets,
+            false => Carrier::of(&device, &limits, IMMEDIATE_BYTES),
+        };
         let failure = Arc::new(Mutex::new(None));
         let keep = |slot: Arc<Mutex<Option<String>>>| {
             move |text: String| {
@@ -76,6 +86,7 @@ impl Context {
             kind: adapter.kind,
             backend: adapter.backend,
             subgroup_size,
+            carrier,
             opening: adapter.opening.clone(),
             failure,
         })

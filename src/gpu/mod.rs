@@ -5,6 +5,7 @@ mod buffers;
 mod context;
 mod opening;
 mod pipeline;
+mod steps;
 mod trusted;
 
 pub use adapters::{Adapter, Backend, DeviceKind, adapters};
@@ -12,3 +13,4 @@ pub use buffers::{Readback, read_buffer};
 pub use context::Context;
 pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};
+pub use steps::{Carrier, Step, Steps};

@@ -6,4 +6,6 @@ pub struct Opening {
     /// Shaders check what they need not: every index is clamped, every loop counted and every divisor looked at, and
     /// workgroup memory is 0 before a kernel runs. Else the proofs in the shaders' headers are trusted.
     pub checked: bool,
+    /// What changes from step to step comes by offsets, also where the device has immediates.
+    pub offsets: bool,
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::Context;
+use super::steps::{Carrier, Step};
 use super::trusted;
 use crate::error::{Error, Result};
 
@@ -29,8 +30,10 @@ pub struct Program {
     pub bindings: Vec<Access>,
     /// Bytes of the uniform at binding 0 of group 0.
     pub params_bytes: u64,
-    /// Bytes of the uniform at binding 0 of group 1, whose offset changes from dispatch to dispatch; 0 for none.
+    /// Bytes of the record that changes from step to step; 0 for none.
     pub step_bytes: u64,
+    /// How it comes.
+    pub carrier: Carrier,
 }
 
 /// A pipeline and the layout of its first group.
@@ -53,12 +56,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Records the dispatch. `step` is the group of the step's uniform and the offset of this step in it.
-    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<(&wgpu::BindGroup, u32)>) {
+    /// Records the dispatch. `step` is the record of this step, for those that ask.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<Step<'_>>) {
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        if let (true, Some((group, offset))) = (self.needs_step, step) {
-            pass.set_bind_group(1, group, &[offset]);
+        if let (true, Some(step)) = (self.needs_step, step) {
+            // Also of immediates, each time: another pipeline's layout has cleared them.
+            step.set(pass);
         }
         let [x, y, z] = self.workgroups;
         pass.dispatch_workgroups(x, y, z);
@@ -93,7 +97,7 @@ impl Pipelines {
     }
 
     /// Group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
-    pub fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
+    pub(super) fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
         context.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("step"),
             layout: &Self::step_layout(context, bytes),
@@ -189,13 +193,14 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         label: Some(program.entry),
         entries: &entries,
     });
-    let step_layout = (program.step_bytes > 0).then(|| Pipelines::step_layout(context, program.step_bytes));
+    let by_offset = program.step_bytes > 0 && program.carrier == Carrier::Offsets;
+    let step_layout = by_offset.then(|| Pipelines::step_layout(context, program.step_bytes));
     let mut layouts = vec![Some(&group_layout)];
     layouts.extend(step_layout.as_ref().map(Some));
     let layout = context.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(program.entry),
         bind_group_layouts: &layouts,
-        immediate_size: 0,
+        immediate_size: if by_offset { 0 } else { program.step_bytes as u32 },
     });
     let constants: Vec<(&str, f64)> =
         program.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits))).collect();

@@ -17,7 +17,7 @@ const WORKGROUP_WRITES: u32 = 3;
 const BARRIERS: u32 = 4;
 
 fn validate(module: &Module) -> ModuleInfo {
-    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
+    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::IMMEDIATES)
         .subgroup_stages(ShaderStages::COMPUTE)
         .subgroup_operations(SubgroupOperationSet::all())
         .validate(module)

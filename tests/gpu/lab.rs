@@ -13,13 +13,14 @@ pub struct Lab {
     compute: Compute,
 }
 
-/// All adapters of this machine, opened once for all tests, each twice: trusted, and then checked.
+/// All adapters of this machine, opened once for all tests, each twice: trusted, with immediates where there
+/// are any; and then checked, with offsets.
 pub fn labs() -> &'static [Lab] {
     static LABS: OnceLock<Vec<Lab>> = OnceLock::new();
     let labs = LABS.get_or_init(|| {
         adapters(None)
             .iter()
-            .flat_map(|adapter| [false, true].map(|checked| (adapter, Opening { checked })))
+            .flat_map(|adapter| [false, true].map(|checked| (adapter, Opening { checked, offsets: checked })))
             .map(|(adapter, opening)| {
                 let adapter = adapter.clone().opened(opening);
                 let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();

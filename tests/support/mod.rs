@@ -15,7 +15,8 @@ use tinytrain::trainer::{Choice, Config, CpuEngine, Engine, GpuEngine, ScheduleK
 pub type Make = Box<dyn Fn(&Parameters, &Spec, &Config) -> Box<dyn Engine>>;
 
 /// Every engine of this machine: the CPU engine with one thread and with three, and each adapter under each shipped
-/// tuning and each schedule, and checked under its own tuning.
+/// tuning and each schedule, and checked and
+/// with offsets under its own tuning.
 pub fn engines() -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     for threads in [1, 3] {
@@ -36,7 +37,9 @@ pub fn engines() -> Vec<(String, Make)> {
         let context = Context::open(&adapter).unwrap();
         let trusted = Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context));
         let trusted = trusted.map(|tuning| (tuning, Opening::default()));
-        for (tuning, opening) in trusted.chain([(Tuning::of(&context), Opening { checked: true })]) {
+        for (tuning, opening) in
+            trusted.chain([(Tuning::of(&context), Opening { checked: true, offsets: true })])
+        {
             for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
                 let adapter = adapter.clone().opened(opening.clone());
                 all.push((

@@ -339,7 +339,8 @@ impl Engine for GpuEngine {
                 })
                 .collect();
             let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-            plan.record(&self.compute.context, &mut encoder, &batches);
+            plan.record(&mut encoder, &batches);
+            plan.place(&self.compute.context, &batches);
             self.compute.context.queue.submit([encoder.finish()]);
             let metrics = plan.metrics_stride * batches.len() as u64;
             let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
@@ -379,7 +380,9 @@ impl Engine for GpuEngine {
         let schedule = Schedule::gradients(&self.spec, self.batch, stored, &self.compute.tuning);
         let plan = self.plan(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        plan.record(&self.compute.context, &mut encoder, &[Batch { rows: count as u32, ..Batch::default() }]);
+        let batch = [Batch { rows: count as u32, ..Batch::default() }];
+        plan.record(&mut encoder, &batch);
+        plan.place(&self.compute.context, &batch);
         self.compute.context.queue.submit([encoder.finish()]);
         self.read_layers(plan.buffer(Buffer::Gradients))
     }

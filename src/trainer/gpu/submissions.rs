@@ -78,7 +78,8 @@ impl Submissions {
         let bytes = plan.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        plan.record(context, &mut encoder, &batches);
+        plan.record(&mut encoder, &batches);
+        plan.place(context, &batches);
         let used = plan.metrics_stride * batches.len() as u64;
         readback.record(&mut encoder, plan.buffer(Buffer::Metrics), used);
         let index = context.queue.submit([encoder.finish()]);
