@@ -1,5 +1,6 @@
 //! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
 
+mod finisher;
 mod plan;
 mod rows;
 mod submissions;
@@ -110,7 +111,7 @@ impl GpuEngine {
             parameters: buffer,
             training: None,
             evaluation: BTreeMap::new(),
-            submissions: Submissions::new(),
+            submissions: Submissions::new()?,
             evaluation_batch: (fitting as usize).clamp(1, EVALUATION_ROWS),
             evaluation_steps: 1,
         })
@@ -222,15 +223,17 @@ impl GpuEngine {
             let most = if window.is_some() { training.rows.capacity / self.batch } else { MOST_STEPS };
             let end = positions.end.min(done + self.batch * self.submissions.steps().min(most));
             if let Some((rows, order)) = window {
+                self.submissions.flush(&self.compute.context)?;
                 training.rows.upload_gathered(&self.compute.context, rows, &order[done..end])?;
             }
             let first = if window.is_some() { 0 } else { done };
             let sizes: Vec<usize> =
                 (done..end).step_by(self.batch).map(|start| self.batch.min(end - start)).collect();
-            self.submissions.submit(&self.compute.context, &training.plan, first, &sizes)?;
+            self.submissions.record(&self.compute.context, &training.plan, first, &sizes)?;
             done = end;
         }
-        Ok(())
+        // What comes next may be a wait for more rows, or an order in the place of this one.
+        self.submissions.flush(&self.compute.context)
     }
 
     /// The rows of an evaluation, made when the first of this form comes.
