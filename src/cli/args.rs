@@ -9,6 +9,8 @@ use tinytrain::data::LabelColumn;
 use tinytrain::gpu::Opening;
 use tinytrain::trainer::{DeviceRequest, ScheduleKind};
 
+use super::environment;
+
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -80,9 +82,9 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
     }
 }
 
-/// How a GPU is opened for `--checked`, or without.
+/// How a GPU is opened for `--checked`, or without. What its driver compiles is kept for the next run.
 pub fn opening(checked: bool) -> Opening {
-    Opening { checked, ..Opening::default() }
+    Opening { checked, cache: environment::cache_folder(), ..Opening::default() }
 }
 
 /// A column of a table.

@@ -17,7 +17,10 @@ use super::train_report::TrainReport;
 /// Without options: a 784-300-100-10 network on MNIST, on the best GPU there is, or on the processor.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
-                        tinytrain train --data table.csv --label-column class --hidden 32,16 --out model.safetensors")]
+                        tinytrain train --data table.csv --label-column class --hidden 32,16 --out model.safetensors\n\n\
+                        Compiled kernels are kept for the next run where the driver allows it: in the folder that the \
+                        environment variable TINYTRAIN_CACHE names (none if it is empty), else in the user's cache \
+                        folder.")]
 pub struct Options {
     /// Passes over the training data.
     #[arg(long, value_name = "N", default_value_t = Config::default().epochs, value_parser = args::count,

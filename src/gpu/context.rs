@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapters::{Adapter, Backend, DeviceKind};
+use super::cache::Cache;
 use super::opening::Opening;
 use super::steps::Carrier;
 use crate::error::{Error, Result};
 
 /// Optional features that are switched on where the adapter has them.
-pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP.union(wgpu::Features::IMMEDIATES);
+pub(super) const USED_FEATURES: wgpu::Features =
+    wgpu::Features::SUBGROUP.union(wgpu::Features::IMMEDIATES).union(wgpu::Features::PIPELINE_CACHE);
 
 /// Bytes that a kernel may take as immediates: what every device with that feature has room for.
 const IMMEDIATE_BYTES: u32 = 64;
@@ -37,7 +39,18 @@ pub struct Context {
     pub carrier: Carrier,
     /// How it was opened.
     pub opening: Opening,
+    /// What drivers have compiled, from one run to the next.
+    pub(super) cache: Option<Cache>,
     failure: Arc<Mutex<Option<String>>>,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Whatever else was compiled meanwhile is in it too.
+        if let Some(cache) = &self.cache {
+            cache.save();
+        }
+    }
 }
 
 impl Context {
@@ -59,6 +72,7 @@ impl Context {
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
+        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
         let carrier = match adapter.opening.offsets {
             true => Carrier::Offsets,
             false => Carrier::of(&device, &limits, IMMEDIATE_BYTES),
@@ -87,6 +101,7 @@ impl Context {
             backend: adapter.backend,
             subgroup_size,
             carrier,
+            cache,
             opening: adapter.opening.clone(),
             failure,
         })

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod buffers;
+mod cache;
 mod context;
 mod opening;
 mod pipeline;

@@ -1,5 +1,7 @@
 //! How a device is opened.
 
+use std::path::PathBuf;
+
 /// What the caller decides before a device is opened. The default is what trains fastest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Opening {
@@ -8,4 +10,6 @@ pub struct Opening {
     pub checked: bool,
     /// What changes from step to step comes by offsets, also where the device has immediates.
     pub offsets: bool,
+    /// Folder for compiled pipelines, where the driver hands them out. What is broken there is compiled again.
+    pub cache: Option<PathBuf>,
 }

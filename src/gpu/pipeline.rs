@@ -1,8 +1,12 @@
 //! Compute pipelines, made once each, and dispatches with everything bound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
+use super::adapters::Backend;
 use super::context::Context;
 use super::steps::{Carrier, Step};
 use super::trusted;
@@ -112,6 +116,44 @@ impl Pipelines {
         })
     }
 
+    /// Compiles those of `programs` that are new, side by side: as many at a time as the machine has cores.
+    ///
+    /// # Errors
+    /// As [`Pipelines::prepare`].
+    pub fn compile(&self, context: &Context, programs: impl IntoIterator<Item = Program>) -> Result<()> {
+        let programs: Vec<Program> = programs.into_iter().collect::<HashSet<_>>().into_iter().collect();
+        let cores = match context.backend {
+            // wgpu takes threads that wait some seconds for GL's only context for a deadlock.
+            Backend::Gl => 1,
+            _ => thread::available_parallelism().map_or(1, NonZero::get),
+        };
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<()> {
+            while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.pipeline(context, program)?;
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..cores.min(programs.len())).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            others.into_iter().fold(own, |ended, other| {
+                ended.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })
+        })
+    }
+
+    /// The pipeline of a program, compiled if it is new.
+    fn pipeline(&self, context: &Context, program: &Program) -> Result<Arc<Pipeline>> {
+        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = made().get(program) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let pipeline = Arc::new(compile(context, program)?);
+        made().insert(program.clone(), Arc::clone(&pipeline));
+        Ok(pipeline)
+    }
+
     /// Binds `params` and `buffers` to a program, compiling it if it is new.
     ///
     /// # Errors
@@ -133,18 +175,7 @@ impl Pipelines {
                 program.entry, context.name
             )));
         }
-        let found = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(program).cloned();
-        let pipeline = match found {
-            Some(pipeline) => pipeline,
-            None => {
-                let pipeline = Arc::new(compile(context, program)?);
-                self.made
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(program.clone(), Arc::clone(&pipeline));
-                pipeline
-            }
-        };
+        let pipeline = self.pipeline(context, program)?;
         let params = context.uniform(program.entry, params);
         let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() }];
         entries.extend(
@@ -214,7 +245,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
             // Every kernel writes its workgroup memory before it reads it.
             zero_initialize_workgroup_memory: context.opening.checked,
         },
-        cache: None,
+        cache: context.cache.as_ref().map(|cache| &cache.handle),
     });
     match pollster::block_on(scope.pop()) {
         Some(error) => Err(Error::Gpu(format!("{}: {error}", program.entry))),

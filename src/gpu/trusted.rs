@@ -23,3 +23,14 @@ pub(super) fn shader_module(
         context.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }
 }
+
+/// A pipeline cache that begins with `data`, or empty where wgpu or the driver do not know them.
+pub(super) fn pipeline_cache(device: &wgpu::Device, data: Option<&[u8]>) -> wgpu::PipelineCache {
+    let descriptor = wgpu::PipelineCacheDescriptor { label: Some("tinytrain"), data, fallback: true };
+    #[expect(unsafe_code, reason = "drivers believe what they wrote themselves")]
+    // SAFETY: the data are what `PipelineCache::get_data` gave: `Cache` reads only files of ours with the right check
+    // sum; wgpu and the driver refuse those of another device or version.
+    unsafe {
+        device.create_pipeline_cache(&descriptor)
+    }
+}

@@ -20,7 +20,9 @@ pub fn labs() -> &'static [Lab] {
     let labs = LABS.get_or_init(|| {
         adapters(None)
             .iter()
-            .flat_map(|adapter| [false, true].map(|checked| (adapter, Opening { checked, offsets: checked })))
+            .flat_map(|adapter| {
+                [false, true].map(|checked| (adapter, Opening { checked, offsets: checked, cache: None }))
+            })
             .map(|(adapter, opening)| {
                 let adapter = adapter.clone().opened(opening);
                 let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();

@@ -38,7 +38,7 @@ pub fn engines() -> Vec<(String, Make)> {
         let trusted = Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context));
         let trusted = trusted.map(|tuning| (tuning, Opening::default()));
         for (tuning, opening) in
-            trusted.chain([(Tuning::of(&context), Opening { checked: true, offsets: true })])
+            trusted.chain([(Tuning::of(&context), Opening { checked: true, offsets: true, cache: None })])
         {
             for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
                 let adapter = adapter.clone().opened(opening.clone());

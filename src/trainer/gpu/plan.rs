@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::rows::DeviceRows;
 use crate::error::Result;
 use crate::gpu::{Context, Pipelines, Prepared, Steps};
-use crate::kernels::{Batch, Tuning, prepare};
+use crate::kernels::{Batch, Tuning, prepare, program};
 use crate::trainer::schedule::{Buffer, Schedule};
 
 /// Most steps of one submission.
@@ -51,6 +51,8 @@ impl Plan {
             Buffer::Parameters => parameters,
             other => &buffers[other],
         };
+        let kernels = schedule.dispatches.iter().map(|dispatch| &*dispatch.kernel);
+        pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.carrier)))?;
         let dispatches = schedule
             .dispatches
             .iter()
