@@ -1,5 +1,7 @@
 // compact: Y[offsets[i]] = X[i] where keep[i] is not 0 (POSITIONS: i itself)
 // X, keep, offsets [length], Y [kept], u32; offsets are the exclusive scan of the flags, so Y keeps the order
+// In bounds: scan makes the offsets from the same flags, so where a flag is set the offset is below their number, and
+// the host makes Y that long (kernels::compact).
 // A thread owns one element; threads beyond the length, and those whose element is dropped, do nothing.
 //#include elementwise
 struct Params {

@@ -1,7 +1,8 @@
 // gather: X[r] = features[order[first + r]], targets[r] = labels[order[first + r]] for the rows r of the batch
 // features [samples, inputs] bytes or f32 in rows of four, labels and order [samples] u32, X [rows, inputs] f32, rows of vec4s
 // A thread owns one vec4 of X, the first of a row also its target; threads beyond the batch do nothing.
-// The host proves order[..] < samples.
+// In bounds: the host writes the order and makes sure that it names rows which are there (GpuEngine::train), or the
+// device makes it: order_keys gives the rows themselves, and radix_sort only moves them.
 //#include blocks
 //#include batch
 //#include elementwise

@@ -4,6 +4,7 @@
 // SCATTER true, offsets the exclusive scan of all counts: key and payload go to offsets[digit, group] + rank in the
 // group. A thread owns 8 neighbouring keys and a counter for each digit; no atomics: digit by digit, thread by thread,
 // the scan of the counters is the rank. Threads without keys keep the barriers and their counters at 0.
+// In bounds: both halves count the same keys, so the offsets and ranks together are a permutation of the places.
 //#include item_u32
 //#include team
 //#include scan_team

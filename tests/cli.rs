@@ -2,6 +2,8 @@
 
 mod program;
 
+#[path = "cli/cache.rs"]
+mod cache;
 #[path = "cli/check.rs"]
 mod check;
 #[path = "cli/devices.rs"]

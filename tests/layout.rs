@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
-use tinytrain::gpu::Access;
+use tinytrain::gpu::{Access, Carrier};
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
     Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, Mode,
@@ -90,19 +90,24 @@ fn variants() -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// Parses and validates every variant, under every shipped tuning.
+/// Every tuning with both carriers.
+fn settings() -> impl Iterator<Item = (&'static Tuning, Carrier)> {
+    Tuning::ALL.iter().flat_map(|tuning| Carrier::ALL.map(|carrier| (tuning, carrier)))
+}
+
+/// Parses and validates every variant, under every shipped tuning and with both carriers.
 fn each(check: impl Fn(&dyn Kernel, &Module)) {
     for kernel in variants() {
-        for tuning in &Tuning::ALL {
-            let program = program(&*kernel, tuning);
-            let name = program.entry;
-            let module = naga::front::wgsl::parse_str(&program.source)
-                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
-            Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
+        for (tuning, carrier) in settings() {
+            let program = program(&*kernel, tuning, carrier);
+            let name = program.entry();
+            let module = naga::front::wgsl::parse_str(program.source())
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(program.source())));
+            Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::IMMEDIATES)
                 .subgroup_stages(ShaderStages::COMPUTE)
                 .subgroup_operations(SubgroupOperationSet::all())
                 .validate(&module)
-                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(program.source())));
             check(&*kernel, &module);
         }
     }
@@ -142,9 +147,13 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         let shader = kernel.shader();
         let name = shader.name;
         let mut storage = Vec::new();
-        let mut uniforms = Vec::new();
+        let (mut uniforms, mut immediates) = (Vec::new(), Vec::new());
         for (_, variable) in module.global_variables.iter() {
             let Some(binding) = &variable.binding else {
+                if variable.space == AddressSpace::Immediate {
+                    immediates.push(module.types[variable.ty].inner.size(module.to_ctx()) as usize);
+                    continue;
+                }
                 let private = matches!(variable.space, AddressSpace::WorkGroup | AddressSpace::Private);
                 assert!(private, "{name}: a variable without a binding");
                 continue;
@@ -165,7 +174,12 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         let params = kernel.params().len();
         assert_eq!(params % 16, 0, "{name}: Params is a multiple of 16 bytes");
         let mut expected = vec![(0, 0, params)];
-        expected.extend(shader.per_batch.then_some((1, 0, size_of::<Batch>())));
+        if shader.per_batch && immediates.is_empty() {
+            expected.push((1, 0, size_of::<Batch>()));
+        } else {
+            let batch = shader.per_batch.then_some(size_of::<Batch>());
+            assert_eq!(immediates, Vec::from_iter(batch), "{name}: immediates");
+        }
         uniforms.sort_unstable();
         assert_eq!(uniforms, expected, "{name}: uniforms");
         storage.sort_unstable_by_key(|(binding, _)| *binding);
@@ -183,12 +197,12 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
 #[test]
 fn host_and_shader_have_the_same_constants() {
     for kernel in variants() {
-        for tuning in &Tuning::ALL {
-            let program = program(&*kernel, tuning);
-            let module = naga::front::wgsl::parse_str(&program.source).unwrap();
+        for (tuning, carrier) in settings() {
+            let program = program(&*kernel, tuning, carrier);
+            let module = naga::front::wgsl::parse_str(program.source()).unwrap();
             let shader: BTreeSet<&str> =
                 module.overrides.iter().filter_map(|(_, constant)| constant.name.as_deref()).collect();
-            let host: BTreeSet<&str> = program.constants.iter().map(|(name, _)| *name).collect();
+            let host: BTreeSet<&str> = program.constants().into_iter().map(|(name, _)| name).collect();
             assert_eq!(shader, host, "{}", kernel.shader().name);
         }
     }

@@ -1,3 +1,4 @@
+//#include batch_carrier
 // Where the batch of this step stands. The last batch of an epoch may have fewer rows than the others.
 struct Batch {
     first: u32,       // position of its first row in the epoch's order
@@ -5,4 +6,3 @@ struct Batch {
     slot: u32,        // which slot of the metrics belongs to it
     output: u32,      // where its first prediction goes
 }
-@group(1) @binding(0) var<uniform> batch: Batch;

@@ -1,9 +1,13 @@
 // Cross-entropy of one row from its logits, and the class they predict. Needs `targets`.
 //#include row_statistics
 
-// -log softmax(z)[target] = max + log(sum exp(z - max)) - z[target]
+// -log softmax(z)[target] = max + log(sum exp(z - max)) - z[target]. Targets come from the data: one that is no class
+// reads the last one's logit, and has probability 0, which is an infinite loss.
 fn row_loss(row: u32, statistics: RowStatistics) -> f32 {
-    let target_logit = logits[row * 4u * blocks(params.classes) + targets[row]];
+    let target_class = targets[row];
+    let last = params.classes - 1u;
+    let logit = logits[row * 4u * blocks(params.classes) + min(target_class, last)];
+    let target_logit = select(lowest(), logit, target_class <= last);
     return statistics.maximum + log(statistics.sum) - target_logit;
 }
 

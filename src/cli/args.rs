@@ -6,7 +6,10 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinytrain::data::LabelColumn;
+use tinytrain::gpu::Opening;
 use tinytrain::trainer::{DeviceRequest, ScheduleKind};
+
+use super::environment;
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,6 +80,11 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
         Ok(request) => Ok(request),
         Err(never) => match never {},
     }
+}
+
+/// How a GPU is opened for `--checked`, or without. What its driver compiles is kept for the next run.
+pub fn opening(checked: bool) -> Opening {
+    Opening { checked, cache: environment::cache_folder(), ..Opening::default() }
 }
 
 /// A column of a table.

@@ -27,6 +27,10 @@ pub struct Options {
     /// `tinytrain devices` lists it. The cpu engine has no kernels, only gradients and steps.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: as with
+    /// `tinytrain train --checked`. Without it they are checked as they train.
+    #[arg(long)]
+    checked: bool,
     /// Folder for gradients.safetensors: a batch (x, labels), a random ReLU network (w1, b1, ...), and the gradients of
     /// its mean loss as the device computed them (dw1, db1, ...), for the opinion of another framework.
     #[arg(long, value_name = "DIR")]
@@ -43,7 +47,7 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
-    let choice = choose(&options.device)?;
+    let choice = choose(&options.device)?.opened(args::opening(options.checked));
     let mut table = Table { format: options.format, checked: 0, failed: 0, unwritable: None };
     let device = match &choice {
         Choice::Cpu => {

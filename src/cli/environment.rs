@@ -1,7 +1,7 @@
-//! The environment that drivers see.
+//! The environment: what drivers see of it, and where the user's caches are.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
 /// there is no session. Call it before any thread starts.
@@ -14,4 +14,22 @@ pub fn quieten_drivers() {
             env::set_var("NODEVICE_SELECT", "1");
         }
     }
+}
+
+/// Where compiled kernels are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
+/// user's folder of caches, if there is one.
+pub fn cache_folder() -> Option<PathBuf> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from);
+    if let Some(own) = folder("TINYTRAIN_CACHE") {
+        return Some(own).filter(|own| !own.as_os_str().is_empty());
+    }
+    let home = |below: &str| folder("HOME").map(|home| home.join(below));
+    let caches = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        home("Library/Caches")
+    } else {
+        folder("XDG_CACHE_HOME").filter(|caches| caches.is_absolute()).or_else(|| home(".cache"))
+    };
+    caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
 }

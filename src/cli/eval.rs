@@ -41,6 +41,10 @@ pub struct Options {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     device: DeviceRequest,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
+    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
+    #[arg(long)]
+    checked: bool,
     /// List the samples that were taken for another class: the first N of them as text, all of them as JSON.
     /// [N by default: 20]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
@@ -58,7 +62,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = Model::load(&options.model)?;
     let source = places::evaluation(options.data.as_deref())?;
     let reader = Reader::open(&source, &places::read_options(options.label_column.as_ref(), false))?;
-    let device = choose(&options.device)?;
+    let device = choose(&options.device)?.opened(args::opening(options.checked));
     let (data, evaluation, errors, device) = if options.errors.is_some() {
         let (data, evaluation, errors, device) = evaluate_with_errors(&model, reader, &device)?;
         (data, evaluation, Some(errors), device)

@@ -17,7 +17,10 @@ use super::train_report::TrainReport;
 /// Without options: a 784-300-100-10 network on MNIST, on the best GPU there is, or on the processor.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
-                        tinytrain train --data table.csv --label-column class --hidden 32,16 --out model.safetensors")]
+                        tinytrain train --data table.csv --label-column class --hidden 32,16 --out model.safetensors\n\n\
+                        Compiled kernels are kept for the next run where the driver allows it: in the folder that the \
+                        environment variable TINYTRAIN_CACHE names (none if it is empty), else in the user's cache \
+                        folder.")]
 pub struct Options {
     /// Passes over the training data.
     #[arg(long, value_name = "N", default_value_t = Config::default().epochs, value_parser = args::count,
@@ -57,6 +60,10 @@ pub struct Options {
     /// How a GPU's work is divided: one kernel an operation, or as few as there can be.
     #[arg(long, value_name = "KIND", default_value_t = ScheduleKind::default(), value_parser = args::schedule())]
     pub schedule: ScheduleKind,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
+    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
+    #[arg(long)]
+    pub checked: bool,
     /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -101,7 +108,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let reader = Reader::open(&train, &places::read_options(label_column, true))?;
     let test =
         test.map(|test| Reader::open(&test, &places::read_options(label_column, false))).transpose()?;
-    let device = choose(&options.device)?;
+    let device = choose(&options.device)?.opened(args::opening(options.checked));
     let chosen = (options.device == DeviceRequest::Auto).then(|| match &device {
         Choice::Cpu => "no GPU found, training on the CPU engine".to_owned(),
         Choice::Gpu(adapter) => format!("training on {} ({})", adapter.name, adapter.backend),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::opening::Opening;
 use crate::error::{Error, Result};
 
 /// A graphics interface that wgpu can go through.
@@ -116,10 +117,18 @@ pub struct Adapter {
     pub backend: Backend,
     /// The driver and its version.
     pub driver: String,
+    /// How it will be opened.
+    pub opening: Opening,
     pub(super) handle: wgpu::Adapter,
 }
 
 impl Adapter {
+    /// The same adapter, to be opened like this.
+    #[must_use]
+    pub fn opened(self, opening: Opening) -> Self {
+        Self { opening, ..self }
+    }
+
     /// How many storage buffers a kernel may bind.
     pub fn storage_buffers(&self) -> usize {
         self.handle.limits().max_storage_buffers_per_shader_stage as usize
@@ -154,6 +163,7 @@ pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
                 kind: DeviceKind::of(&info),
                 driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
                 name: info.name,
+                opening: Opening::default(),
                 handle,
             })
         })

@@ -4,10 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapters::{Adapter, Backend, DeviceKind};
+use super::cache::Cache;
+use super::opening::Opening;
+use super::steps::Carrier;
 use crate::error::{Error, Result};
 
 /// Optional features that are switched on where the adapter has them.
-pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP;
+pub(super) const USED_FEATURES: wgpu::Features =
+    wgpu::Features::SUBGROUP.union(wgpu::Features::IMMEDIATES).union(wgpu::Features::PIPELINE_CACHE);
+
+/// Bytes that a kernel may take as immediates: what every device with that feature has room for.
+const IMMEDIATE_BYTES: u32 = 64;
 
 /// How long a single wait for the device may take before it counts as hung.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
@@ -28,7 +35,22 @@ pub struct Context {
     pub backend: Backend,
     /// Threads of a subgroup, where the device has subgroup operations and only one size of them.
     pub subgroup_size: Option<u32>,
+    /// How kernels hear what changes from step to step.
+    pub carrier: Carrier,
+    /// How it was opened.
+    pub opening: Opening,
+    /// What drivers have compiled, from one run to the next.
+    pub(super) cache: Option<Cache>,
     failure: Arc<Mutex<Option<String>>>,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Whatever else was compiled meanwhile is in it too.
+        if let Some(cache) = &self.cache {
+            cache.save();
+        }
+    }
 }
 
 impl Context {
@@ -50,6 +72,11 @@ impl Context {
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
+        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
+        let carrier = match adapter.opening.offsets {
+            true => Carrier::Offsets,
+            false => Carrier::of(&device, &limits, IMMEDIATE_BYTES),
+        };
         let failure = Arc::new(Mutex::new(None));
         let keep = |slot: Arc<Mutex<Option<String>>>| {
             move |text: String| {
@@ -73,6 +100,9 @@ impl Context {
             kind: adapter.kind,
             backend: adapter.backend,
             subgroup_size,
+            carrier,
+            cache,
+            opening: adapter.opening.clone(),
             failure,
         })
     }
@@ -112,8 +142,8 @@ impl Context {
 
     /// The most bytes that one storage buffer may have on this device.
     pub fn largest_storage(&self) -> u64 {
-        // The shaders count words in u32.
-        let addressable = 4 * u64::from(u32::MAX);
+        // The shaders count words in u32, and threads beyond the end must not wrap around to the start.
+        let addressable = 4 * u64::from(u32::MAX - (1 << 24));
         self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size).min(addressable)
     }
 

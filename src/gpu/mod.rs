@@ -2,10 +2,16 @@
 
 mod adapters;
 mod buffers;
+mod cache;
 mod context;
+mod opening;
 mod pipeline;
+mod steps;
+mod trusted;
 
 pub use adapters::{Adapter, Backend, DeviceKind, adapters};
 pub use buffers::{Readback, read_buffer};
 pub use context::Context;
+pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};
+pub use steps::{Carrier, Step, Steps};

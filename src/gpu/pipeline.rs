@@ -1,9 +1,15 @@
 //! Compute pipelines, made once each, and dispatches with everything bound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
+use super::adapters::Backend;
 use super::context::Context;
+use super::steps::{Carrier, Step};
+use super::trusted;
 use crate::error::{Error, Result};
 
 /// How a kernel uses a storage buffer.
@@ -19,17 +25,49 @@ pub enum Access {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Program {
     /// Entry point, and the name in messages.
-    pub entry: &'static str,
+    pub(crate) entry: &'static str,
     /// WGSL, all pieces put in.
-    pub source: String,
+    pub(crate) source: String,
     /// Override constants, as bit patterns of f64 so that programs can be compared.
-    pub constants: Vec<(&'static str, u64)>,
+    pub(crate) constants: Vec<(&'static str, u64)>,
     /// Bindings 1, 2, ... of group 0 (binding 0 is the uniform of its parameters).
-    pub bindings: Vec<Access>,
+    pub(crate) bindings: Vec<Access>,
     /// Bytes of the uniform at binding 0 of group 0.
-    pub params_bytes: u64,
-    /// Bytes of the uniform at binding 0 of group 1, whose offset changes from dispatch to dispatch; 0 for none.
-    pub step_bytes: u64,
+    pub(crate) params_bytes: u64,
+    /// Bytes of the record that changes from step to step; 0 for none.
+    pub(crate) step_bytes: u64,
+    /// How it comes.
+    pub(crate) carrier: Carrier,
+    /// The source is one of ours, with the proofs that stand in it: it may run unchecked.
+    pub(crate) trusted: bool,
+}
+
+impl Program {
+    /// Entry point.
+    pub fn entry(&self) -> &'static str {
+        self.entry
+    }
+
+    /// WGSL, all pieces put in.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Override constants, by name.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        self.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits))).collect()
+    }
+
+    /// Bindings 1, 2, ... of group 0.
+    pub fn bindings(&self) -> &[Access] {
+        &self.bindings
+    }
+
+    /// The same with another source, without override constants. Nobody has proven anything about that, so it runs with
+    /// every check, however the device was opened.
+    pub fn with_source(&self, source: String, bindings: Vec<Access>) -> Self {
+        Self { source, bindings, constants: Vec::new(), trusted: false, ..self.clone() }
+    }
 }
 
 /// A pipeline and the layout of its first group.
@@ -52,12 +90,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Records the dispatch. `step` is the group of the step's uniform and the offset of this step in it.
-    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<(&wgpu::BindGroup, u32)>) {
+    /// Records the dispatch. `step` is the record of this step, for those that ask.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<Step<'_>>) {
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        if let (true, Some((group, offset))) = (self.needs_step, step) {
-            pass.set_bind_group(1, group, &[offset]);
+        if let (true, Some(step)) = (self.needs_step, step) {
+            // Also of immediates, each time: another pipeline's layout has cleared them.
+            step.set(pass);
         }
         let [x, y, z] = self.workgroups;
         pass.dispatch_workgroups(x, y, z);
@@ -92,7 +131,7 @@ impl Pipelines {
     }
 
     /// Group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
-    pub fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
+    pub(super) fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
         context.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("step"),
             layout: &Self::step_layout(context, bytes),
@@ -105,6 +144,44 @@ impl Pipelines {
                 }),
             }],
         })
+    }
+
+    /// Compiles those of `programs` that are new, side by side: as many at a time as the machine has cores.
+    ///
+    /// # Errors
+    /// As [`Pipelines::prepare`].
+    pub fn compile(&self, context: &Context, programs: impl IntoIterator<Item = Program>) -> Result<()> {
+        let programs: Vec<Program> = programs.into_iter().collect::<HashSet<_>>().into_iter().collect();
+        let cores = match context.backend {
+            // wgpu takes threads that wait some seconds for GL's only context for a deadlock.
+            Backend::Gl => 1,
+            _ => thread::available_parallelism().map_or(1, NonZero::get),
+        };
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<()> {
+            while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.pipeline(context, program)?;
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..cores.min(programs.len())).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            others.into_iter().fold(own, |ended, other| {
+                ended.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })
+        })
+    }
+
+    /// The pipeline of a program, compiled if it is new.
+    fn pipeline(&self, context: &Context, program: &Program) -> Result<Arc<Pipeline>> {
+        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = made().get(program) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let pipeline = Arc::new(compile(context, program)?);
+        made().insert(program.clone(), Arc::clone(&pipeline));
+        Ok(pipeline)
     }
 
     /// Binds `params` and `buffers` to a program, compiling it if it is new.
@@ -128,18 +205,7 @@ impl Pipelines {
                 program.entry, context.name
             )));
         }
-        let found = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(program).cloned();
-        let pipeline = match found {
-            Some(pipeline) => pipeline,
-            None => {
-                let pipeline = Arc::new(compile(context, program)?);
-                self.made
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(program.clone(), Arc::clone(&pipeline));
-                pipeline
-            }
-        };
+        let pipeline = self.pipeline(context, program)?;
         let params = context.uniform(program.entry, params);
         let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() }];
         entries.extend(
@@ -174,10 +240,11 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         )));
     }
     let scope = context.device.push_error_scope(wgpu::ErrorFilter::Validation);
-    let module = context.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+    let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some(program.entry),
         source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
-    });
+    };
+    let module = trusted::shader_module(context, descriptor, program.trusted);
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, false, program.params_bytes)];
     entries.extend((1..).zip(&program.bindings).map(|(binding, access)| {
         let read_only = *access == Access::Read;
@@ -187,16 +254,16 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         label: Some(program.entry),
         entries: &entries,
     });
-    let step_layout = (program.step_bytes > 0).then(|| Pipelines::step_layout(context, program.step_bytes));
+    let by_offset = program.step_bytes > 0 && program.carrier == Carrier::Offsets;
+    let step_layout = by_offset.then(|| Pipelines::step_layout(context, program.step_bytes));
     let mut layouts = vec![Some(&group_layout)];
     layouts.extend(step_layout.as_ref().map(Some));
     let layout = context.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(program.entry),
         bind_group_layouts: &layouts,
-        immediate_size: 0,
+        immediate_size: if by_offset { 0 } else { program.step_bytes as u32 },
     });
-    let constants: Vec<(&str, f64)> =
-        program.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits))).collect();
+    let constants = program.constants();
     let pipeline = context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(program.entry),
         layout: Some(&layout),
@@ -205,9 +272,9 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: &constants,
             // Every kernel writes its workgroup memory before it reads it.
-            zero_initialize_workgroup_memory: false,
+            zero_initialize_workgroup_memory: context.opening.checked || !program.trusted,
         },
-        cache: None,
+        cache: context.cache.as_ref().map(|cache| &cache.handle),
     });
     match pollster::block_on(scope.pop()) {
         Some(error) => Err(Error::Gpu(format!("{}: {error}", program.entry))),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Batch, Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd};
 use crate::error::Result;
-use crate::gpu::Pipelines;
+use crate::gpu::Steps;
 
 /// The measured ceilings of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,13 +84,13 @@ impl Compute {
         dispatches: u32,
     ) -> Result<Duration> {
         let prepared = self.prepare(kernel, buffers)?;
-        let steps = self.context.uniform("batch", bytemuck::bytes_of(&batch));
-        let group = Pipelines::step_group(&self.context, &steps, size_of::<Batch>() as u64);
+        let (steps, batch) = (Steps::new(&self.context, size_of::<Batch>(), 1), bytemuck::bytes_of(&batch));
+        steps.write(&self.context, batch);
         let mut encoder = self.context.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..dispatches {
-                prepared.record(&mut pass, Some((&group, 0)));
+                prepared.record(&mut pass, steps.each(batch).next());
             }
         }
         let commands = encoder.finish();

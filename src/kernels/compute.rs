@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use super::{Batch, Cost, Element, Kernel, MOST_BUFFERS, Matrix, Tuning, Vector, prepare};
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context, Pipelines, Prepared, adapters};
+use crate::gpu::{Adapter, Context, Pipelines, Prepared, Steps, adapters};
 
 /// Behind every guarded buffer stand so many words that no kernel may touch.
 pub(super) const TRAP_WORDS: usize = 64;
@@ -103,7 +103,8 @@ impl Compute {
     }
 
     /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
-    /// that ask. Does not wait.
+    /// that ask. Does not wait. Buffers must be as large as the kernel says and indices in them below its sizes: unless
+    /// the device was opened [`checked`](crate::gpu::Opening::checked), only the driver looks, where it does.
     ///
     /// # Errors
     /// As [`Pipelines::prepare`].
@@ -115,10 +116,11 @@ impl Compute {
         let prepared = self.prepare(kernel, buffers)?;
         let mut encoder = self.context.device.create_command_encoder(&Default::default());
         {
-            let steps = self.context.uniform("batch", bytemuck::bytes_of(&batch));
-            let group = Pipelines::step_group(&self.context, &steps, size_of::<Batch>() as u64);
+            let (steps, batch) =
+                (Steps::new(&self.context, size_of::<Batch>(), 1), bytemuck::bytes_of(&batch));
+            steps.write(&self.context, batch);
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            prepared.record(&mut pass, Some((&group, 0)));
+            prepared.record(&mut pass, steps.each(batch).next());
         }
         self.context.queue.submit([encoder.finish()]);
         *self.cost.lock().unwrap_or_else(PoisonError::into_inner) += kernel.cost(&self.tuning);

@@ -62,6 +62,7 @@ pub struct Losses {
 }
 
 /// Cross-entropy of every row of the logits with its target class, log sum exp Z - Z[target], and what is predicted.
+/// A target that is no class has probability 0: its loss is infinite.
 ///
 /// ```
 /// use ndarray::array;
@@ -76,7 +77,6 @@ pub struct Losses {
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when there is not one target a row, or no element; as [`Compute::run`].
-/// Targets must be below the number of classes: a target beyond reads some other logit, or 0.
 pub fn cross_entropy(compute: &Compute, z: &Matrix, targets: &Vector<u32>) -> Result<Losses> {
     not_empty(&SHADER, z)?;
     if targets.len() != z.rows() {

@@ -81,13 +81,14 @@ pub use weight_gradient::WeightGradient;
 pub use zip::{Comparison, Zip, ZipKernel, compare, zip};
 
 use crate::error::{Error, Result};
-use crate::gpu::{Access, Context, Pipelines, Prepared, Program};
+use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 5;
 
-/// A shader file and what its bindings are.
+/// A shader file and what its bindings are. Only this crate makes them: their sources are trusted.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Shader {
     /// File stem in `shaders/`, and entry point.
     pub name: &'static str,
@@ -95,11 +96,11 @@ pub struct Shader {
     pub source: &'static str,
     /// Storage buffers at bindings 1, 2, ... of group 0.
     pub bindings: &'static [Access],
-    /// Whether it reads [`Batch`] at binding 0 of group 1.
+    /// Whether it reads [`Batch`].
     pub per_batch: bool,
 }
 
-/// Where the batch of a step stands: the uniform at binding 0 of group 1 (`shaders/common/batch.wgsl`).
+/// Where the batch of a step stands (`shaders/common/batch.wgsl`), as a [`Carrier`] brings it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
 pub struct Batch {
@@ -252,9 +253,13 @@ pub fn unpad_rows<T: Copy>(padded: &[T], columns: usize) -> Vec<T> {
 }
 
 /// Everything that shapes the machine code of `kernel`.
-pub fn program(kernel: &dyn Kernel, tuning: &Tuning) -> Program {
+pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
     let (shader, layout) = (kernel.shader(), kernel.layout());
-    let pieces = [kernel.pieces(), tuning.pieces(layout)].concat();
+    let batch = match carrier {
+        Carrier::Immediates => "batch_immediates",
+        Carrier::Offsets => "batch_offsets",
+    };
+    let pieces = [kernel.pieces(), tuning.pieces(layout), vec![("batch_carrier", batch)]].concat();
     let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
     let choices = kernel.choices().into_iter().map(|(name, choice)| (name, f64::from(choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
@@ -265,6 +270,8 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning) -> Program {
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,
         step_bytes: if shader.per_batch { size_of::<Batch>() as u64 } else { 0 },
+        carrier,
+        trusted: true,
     }
 }
 
@@ -280,7 +287,7 @@ pub fn prepare(
     buffers: &[&wgpu::Buffer],
 ) -> Result<Prepared> {
     let grid = grid(kernel, tuning);
-    pipelines.prepare(context, &program(kernel, tuning), &kernel.params(), buffers, grid)
+    pipelines.prepare(context, &program(kernel, tuning, context.carrier), &kernel.params(), buffers, grid)
 }
 
 /// The grid of workgroups as dispatched.

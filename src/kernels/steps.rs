@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Compute, Kernel};
+use super::{Batch, Compute, Kernel, program};
 use crate::error::Result;
 use crate::gpu::Prepared;
 
@@ -37,6 +37,9 @@ impl Compute {
     /// # Errors
     /// As [`Compute::prepare`].
     pub(crate) fn prepare_steps(&self, steps: &[Step]) -> Result<Vec<Prepared>> {
+        let carrier = self.context.carrier;
+        let programs = steps.iter().map(|step| program(&*step.kernel, &self.tuning, carrier));
+        self.pipelines.compile(&self.context, programs)?;
         steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound())).collect()
     }
 }

@@ -8,7 +8,7 @@ use super::cpu::CpuEngine;
 use super::engine::Engine;
 use super::gpu::GpuEngine;
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Backend, DeviceKind, adapters};
+use crate::gpu::{Adapter, Backend, DeviceKind, Opening, adapters};
 use crate::kernels::MOST_BUFFERS;
 use crate::model::{Parameters, Spec};
 
@@ -115,6 +115,15 @@ fn missing(request: &DeviceRequest, found: &[Adapter]) -> Error {
 }
 
 impl Choice {
+    /// The same device, opened like this. The CPU engine has nothing to open.
+    #[must_use]
+    pub fn opened(self, opening: Opening) -> Self {
+        match self {
+            Choice::Cpu => Choice::Cpu,
+            Choice::Gpu(adapter) => Choice::Gpu(Box::new(adapter.opened(opening))),
+        }
+    }
+
     /// An engine on this device, with these parameters. Batches have at most `batch` rows.
     ///
     /// # Errors

@@ -68,11 +68,14 @@ fn trains_through(backend: &str) {
         backend,
         "--schedule",
         "plain",
+        "--checked",
     ]);
     assert_eq!(plain[0]["schedule"], "plain");
-    let eval =
-        place.succeed(&["eval", "--model", "m", "--data", "data", "--format", "json", "--device", backend]);
-    assert!((eval.objects()[0]["accuracy"].as_f64().unwrap() - accuracy(&plain)).abs() < 0.011);
+    let eval = ["eval", "--model", "m", "--data", "data", "--format", "json", "--device", backend];
+    for checked in [&[][..], &["--checked"]] {
+        let tested = place.succeed(&[&eval[..], checked].concat()).objects().remove(0);
+        assert!((tested["accuracy"].as_f64().unwrap() - accuracy(&plain)).abs() < 0.011);
+    }
 }
 
 #[test]

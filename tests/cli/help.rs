@@ -22,13 +22,14 @@ fn help_names_every_option_and_gives_an_example() {
                 "test",
                 "device",
                 "schedule",
+                "checked",
                 "out",
                 "format",
                 "quiet",
                 "verbose",
             ][..],
         ),
-        ("eval", &["model", "data", "label-column", "device", "format"]),
+        ("eval", &["model", "data", "label-column", "device", "checked", "format"]),
         ("devices", &["format"]),
     ] {
         let outcome = place.succeed(&[command, "--help"]);

@@ -1,6 +1,6 @@
 //! The cost models against counted accesses: every kernel, under every tuning.
 
-use tinytrain::gpu::{Pipelines, read_buffer};
+use tinytrain::gpu::{Steps, read_buffer};
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward,
     Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd, NaiveMatmul,
@@ -118,22 +118,23 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
 /// Runs a kernel with counters in it. All words that it reads are 1.
 fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let context = &lab.context;
-    let program = counted(&program(kernel, tuning));
+    let program = counted(&program(kernel, tuning, context.carrier));
     let mut buffers: Vec<_> =
         kernel.shader().bindings.iter().map(|_| lab.upload(&vec![1u32; WORDS])).collect();
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
     let prepared = lab.pipelines().prepare(context, &program, &kernel.params(), &bound, groups).unwrap();
-    let uniform = context.uniform("batch", bytemuck::bytes_of(&Batch::all(rows)));
-    let group = Pipelines::step_group(context, &uniform, size_of::<Batch>() as u64);
+    let (steps, batch) = (Steps::new(context, size_of::<Batch>(), 1), Batch::all(rows));
+    let batch = bytemuck::bytes_of(&batch);
+    steps.write(context, batch);
     let mut encoder = context.device.create_command_encoder(&Default::default());
-    prepared.record(&mut encoder.begin_compute_pass(&Default::default()), Some((&group, 0)));
+    prepared.record(&mut encoder.begin_compute_pass(&Default::default()), steps.each(batch).next());
     context.queue.submit([encoder.finish()]);
     let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
     let counts: Vec<u64> =
         bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();
-    let threads = u64::from(threads(&program.source));
+    let threads = u64::from(threads(program.source()));
     assert_eq!(counts[4] % threads, 0, "some thread of a workgroup passed a barrier alone");
     Cost {
         global_reads: counts[0],

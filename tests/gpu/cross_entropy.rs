@@ -1,5 +1,5 @@
 use ndarray::{Array2, s};
-use tinytrain::kernels::{Batch, CrossEntropy, Tuning};
+use tinytrain::kernels::{Batch, CrossEntropy, Tuning, cross_entropy};
 use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, everywhere, indices, labels, random, wide};
@@ -84,6 +84,21 @@ fn a_nan_logit_gives_a_nan_loss() {
             let (loss, _) = metrics(&lab.floats(&output), tuning.row_groups(kernel.rows), 0);
             assert!(!loss.is_finite(), "{value} gives {loss}");
             assert!(lab.words(&predictions).iter().all(|class| *class < 10));
+        }
+    });
+}
+
+/// Nothing clamps what a shader reads: a target that is no class must not lead it out of its buffer.
+#[test]
+fn a_target_that_is_no_class_has_an_infinite_loss() {
+    everywhere(|lab, tuning| {
+        let compute = lab.compute(tuning);
+        let z = compute.matrix(&random(3, 10, 1)).unwrap();
+        for target in [10, 11, 12, 1 << 20, u32::MAX] {
+            let targets = compute.vector(&[9, target, 0]).unwrap();
+            let losses = cross_entropy(&compute, &z, &targets).unwrap();
+            assert_eq!(losses.total, f64::INFINITY, "{target}");
+            assert!(losses.correct <= 2);
         }
     });
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ndarray::Array2;
-use tinytrain::gpu::{Context, Pipelines, adapters, read_buffer};
+use tinytrain::gpu::{Context, Opening, Pipelines, adapters, read_buffer};
 use tinytrain::kernels::{Batch, Compute, Kernel, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
@@ -13,14 +13,19 @@ pub struct Lab {
     compute: Compute,
 }
 
-/// All adapters of this machine, opened once for all tests.
+/// All adapters of this machine, opened once for all tests, each twice: trusted, with immediates where there
+/// are any; and then checked, with offsets.
 pub fn labs() -> &'static [Lab] {
     static LABS: OnceLock<Vec<Lab>> = OnceLock::new();
     let labs = LABS.get_or_init(|| {
         adapters(None)
             .iter()
-            .map(|adapter| {
-                let compute = Compute::open(adapter).expect("every adapter of the machine opens").guarded();
+            .flat_map(|adapter| {
+                [false, true].map(|checked| (adapter, Opening { checked, offsets: checked, cache: None }))
+            })
+            .map(|(adapter, opening)| {
+                let adapter = adapter.clone().opened(opening);
+                let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();
                 Lab { context: Arc::clone(&compute.context), compute }
             })
             .collect()
@@ -32,10 +37,12 @@ pub fn labs() -> &'static [Lab] {
     labs
 }
 
-/// Runs `test` on every adapter under every shipped tuning that it can run.
+/// Runs `test` on every adapter under every shipped tuning that it can run, and once more checked: under the tuning
+/// of real GPUs, whose kernels use workgroup memory most.
 pub fn everywhere(test: impl Fn(&Lab, &Tuning)) {
     for lab in labs() {
-        for tuning in Tuning::ALL.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
+        let tunings = if lab.context.opening.checked { &[Tuning::GPU][..] } else { &Tuning::ALL };
+        for tuning in tunings.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
             test(lab, tuning);
         }
     }

@@ -59,6 +59,8 @@ impl Workplace {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tinytrain"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        // The user's own is none of the tests' business.
+        command.env("TINYTRAIN_CACHE", "");
         command
     }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader};
-use tinytrain::gpu::{Context, adapters};
+use tinytrain::gpu::{Context, Opening, adapters};
 use tinytrain::kernels::Tuning;
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::random::{Purpose, normal, words};
@@ -15,7 +15,7 @@ use tinytrain::trainer::{Choice, Config, CpuEngine, Engine, GpuEngine, ScheduleK
 pub type Make = Box<dyn Fn(&Parameters, &Spec, &Config) -> Box<dyn Engine>>;
 
 /// Every engine of this machine: the CPU engine with one thread and with three, and each adapter under each shipped
-/// tuning and each schedule.
+/// tuning and each schedule; and checked, with offsets, under its own tuning.
 pub fn engines() -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     for threads in [1, 3] {
@@ -34,11 +34,15 @@ pub fn engines() -> Vec<(String, Make)> {
     );
     for adapter in found {
         let context = Context::open(&adapter).unwrap();
-        for tuning in Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context)) {
+        let trusted = Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context));
+        let trusted = trusted.map(|tuning| (tuning, Opening::default()));
+        for (tuning, opening) in
+            trusted.chain([(Tuning::of(&context), Opening { checked: true, offsets: true, cache: None })])
+        {
             for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
-                let adapter = adapter.clone();
+                let adapter = adapter.clone().opened(opening.clone());
                 all.push((
-                    format!("{} ({}), {schedule}, {tuning:?}", adapter.name, adapter.backend),
+                    format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),
                     Box::new(move |parameters, spec, config| {
                         let config = Config { schedule, ..config.clone() };
                         let context = Context::open(&adapter).unwrap();

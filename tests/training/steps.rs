@@ -134,6 +134,25 @@ fn engines_order_an_epoch_as_the_host_does() {
     }
 }
 
+/// Shaders trust the order, so the engine must not.
+#[test]
+fn rows_that_are_not_there_are_refused() {
+    let spec = Spec::new(vec![3, 2]).unwrap();
+    let data = noise(20, 3, 2, 15);
+    for device in devices().into_iter().skip(1) {
+        let parameters = Parameters::he_normal(&spec, 4);
+        let mut engine = device.engine(parameters, &spec, &Config::default(), 8).unwrap();
+        for rows in [data.view(), Rows { total: None, ..data.view() }] {
+            assert!(engine.train(&rows, &[3, 20, 1], &mut |_| Ok(())).is_err());
+            for epoch in [1, 2] {
+                assert!(engine.train_epoch(&rows, 1, epoch, 0..21, &mut |_| Ok(())).is_err());
+            }
+        }
+        engine.train(&data.view(), &[3, 19, 1], &mut |_| Ok(())).unwrap();
+        engine.finish(&mut |_| Ok(())).unwrap();
+    }
+}
+
 /// Which rows are predicted otherwise than labelled, by a plain loop.
 #[test]
 fn every_engine_finds_the_same_errors() {

@@ -1,5 +1,6 @@
 //! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
 
+mod finisher;
 mod plan;
 mod rows;
 mod submissions;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use plan::{MOST_STEPS, Plan};
-use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
+use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, check_order, row_bytes, stored};
 use submissions::{Submissions, fitting_steps, sum_metrics};
 
 use super::config::Config;
@@ -110,7 +111,7 @@ impl GpuEngine {
             parameters: buffer,
             training: None,
             evaluation: BTreeMap::new(),
-            submissions: Submissions::new(),
+            submissions: Submissions::new()?,
             evaluation_batch: (fitting as usize).clamp(1, EVALUATION_ROWS),
             evaluation_steps: 1,
         })
@@ -222,15 +223,17 @@ impl GpuEngine {
             let most = if window.is_some() { training.rows.capacity / self.batch } else { MOST_STEPS };
             let end = positions.end.min(done + self.batch * self.submissions.steps().min(most));
             if let Some((rows, order)) = window {
+                self.submissions.flush(&self.compute.context)?;
                 training.rows.upload_gathered(&self.compute.context, rows, &order[done..end])?;
             }
             let first = if window.is_some() { 0 } else { done };
             let sizes: Vec<usize> =
                 (done..end).step_by(self.batch).map(|start| self.batch.min(end - start)).collect();
-            self.submissions.submit(&self.compute.context, &training.plan, first, &sizes)?;
+            self.submissions.record(&self.compute.context, &training.plan, first, &sizes)?;
             done = end;
         }
-        Ok(())
+        // What comes next may be a wait for more rows, or an order in the place of this one.
+        self.submissions.flush(&self.compute.context)
     }
 
     /// The rows of an evaluation, made when the first of this form comes.
@@ -277,6 +280,7 @@ impl Engine for GpuEngine {
     }
 
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
+        check_order(rows, order.iter().map(|row| *row as usize))?;
         let mut training = self.take_training(rows)?;
         training.ordered = 0;
         for piece in order.chunks(training.rows.positions) {
@@ -301,6 +305,7 @@ impl Engine for GpuEngine {
         if positions.is_empty() {
             return Ok(());
         }
+        check_order(rows, positions.end.checked_sub(1))?;
         let mut training = self.take_training(rows)?;
         if training.is_window || training.rows.capacity > ORDERED_ROWS {
             self.training = Some(training);
@@ -337,7 +342,8 @@ impl Engine for GpuEngine {
                 })
                 .collect();
             let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-            plan.record(&self.compute.context, &mut encoder, &batches);
+            plan.record(&mut encoder, &batches);
+            plan.place(&self.compute.context, &batches);
             self.compute.context.queue.submit([encoder.finish()]);
             let metrics = plan.metrics_stride * batches.len() as u64;
             let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
@@ -377,7 +383,9 @@ impl Engine for GpuEngine {
         let schedule = Schedule::gradients(&self.spec, self.batch, stored, &self.compute.tuning);
         let plan = self.plan(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        plan.record(&self.compute.context, &mut encoder, &[Batch { rows: count as u32, ..Batch::default() }]);
+        let batch = [Batch { rows: count as u32, ..Batch::default() }];
+        plan.record(&mut encoder, &batch);
+        plan.place(&self.compute.context, &batch);
         self.compute.context.queue.submit([encoder.finish()]);
         self.read_layers(plan.buffer(Buffer::Gradients))
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::rows::DeviceRows;
 use crate::error::Result;
-use crate::gpu::{Context, Pipelines, Prepared};
-use crate::kernels::{Batch, Tuning, prepare};
+use crate::gpu::{Context, Pipelines, Prepared, Steps};
+use crate::kernels::{Batch, Tuning, prepare, program};
 use crate::trainer::schedule::{Buffer, Schedule};
 
 /// Most steps of one submission.
@@ -15,9 +15,7 @@ pub const MOST_STEPS: usize = 128;
 pub struct Plan {
     dispatches: Vec<Prepared>,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
-    steps: wgpu::Buffer,
-    step_group: wgpu::BindGroup,
-    step_stride: u64,
+    steps: Steps,
     /// Bytes of the metrics of one step.
     pub metrics_stride: u64,
 }
@@ -53,6 +51,8 @@ impl Plan {
             Buffer::Parameters => parameters,
             other => &buffers[other],
         };
+        let kernels = schedule.dispatches.iter().map(|dispatch| &*dispatch.kernel);
+        pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.carrier)))?;
         let dispatches = schedule
             .dispatches
             .iter()
@@ -61,12 +61,9 @@ impl Plan {
                 prepare(context, pipelines, &*dispatch.kernel, tuning, &bound)
             })
             .collect::<Result<Vec<_>>>()?;
-        let alignment = u64::from(context.limits.min_uniform_buffer_offset_alignment);
-        let step_stride = (size_of::<Batch>() as u64).next_multiple_of(alignment);
-        let steps = context.uniform("steps", &vec![0; MOST_STEPS * step_stride as usize]);
-        let step_group = Pipelines::step_group(context, &steps, size_of::<Batch>() as u64);
+        let steps = Steps::new(context, size_of::<Batch>(), MOST_STEPS);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
-        Ok(Self { dispatches, buffers, steps, step_group, step_stride, metrics_stride })
+        Ok(Self { dispatches, buffers, steps, metrics_stride })
     }
 
     /// A buffer that belongs to the batch.
@@ -74,19 +71,18 @@ impl Plan {
         &self.buffers[&buffer]
     }
 
-    /// Writes where the batches of the next submission stand (at most [`MOST_STEPS`]) and records all their
-    /// dispatches in one pass.
-    pub fn record(&self, context: &Context, encoder: &mut wgpu::CommandEncoder, batches: &[Batch]) {
-        let mut uniforms = vec![0; batches.len() * self.step_stride as usize];
-        for (slot, batch) in uniforms.chunks_exact_mut(self.step_stride as usize).zip(batches) {
-            slot[..size_of::<Batch>()].copy_from_slice(bytemuck::bytes_of(batch));
-        }
-        context.queue.write_buffer(&self.steps, 0, &uniforms);
+    /// Records all dispatches of these batches (at most [`MOST_STEPS`]) in one pass.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, batches: &[Batch]) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for offset in (0..).step_by(self.step_stride as usize).take(batches.len()) {
+        for step in self.steps.each(bytemuck::cast_slice(batches)) {
             for dispatch in &self.dispatches {
-                dispatch.record(&mut pass, Some((&self.step_group, offset)));
+                dispatch.record(&mut pass, Some(step));
             }
         }
+    }
+
+    /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
+    pub fn place(&self, context: &Context, batches: &[Batch]) {
+        self.steps.write(context, bytemuck::cast_slice(batches));
     }
 }

@@ -47,6 +47,17 @@ pub fn row_bytes(inputs: usize, stored: Stored) -> u64 {
     word * blocks(inputs) as u64
 }
 
+/// Makes sure that all of `order` are rows which are there: nothing on the device looks.
+///
+/// # Errors
+/// [`Error::Config`] with the first that is not.
+pub fn check_order(rows: &Rows<'_>, order: impl IntoIterator<Item = usize>) -> Result<()> {
+    match order.into_iter().find(|row| *row >= rows.len()) {
+        Some(row) => Err(Error::Config(format!("row {row} of {} rows cannot be trained on", rows.len()))),
+        None => Ok(()),
+    }
+}
+
 impl DeviceRows {
     /// Room for `capacity` rows, and for their order, or that of some batches of `batch` rows.
     ///

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::finisher::Finisher;
 use super::plan::{MOST_STEPS, Plan};
 use crate::error::Result;
 use crate::gpu::{Context, Readback};
@@ -10,12 +11,19 @@ use crate::kernels::Batch;
 use crate::trainer::engine::{BatchMetrics, Sink};
 use crate::trainer::schedule::Buffer;
 
-/// Submissions that may be on their way: one that runs, one that waits, one that is being recorded.
+/// Submissions that may be on their way: one that runs, one that waits, one whose commands the finisher makes.
 const IN_FLIGHT: usize = 3;
 
 /// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
 /// that its own cost does not count.
 const SUBMISSION_TIME: Duration = Duration::from_millis(50);
+
+/// A submission that the finisher still has, whose metrics will go to `readback`.
+struct Recorded {
+    rows: Vec<usize>,
+    readback: Readback,
+    metrics_stride: u64,
+}
 
 /// A submission whose metrics are still to come.
 struct InFlight {
@@ -28,6 +36,8 @@ struct InFlight {
 
 /// The submissions of a run that the device has not finished, or whose metrics nobody has heard of.
 pub struct Submissions {
+    finisher: Finisher,
+    recorded: Option<Recorded>,
     in_flight: VecDeque<InFlight>,
     idle: Vec<Readback>,
     steps: usize,
@@ -36,8 +46,13 @@ pub struct Submissions {
 
 impl Submissions {
     /// None yet; the first will be of one step, so that something is known soon.
-    pub fn new() -> Self {
-        Self { in_flight: VecDeque::new(), idle: Vec::new(), steps: 1, last_ready: None }
+    ///
+    /// # Errors
+    /// As [`Finisher::new`].
+    pub fn new() -> Result<Self> {
+        let finisher = Finisher::new()?;
+        let (in_flight, idle) = (VecDeque::new(), Vec::new());
+        Ok(Self { finisher, recorded: None, in_flight, idle, steps: 1, last_ready: None })
     }
 
     /// Steps that the next one should have.
@@ -50,7 +65,7 @@ impl Submissions {
     /// # Errors
     /// Those of the device and of `sink`.
     pub fn make_room(&mut self, context: &Context, sink: &mut Sink<'_>) -> Result<()> {
-        self.collect(context, IN_FLIGHT - 1, sink)
+        self.collect(context, IN_FLIGHT - 2, sink)
     }
 
     /// Waits until all have ended and `sink` has heard of them.
@@ -58,14 +73,31 @@ impl Submissions {
     /// # Errors
     /// Those of the device and of `sink`.
     pub fn finish(&mut self, context: &Context, sink: &mut Sink<'_>) -> Result<()> {
+        self.flush(context)?;
         self.collect(context, 0, sink)
     }
 
-    /// Submits some whole batches (the last may be shorter), which begin at position `first` of the order.
+    /// Submits what is recorded. Call it before writing to a buffer that those commands use: what is written goes
+    /// before all that is submitted later.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub fn submit(&mut self, context: &Context, plan: &Plan, first: usize, rows: &[usize]) -> Result<()> {
+    pub fn flush(&mut self, context: &Context) -> Result<()> {
+        if let Some(Recorded { rows, readback, metrics_stride }) = self.recorded.take() {
+            let index = context.queue.submit([self.finisher.take()?]);
+            context.check()?;
+            let submitted = Instant::now();
+            self.in_flight.push_back(InFlight { index, rows, readback, metrics_stride, submitted });
+        }
+        Ok(())
+    }
+
+    /// Records some whole batches (the last may be shorter), which begin at position `first` of the order. They are
+    /// submitted once the next are recorded, or by [`Submissions::flush`].
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+    pub fn record(&mut self, context: &Context, plan: &Plan, first: usize, rows: &[usize]) -> Result<()> {
         let mut position = first;
         let batches: Vec<Batch> = (0..)
             .zip(rows)
@@ -78,18 +110,13 @@ impl Submissions {
         let bytes = plan.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        plan.record(context, &mut encoder, &batches);
+        plan.record(&mut encoder, &batches);
         let used = plan.metrics_stride * batches.len() as u64;
         readback.record(&mut encoder, plan.buffer(Buffer::Metrics), used);
-        let index = context.queue.submit([encoder.finish()]);
-        context.check()?;
-        self.in_flight.push_back(InFlight {
-            index,
-            rows: rows.to_vec(),
-            readback,
-            metrics_stride: plan.metrics_stride,
-            submitted: Instant::now(),
-        });
+        self.flush(context)?;
+        plan.place(context, &batches);
+        self.finisher.begin(encoder)?;
+        self.recorded = Some(Recorded { rows: rows.to_vec(), readback, metrics_stride: plan.metrics_stride });
         Ok(())
     }
 

@@ -1,0 +1,78 @@
+//! Compiled pipelines in a file, for drivers that let wgpu keep them (Vulkan).
+
+use std::fs;
+use std::path::Path;
+
+use super::trusted;
+use crate::output::Destination;
+
+/// What a file begins with: what it is, and in which version.
+const MAGIC: &[u8; 8] = b"tinytrn1";
+
+/// The compiled pipelines of a device, and the file from which they come and into which they go.
+pub(super) struct Cache {
+    pub handle: wgpu::PipelineCache,
+    file: Destination,
+    /// The check sum of what was read.
+    known: Option<u64>,
+}
+
+impl Cache {
+    /// The cache of this adapter in `folder`, with what is there already. Nothing where the driver keeps no pipelines
+    /// or the folder takes no files: a cache is no reason to fail.
+    pub fn open(device: &wgpu::Device, info: &wgpu::AdapterInfo, folder: &Path) -> Option<Self> {
+        if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            return None;
+        }
+        let name = wgpu::util::pipeline_cache_key(info)?;
+        let file = Destination::check(&folder.join(name)).ok()?;
+        let contents = fs::read(file.path()).unwrap_or_default();
+        let data = unpack(&contents);
+        let known = data.map(sum);
+        Some(Self { handle: trusted::pipeline_cache(device, data), file, known })
+    }
+
+    /// Writes the file, if there is anything new.
+    pub fn save(&self) {
+        let Some(data) = self.handle.get_data() else { return };
+        if self.known != Some(sum(&data)) {
+            // Next time the driver compiles again: nobody has to hear of it.
+            let _ = self.file.write(&pack(&data));
+        }
+    }
+}
+
+/// FNV-1a, 64 bits: finds what a disk or a crash has broken, not what somebody forges.
+fn sum(data: &[u8]) -> u64 {
+    data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn pack(data: &[u8]) -> Vec<u8> {
+    [MAGIC, &sum(data).to_le_bytes()[..], data].concat()
+}
+
+/// What [`pack`] was given, if it is all there.
+fn unpack(contents: &[u8]) -> Option<&[u8]> {
+    let (head, data) = contents.strip_prefix(MAGIC)?.split_first_chunk()?;
+    (u64::from_le_bytes(*head) == sum(data)).then_some(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_files_are_read() {
+        let packed = pack(b"pipelines");
+        assert_eq!(unpack(&packed), Some(&b"pipelines"[..]));
+        assert_eq!(unpack(&pack(b"")), Some(&b""[..]));
+        for length in 0..packed.len() {
+            assert_eq!(unpack(&packed[..length]), None);
+            let mut broken = packed.clone();
+            broken[length] ^= 4;
+            assert_eq!(unpack(&broken), None);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! How a device is opened.
+
+use std::path::PathBuf;
+
+/// What the caller decides before a device is opened. The default is what trains fastest.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Opening {
+    /// Shaders check what they need not: every index is clamped, every loop counted and every divisor looked at, and
+    /// workgroup memory is 0 before a kernel runs. Else the proofs in the shaders' headers are trusted.
+    pub checked: bool,
+    /// What changes from step to step comes by offsets, also where the device has immediates.
+    pub offsets: bool,
+    /// Folder for compiled pipelines, where the driver hands them out. What is broken there is compiled again.
+    pub cache: Option<PathBuf>,
+}

@@ -1,0 +1,67 @@
+//! A thread that ends encoders: wgpu does the work of recording there, some microseconds a dispatch.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+
+use crate::error::{Error, Result};
+
+/// The thread, and what goes there and back. It lives as long as this does.
+pub struct Finisher {
+    /// Nothing once the thread is to end.
+    encoders: Option<Sender<wgpu::CommandEncoder>>,
+    commands: Receiver<wgpu::CommandBuffer>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Finisher {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the system has no more threads.
+    pub fn new() -> Result<Self> {
+        let (encoders, incoming) = channel::<wgpu::CommandEncoder>();
+        let (outgoing, commands) = channel();
+        let work = move || {
+            for encoder in incoming {
+                if outgoing.send(encoder.finish()).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = Builder::new()
+            .name("finisher".to_owned())
+            .spawn(work)
+            .map_err(|error| Error::Gpu(format!("starting a thread: {error}")))?;
+        Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
+    }
+
+    /// Hands an encoder over.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the thread is gone.
+    pub fn begin(&self, encoder: wgpu::CommandEncoder) -> Result<()> {
+        self.encoders.as_ref().and_then(|encoders| encoders.send(encoder).ok()).ok_or_else(gone)
+    }
+
+    /// Waits for the commands of the encoder that was handed over first.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the thread is gone.
+    pub fn take(&self) -> Result<wgpu::CommandBuffer> {
+        self.commands.recv().map_err(|_| gone())
+    }
+}
+
+impl Drop for Finisher {
+    fn drop(&mut self) {
+        self.encoders = None;
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, the engine has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn gone() -> Error {
+    Error::Gpu("the thread that ends encoders is gone".to_owned())
+}

@@ -1,0 +1,38 @@
+//! What drivers compile is kept for the next run, where they hand it out.
+
+use std::path::PathBuf;
+
+use crate::program::Workplace;
+
+/// The files in the folder of the cache, after a run that must go well whatever was there.
+fn trained(place: &Workplace, device: &str) -> Vec<PathBuf> {
+    let arguments = ["train", "--data", "data", "--epochs", "1", "--out", "m", "--device", device];
+    let output = place.command(&arguments).env("TINYTRAIN_CACHE", "new/cache").output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap().matches("error").count(), 0);
+    assert!(output.status.success());
+    let cache = place.path("new/cache");
+    place.entries().into_iter().filter(|path| path.parent() == Some(cache.as_path())).collect()
+}
+
+#[test]
+fn a_broken_or_foreign_cache_is_no_error_and_is_replaced() {
+    let place = Workplace::with_data();
+    let Some(adapter) = place.adapters("vulkan").into_iter().next() else { return };
+    let index = adapter["index"].to_string();
+    let keeps = adapter["features"].as_array().unwrap().iter().any(|feature| feature == "pipeline-cache");
+    let files = trained(&place, &index);
+    assert_eq!(files.len(), usize::from(keeps));
+    for file in &files {
+        let whole = std::fs::read(file).unwrap();
+        let half = &whole[..whole.len() / 2];
+        for broken in [&b""[..], b"something else", half, &[half, half].concat()] {
+            std::fs::write(file, broken).unwrap();
+            assert_eq!(trained(&place, &index), files);
+            assert_ne!(std::fs::read(file).unwrap(), broken);
+        }
+    }
+    // Where no folder can be, nothing is kept.
+    std::fs::remove_dir_all(place.path("new")).unwrap();
+    place.write("new", "a file");
+    assert!(trained(&place, &index).is_empty());
+}
