@@ -100,14 +100,14 @@ fn each(check: impl Fn(&dyn Kernel, &Module)) {
     for kernel in variants() {
         for (tuning, carrier) in settings() {
             let program = program(&*kernel, tuning, carrier);
-            let name = program.entry;
-            let module = naga::front::wgsl::parse_str(&program.source)
-                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
+            let name = program.entry();
+            let module = naga::front::wgsl::parse_str(program.source())
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(program.source())));
             Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::IMMEDIATES)
                 .subgroup_stages(ShaderStages::COMPUTE)
                 .subgroup_operations(SubgroupOperationSet::all())
                 .validate(&module)
-                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&program.source)));
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(program.source())));
             check(&*kernel, &module);
         }
     }
@@ -199,10 +199,10 @@ fn host_and_shader_have_the_same_constants() {
     for kernel in variants() {
         for (tuning, carrier) in settings() {
             let program = program(&*kernel, tuning, carrier);
-            let module = naga::front::wgsl::parse_str(&program.source).unwrap();
+            let module = naga::front::wgsl::parse_str(program.source()).unwrap();
             let shader: BTreeSet<&str> =
                 module.overrides.iter().filter_map(|(_, constant)| constant.name.as_deref()).collect();
-            let host: BTreeSet<&str> = program.constants.iter().map(|(name, _)| *name).collect();
+            let host: BTreeSet<&str> = program.constants().map(|(name, _)| name).collect();
             assert_eq!(shader, host, "{}", kernel.shader().name);
         }
     }

@@ -134,7 +134,7 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
     let counts: Vec<u64> =
         bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();
-    let threads = u64::from(threads(&program.source));
+    let threads = u64::from(threads(program.source()));
     assert_eq!(counts[4] % threads, 0, "some thread of a workgroup passed a barrier alone");
     Cost {
         global_reads: counts[0],

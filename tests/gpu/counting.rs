@@ -26,10 +26,9 @@ fn validate(module: &Module) -> ModuleInfo {
 
 /// The program with one more binding at the end, its counters. Every invocation that comes to a barrier counts it.
 pub fn counted(program: &Program) -> Program {
-    let module = naga::front::wgsl::parse_str(&program.source).expect("our shaders parse");
-    let constants =
-        program.constants.iter().map(|(name, bits)| ((*name).to_owned(), f64::from_bits(*bits))).collect();
-    let entry = Some((ShaderStage::Compute, program.entry));
+    let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
+    let constants = program.constants().map(|(name, value)| (name.to_owned(), value)).collect();
+    let entry = Some((ShaderStage::Compute, program.entry()));
     let info = validate(&module);
     let (module, info) = naga::back::pipeline_constants::process_overrides(&module, &info, entry, &constants)
         .expect("the host gives every override");
@@ -37,7 +36,7 @@ pub fn counted(program: &Program) -> Program {
 
     settle_lengths(&mut module);
 
-    let counters = add_counters(&mut module, 1 + program.bindings.len() as u32);
+    let counters = add_counters(&mut module, 1 + program.bindings().len() as u32);
     let mut functions = std::mem::take(&mut module.functions);
     for (handle, function) in functions.iter_mut() {
         Counting { module: &module, info: &info[handle], counters, places: Vec::new() }.run(function);
@@ -56,9 +55,8 @@ pub fn counted(program: &Program) -> Program {
     // Native implementations neither need nor know the directive.
     let source = source.replace("enable subgroups;", "");
     // The writer renames what is called like a built-in function.
-    let source = source.replace(&format!("fn {}_(", program.entry), &format!("fn {}(", program.entry));
-    let bindings = program.bindings.iter().copied().chain([Access::Write]).collect();
-    Program { source, bindings, constants: Vec::new(), ..program.clone() }
+    let source = source.replace(&format!("fn {}_(", program.entry()), &format!("fn {}(", program.entry()));
+    program.rewritten(source, [program.bindings(), &[Access::Write]].concat())
 }
 
 /// Arrays whose length is made of override constants keep it as an expression; WGSL text wants the number.
