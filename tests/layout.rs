@@ -202,7 +202,7 @@ fn host_and_shader_have_the_same_constants() {
             let module = naga::front::wgsl::parse_str(program.source()).unwrap();
             let shader: BTreeSet<&str> =
                 module.overrides.iter().filter_map(|(_, constant)| constant.name.as_deref()).collect();
-            let host: BTreeSet<&str> = program.constants().into_iter().map(|(name, _)| name).collect();
+            let host: BTreeSet<&str> = program.constants().map(|(name, _)| name).collect();
             assert_eq!(shader, host, "{}", kernel.shader().name);
         }
     }

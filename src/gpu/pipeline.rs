@@ -21,13 +21,15 @@ pub enum Access {
     Write,
 }
 
-/// A complete compute program: everything that shapes its machine code.
+/// A complete compute program: everything that shapes its machine code. [`program`](crate::kernels::program()) makes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Program {
     /// Entry point, and the name in messages.
     pub(crate) entry: &'static str,
     /// WGSL, all pieces put in.
     pub(crate) source: String,
+    /// Whether the source is as it stands in `shaders/`, where its bounds are proven.
+    pub(crate) trusted: bool,
     /// Override constants, as bit patterns of f64 so that programs can be compared.
     pub(crate) constants: Vec<(&'static str, u64)>,
     /// Bindings 1, 2, ... of group 0 (binding 0 is the uniform of its parameters).
@@ -38,12 +40,10 @@ pub struct Program {
     pub(crate) step_bytes: u64,
     /// How it comes.
     pub(crate) carrier: Carrier,
-    /// The source is one of ours, with the proofs that stand in it: it may run unchecked.
-    pub(crate) trusted: bool,
 }
 
 impl Program {
-    /// Entry point.
+    /// Entry point, and the name in messages.
     pub fn entry(&self) -> &'static str {
         self.entry
     }
@@ -53,9 +53,9 @@ impl Program {
         &self.source
     }
 
-    /// Override constants, by name.
-    pub fn constants(&self) -> Vec<(&'static str, f64)> {
-        self.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits))).collect()
+    /// Override constants: names and values.
+    pub fn constants(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        self.constants.iter().map(|(name, bits)| (*name, f64::from_bits(*bits)))
     }
 
     /// Bindings 1, 2, ... of group 0.
@@ -63,9 +63,10 @@ impl Program {
         &self.bindings
     }
 
-    /// The same with another source, without override constants. Nobody has proven anything about that, so it runs with
-    /// every check, however the device was opened.
-    pub fn with_source(&self, source: String, bindings: Vec<Access>) -> Self {
+    /// The same with another source without override constants, and other bindings. Nothing is known of it, so it is
+    /// compiled with all checks.
+    #[must_use]
+    pub fn rewritten(&self, source: String, bindings: Vec<Access>) -> Self {
         Self { source, bindings, constants: Vec::new(), trusted: false, ..self.clone() }
     }
 }
@@ -244,7 +245,8 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         label: Some(program.entry),
         source: wgpu::ShaderSource::Wgsl(program.source.as_str().into()),
     };
-    let module = trusted::shader_module(context, descriptor, program.trusted);
+    let checked = context.opening.checked || !program.trusted;
+    let module = trusted::shader_module(&context.device, descriptor, checked);
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, false, program.params_bytes)];
     entries.extend((1..).zip(&program.bindings).map(|(binding, access)| {
         let read_only = *access == Access::Read;
@@ -263,7 +265,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         bind_group_layouts: &layouts,
         immediate_size: if by_offset { 0 } else { program.step_bytes as u32 },
     });
-    let constants = program.constants();
+    let constants: Vec<(&str, f64)> = program.constants().collect();
     let pipeline = context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(program.entry),
         layout: Some(&layout),
@@ -272,7 +274,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: &constants,
             // Every kernel writes its workgroup memory before it reads it.
-            zero_initialize_workgroup_memory: context.opening.checked || !program.trusted,
+            zero_initialize_workgroup_memory: checked,
         },
         cache: context.cache.as_ref().map(|cache| &cache.handle),
     });

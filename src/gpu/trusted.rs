@@ -1,28 +1,26 @@
 //! What the device takes on trust: all that is unsafe on the GPU's side stands here.
 
-use super::context::Context;
-
-/// A shader module: with wgpu's run-time checks if the device was opened so or the source is not ours, else without any.
+/// A shader module: `checked` with all of wgpu's run-time checks, else without any.
 pub(super) fn shader_module(
-    context: &Context,
+    device: &wgpu::Device,
     descriptor: wgpu::ShaderModuleDescriptor<'_>,
-    trusted: bool,
+    checked: bool,
 ) -> wgpu::ShaderModule {
-    if context.opening.checked || !trusted {
-        return context.device.create_shader_module(descriptor);
+    if checked {
+        return device.create_shader_module(descriptor);
     }
     #[expect(
         unsafe_code,
         reason = "clamps and loop counters cost time, and protect from nothing that occurs"
     )]
-    // SAFETY: the sources are those of `shaders/`: nothing outside of this crate can make a `Shader` or a trusted
-    // `Program`. Every loop counts up to a
-    // bound below 2^32 less its step (`Context::largest_storage`) or halves a number. No divisor is 0 where a workgroup
-    // runs: they are sizes whose product is the number of threads. Indices are below the sizes in the uniforms, which
-    // the host half of each kernel takes from the buffers that it binds; those that come out of a buffer are proven in
-    // the header of the shader that reads them (`gather`, `compact`, `radix_sort`) or guarded (`common/loss`).
+    // SAFETY: the source stands in `shaders/`: nobody outside of this crate makes or changes a `Program` that counts as
+    // trusted. Every loop counts up to a bound below 2^32 less its step (`Context::largest_storage`) or halves a number.
+    // No divisor is 0 where a workgroup runs: they are sizes whose product is the number of threads. Indices are below
+    // the sizes in the uniforms, which the host half of each kernel takes from the buffers that it binds; those that
+    // come out of a buffer are proven in the header of the shader that reads them (`gather`, `compact`, `radix_sort`)
+    // or guarded (`common/loss`). Who calls `Compute::run` with buffers of their own is told to size them.
     unsafe {
-        context.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
+        device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }
 }
 

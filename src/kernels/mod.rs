@@ -86,7 +86,7 @@ use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 5;
 
-/// A shader file and what its bindings are. Only this crate makes them: their sources are trusted.
+/// A shader file and what its bindings are. Only this crate makes one: nothing else is trusted to keep its bounds.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Shader {
@@ -266,6 +266,7 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
     Program {
         entry: shader.name,
         source: compose(shader.source, &pieces),
+        trusted: true,
         constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,

@@ -27,7 +27,7 @@ fn validate(module: &Module) -> ModuleInfo {
 /// The program with one more binding at the end, its counters. Every invocation that comes to a barrier counts it.
 pub fn counted(program: &Program) -> Program {
     let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
-    let constants = program.constants().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let constants = program.constants().map(|(name, value)| (name.to_owned(), value)).collect();
     let entry = Some((ShaderStage::Compute, program.entry()));
     let info = validate(&module);
     let (module, info) = naga::back::pipeline_constants::process_overrides(&module, &info, entry, &constants)
@@ -56,8 +56,7 @@ pub fn counted(program: &Program) -> Program {
     let source = source.replace("enable subgroups;", "");
     // The writer renames what is called like a built-in function.
     let source = source.replace(&format!("fn {}_(", program.entry()), &format!("fn {}(", program.entry()));
-    let bindings = program.bindings().iter().copied().chain([Access::Write]).collect();
-    program.with_source(source, bindings)
+    program.rewritten(source, [program.bindings(), &[Access::Write]].concat())
 }
 
 /// Arrays whose length is made of override constants keep it as an expression; WGSL text wants the number.

@@ -9,7 +9,7 @@ use crate::kernels::{Batch, Tuning, prepare, program};
 use crate::trainer::schedule::{Buffer, Schedule};
 
 /// Most steps of one submission.
-pub const MOST_STEPS: usize = 128;
+pub const MOST_STEPS: usize = 1024;
 
 /// The buffers and dispatches of one batch shape.
 pub struct Plan {
