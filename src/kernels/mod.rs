@@ -272,7 +272,6 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
         params_bytes: kernel.params().len() as u64,
         step_bytes: if shader.per_batch { size_of::<Batch>() as u64 } else { 0 },
         carrier,
-        trusted: true,
     }
 }
 
