@@ -15,6 +15,9 @@ pub enum ScheduleKind {
     /// Forward+ReLU, softmax+loss+delta, input gradient+ReLU mask, weight gradient+update in one kernel each.
     #[default]
     Fused,
+    /// One kernel along the rows of the batch, through all layers and back; one along the units, which updates all
+    /// weights and begins the next batch.
+    TwoDispatch,
 }
 
 impl fmt::Display for ScheduleKind {
@@ -22,6 +25,7 @@ impl fmt::Display for ScheduleKind {
         f.write_str(match self {
             ScheduleKind::Plain => "plain",
             ScheduleKind::Fused => "fused",
+            ScheduleKind::TwoDispatch => "two-dispatch",
         })
     }
 }
@@ -33,7 +37,10 @@ impl FromStr for ScheduleKind {
         match text {
             "plain" => Ok(ScheduleKind::Plain),
             "fused" => Ok(ScheduleKind::Fused),
-            _ => Err(Error::Config(format!("schedule: expected plain or fused, found {text:?}"))),
+            "two-dispatch" => Ok(ScheduleKind::TwoDispatch),
+            _ => {
+                Err(Error::Config(format!("schedule: expected plain, fused or two-dispatch, found {text:?}")))
+            }
         }
     }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 
 use super::config::ScheduleKind;
 use crate::kernels::{
-    CrossEntropy, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Softmax, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, blocks, grid,
+    Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, MOST_LAYERS, Relu, ReluBackward, Row,
+    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update,
+    WeightGradient, blocks, grid,
 };
 use crate::model::Spec;
 
@@ -25,6 +26,8 @@ pub enum Buffer {
     Parameters,
     /// Their gradients, in the same layout.
     Gradients,
+    /// Outputs of all layers, and behind them their deltas.
+    Activations,
     /// Output of a layer behind its ReLU; 0 is the batch's input.
     Hidden(usize),
     /// Output of a layer before its ReLU.
@@ -97,6 +100,8 @@ pub struct Schedule {
     pub buffers: BTreeMap<Buffer, u64>,
     /// Pairs (loss, correct) that a step writes.
     pub metrics_groups: usize,
+    /// The last dispatch comes once before the first step too, with a batch of no rows: it prepares the next.
+    pub prologue: bool,
 }
 
 /// Where the parameters of each layer begin in [`Buffer::Parameters`], and last their end; in vec4s. A layer is a matrix
@@ -117,6 +122,7 @@ struct Builder<'a> {
     offsets: Vec<usize>,
     dispatches: Vec<Dispatch>,
     groups: usize,
+    prologue: bool,
 }
 
 impl Schedule {
@@ -130,7 +136,10 @@ impl Schedule {
         tuning: &Tuning,
     ) -> Self {
         let mut builder = Builder::new(spec, rows, tuning);
-        builder.gather(stored);
+        let kind = Self::possible(kind, spec);
+        if kind != ScheduleKind::TwoDispatch {
+            builder.gather(stored);
+        }
         match kind {
             ScheduleKind::Plain => {
                 builder.plain_gradients();
@@ -140,8 +149,30 @@ impl Schedule {
                 ));
             }
             ScheduleKind::Fused => builder.fused_step(rate),
+            ScheduleKind::TwoDispatch => builder.two_dispatch_step(stored, rate),
         }
         builder.schedule()
+    }
+
+    /// The kind that can be had where `kind` is asked for: a network of very many layers takes no two-dispatch step.
+    pub fn possible(kind: ScheduleKind, spec: &Spec) -> ScheduleKind {
+        match kind {
+            ScheduleKind::TwoDispatch if spec.layers().len() > MOST_LAYERS => ScheduleKind::Fused,
+            kind => kind,
+        }
+    }
+
+    /// Bytes of [`Buffer::Parameters`]: all weights and biases, and behind them what the steps keep there.
+    pub fn parameter_bytes(kind: ScheduleKind, spec: &Spec, rows: usize, tuning: &Tuning) -> u64 {
+        let offsets = layer_offsets(spec);
+        let parameters = offsets[offsets.len() - 1];
+        let behind = match kind {
+            ScheduleKind::TwoDispatch => {
+                StepShape::new(spec.sizes(), rows, tuning).map_or(0, |shape| shape.partials())
+            }
+            ScheduleKind::Plain | ScheduleKind::Fused => 0,
+        };
+        16 * (parameters + behind) as u64
     }
 
     /// The gradients of one batch, without an update.
@@ -165,7 +196,7 @@ impl Schedule {
 impl<'a> Builder<'a> {
     fn new(spec: &'a Spec, rows: usize, tuning: &'a Tuning) -> Self {
         let offsets = layer_offsets(spec);
-        Self { spec, rows, tuning, offsets, dispatches: Vec::new(), groups: 0 }
+        Self { spec, rows, tuning, offsets, dispatches: Vec::new(), groups: 0, prologue: false }
     }
 
     fn push(&mut self, kernel: impl Kernel + 'static, buffers: &[Buffer]) {
@@ -255,13 +286,26 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn two_dispatch_step(&mut self, stored: Stored, rate: f32) {
+        use Buffer::{Activations, Features, Labels, Metrics, Order, Parameters};
+        let Some(shape) = StepShape::new(self.spec.sizes(), self.rows, self.tuning) else {
+            unreachable!("a network of so many layers takes another schedule");
+        };
+        self.groups = self.tuning.batch_groups(self.rows);
+        self.push(Row::new(&shape, self.tuning), &[Parameters, Labels, Order, Activations, Metrics]);
+        let column = Column::new(&shape, stored, rate, self.tuning);
+        self.push(column, &[Features, Order, Activations, Parameters]);
+        self.prologue = true;
+    }
+
     fn schedule(self) -> Schedule {
         let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
         let buffers = used
             .filter(|buffer| !buffer.is_external())
             .map(|buffer| (*buffer, self.bytes(*buffer)))
             .collect();
-        Schedule { dispatches: self.dispatches, buffers, metrics_groups: self.groups }
+        let Self { dispatches, groups, prologue, .. } = self;
+        Schedule { dispatches, buffers, metrics_groups: groups, prologue }
     }
 
     fn bytes(&self, buffer: Buffer) -> u64 {
@@ -271,6 +315,7 @@ impl<'a> Builder<'a> {
             Buffer::Features | Buffer::Labels | Buffer::Order => 0,
             Buffer::Targets | Buffer::Predictions => 4 * self.rows as u64,
             Buffer::Parameters | Buffer::Gradients => 16 * self.offsets[sizes.len() - 1] as u64,
+            Buffer::Activations => 2 * sizes[1..].iter().map(|size| matrix(*size)).sum::<u64>(),
             Buffer::Hidden(layer)
             | Buffer::PreActivation(layer)
             | Buffer::Delta(layer)
@@ -294,6 +339,7 @@ mod tests {
         vec![
             ("plain", train(ScheduleKind::Plain)),
             ("fused", train(ScheduleKind::Fused)),
+            ("two-dispatch", train(ScheduleKind::TwoDispatch)),
             ("gradients", Schedule::gradients(&spec, 64, Stored::Floats, &Tuning::SOFTWARE)),
             ("evaluate", Schedule::evaluate(&spec, 64, Stored::Bytes, &Tuning::GPU)),
         ]
@@ -303,7 +349,10 @@ mod tests {
     fn dispatches_a_step() {
         let counts: Vec<(&str, usize)> =
             schedules().iter().map(|(name, schedule)| (*name, schedule.dispatches.len())).collect();
-        assert_eq!(counts, [("plain", 17), ("fused", 10), ("gradients", 16), ("evaluate", 5)]);
+        assert_eq!(
+            counts,
+            [("plain", 17), ("fused", 10), ("two-dispatch", 2), ("gradients", 16), ("evaluate", 5)]
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn engines() -> Vec<(String, Make)> {
     for adapter in found {
         let context = Context::open(&adapter).unwrap();
         for tuning in Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context)) {
-            for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
+            for schedule in [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch] {
                 let adapter = adapter.clone();
                 all.push((
                     format!("{} ({}), {schedule}, {tuning:?}", adapter.name, adapter.backend),

@@ -98,7 +98,8 @@ impl GpuEngine {
             padded.extend(pad_rows(&layer.weights, layer.outputs));
             padded.extend(pad_rows(&layer.bias, layer.outputs));
         }
-        let buffer = context.storage("parameters", 4 * padded.len() as u64)?;
+        let bytes = Schedule::parameter_bytes(config.schedule, spec, batch, &tuning);
+        let buffer = context.storage("parameters", bytes)?;
         context.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&padded));
         let widest = spec.sizes().iter().copied().max().unwrap_or(1);
         let fitting = context.largest_storage() / (16 * blocks(widest) as u64);
@@ -333,7 +334,7 @@ impl Engine for GpuEngine {
                 .zip(0..)
                 .map(|(first, slot)| {
                     let rows = (end - start - first).min(batch) as u32;
-                    Batch { first: first as u32, rows, slot, output: first as u32 }
+                    Batch { first: first as u32, rows, slot, output: first as u32, ..Batch::default() }
                 })
                 .collect();
             let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());

@@ -18,6 +18,7 @@ pub struct Plan {
     steps: wgpu::Buffer,
     step_group: wgpu::BindGroup,
     step_stride: u64,
+    prologue: bool,
     /// Bytes of the metrics of one step.
     pub metrics_stride: u64,
 }
@@ -63,10 +64,11 @@ impl Plan {
             .collect::<Result<Vec<_>>>()?;
         let alignment = u64::from(context.limits.min_uniform_buffer_offset_alignment);
         let step_stride = (size_of::<Batch>() as u64).next_multiple_of(alignment);
-        let steps = context.uniform("steps", &vec![0; MOST_STEPS * step_stride as usize]);
+        let steps = context.uniform("steps", &vec![0; (MOST_STEPS + 1) * step_stride as usize]);
         let step_group = Pipelines::step_group(context, &steps, size_of::<Batch>() as u64);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
-        Ok(Self { dispatches, buffers, steps, step_group, step_stride, metrics_stride })
+        let prologue = schedule.prologue;
+        Ok(Self { dispatches, buffers, steps, step_group, step_stride, prologue, metrics_stride })
     }
 
     /// A buffer that belongs to the batch.
@@ -77,14 +79,22 @@ impl Plan {
     /// Writes where the batches of the next submission stand (at most [`MOST_STEPS`]) and records all their
     /// dispatches in one pass.
     pub fn record(&self, context: &Context, encoder: &mut wgpu::CommandEncoder, batches: &[Batch]) {
-        let mut uniforms = vec![0; batches.len() * self.step_stride as usize];
-        for (slot, batch) in uniforms.chunks_exact_mut(self.step_stride as usize).zip(batches) {
+        let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
+        let steps = batches.iter().zip(next_rows).map(|(batch, next_rows)| Batch { next_rows, ..*batch });
+        // Every submission stands by itself, so a prologue begins each.
+        let before = batches.first().filter(|_| self.prologue);
+        let before = before.map(|first| Batch { rows: 0, next_rows: first.rows, ..*first });
+        let slots: Vec<Batch> = before.into_iter().chain(steps).collect();
+        let mut uniforms = vec![0; slots.len() * self.step_stride as usize];
+        for (slot, batch) in uniforms.chunks_exact_mut(self.step_stride as usize).zip(&slots) {
             slot[..size_of::<Batch>()].copy_from_slice(bytemuck::bytes_of(batch));
         }
         context.queue.write_buffer(&self.steps, 0, &uniforms);
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for offset in (0..).step_by(self.step_stride as usize).take(batches.len()) {
-            for dispatch in &self.dispatches {
+        let offsets = (0..).step_by(self.step_stride as usize);
+        for (offset, batch) in offsets.zip(&slots) {
+            let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
+            for dispatch in &self.dispatches[skipped..] {
                 dispatch.record(&mut pass, Some((&self.step_group, offset)));
             }
         }
