@@ -5,9 +5,9 @@ use std::fmt;
 
 use super::config::ScheduleKind;
 use crate::kernels::{
-    Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, MOST_LAYERS, Relu, ReluBackward, Row,
-    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update,
-    WeightGradient, blocks, grid,
+    Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Row, Softmax,
+    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update, WeightGradient,
+    blocks, grid,
 };
 use crate::model::Spec;
 
@@ -136,43 +136,23 @@ impl Schedule {
         tuning: &Tuning,
     ) -> Self {
         let mut builder = Builder::new(spec, rows, tuning);
-        let kind = Self::possible(kind, spec);
-        if kind != ScheduleKind::TwoDispatch {
-            builder.gather(stored);
-        }
-        match kind {
-            ScheduleKind::Plain => {
+        let whole = (kind == ScheduleKind::TwoDispatch).then(|| StepShape::new(spec.sizes(), rows, tuning));
+        match (kind, whole.flatten()) {
+            (_, Some(shape)) => builder.two_dispatch_step(&shape, stored, rate),
+            (ScheduleKind::Plain, None) => {
+                builder.gather(stored);
                 builder.plain_gradients();
                 builder.dispatches.push(Dispatch::new(
                     Update { length: builder.offsets[spec.layers().len()], rate },
                     &[Buffer::Gradients, Buffer::Parameters],
                 ));
             }
-            ScheduleKind::Fused => builder.fused_step(rate),
-            ScheduleKind::TwoDispatch => builder.two_dispatch_step(stored, rate),
+            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => {
+                builder.gather(stored);
+                builder.fused_step(rate);
+            }
         }
         builder.schedule()
-    }
-
-    /// The kind that can be had where `kind` is asked for: a network of very many layers takes no two-dispatch step.
-    pub fn possible(kind: ScheduleKind, spec: &Spec) -> ScheduleKind {
-        match kind {
-            ScheduleKind::TwoDispatch if spec.layers().len() > MOST_LAYERS => ScheduleKind::Fused,
-            kind => kind,
-        }
-    }
-
-    /// Bytes of [`Buffer::Parameters`]: all weights and biases, and behind them what the steps keep there.
-    pub fn parameter_bytes(kind: ScheduleKind, spec: &Spec, rows: usize, tuning: &Tuning) -> u64 {
-        let offsets = layer_offsets(spec);
-        let parameters = offsets[offsets.len() - 1];
-        let behind = match kind {
-            ScheduleKind::TwoDispatch => {
-                StepShape::new(spec.sizes(), rows, tuning).map_or(0, |shape| shape.partials())
-            }
-            ScheduleKind::Plain | ScheduleKind::Fused => 0,
-        };
-        16 * (parameters + behind) as u64
     }
 
     /// The gradients of one batch, without an update.
@@ -286,14 +266,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn two_dispatch_step(&mut self, stored: Stored, rate: f32) {
+    fn two_dispatch_step(&mut self, shape: &StepShape, stored: Stored, rate: f32) {
         use Buffer::{Activations, Features, Labels, Metrics, Order, Parameters};
-        let Some(shape) = StepShape::new(self.spec.sizes(), self.rows, self.tuning) else {
-            unreachable!("a network of so many layers takes another schedule");
-        };
         self.groups = self.tuning.batch_groups(self.rows);
-        self.push(Row::new(&shape, self.tuning), &[Parameters, Labels, Order, Activations, Metrics]);
-        let column = Column::new(&shape, stored, rate, self.tuning);
+        self.push(Row::new(shape, self.tuning), &[Parameters, Labels, Order, Activations, Metrics]);
+        let column = Column::new(shape, stored, rate, self.tuning);
         self.push(column, &[Features, Order, Activations, Parameters]);
         self.prologue = true;
     }

@@ -40,7 +40,7 @@ pub fn engines() -> Vec<(String, Make)> {
                 all.push((
                     format!("{} ({}), {schedule}, {tuning:?}", adapter.name, adapter.backend),
                     Box::new(move |parameters, spec, config| {
-                        let config = Config { schedule, ..config.clone() };
+                        let config = Config { schedule: Some(schedule), ..config.clone() };
                         let context = Context::open(&adapter).unwrap();
                         let batch = config.batch_size;
                         Box::new(
