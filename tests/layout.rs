@@ -7,10 +7,10 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::{Access, Carrier};
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
+    Argmax, Axis, Batch, Column, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
     Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, Mode,
-    MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Scan, ScanAdd,
-    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update,
+    MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd,
+    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update,
     WeightGradient, Window, Zip, ZipKernel, program,
 };
 
@@ -54,6 +54,13 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));
         all.push(Box::new(ZipKernel::new::<f32>(rows, columns, Zip::Add, grid)));
         all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Add, grid)));
+    }
+    for sizes in [&[7, 3][..], &[7, 6, 5, 3]] {
+        let shape = StepShape::new(sizes, rows, &Tuning::GPU).unwrap();
+        all.push(Box::new(Row::new(&shape, &Tuning::GPU)));
+        for stored in [Stored::Bytes, Stored::Floats] {
+            all.push(Box::new(Column::new(&shape, stored, 0.1, &Tuning::GPU)));
+        }
     }
     for flag in [false, true] {
         let segments = segments(if flag { Axis::Columns } else { Axis::Rows });

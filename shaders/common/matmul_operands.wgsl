@@ -1,7 +1,8 @@
 // Between a kernel and the matmul body: 4x4 blocks out of rows. A kernel of C = A*B defines
 //   a_row(row, block), b_row(row, block)   values 4*block.. of that row of A, B as stored; 0 outside
 //   store_row(row, block, values)          values 4*block.. of that row of C; skips what lies outside
-//   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B'
+//   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B': constants, but private variables where
+//                                          a kernel makes more than one product
 // A block is a mat4x4 whose columns are rows of the matrix, so that C = A*B reads c += b * a.
 
 fn a_rows(row: u32, block: u32) -> mat4x4<f32> {

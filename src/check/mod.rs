@@ -9,6 +9,7 @@ mod rows;
 mod saved;
 mod scans;
 mod training;
+mod two_dispatch;
 mod windows;
 
 use ndarray::{Array1, Array2};
@@ -146,6 +147,7 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     products::run(&mut cases);
     rows::run(&mut cases);
     training::run(&mut cases);
+    two_dispatch::run(&mut cases);
 }
 
 /// Normal numbers; `stream` keeps matrices of one case apart.

@@ -140,7 +140,7 @@ fn engine(make: &Make<'_>, schedules: &[(&str, ScheduleKind)], sink: &mut Sink<'
         let got = make(&problem, &config).and_then(|mut engine| gradients(&mut *engine, &problem));
         sink(report("gradients", got));
         for (name, schedule) in schedules {
-            let config = Config { schedule: *schedule, ..config.clone() };
+            let config = Config { schedule: Some(*schedule), ..config.clone() };
             let rate = f64::from(config.learning_rate);
             let got = make(&problem, &config).and_then(|mut engine| one_step(&mut *engine, &problem, rate));
             sink(report(name, got));
@@ -158,7 +158,7 @@ pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
         let batch = config.batch_size;
         Ok(Box::new(CpuEngine::new(&problem.parameters, &problem.spec, config, batch)))
     };
-    engine(&make, &[("one step", ScheduleKind::default())], sink)
+    engine(&make, &[("one step", ScheduleKind::Fused)], sink)
 }
 
 /// The same of the GPU engine, for every schedule.
@@ -170,7 +170,11 @@ pub fn gpu_engine(adapter: &Adapter, sink: &mut Sink<'_>) -> Result<()> {
         let batch = config.batch_size;
         Ok(Box::new(GpuEngine::new(adapter, &problem.parameters, &problem.spec, config, batch)?))
     };
-    let schedules = [("one step, plain", ScheduleKind::Plain), ("one step, fused", ScheduleKind::Fused)];
+    let schedules = [
+        ("one step, plain", ScheduleKind::Plain),
+        ("one step, fused", ScheduleKind::Fused),
+        ("one step, two-dispatch", ScheduleKind::TwoDispatch),
+    ];
     engine(&make, &schedules, sink)
 }
 

@@ -95,7 +95,7 @@ pub fn label_column(text: &str) -> Result<LabelColumn, String> {
     Ok(LabelColumn::Named(text.to_owned()))
 }
 
-/// `plain` or `fused`.
+/// The name of a schedule.
 pub fn schedule() -> impl TypedValueParser<Value = ScheduleKind> {
-    PossibleValuesParser::new(["plain", "fused"]).try_map(|text| text.parse::<ScheduleKind>())
+    PossibleValuesParser::new(["plain", "fused", "two-dispatch"]).try_map(|text| text.parse::<ScheduleKind>())
 }

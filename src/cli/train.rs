@@ -57,9 +57,10 @@ pub struct Options {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// How a GPU's work is divided: one kernel an operation, or as few as there can be.
-    #[arg(long, value_name = "KIND", default_value_t = ScheduleKind::default(), value_parser = args::schedule())]
-    pub schedule: ScheduleKind,
+    /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels a step. [default: the
+    /// fastest, as far as the network's shape tells]
+    #[arg(long, value_name = "KIND", value_parser = args::schedule())]
+    pub schedule: Option<ScheduleKind>,
     /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
     /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
     #[arg(long)]

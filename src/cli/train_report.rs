@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::trainer::{EngineKind, Epoch, Event, Summary};
+use tinytrain::trainer::{Chosen, Epoch, Event, Summary};
 
 use super::args::Format;
 use super::model_file::ModelFile;
@@ -96,7 +96,7 @@ impl<'a> TrainReport<'a> {
         }
         match event {
             Event::Progress { .. } => Ok(()),
-            Event::Started { engine, device, spec, scaling, .. } => self.console.object(&[
+            Event::Started { engine, device, spec, scaling, schedule, .. } => self.console.object(&[
                 ("event", "start".into()),
                 ("engine", engine.to_string().into()),
                 ("device", (*device).into()),
@@ -106,7 +106,7 @@ impl<'a> TrainReport<'a> {
                 ("seed", options.seed.into()),
                 ("batch_size", options.batch_size.into()),
                 ("learning_rate", decimal(options.lr)),
-                ("schedule", (*engine == EngineKind::Gpu).then(|| options.schedule.to_string()).into()),
+                ("schedule", schedule.map(|schedule| schedule.kind.to_string()).into()),
             ]),
             Event::Restarted { reason } => {
                 self.console.object(&[("event", "restart".into()), ("reason", (*reason).into())])
@@ -155,16 +155,19 @@ impl<'a> TrainReport<'a> {
 
     /// What `--verbose` adds.
     fn details(&self, event: &Event<'_>) {
-        if let (true, Event::Started { spec, scaling, schedule, .. }) = (self.options.verbose, event) {
+        if let (true, Event::Started { spec, scaling, schedule, dispatches, .. }) =
+            (self.options.verbose, event)
+        {
             let parameters = grouped(spec.parameter_count() as u64);
             self.console.notice(&format!(
                 "seed {}, {parameters} parameters, inputs scaled by {scaling}",
                 self.options.seed
             ));
-            if !schedule.is_empty() {
-                self.console.notice(&format!("a step of the {} schedule:", self.options.schedule));
+            if let Some(Chosen { kind, reason }) = schedule {
+                let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+                self.console.notice(&format!("a step of the {kind} schedule{because}:"));
             }
-            for (number, dispatch) in (1..).zip(*schedule) {
+            for (number, dispatch) in (1..).zip(*dispatches) {
                 self.console.notice(&format!("{number:>4}. {dispatch}"));
             }
         }

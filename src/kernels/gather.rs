@@ -29,6 +29,16 @@ pub enum Stored {
     Floats,
 }
 
+impl Stored {
+    /// The shader piece that reads them.
+    pub(super) fn piece(self) -> &'static str {
+        match self {
+            Stored::Bytes => "features_bytes",
+            Stored::Floats => "features_floats",
+        }
+    }
+}
+
 /// X[r] = features[order[first + r]], targets[r] = labels[order[first + r]].
 /// Buffers: features, labels, order, X [rows, inputs], targets [rows].
 #[derive(Debug, Clone, Copy)]
@@ -55,11 +65,7 @@ impl Kernel for Gather {
     }
 
     fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        let piece = match self.stored {
-            Stored::Bytes => "features_bytes",
-            Stored::Floats => "features_floats",
-        };
-        vec![("features", piece)]
+        vec![("features", self.stored.piece())]
     }
 
     fn shape(&self) -> String {

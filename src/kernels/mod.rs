@@ -6,6 +6,7 @@
 
 mod argmax;
 mod ceilings;
+mod column;
 mod compact;
 mod compute;
 mod convolve;
@@ -27,6 +28,7 @@ mod radix_sort;
 mod reduce;
 mod relu;
 mod relu_backward;
+mod row;
 mod scan;
 mod scan_add;
 mod segments;
@@ -34,6 +36,7 @@ mod softmax;
 mod softmax_cross_entropy;
 mod softmax_cross_entropy_backward;
 mod source;
+mod step_shape;
 mod steps;
 mod tensor;
 mod tuning;
@@ -45,6 +48,7 @@ use bytemuck::{Pod, Zeroable};
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
 pub use ceilings::Ceilings;
+pub use column::Column;
 pub use compact::{Compact, compact, positions_where};
 pub use compute::Compute;
 pub use convolve::{Convolve, MOST_TAPS, Mode, convolve, convolve_separable};
@@ -67,6 +71,7 @@ pub use radix_sort::{RadixSort, sort_by_key};
 pub use reduce::{Reduce, Reduction, block_sums, reduce, reduce_axis};
 pub use relu::{Relu, relu};
 pub use relu_backward::ReluBackward;
+pub use row::Row;
 pub use scan::{Scan, exclusive_scan, inclusive_scan, scan};
 pub use scan_add::ScanAdd;
 pub use segments::{Axis, Segments};
@@ -74,6 +79,7 @@ pub use softmax::{Softmax, log_softmax, softmax};
 pub use softmax_cross_entropy::SoftmaxCrossEntropy;
 pub use softmax_cross_entropy_backward::SoftmaxCrossEntropyBackward;
 pub use source::compose;
+pub use step_shape::{MOST_LAYERS, StepShape};
 pub use tensor::{Element, Matrix, Tensor, Vector};
 pub use tuning::{Product, SegmentShape, Tuning};
 pub use update::Update;
@@ -112,12 +118,16 @@ pub struct Batch {
     pub slot: u32,
     /// Where its first prediction goes.
     pub output: u32,
+    /// Rows of the batch behind it in the order, if that comes next in the same submission; else 0.
+    pub next_rows: u32,
+    /// Makes it a multiple of 16 bytes.
+    pub unused: [u32; 3],
 }
 
 impl Batch {
-    /// The first `rows` rows, all of them live.
+    /// The first `rows` rows, all of them live, and behind them as many.
     pub fn all(rows: usize) -> Self {
-        Self { rows: word(rows), ..Self::default() }
+        Self { rows: word(rows), next_rows: word(rows), ..Self::default() }
     }
 }
 
@@ -133,6 +143,10 @@ pub enum Layout {
         /// How many such products, one behind the other.
         matrices: usize,
     },
+    /// Workgroups that own rows of a batch, so many rows, and go through all layers with them.
+    BatchRows(usize),
+    /// So many workgroups that own tiles of weights.
+    WeightTiles(usize),
     /// One thread an element, so many of them (`shaders/common/elementwise.wgsl`).
     Elements(usize),
     /// One thread an element, workgroups of two dimensions (`shaders/common/plane.wgsl`).

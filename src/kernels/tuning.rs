@@ -33,6 +33,12 @@ pub enum Product {
 pub struct Tuning {
     /// Of every kernel that is a matrix product.
     pub product: Product,
+    /// Of the workgroups that take rows of a batch through all layers.
+    pub row: Product,
+    /// Of those that own tiles of weights.
+    pub column: Product,
+    /// How many of those should share the first layer: its inputs are split into parts until there are so many.
+    pub owners: usize,
     /// Threads that share a row in reductions; a power of two.
     pub lanes: usize,
     /// Rows a workgroup takes at a time in reductions; a power of two.
@@ -51,6 +57,9 @@ impl Tuning {
     /// For real GPUs: many small workgroups, 32 x 32 tiles.
     pub const GPU: Tuning = Tuning {
         product: Product::Tiled { across: 8, down: 8, inner: 4 },
+        row: Product::Tiled { across: 32, down: 1, inner: 4 },
+        column: Product::Tiled { across: 8, down: 8, inner: 4 },
+        owners: 120,
         lanes: 16,
         rows: 4,
         workgroup: 64,
@@ -62,6 +71,9 @@ impl Tuning {
     /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
     pub const SOFTWARE: Tuning = Tuning {
         product: Product::Direct { across: 8, down: 1 },
+        row: Product::Direct { across: 8, down: 1 },
+        column: Product::Direct { across: 8, down: 1 },
+        owners: 16,
         lanes: 8,
         rows: 2,
         workgroup: 64,
@@ -71,7 +83,12 @@ impl Tuning {
     };
 
     /// The same for those with subgroups of 8.
-    pub const SOFTWARE_SUBGROUPS: Tuning = Tuning { product: Product::Broadcast, ..Tuning::SOFTWARE };
+    pub const SOFTWARE_SUBGROUPS: Tuning = Tuning {
+        product: Product::Broadcast,
+        row: Product::Broadcast,
+        column: Product::Broadcast,
+        ..Tuning::SOFTWARE
+    };
 
     /// Every tuning that is shipped: all are tested.
     pub const ALL: [Tuning; 3] = [Tuning::GPU, Tuning::SOFTWARE, Tuning::SOFTWARE_SUBGROUPS];
@@ -87,10 +104,8 @@ impl Tuning {
 
     /// Whether the device has what this tuning needs.
     pub fn runs_on(&self, context: &Context) -> bool {
-        match self.product {
-            Product::Broadcast => context.subgroup_size == Some(8),
-            Product::Tiled { .. } | Product::Direct { .. } => true,
-        }
+        let broadcasts = [self.product, self.row, self.column].contains(&Product::Broadcast);
+        !broadcasts || context.subgroup_size == Some(8)
     }
 
     /// Workgroups in x, y and z.
@@ -106,6 +121,8 @@ impl Tuning {
                 let [down, across] = self.product.tile();
                 [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
             }
+            Layout::BatchRows(rows) => fold(self.batch_groups(rows)),
+            Layout::WeightTiles(groups) => fold(groups),
             Layout::Elements(elements) => fold(elements.div_ceil(self.workgroup)),
             Layout::Plane { rows, columns } => {
                 fold(columns.div_ceil(self.plane[0]) * rows.div_ceil(self.plane[1]))
@@ -135,6 +152,22 @@ impl Tuning {
         rows.div_ceil(self.rows).clamp(1, MOST)
     }
 
+    /// Workgroups of a kernel whose workgroups own rows of a batch.
+    pub fn batch_groups(&self, rows: usize) -> usize {
+        let [down, _] = self.row.tile();
+        rows.div_ceil(4 * down)
+    }
+
+    /// The tiles of a layout that is made of matrix products.
+    fn product_of(&self, layout: Layout) -> Option<Product> {
+        match layout {
+            Layout::Product { .. } => Some(self.product),
+            Layout::BatchRows(_) => Some(self.row),
+            Layout::WeightTiles(_) => Some(self.column),
+            _ => None,
+        }
+    }
+
     /// The cost with `trees` reductions over each of `rows` rows.
     pub(super) fn row_trees(&self, cost: Cost, rows: usize, trees: usize) -> Cost {
         // Rows of a workgroup that are not there take part.
@@ -148,27 +181,21 @@ impl Tuning {
 
     /// Which file stands for a name that a shader of this layout includes.
     pub(super) fn pieces(&self, layout: Layout) -> Vec<(&'static str, &'static str)> {
-        let body = match self.product {
+        let body = self.product_of(layout).map(|product| match product {
             Product::Tiled { .. } => "matmul_tiled",
             Product::Direct { .. } => "matmul_direct",
             Product::Broadcast => "matmul_broadcast",
-        };
-        match layout {
-            Layout::Product { .. } => vec![("matmul_body", body)],
-            _ => Vec::new(),
-        }
+        });
+        body.map(|body| ("matmul_body", body)).into_iter().collect()
     }
 
     /// The override constants of the layout's piece.
     pub(super) fn constants(&self, layout: Layout) -> Vec<(&'static str, usize)> {
+        if let Some(product) = self.product_of(layout) {
+            return product.constants();
+        }
         match layout {
-            Layout::Product { .. } => match self.product {
-                Product::Tiled { across, down, inner } => {
-                    vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
-                }
-                Product::Direct { across, down } => vec![("THREADS_X", across), ("THREADS_Y", down)],
-                Product::Broadcast => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
-            },
+            Layout::Product { .. } | Layout::BatchRows(_) | Layout::WeightTiles(_) => Vec::new(),
             Layout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
             Layout::Plane { .. } => {
                 vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]
@@ -201,6 +228,25 @@ impl Product {
             Product::Tiled { across, down, .. } => [down, across],
             Product::Direct { across, down } => [2 * down, 2 * across],
             Product::Broadcast => [8, 8],
+        }
+    }
+
+    /// The override constants of its body.
+    fn constants(self) -> Vec<(&'static str, usize)> {
+        match self {
+            Product::Tiled { across, down, inner } => {
+                vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
+            }
+            Product::Direct { across, down } => vec![("THREADS_X", across), ("THREADS_Y", down)],
+            Product::Broadcast => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
+        }
+    }
+
+    /// Threads of a workgroup.
+    pub(super) fn threads(self) -> usize {
+        match self {
+            Product::Tiled { across, down, .. } | Product::Direct { across, down } => across * down,
+            Product::Broadcast => 8,
         }
     }
 

@@ -8,13 +8,15 @@ use crate::memory::check_memory;
 use crate::model::Spec;
 
 /// How the work of a step is divided into dispatches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduleKind {
     /// One kernel an operation: the readable one, and the one that keeps gradients.
     Plain,
     /// Forward+ReLU, softmax+loss+delta, input gradient+ReLU mask, weight gradient+update in one kernel each.
-    #[default]
     Fused,
+    /// One kernel along the rows of the batch, through all layers and back; one along the units, which updates all
+    /// weights and begins the next batch.
+    TwoDispatch,
 }
 
 impl fmt::Display for ScheduleKind {
@@ -22,6 +24,7 @@ impl fmt::Display for ScheduleKind {
         f.write_str(match self {
             ScheduleKind::Plain => "plain",
             ScheduleKind::Fused => "fused",
+            ScheduleKind::TwoDispatch => "two-dispatch",
         })
     }
 }
@@ -33,7 +36,10 @@ impl FromStr for ScheduleKind {
         match text {
             "plain" => Ok(ScheduleKind::Plain),
             "fused" => Ok(ScheduleKind::Fused),
-            _ => Err(Error::Config(format!("schedule: expected plain or fused, found {text:?}"))),
+            "two-dispatch" => Ok(ScheduleKind::TwoDispatch),
+            _ => {
+                Err(Error::Config(format!("schedule: expected plain, fused or two-dispatch, found {text:?}")))
+            }
         }
     }
 }
@@ -51,8 +57,8 @@ pub struct Config {
     pub learning_rate: f32,
     /// Decides the initial weights and the order of the rows.
     pub seed: u64,
-    /// How a GPU divides a step into dispatches.
-    pub schedule: ScheduleKind,
+    /// How a GPU divides a step into dispatches; nothing leaves it the choice.
+    pub schedule: Option<ScheduleKind>,
 }
 
 impl Default for Config {
@@ -63,7 +69,7 @@ impl Default for Config {
             batch_size: 64,
             learning_rate: 0.1,
             seed: 1,
-            schedule: ScheduleKind::default(),
+            schedule: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::chosen::Chosen;
 use crate::data::{Rows, rows_at};
 use crate::error::Result;
 use crate::model::Parameters;
@@ -121,6 +122,9 @@ pub trait Engine {
     /// # Errors
     /// Those of the device.
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
+
+    /// How a step is divided into dispatches, where it is.
+    fn schedule(&self) -> Option<Chosen>;
 
     /// The dispatches of a step in words, one a line, where there are any.
     fn describe(&self) -> Vec<String>;

@@ -1,5 +1,6 @@
 //! Training: settings, the schedule of a step, the engines that run it, the epoch loop.
 
+mod chosen;
 mod config;
 mod cpu;
 mod device;
@@ -8,6 +9,7 @@ mod gpu;
 mod run;
 mod schedule;
 
+pub use chosen::{Chosen, Circumstances};
 pub use config::{Config, ScheduleKind};
 pub use cpu::CpuEngine;
 pub use device::{Choice, DeviceRequest, choose};

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::chosen::Chosen;
 use super::config::Config;
 use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
@@ -50,8 +51,10 @@ pub enum Event<'a> {
         spec: &'a Spec,
         /// How table values become inputs.
         scaling: Scaling,
-        /// The dispatches of a step in words, where there are any.
-        schedule: &'a [String],
+        /// How a step is divided into dispatches, where it is.
+        schedule: Option<&'a Chosen>,
+        /// Those dispatches in words.
+        dispatches: &'a [String],
     },
     /// Some batches more have been trained.
     Progress {
@@ -255,7 +258,8 @@ impl<'a> Run<'a> {
             device: &engine.device(),
             spec: &spec,
             scaling,
-            schedule: &engine.describe(),
+            schedule: engine.schedule().as_ref(),
+            dispatches: &engine.describe(),
         })?;
         Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None })
     }

@@ -5,8 +5,9 @@ use std::fmt;
 
 use super::config::ScheduleKind;
 use crate::kernels::{
-    CrossEntropy, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Softmax, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, blocks, grid,
+    Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Row, Softmax,
+    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update, WeightGradient,
+    blocks, grid,
 };
 use crate::model::Spec;
 
@@ -25,6 +26,8 @@ pub enum Buffer {
     Parameters,
     /// Their gradients, in the same layout.
     Gradients,
+    /// Outputs of all layers, and behind them their deltas.
+    Activations,
     /// Output of a layer behind its ReLU; 0 is the batch's input.
     Hidden(usize),
     /// Output of a layer before its ReLU.
@@ -97,6 +100,8 @@ pub struct Schedule {
     pub buffers: BTreeMap<Buffer, u64>,
     /// Pairs (loss, correct) that a step writes.
     pub metrics_groups: usize,
+    /// The last dispatch comes once before the first step too, with a batch of no rows: it prepares the next.
+    pub prologue: bool,
 }
 
 /// Where the parameters of each layer begin in [`Buffer::Parameters`], and last their end; in vec4s. A layer is a matrix
@@ -117,6 +122,7 @@ struct Builder<'a> {
     offsets: Vec<usize>,
     dispatches: Vec<Dispatch>,
     groups: usize,
+    prologue: bool,
 }
 
 impl Schedule {
@@ -130,16 +136,21 @@ impl Schedule {
         tuning: &Tuning,
     ) -> Self {
         let mut builder = Builder::new(spec, rows, tuning);
-        builder.gather(stored);
-        match kind {
-            ScheduleKind::Plain => {
+        let whole = (kind == ScheduleKind::TwoDispatch).then(|| StepShape::new(spec.sizes(), rows, tuning));
+        match (kind, whole.flatten()) {
+            (_, Some(shape)) => builder.two_dispatch_step(&shape, stored, rate),
+            (ScheduleKind::Plain, None) => {
+                builder.gather(stored);
                 builder.plain_gradients();
                 builder.dispatches.push(Dispatch::new(
                     Update { length: builder.offsets[spec.layers().len()], rate },
                     &[Buffer::Gradients, Buffer::Parameters],
                 ));
             }
-            ScheduleKind::Fused => builder.fused_step(rate),
+            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => {
+                builder.gather(stored);
+                builder.fused_step(rate);
+            }
         }
         builder.schedule()
     }
@@ -165,7 +176,7 @@ impl Schedule {
 impl<'a> Builder<'a> {
     fn new(spec: &'a Spec, rows: usize, tuning: &'a Tuning) -> Self {
         let offsets = layer_offsets(spec);
-        Self { spec, rows, tuning, offsets, dispatches: Vec::new(), groups: 0 }
+        Self { spec, rows, tuning, offsets, dispatches: Vec::new(), groups: 0, prologue: false }
     }
 
     fn push(&mut self, kernel: impl Kernel + 'static, buffers: &[Buffer]) {
@@ -255,13 +266,23 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn two_dispatch_step(&mut self, shape: &StepShape, stored: Stored, rate: f32) {
+        use Buffer::{Activations, Features, Labels, Metrics, Order, Parameters};
+        self.groups = self.tuning.batch_groups(self.rows);
+        self.push(Row::new(shape, self.tuning), &[Parameters, Labels, Order, Activations, Metrics]);
+        let column = Column::new(shape, stored, rate, self.tuning);
+        self.push(column, &[Features, Order, Activations, Parameters]);
+        self.prologue = true;
+    }
+
     fn schedule(self) -> Schedule {
         let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
         let buffers = used
             .filter(|buffer| !buffer.is_external())
             .map(|buffer| (*buffer, self.bytes(*buffer)))
             .collect();
-        Schedule { dispatches: self.dispatches, buffers, metrics_groups: self.groups }
+        let Self { dispatches, groups, prologue, .. } = self;
+        Schedule { dispatches, buffers, metrics_groups: groups, prologue }
     }
 
     fn bytes(&self, buffer: Buffer) -> u64 {
@@ -271,6 +292,7 @@ impl<'a> Builder<'a> {
             Buffer::Features | Buffer::Labels | Buffer::Order => 0,
             Buffer::Targets | Buffer::Predictions => 4 * self.rows as u64,
             Buffer::Parameters | Buffer::Gradients => 16 * self.offsets[sizes.len() - 1] as u64,
+            Buffer::Activations => 2 * sizes[1..].iter().map(|size| matrix(*size)).sum::<u64>(),
             Buffer::Hidden(layer)
             | Buffer::PreActivation(layer)
             | Buffer::Delta(layer)
@@ -294,6 +316,7 @@ mod tests {
         vec![
             ("plain", train(ScheduleKind::Plain)),
             ("fused", train(ScheduleKind::Fused)),
+            ("two-dispatch", train(ScheduleKind::TwoDispatch)),
             ("gradients", Schedule::gradients(&spec, 64, Stored::Floats, &Tuning::SOFTWARE)),
             ("evaluate", Schedule::evaluate(&spec, 64, Stored::Bytes, &Tuning::GPU)),
         ]
@@ -303,7 +326,10 @@ mod tests {
     fn dispatches_a_step() {
         let counts: Vec<(&str, usize)> =
             schedules().iter().map(|(name, schedule)| (*name, schedule.dispatches.len())).collect();
-        assert_eq!(counts, [("plain", 17), ("fused", 10), ("gradients", 16), ("evaluate", 5)]);
+        assert_eq!(
+            counts,
+            [("plain", 17), ("fused", 10), ("two-dispatch", 2), ("gradients", 16), ("evaluate", 5)]
+        );
     }
 
     #[test]

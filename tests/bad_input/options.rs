@@ -20,7 +20,7 @@ fn values_out_of_range() {
             "whole numbers above 0",
         ),
         ("--seed", &["-1", "x", "18446744073709551616"], "a whole number from 0"),
-        ("--schedule", &["other", ""], "plain, fused"),
+        ("--schedule", &["other", ""], "plain, fused, two-dispatch"),
         ("--format", &["xml"], "text, json"),
         ("--device", &["", " "], "auto, cpu, gpu"),
     ] {

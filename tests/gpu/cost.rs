@@ -2,11 +2,11 @@
 
 use tinytrain::gpu::{Steps, read_buffer};
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot, Forward,
-    Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd, NaiveMatmul,
-    OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Scan, ScanAdd, Segments, Softmax,
-    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Stored, Tuning, Update, WeightGradient, Window, Zip,
-    ZipKernel, grid, program,
+    Argmax, Axis, Batch, Column, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot,
+    Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd,
+    NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd, Segments,
+    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update,
+    WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
 
 use crate::counting::{COUNTERS, counted};
@@ -52,6 +52,19 @@ fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     for [transpose_a, transpose_b] in [[false, false], [false, true], [true, false], [true, true]] {
         let (matrices, bias, relu) = (3, transpose_a, transpose_b);
         all.push(Box::new(Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu }));
+    }
+    all
+}
+
+/// The kernels of the two-dispatch step, for networks of one layer, two and three.
+fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    for sizes in [&[inputs, outputs][..], &[inputs, outputs, 5], &[9, inputs, outputs, 3]] {
+        let shape = StepShape::new(sizes, rows, tuning).unwrap();
+        all.push(Box::new(Row::new(&shape, tuning)));
+        for stored in [Stored::Bytes, Stored::Floats] {
+            all.push(Box::new(Column::new(&shape, stored, 0.5, tuning)));
+        }
     }
     all
 }
@@ -163,7 +176,7 @@ fn the_models_say_what_is_counted() {
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
             let general =
                 [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
-            let kernels = [step(shape)].into_iter().chain(general);
+            let kernels = [step(shape), whole_steps(shape, tuning)].into_iter().chain(general);
             kernels.flatten().for_each(|kernel| compare(lab, tuning, &*kernel, shape[0]));
         }
     });

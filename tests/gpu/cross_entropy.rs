@@ -21,7 +21,7 @@ fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u3
         &kernel,
         tuning,
         &[&lab.matrix(z), &lab.upload(targets), &predictions.buffer, &output.buffer],
-        Batch { first: 0, rows: rows as u32, slot: slot as u32, output: before as u32 },
+        Batch { first: 0, rows: rows as u32, slot: slot as u32, output: before as u32, ..Batch::default() },
     );
     let live = wide(z).slice(s![..rows, ..]).to_owned();
     let targets = indices(&targets[..rows]);

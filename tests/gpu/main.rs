@@ -3,6 +3,7 @@
 
 mod argmax;
 mod check;
+mod column;
 mod compact;
 mod convolve;
 mod cost;
@@ -27,6 +28,7 @@ mod radix_sort;
 mod reduce;
 mod relu;
 mod relu_backward;
+mod row;
 mod scan;
 mod scan_add;
 mod softmax;

@@ -39,12 +39,12 @@ pub fn engines() -> Vec<(String, Make)> {
         for (tuning, opening) in
             trusted.chain([(Tuning::of(&context), Opening { checked: true, offsets: true, cache: None })])
         {
-            for schedule in [ScheduleKind::Plain, ScheduleKind::Fused] {
+            for schedule in [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch] {
                 let adapter = adapter.clone().opened(opening.clone());
                 all.push((
                     format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),
                     Box::new(move |parameters, spec, config| {
-                        let config = Config { schedule, ..config.clone() };
+                        let config = Config { schedule: Some(schedule), ..config.clone() };
                         let context = Context::open(&adapter).unwrap();
                         let batch = config.batch_size;
                         Box::new(

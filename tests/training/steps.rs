@@ -5,10 +5,10 @@ use tinytrain::Error;
 use tinytrain::data::{Dataset, ReadOptions, Reader, Rows, locate, rows_at};
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::reference::{Network, bounds};
-use tinytrain::trainer::{BatchMetrics, Config, Engine, Event, Summary, train};
+use tinytrain::trainer::{BatchMetrics, Choice, Config, Engine, Event, ScheduleKind, Summary, train};
 
 use crate::bounds::{assert_within, inputs};
-use crate::support::{Pictures, devices, engines, noise, sparse_bytes};
+use crate::support::{Pictures, csv_reader, devices, engines, noise, sparse_bytes};
 
 /// The rows `order` of x, and their targets.
 fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec<usize>) {
@@ -48,6 +48,10 @@ fn one_step_and_twenty_steps_agree_with_the_reference() {
     let spec = Spec::new(vec![37, 18, 11, 5]).unwrap();
     steps_agree(&spec, &noise(200, 37, 5, 11));
     steps_agree(&spec, &sparse_bytes(200, 37, 5, 11));
+    // Softmax regression, and one hidden layer.
+    for sizes in [vec![37, 5], vec![37, 70, 5]] {
+        steps_agree(&Spec::new(sizes).unwrap(), &sparse_bytes(200, 37, 5, 11));
+    }
 }
 
 fn steps_agree(spec: &Spec, data: &Dataset) {
@@ -187,7 +191,7 @@ fn evaluation_agrees_with_the_reference() {
     }
 }
 
-fn run(config: &Config, reader: Reader, device: &tinytrain::trainer::Choice) -> Summary {
+fn run(config: &Config, reader: Reader, device: &Choice) -> Summary {
     train(config, reader, None, device, &mut |_| Ok(())).unwrap()
 }
 
@@ -202,6 +206,33 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
         assert_eq!(first.epochs[1].train_loss, second.epochs[1].train_loss);
         let other = run(&Config { seed: 2, ..config }, pictures.idx(), &device);
         assert_ne!(first.model, other.model, "{}", first.device);
+    }
+}
+
+/// An epoch with a short last batch comes to the same figures under every schedule; of a table, whose rows pass through
+/// a window, to the same bits as of images, whose rows stay on the device.
+#[test]
+fn schedules_end_an_epoch_alike() {
+    let pictures = Pictures::new(5000, 36, 4, 7);
+    for device in devices().into_iter().filter(|device| !matches!(device, Choice::Cpu)) {
+        for hidden in [vec![], vec![9], vec![17, 9, 5]] {
+            let kinds = [ScheduleKind::Fused, ScheduleKind::Plain, ScheduleKind::TwoDispatch];
+            let [fused, plain, two] = kinds.map(|kind| {
+                let schedule = Some(kind);
+                let config = Config { hidden: hidden.clone(), epochs: 1, schedule, ..Config::default() };
+                let images = run(&config, pictures.idx(), &device);
+                let table = run(&config, csv_reader(pictures.csv()), &device);
+                assert_eq!(images.model, table.model, "{kind} on {}", images.device);
+                assert_eq!(images.epochs[0].train_loss, table.epochs[0].train_loss);
+                images
+            });
+            for other in [plain, two] {
+                let [want, got] = [&fused.epochs[0], &other.epochs[0]];
+                let off = (got.train_loss - want.train_loss).abs();
+                assert!(off < 1e-4 * want.train_loss, "{hidden:?}: {got:?}, fused {want:?}");
+                assert!((got.train_accuracy - want.train_accuracy).abs() < 1e-3, "{got:?}, fused {want:?}");
+            }
+        }
     }
 }
 
@@ -255,7 +286,7 @@ fn an_error_of_the_report_ends_the_run() {
     let pictures = Pictures::new(600, 16, 3, 2);
     let config = Config { hidden: vec![8], epochs: 3, ..Config::default() };
     let mut epochs = 0;
-    let error = train(&config, pictures.idx(), None, &tinytrain::trainer::Choice::Cpu, &mut |event| {
+    let error = train(&config, pictures.idx(), None, &Choice::Cpu, &mut |event| {
         if let Event::Epoch { .. } = event {
             epochs += 1;
             return Err(Error::Config("the disk is full".to_owned()));

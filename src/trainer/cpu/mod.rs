@@ -28,6 +28,7 @@ use meeting::Meeting;
 use share::Share;
 use sparse::is_sparse;
 
+use super::chosen::Chosen;
 use super::config::Config;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Sink};
 use crate::data::Rows;
@@ -303,6 +304,10 @@ impl Engine for CpuEngine {
             self.add_gradient(number, panel, &others, 1.0);
         }
         Ok(self.collect(&panels.iter().collect::<Vec<_>>(), &others))
+    }
+
+    fn schedule(&self) -> Option<Chosen> {
+        None
     }
 
     fn describe(&self) -> Vec<String> {

@@ -13,6 +13,7 @@ use plan::{MOST_STEPS, Plan};
 use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, check_order, row_bytes, stored};
 use submissions::{Submissions, fitting_steps, sum_metrics};
 
+use super::chosen::{Chosen, Circumstances, parameter_bytes};
 use super::config::Config;
 use super::engine::{Engine, EngineKind, Evaluation, Sink};
 use super::schedule::{Buffer, Schedule, layer_offsets};
@@ -54,7 +55,8 @@ struct Training {
 pub struct GpuEngine {
     compute: Compute,
     spec: Spec,
-    config: Config,
+    learning_rate: f32,
+    chosen: Chosen,
     batch: usize,
     parameters: wgpu::Buffer,
     training: Option<Training>,
@@ -99,14 +101,17 @@ impl GpuEngine {
             padded.extend(pad_rows(&layer.weights, layer.outputs));
             padded.extend(pad_rows(&layer.bias, layer.outputs));
         }
-        let buffer = context.storage("parameters", 4 * padded.len() as u64)?;
+        let chosen = Chosen::of(config.schedule, spec, &Circumstances::of(&context, batch, &tuning));
+        let bytes = parameter_bytes(chosen.kind, spec, batch, &tuning);
+        let buffer = context.storage("parameters", bytes)?;
         context.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&padded));
         let widest = spec.sizes().iter().copied().max().unwrap_or(1);
         let fitting = context.largest_storage() / (16 * blocks(widest) as u64);
         Ok(Self {
             compute: Compute::new(context).tuned(tuning),
             spec: spec.clone(),
-            config: config.clone(),
+            learning_rate: config.learning_rate,
+            chosen,
             batch,
             parameters: buffer,
             training: None,
@@ -117,9 +122,9 @@ impl GpuEngine {
         })
     }
 
-    fn schedule(&self, stored: Stored) -> Schedule {
-        let Config { schedule, learning_rate, .. } = self.config;
-        Schedule::train(schedule, &self.spec, self.batch, stored, learning_rate, &self.compute.tuning)
+    fn training_schedule(&self, stored: Stored) -> Schedule {
+        let (kind, rate) = (self.chosen.kind, self.learning_rate);
+        Schedule::train(kind, &self.spec, self.batch, stored, rate, &self.compute.tuning)
     }
 
     fn plan(&self, schedule: &Schedule, rows: &DeviceRows, predictions: usize) -> Result<Plan> {
@@ -144,7 +149,7 @@ impl GpuEngine {
         if resident.is_none() {
             device_rows.set_identity_order(&self.compute.context);
         }
-        let plan = self.plan(&self.schedule(stored), &device_rows, 0)?;
+        let plan = self.plan(&self.training_schedule(stored), &device_rows, 0)?;
         let is_window = resident.is_none();
         Ok(Training { rows: device_rows, plan, orders: None, ordered: 0, uploaded: 0, is_window })
     }
@@ -338,7 +343,7 @@ impl Engine for GpuEngine {
                 .zip(0..)
                 .map(|(first, slot)| {
                     let rows = (end - start - first).min(batch) as u32;
-                    Batch { first: first as u32, rows, slot, output: first as u32 }
+                    Batch { first: first as u32, rows, slot, output: first as u32, ..Batch::default() }
                 })
                 .collect();
             let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
@@ -390,8 +395,12 @@ impl Engine for GpuEngine {
         self.read_layers(plan.buffer(Buffer::Gradients))
     }
 
+    fn schedule(&self) -> Option<Chosen> {
+        Some(self.chosen.clone())
+    }
+
     fn describe(&self) -> Vec<String> {
-        let schedule = self.schedule(Stored::Bytes);
+        let schedule = self.training_schedule(Stored::Bytes);
         schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.compute.tuning)).collect()
     }
 }

@@ -16,6 +16,7 @@ pub struct Plan {
     dispatches: Vec<Prepared>,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
     steps: Steps,
+    prologue: bool,
     /// Bytes of the metrics of one step.
     pub metrics_stride: u64,
 }
@@ -61,9 +62,10 @@ impl Plan {
                 prepare(context, pipelines, &*dispatch.kernel, tuning, &bound)
             })
             .collect::<Result<Vec<_>>>()?;
-        let steps = Steps::new(context, size_of::<Batch>(), MOST_STEPS);
+        // A prologue is one more.
+        let steps = Steps::new(context, size_of::<Batch>(), MOST_STEPS + 1);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
-        Ok(Self { dispatches, buffers, steps, metrics_stride })
+        Ok(Self { dispatches, buffers, steps, prologue: schedule.prologue, metrics_stride })
     }
 
     /// A buffer that belongs to the batch.
@@ -71,11 +73,23 @@ impl Plan {
         &self.buffers[&buffer]
     }
 
+    /// What the kernels are told of these batches, step by step: a prologue is a batch of no rows.
+    fn steps_of(&self, batches: &[Batch]) -> Vec<Batch> {
+        let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
+        let steps = batches.iter().zip(next_rows).map(|(batch, next_rows)| Batch { next_rows, ..*batch });
+        // Every submission stands by itself, so a prologue begins each.
+        let before = batches.first().filter(|_| self.prologue);
+        let before = before.map(|first| Batch { rows: 0, next_rows: first.rows, ..*first });
+        before.into_iter().chain(steps).collect()
+    }
+
     /// Records all dispatches of these batches (at most [`MOST_STEPS`]) in one pass.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, batches: &[Batch]) {
+        let steps = self.steps_of(batches);
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for step in self.steps.each(bytemuck::cast_slice(batches)) {
-            for dispatch in &self.dispatches {
+        for (step, batch) in self.steps.each(bytemuck::cast_slice(&steps)).zip(&steps) {
+            let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
+            for dispatch in &self.dispatches[skipped..] {
                 dispatch.record(&mut pass, Some(step));
             }
         }
@@ -83,6 +97,6 @@ impl Plan {
 
     /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
     pub fn place(&self, context: &Context, batches: &[Batch]) {
-        self.steps.write(context, bytemuck::cast_slice(batches));
+        self.steps.write(context, bytemuck::cast_slice(&self.steps_of(batches)));
     }
 }

@@ -102,7 +102,7 @@ impl Submissions {
         let batches: Vec<Batch> = (0..)
             .zip(rows)
             .map(|(slot, rows)| {
-                let batch = Batch { first: position as u32, rows: *rows as u32, slot, output: 0 };
+                let batch = Batch { first: position as u32, rows: *rows as u32, slot, ..Batch::default() };
                 position += rows;
                 batch
             })

@@ -1,0 +1,189 @@
+//! The two kernels of the two-dispatch step.
+
+use ndarray::{Array2, Axis, concatenate};
+
+use super::{Cases, Figures, indices, labels, random, wide};
+use crate::error::Result;
+use crate::kernels::{
+    Batch, Column, Compute, Row, StepShape, Stored, Tensor, Vector, blocks, pad_rows, unpad_rows,
+};
+use crate::model::{Parameters, Spec};
+use crate::reference::{Network, bounds, ops};
+
+const RATE: f32 = 0.1;
+
+/// Layer sizes, and most rows and live rows of a batch.
+const SHAPES: [(&[usize], usize, usize); 4] =
+    [(&[13, 5], 9, 9), (&[33, 17, 65], 40, 33), (&[17, 63, 33, 5], 33, 33), (&[784, 300, 100, 10], 64, 64)];
+
+pub(super) fn run(cases: &mut Cases<'_>) {
+    for (sizes, capacity, rows) in SHAPES {
+        let sizes_text: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        let text = format!("{rows} of {capacity} x {}", sizes_text.join("-"));
+        cases.case("row", &text, |compute| row(compute, sizes, capacity, rows));
+        for stored in [Stored::Bytes, Stored::Floats] {
+            let name = format!("column {}", format!("{stored:?}").to_lowercase());
+            cases.case(&name, &text, |compute| column(compute, sizes, capacity, rows, stored));
+        }
+    }
+}
+
+/// A network with its parameters as the device has them.
+fn network(sizes: &[usize]) -> Result<(Network, Vec<f32>)> {
+    let parameters = Parameters::he_normal(&Spec::new(sizes.to_vec())?, 3);
+    let mut padded = Vec::new();
+    for layer in &parameters.layers {
+        padded.extend(pad_rows(&layer.weights, layer.outputs));
+        padded.extend(pad_rows(&layer.bias, layer.outputs));
+    }
+    Ok((parameters.to_reference(), padded))
+}
+
+fn shape(compute: &Compute, sizes: &[usize], rows: usize) -> Result<StepShape> {
+    let many = || crate::Error::Config("the kernels have no room for so many layers".to_owned());
+    StepShape::new(sizes, rows, &compute.tuning).ok_or_else(many)
+}
+
+/// `rows` rows of a matrix that begins at vec4 `place`.
+fn matrix(values: &[f32], place: usize, rows: usize, columns: usize) -> Array2<f32> {
+    let padded = &values[4 * place..4 * (place + rows * blocks(columns))];
+    Array2::from_shape_vec((rows, columns), unpad_rows(padded, columns)).unwrap_or_default()
+}
+
+/// Deviations of a few roundings a layer, relative to the largest element: errors go through all layers.
+fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
+    let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+    let magnitude = Array2::from_elem(want.dim(), largest);
+    Figures::near(got, want, &magnitude, &(&magnitude * (units * f64::from(f32::EPSILON))))
+}
+
+fn row(compute: &Compute, sizes: &[usize], capacity: usize, rows: usize) -> Result<Figures> {
+    let shape = shape(compute, sizes, capacity)?;
+    let (network, mut parameters) = network(sizes)?;
+    let mut z = Array2::zeros((rows, sizes[1])) + &network.biases[0];
+    for part in 0..shape.parts() {
+        let partial = random(capacity, sizes[1], 20 + part as u32);
+        parameters.extend(pad_rows(&partial.iter().copied().collect::<Vec<_>>(), sizes[1]));
+        z += &wide(&partial).slice(ndarray::s![..rows, ..]);
+    }
+    let (first, classes) = (2u32, labels(capacity + 5, sizes[sizes.len() - 1]));
+    let order: Vec<u32> = (0..classes.len() as u32).rev().collect();
+    let on_parameters = compute.vector(&parameters)?;
+    let (on_labels, on_order) = (compute.vector(&classes)?, compute.vector(&order)?);
+    let activations = Vector::<f32>::output(compute, 1, 8 * shape.activations())?;
+    let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.batch_groups(capacity))?;
+    let buffers = [
+        on_parameters.buffer(),
+        on_labels.buffer(),
+        on_order.buffer(),
+        activations.buffer(),
+        metrics.buffer(),
+    ];
+    compute.run(&Row::new(&shape, &compute.tuning), &buffers, Batch { first, ..Batch::all(rows) })?;
+
+    let taken: Vec<usize> = indices(&order[first as usize..first as usize + rows]);
+    let targets: Vec<usize> = taken.iter().map(|sample| classes[*sample] as usize).collect();
+    let (outputs, deltas) = from_sums(&network, z, &targets);
+    let got = activations.read(compute)?;
+    let mut figures = Figures::default();
+    for (layer, (output, delta)) in (1..).zip(outputs.iter().zip(&deltas)) {
+        let units = 4.0 * (layer * sizes[layer.max(2) - 1]) as f64 + 16.0;
+        let place = shape.place(layer);
+        figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), output, units));
+        let place = place + shape.activations();
+        figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), delta, 8.0 * units));
+    }
+    let (logits, metrics) = (&outputs[outputs.len() - 1], metrics.read(compute)?);
+    let sum = |place: usize| metrics.iter().skip(place).step_by(2).copied().map(f64::from).sum::<f64>();
+    let right = ops::predictions(logits.view()).iter().zip(&targets).filter(|(a, b)| a == b).count();
+    let want = ops::cross_entropy(logits.view(), &targets).sum();
+    let bound = 4.0 * bounds::log_sum_exp(logits.view()).sum();
+    let loss = Figures { got: vec![sum(0)], want: vec![want], magnitude: vec![want], bound: vec![bound] };
+    Ok(figures.and(loss).and(Figures::exact([sum(1)], [right as f64])))
+}
+
+/// The outputs of all layers and their deltas, from the first layer's sums.
+fn from_sums(network: &Network, z: Array2<f64>, targets: &[usize]) -> (Vec<Array2<f64>>, Vec<Array2<f64>>) {
+    if network.weights.len() == 1 {
+        let delta = ops::softmax_cross_entropy(z.view(), targets);
+        return (vec![z], vec![delta]);
+    }
+    let h = ops::relu(z.view());
+    let above = Network { weights: network.weights[1..].to_vec(), biases: network.biases[1..].to_vec() };
+    let mut deltas = above.deltas(h.view(), targets);
+    let dh = ops::input_gradient(deltas[0].view(), network.weights[1].view());
+    deltas.insert(0, ops::relu_backward(h.view(), dh.view()));
+    (above.activations(h.view()), deltas)
+}
+
+fn column(
+    compute: &Compute,
+    sizes: &[usize],
+    capacity: usize,
+    rows: usize,
+    stored: Stored,
+) -> Result<Figures> {
+    let shape = shape(compute, sizes, capacity)?;
+    let (network, mut parameters) = network(sizes)?;
+    parameters.resize(parameters.len() + 4 * shape.partials(), f32::NAN);
+    let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
+    let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
+    let floats = random(samples, inputs, 40);
+    let (features, x) = match stored {
+        Stored::Bytes => {
+            let padded = pad_rows(&bytes.iter().copied().collect::<Vec<u8>>(), inputs);
+            (compute.upload(&padded)?, bytes.mapv(|value| f64::from(value) / 255.0))
+        }
+        Stored::Floats => (compute.matrix(&floats)?.buffer().clone(), wide(&floats)),
+    };
+    let order: Vec<u32> = (0..samples as u32).rev().collect();
+    let (mut outputs, mut deltas) = (Vec::new(), Vec::new());
+    for (layer, size) in (0..).zip(&sizes[1..]) {
+        outputs.push(random(capacity, *size, 50 + layer));
+        deltas.push(random(capacity, *size, 60 + layer));
+    }
+    let both = outputs.iter().chain(&deltas);
+    let activations: Vec<f32> = both
+        .flat_map(|values| pad_rows(&values.iter().copied().collect::<Vec<_>>(), values.ncols()))
+        .collect();
+    let (on_order, on_activations) = (compute.vector(&order)?, compute.vector(&activations)?);
+    let on_parameters = compute.vector(&parameters)?;
+    let buffers = [&features, on_order.buffer(), on_activations.buffer(), on_parameters.buffer()];
+    let kernel = Column::new(&shape, stored, RATE, &compute.tuning);
+    compute.run(&kernel, &buffers, Batch { first: 1, next_rows: next, ..Batch::all(rows) })?;
+
+    let got = on_parameters.read(compute)?;
+    let taken = indices(&order[1..1 + rows]);
+    let mut input = x.select(Axis(0), &taken);
+    let (mut figures, mut place, mut first) = (Figures::default(), 0, Array2::zeros((0, 0)));
+    let layers = network.weights.iter().zip(&network.biases).zip(outputs.iter().zip(&deltas));
+    for ((w, b), (output, delta)) in layers {
+        let live = |values: &Array2<f32>| wide(values).slice(ndarray::s![..rows, ..]).to_owned();
+        let ones = concatenate![Axis(1), input, Array2::ones((rows, 1))];
+        let gradient = ops::matmul(ones.t(), live(delta).view());
+        let before = concatenate![Axis(0), *w, b.clone().insert_axis(Axis(0))];
+        let want = ops::update(before.view(), gradient.view(), f64::from(RATE));
+        let magnitude = before.mapv(f64::abs) + gradient.mapv(f64::abs) * f64::from(RATE);
+        let bound = bounds::matmul(ones.t(), live(delta).view()) * f64::from(RATE)
+            + &magnitude * (2.0 * f64::from(f32::EPSILON));
+        let after = matrix(&got, place, before.nrows(), before.ncols());
+        place += before.nrows() * blocks(before.ncols());
+        if first.is_empty() {
+            first = wide(&after).slice(ndarray::s![..inputs, ..]).to_owned();
+        }
+        figures = figures.and(Figures::near(&after, &want, &magnitude, &bound));
+        input = live(output);
+    }
+    // The next batch's sums, with the weights as the device has just made them.
+    let next_rows = next as usize;
+    let x = x.select(Axis(0), &indices(&order[1 + rows..1 + rows + next_rows]));
+    let mut sums = Array2::zeros((next_rows, sizes[1]));
+    for part in 0..shape.parts() {
+        let start = place + part * capacity * blocks(sizes[1]);
+        sums += &wide(&matrix(&got, start, next_rows, sizes[1]));
+    }
+    let (want, bound) = (ops::matmul(x.view(), first.view()), bounds::matmul(x.view(), first.view()));
+    let sums = sums.mapv(|value: f64| value as f32);
+    let magnitude = ops::matmul(x.mapv(f64::abs).view(), first.mapv(f64::abs).view());
+    Ok(figures.and(Figures::near(&sums, &want, &magnitude, &bound)))
+}

@@ -1,0 +1,50 @@
+//! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here what it must not do.
+
+use tinytrain::kernels::{Batch, Row, StepShape, Tuning, blocks};
+
+use crate::cross_entropy::metrics;
+use crate::lab::{Lab, everywhere, labels, random};
+
+/// Activations with their deltas, and the metrics of slot 1; every word of parameters and sums is some number.
+fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], rows: usize) -> [Vec<f32>; 2] {
+    let values: Vec<f32> = random(1, 4 * (shape.parameters() + shape.partials()), 1).into_iter().collect();
+    let (samples, capacity) = (shape.rows() + 3, shape.rows());
+    let order: Vec<u32> = (0..samples as u32).rev().collect();
+    let activations = lab.output(8 * shape.activations());
+    let output = lab.output(4 * tuning.batch_groups(capacity));
+    let classes = lab.upload(&labels(samples, sizes[sizes.len() - 1]));
+    lab.run(
+        &Row::new(shape, tuning),
+        tuning,
+        &[&lab.upload(&values), &classes, &lab.upload(&order), &activations.buffer, &output.buffer],
+        Batch { first: 2, slot: 1, ..Batch::all(rows) },
+    );
+    [lab.floats(&activations), lab.floats(&output)]
+}
+
+const SIZES: [&[usize]; 3] = [&[9, 7], &[3, 65, 33], &[5, 17, 130, 63, 3]];
+
+#[test]
+fn dead_rows_stay_untouched_and_live_ones_repeat() {
+    everywhere(|lab, tuning| {
+        for (sizes, capacity, rows) in [(SIZES[0], 70, 66), (SIZES[1], 65, 1), (SIZES[2], 40, 33)] {
+            let shape = StepShape::new(sizes, capacity, tuning).unwrap();
+            let [got, counts] = run(lab, tuning, &shape, sizes, rows);
+            let [again, _] = run(lab, tuning, &shape, sizes, rows);
+            for (layer, size) in (1..).zip(&sizes[1..]) {
+                let width = 4 * blocks(*size);
+                for place in [shape.place(layer), shape.place(layer) + shape.activations()] {
+                    let all = &got[4 * place..][..capacity * width];
+                    let (live, dead) = all.split_at(rows * width);
+                    assert!(live.iter().all(|value| value.is_finite()), "{sizes:?}, layer {layer}");
+                    assert!(dead.iter().all(|value| value.is_nan()), "{sizes:?}, layer {layer}");
+                    assert_eq!(live, &again[4 * place..][..rows * width]);
+                    let padding = live.iter().enumerate().filter(|(i, _)| i % width >= *size);
+                    assert!(padding.into_iter().all(|(_, value)| *value == 0.0), "{sizes:?}, layer {layer}");
+                }
+            }
+            let (loss, correct) = metrics(&counts, tuning.batch_groups(capacity), 1);
+            assert!(loss > 0.0 && loss.is_finite() && correct <= rows as f64, "{loss} {correct}");
+        }
+    });
+}
