@@ -13,7 +13,7 @@ use crate::reference::{bounds, ops};
 
 /// Rows, inputs, outputs of a layer.
 const SHAPES: [[usize; 3]; 2] = [[33, 17, 65], [64, 300, 100]];
-const RATE: f32 = 0.1;
+pub(super) const RATE: f32 = 0.1;
 
 /// Dispatches a kernel whose last binding is its output, a matrix.
 fn run_kernel(
@@ -121,24 +121,41 @@ fn updated(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Fig
 }
 
 /// P - rate G, where G may be off by `bound`.
-fn near_update(got: &Array2<f32>, p: &Array2<f64>, g: &Array2<f64>, bound: &Array2<f64>) -> Figures {
+pub(super) fn near_update(
+    got: &Array2<f32>,
+    p: &Array2<f64>,
+    g: &Array2<f64>,
+    bound: &Array2<f64>,
+) -> Figures {
     let rate = f64::from(RATE);
     let magnitude = p.mapv(f64::abs) + g.mapv(f64::abs) * rate;
     let bound = bound * rate + &magnitude * (2.0 * f64::from(f32::EPSILON));
     Figures::near(got, &ops::update(p.view(), g.view(), rate), &magnitude, &bound)
 }
 
+/// A data set as a device stores it, and its values as kernels see them.
+pub(super) fn features(
+    compute: &Compute,
+    stored: Stored,
+    samples: usize,
+    inputs: usize,
+) -> Result<(wgpu::Buffer, Array2<f64>)> {
+    match stored {
+        Stored::Bytes => {
+            let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
+            let padded = pad_rows(&bytes.iter().copied().collect::<Vec<u8>>(), inputs);
+            Ok((compute.upload(&padded)?, bytes.mapv(|value| f64::from(value) / 255.0)))
+        }
+        Stored::Floats => {
+            let floats = random(samples, inputs, 11);
+            Ok((compute.matrix(&floats)?.buffer().clone(), wide(&floats)))
+        }
+    }
+}
+
 fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
     let (samples, inputs, rows) = (100, 65, 63);
-    let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
-    let floats = random(samples, inputs, 11);
-    let (features, values, scale) = match stored {
-        Stored::Bytes => {
-            let padded = pad_rows(&bytes.iter().copied().collect::<Vec<u8>>(), inputs);
-            (compute.upload(&padded)?, bytes.mapv(f64::from), 1.0 / 255.0)
-        }
-        Stored::Floats => (compute.matrix(&floats)?.buffer().clone(), wide(&floats), 1.0),
-    };
+    let (features, values) = features(compute, stored, samples, inputs)?;
     let order: Vec<u32> = (0..samples as u32).map(|i| (i * 79 + 13) % samples as u32).collect();
     let classes = labels(samples, 10);
     let (on_labels, on_order) = (compute.vector(&classes)?, compute.vector(&order)?);
@@ -147,7 +164,7 @@ fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
     let (first, kernel) = (5, Gather { rows, inputs, stored });
     compute.run(&kernel, &buffers, Batch { first, ..Batch::all(rows) })?;
     let taken = indices(&order[first as usize..first as usize + rows]);
-    let want = ops::gather(values.view(), &taken, scale);
+    let want = ops::gather(values.view(), &taken, 1.0);
     let magnitude = want.mapv(f64::abs);
     // unpack4x8unorm and one rounding; floats are taken as they are.
     let units = if stored == Stored::Bytes { 2.0 } else { 0.0 };
@@ -167,16 +184,18 @@ fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
     let (z, targets) = (wide(&z), indices(&targets));
     let want = ops::softmax_cross_entropy(z.view(), &targets);
     let figures = near_delta(&delta.read(compute)?, &want, &bounds::softmax_cross_entropy(z.view()));
-    let metrics = metrics.read(compute)?;
+    Ok(figures.and(near_metrics(&metrics.read(compute)?, &z, &targets, 2.0)))
+}
+
+/// The sums over all pairs (loss, correct) of one batch with these logits; the loss may be off by so many times the
+/// bound of its rows.
+pub(super) fn near_metrics(metrics: &[f32], z: &Array2<f64>, targets: &[usize], times: f64) -> Figures {
     let sum = |place: usize| metrics.iter().skip(place).step_by(2).copied().map(f64::from).sum::<f64>();
-    let right = ops::predictions(z.view()).iter().zip(&targets).filter(|(a, b)| a == b).count();
-    let loss = Figures {
-        got: vec![sum(0)],
-        want: vec![ops::cross_entropy(z.view(), &targets).sum()],
-        magnitude: vec![ops::cross_entropy(z.view(), &targets).sum()],
-        bound: vec![2.0 * bounds::log_sum_exp(z.view()).sum()],
-    };
-    Ok(figures.and(loss).and(Figures::exact([sum(1)], [right as f64])))
+    let right = ops::predictions(z.view()).iter().zip(targets).filter(|(a, b)| a == b).count();
+    let want = ops::cross_entropy(z.view(), targets).sum();
+    let bound = times * bounds::log_sum_exp(z.view()).sum();
+    let loss = Figures { got: vec![sum(0)], want: vec![want], magnitude: vec![want], bound: vec![bound] };
+    loss.and(Figures::exact([sum(1)], [right as f64]))
 }
 
 fn backward(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {

@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, Axis, concatenate};
 
+use super::training::{RATE, features, near_metrics, near_update};
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
@@ -9,8 +10,7 @@ use crate::kernels::{
 };
 use crate::model::{Parameters, Spec};
 use crate::reference::{Network, bounds, ops};
-
-const RATE: f32 = 0.1;
+use crate::trainer::device_parameters;
 
 /// Layer sizes, and most rows and live rows of a batch.
 const SHAPES: [(&[usize], usize, usize); 4] =
@@ -31,12 +31,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 /// A network with its parameters as the device has them.
 fn network(sizes: &[usize]) -> Result<(Network, Vec<f32>)> {
     let parameters = Parameters::he_normal(&Spec::new(sizes.to_vec())?, 3);
-    let mut padded = Vec::new();
-    for layer in &parameters.layers {
-        padded.extend(pad_rows(&layer.weights, layer.outputs));
-        padded.extend(pad_rows(&layer.bias, layer.outputs));
-    }
-    Ok((parameters.to_reference(), padded))
+    Ok((parameters.to_reference(), device_parameters(&parameters)))
 }
 
 fn shape(compute: &Compute, sizes: &[usize], rows: usize) -> Result<StepShape> {
@@ -93,13 +88,8 @@ fn row(compute: &Compute, sizes: &[usize], capacity: usize, rows: usize) -> Resu
         let place = place + shape.activations();
         figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), delta, 8.0 * units));
     }
-    let (logits, metrics) = (&outputs[outputs.len() - 1], metrics.read(compute)?);
-    let sum = |place: usize| metrics.iter().skip(place).step_by(2).copied().map(f64::from).sum::<f64>();
-    let right = ops::predictions(logits.view()).iter().zip(&targets).filter(|(a, b)| a == b).count();
-    let want = ops::cross_entropy(logits.view(), &targets).sum();
-    let bound = 4.0 * bounds::log_sum_exp(logits.view()).sum();
-    let loss = Figures { got: vec![sum(0)], want: vec![want], magnitude: vec![want], bound: vec![bound] };
-    Ok(figures.and(loss).and(Figures::exact([sum(1)], [right as f64])))
+    let logits = &outputs[outputs.len() - 1];
+    Ok(figures.and(near_metrics(&metrics.read(compute)?, logits, &targets, 4.0)))
 }
 
 /// The outputs of all layers and their deltas, from the first layer's sums.
@@ -127,15 +117,7 @@ fn column(
     let (network, mut parameters) = network(sizes)?;
     parameters.resize(parameters.len() + 4 * shape.partials(), f32::NAN);
     let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
-    let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
-    let floats = random(samples, inputs, 40);
-    let (features, x) = match stored {
-        Stored::Bytes => {
-            let padded = pad_rows(&bytes.iter().copied().collect::<Vec<u8>>(), inputs);
-            (compute.upload(&padded)?, bytes.mapv(|value| f64::from(value) / 255.0))
-        }
-        Stored::Floats => (compute.matrix(&floats)?.buffer().clone(), wide(&floats)),
-    };
+    let (features, x) = features(compute, stored, samples, inputs)?;
     let order: Vec<u32> = (0..samples as u32).rev().collect();
     let (mut outputs, mut deltas) = (Vec::new(), Vec::new());
     for (layer, size) in (0..).zip(&sizes[1..]) {
@@ -162,16 +144,13 @@ fn column(
         let ones = concatenate![Axis(1), input, Array2::ones((rows, 1))];
         let gradient = ops::matmul(ones.t(), live(delta).view());
         let before = concatenate![Axis(0), *w, b.clone().insert_axis(Axis(0))];
-        let want = ops::update(before.view(), gradient.view(), f64::from(RATE));
-        let magnitude = before.mapv(f64::abs) + gradient.mapv(f64::abs) * f64::from(RATE);
-        let bound = bounds::matmul(ones.t(), live(delta).view()) * f64::from(RATE)
-            + &magnitude * (2.0 * f64::from(f32::EPSILON));
+        let bound = bounds::matmul(ones.t(), live(delta).view());
         let after = matrix(&got, place, before.nrows(), before.ncols());
         place += before.nrows() * blocks(before.ncols());
         if first.is_empty() {
             first = wide(&after).slice(ndarray::s![..inputs, ..]).to_owned();
         }
-        figures = figures.and(Figures::near(&after, &want, &magnitude, &bound));
+        figures = figures.and(near_update(&after, &before, &gradient, &bound));
         input = live(output);
     }
     // The next batch's sums, with the weights as the device has just made them.

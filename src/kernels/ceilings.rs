@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use super::{Batch, Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd};
 use crate::error::Result;
-use crate::gpu::Steps;
 
 /// The measured ceilings of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,17 +82,7 @@ impl Compute {
         batch: Batch,
         dispatches: u32,
     ) -> Result<Duration> {
-        let prepared = self.prepare(kernel, buffers)?;
-        let (steps, batch) = (Steps::new(&self.context, size_of::<Batch>(), 1), bytemuck::bytes_of(&batch));
-        steps.write(&self.context, batch);
-        let mut encoder = self.context.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            for _ in 0..dispatches {
-                prepared.record(&mut pass, steps.each(batch).next());
-            }
-        }
-        let commands = encoder.finish();
+        let commands = self.recorded(kernel, buffers, batch, dispatches)?;
         self.wait()?;
         let begun = Instant::now();
         let submission = self.context.queue.submit([commands]);

@@ -113,18 +113,34 @@ impl Compute {
         if x == 0 || y == 0 || z == 0 {
             return Ok(());
         }
-        let prepared = self.prepare(kernel, buffers)?;
-        let mut encoder = self.context.device.create_command_encoder(&Default::default());
-        {
-            let (steps, batch) =
-                (Steps::new(&self.context, size_of::<Batch>(), 1), bytemuck::bytes_of(&batch));
-            steps.write(&self.context, batch);
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            prepared.record(&mut pass, steps.each(batch).next());
-        }
-        self.context.queue.submit([encoder.finish()]);
+        self.context.queue.submit([self.recorded(kernel, buffers, batch, 1)?]);
         *self.cost.lock().unwrap_or_else(PoisonError::into_inner) += kernel.cost(&self.tuning);
         self.context.check()
+    }
+
+    /// The commands of so many dispatches of a kernel, one after the other.
+    pub(super) fn recorded(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        batch: Batch,
+        dispatches: u32,
+    ) -> Result<wgpu::CommandBuffer> {
+        let prepared = self.prepare(kernel, buffers)?;
+        // Most kernels are told of no batch.
+        let steps = kernel.shader().per_batch.then(|| Steps::new(&self.context, size_of::<Batch>(), 1));
+        let batch = bytemuck::bytes_of(&batch);
+        if let Some(steps) = &steps {
+            steps.write(&self.context, batch);
+        }
+        let mut encoder = self.context.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for _ in 0..dispatches {
+                prepared.record(&mut pass, steps.as_ref().and_then(|steps| steps.each(batch).next()));
+            }
+        }
+        Ok(encoder.finish())
     }
 
     /// Compiles a kernel and binds `buffers` to it, to be recorded by the caller.

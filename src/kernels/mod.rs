@@ -311,6 +311,11 @@ pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
     tuning.grid(kernel.layout()).map(count)
 }
 
+/// Which piece says what reductions and scans of u32, or else f32, add up.
+fn item_piece(integers: bool) -> (&'static str, &'static str) {
+    ("item", if integers { "item_u32" } else { "item_f32" })
+}
+
 /// The uniform of the kernels that work on rows of logits (`shaders/common/logits.wgsl`).
 fn logits_params(classes: usize) -> Vec<u8> {
     bytemuck::cast_slice(&[word(classes), 0, 0, 0]).to_vec()

@@ -2,7 +2,7 @@
 
 use super::{
     Axis, Batch, Compute, Cost, Element, Kernel, Layout, Matrix, Segments, Shader, Tensor, Tuning, Vector,
-    not_empty, shape_error,
+    item_piece, not_empty, shape_error,
 };
 use crate::error::Result;
 use crate::gpu::Access;
@@ -58,7 +58,7 @@ impl Kernel for Reduce {
     }
 
     fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("item", if self.integers { "item_u32" } else { "item_f32" })]
+        vec![item_piece(self.integers)]
     }
 
     fn shape(&self) -> String {

@@ -4,7 +4,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::steps::Step;
 use super::{
-    Compute, Cost, Element, Kernel, Layout, ScanAdd, Shader, Tensor, Tuning, Vector, shape_error, word,
+    Compute, Cost, Element, Kernel, Layout, ScanAdd, Shader, Tensor, Tuning, Vector, item_piece, shape_error,
+    word,
 };
 use crate::error::Result;
 use crate::gpu::Access;
@@ -61,7 +62,7 @@ impl Kernel for Scan {
     }
 
     fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("item", if self.integers { "item_u32" } else { "item_f32" })]
+        vec![item_piece(self.integers)]
     }
 
     fn shape(&self) -> String {

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
+use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, item_piece, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -54,7 +54,7 @@ impl Kernel for ScanAdd {
     }
 
     fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("item", if self.integers { "item_u32" } else { "item_f32" })]
+        vec![item_piece(self.integers)]
     }
 
     fn shape(&self) -> String {

@@ -16,4 +16,4 @@ pub use device::{Choice, DeviceRequest, choose};
 pub use engine::{BatchMetrics, Engine, EngineKind, Evaluation};
 pub use gpu::GpuEngine;
 pub use run::{Epoch, Event, Report, Summary, evaluate, evaluate_with_errors, train};
-pub use schedule::{Buffer, Dispatch, Schedule, layer_offsets};
+pub use schedule::{Buffer, Dispatch, Schedule, device_parameters, layer_offsets};

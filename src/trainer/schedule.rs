@@ -7,9 +7,9 @@ use super::config::ScheduleKind;
 use crate::kernels::{
     Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Row, Softmax,
     SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update, WeightGradient,
-    blocks, grid,
+    blocks, grid, pad_rows,
 };
-use crate::model::Spec;
+use crate::model::{Layer, Parameters, Spec};
 
 /// The tensors of a step. Layers count from 1; H0 is the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +112,14 @@ pub fn layer_offsets(spec: &Spec) -> Vec<usize> {
         offsets.push(offsets[offsets.len() - 1] + (inputs + 1) * blocks(outputs));
     }
     offsets
+}
+
+/// All parameters as [`Buffer::Parameters`] holds them, each row padded to whole vec4s.
+pub fn device_parameters(parameters: &Parameters) -> Vec<f32> {
+    let layer = |layer: &Layer| {
+        [pad_rows(&layer.weights, layer.outputs), pad_rows(&layer.bias, layer.outputs)].concat()
+    };
+    parameters.layers.iter().flat_map(layer).collect()
 }
 
 /// What the builders below know.

@@ -1,6 +1,7 @@
 //! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
 
 mod finisher;
+mod order;
 mod plan;
 mod rows;
 mod submissions;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
+use order::DeviceOrder;
 use plan::{MOST_STEPS, Plan};
 use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, check_order, row_bytes, stored};
 use submissions::{Submissions, fitting_steps, sum_metrics};
@@ -16,13 +18,12 @@ use submissions::{Submissions, fitting_steps, sum_metrics};
 use super::chosen::{Chosen, Circumstances, parameter_bytes};
 use super::config::Config;
 use super::engine::{Engine, EngineKind, Evaluation, Sink};
-use super::schedule::{Buffer, Schedule, layer_offsets};
-use crate::data::{BLOCK_ROWS, Rows, order, rows_at};
+use super::schedule::{Buffer, Schedule, device_parameters, layer_offsets};
+use crate::data::{Rows, rows_at};
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer};
 use crate::kernels::{
-    Batch, Comparison, Compute, EpochOrders, Stored, Tuning, blocks, compare, pad_rows, positions_where,
-    unpad_rows,
+    Batch, Comparison, Compute, Stored, Tuning, blocks, compare, positions_where, unpad_rows,
 };
 use crate::model::{Layer, Parameters, Spec};
 
@@ -42,10 +43,8 @@ const COMPARED_ROWS: usize = 1 << 24;
 struct Training {
     rows: DeviceRows,
     plan: Plan,
-    /// Makes the orders of ranges of some length, once there was one; not for a window.
-    orders: Option<EpochOrders>,
-    /// Positions of the first epoch whose order stands on the device.
-    ordered: usize,
+    /// The order of the rows that stay on the device; not of a window.
+    order: DeviceOrder,
     /// Rows of the data set that stand on the device; a window holds none of them for long.
     uploaded: usize,
     is_window: bool,
@@ -96,11 +95,7 @@ impl GpuEngine {
         config: &Config,
         batch: usize,
     ) -> Result<Self> {
-        let mut padded = Vec::new();
-        for layer in &parameters.layers {
-            padded.extend(pad_rows(&layer.weights, layer.outputs));
-            padded.extend(pad_rows(&layer.bias, layer.outputs));
-        }
+        let padded = device_parameters(parameters);
         let chosen = Chosen::of(config.schedule, spec, &Circumstances::of(&context, batch, &tuning));
         let bytes = parameter_bytes(chosen.kind, spec, batch, &tuning);
         let buffer = context.storage("parameters", bytes)?;
@@ -151,7 +146,7 @@ impl GpuEngine {
         }
         let plan = self.plan(&self.training_schedule(stored), &device_rows, 0)?;
         let is_window = resident.is_none();
-        Ok(Training { rows: device_rows, plan, orders: None, ordered: 0, uploaded: 0, is_window })
+        Ok(Training { rows: device_rows, plan, order: DeviceOrder::default(), uploaded: 0, is_window })
     }
 
     /// Rows of the whole set, if their number is known and the device has room for them.
@@ -175,42 +170,6 @@ impl GpuEngine {
             training.uploaded = rows.len();
         }
         Ok(training)
-    }
-
-    /// Puts the order of these positions of an epoch on the device, in their places.
-    fn make_order(
-        &self,
-        training: &mut Training,
-        rows: &Rows<'_>,
-        seed: u64,
-        epoch: usize,
-        positions: Range<usize>,
-    ) -> Result<()> {
-        let mut make = |range: Range<usize>| {
-            let orders = match training.orders.take() {
-                Some(orders) if orders.len() == range.len() => orders,
-                _ => EpochOrders::new(self.compute.clone(), range.len())?,
-            };
-            orders.make(seed, epoch, range.start, &training.rows.order)?;
-            training.orders = Some(orders);
-            Ok(())
-        };
-        if epoch > 1 {
-            make(positions)?;
-            training.ordered = 0;
-            return Ok(());
-        }
-        while training.ordered < positions.end {
-            let block = training.ordered..rows.len().min(training.ordered + BLOCK_ROWS);
-            training.ordered = block.end;
-            if block.start == 0 {
-                // The first batch does not wait for the kernels of the sort: they are compiled while it is trained.
-                training.rows.set_order(&self.compute.context, &order(seed, 1, 0..block.end as u32));
-            } else {
-                make(block)?;
-            }
-        }
-        Ok(())
     }
 
     /// Trains on these positions of the order, all of them on the device. What passes through a window does so here,
@@ -287,7 +246,7 @@ impl Engine for GpuEngine {
     fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
         check_order(rows, order.iter().map(|row| *row as usize))?;
         let mut training = self.take_training(rows)?;
-        training.ordered = 0;
+        training.order = DeviceOrder::default();
         for piece in order.chunks(training.rows.positions) {
             if !training.is_window {
                 training.rows.set_order(&self.compute.context, piece);
@@ -316,7 +275,7 @@ impl Engine for GpuEngine {
             self.training = Some(training);
             return self.train(rows, &rows_at(seed, epoch, rows.len(), positions), sink);
         }
-        self.make_order(&mut training, rows, seed, epoch, positions.clone())?;
+        training.order.make(&self.compute, &training.rows, rows.len(), (seed, epoch), positions.clone())?;
         self.train_positions(&training, positions, None, sink)?;
         self.training = Some(training);
         Ok(())
@@ -347,8 +306,9 @@ impl Engine for GpuEngine {
                 })
                 .collect();
             let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-            plan.record(&mut encoder, &batches);
-            plan.place(&self.compute.context, &batches);
+            let steps = plan.steps(&batches);
+            plan.record(&mut encoder, &steps);
+            plan.place(&self.compute.context, &steps);
             self.compute.context.queue.submit([encoder.finish()]);
             let metrics = plan.metrics_stride * batches.len() as u64;
             let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
@@ -388,9 +348,9 @@ impl Engine for GpuEngine {
         let schedule = Schedule::gradients(&self.spec, self.batch, stored, &self.compute.tuning);
         let plan = self.plan(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        let batch = [Batch { rows: count as u32, ..Batch::default() }];
-        plan.record(&mut encoder, &batch);
-        plan.place(&self.compute.context, &batch);
+        let steps = plan.steps(&[Batch { rows: count as u32, ..Batch::default() }]);
+        plan.record(&mut encoder, &steps);
+        plan.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);
         self.read_layers(plan.buffer(Buffer::Gradients))
     }

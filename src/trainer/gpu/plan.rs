@@ -15,7 +15,7 @@ pub const MOST_STEPS: usize = 1024;
 pub struct Plan {
     dispatches: Vec<Prepared>,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
-    steps: Steps,
+    carried: Steps,
     prologue: bool,
     /// Bytes of the metrics of one step.
     pub metrics_stride: u64,
@@ -63,9 +63,9 @@ impl Plan {
             })
             .collect::<Result<Vec<_>>>()?;
         // A prologue is one more.
-        let steps = Steps::new(context, size_of::<Batch>(), MOST_STEPS + 1);
+        let carried = Steps::new(context, size_of::<Batch>(), MOST_STEPS + 1);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
-        Ok(Self { dispatches, buffers, steps, prologue: schedule.prologue, metrics_stride })
+        Ok(Self { dispatches, buffers, carried, prologue: schedule.prologue, metrics_stride })
     }
 
     /// A buffer that belongs to the batch.
@@ -73,8 +73,9 @@ impl Plan {
         &self.buffers[&buffer]
     }
 
-    /// What the kernels are told of these batches, step by step: a prologue is a batch of no rows.
-    fn steps_of(&self, batches: &[Batch]) -> Vec<Batch> {
+    /// What the kernels are told of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
+    /// rows.
+    pub fn steps(&self, batches: &[Batch]) -> Vec<Batch> {
         let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
         let steps = batches.iter().zip(next_rows).map(|(batch, next_rows)| Batch { next_rows, ..*batch });
         // Every submission stands by itself, so a prologue begins each.
@@ -83,11 +84,10 @@ impl Plan {
         before.into_iter().chain(steps).collect()
     }
 
-    /// Records all dispatches of these batches (at most [`MOST_STEPS`]) in one pass.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, batches: &[Batch]) {
-        let steps = self.steps_of(batches);
+    /// Records all dispatches of these steps in one pass.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Batch]) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for (step, batch) in self.steps.each(bytemuck::cast_slice(&steps)).zip(&steps) {
+        for (step, batch) in self.carried.each(bytemuck::cast_slice(steps)).zip(steps) {
             let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
             for dispatch in &self.dispatches[skipped..] {
                 dispatch.record(&mut pass, Some(step));
@@ -96,7 +96,7 @@ impl Plan {
     }
 
     /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
-    pub fn place(&self, context: &Context, batches: &[Batch]) {
-        self.steps.write(context, bytemuck::cast_slice(&self.steps_of(batches)));
+    pub fn place(&self, context: &Context, steps: &[Batch]) {
+        self.carried.write(context, bytemuck::cast_slice(steps));
     }
 }

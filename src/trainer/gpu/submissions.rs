@@ -110,11 +110,12 @@ impl Submissions {
         let bytes = plan.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        plan.record(&mut encoder, &batches);
+        let steps = plan.steps(&batches);
+        plan.record(&mut encoder, &steps);
         let used = plan.metrics_stride * batches.len() as u64;
         readback.record(&mut encoder, plan.buffer(Buffer::Metrics), used);
         self.flush(context)?;
-        plan.place(context, &batches);
+        plan.place(context, &steps);
         self.finisher.begin(encoder)?;
         self.recorded = Some(Recorded { rows: rows.to_vec(), readback, metrics_stride: plan.metrics_stride });
         Ok(())
