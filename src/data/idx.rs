@@ -13,6 +13,9 @@ use crate::{Error, Result};
 /// The third byte of the magic number: unsigned bytes. The fourth is the number of dimensions.
 const UNSIGNED_BYTES: u8 = 8;
 
+/// Rows that are handed over together; a block is a multiple of them. Few, since every one of those that wait takes memory.
+const CHUNK_ROWS: usize = BLOCK_ROWS / 8;
+
 /// What a header says.
 struct Header {
     dimensions: Vec<u32>,
@@ -121,11 +124,11 @@ impl Images {
         self.inputs
     }
 
-    /// Reads everything, block by block, until `emit` wants no more.
+    /// Reads everything, chunk by chunk, until `emit` wants no more.
     pub(super) fn read(mut self, mut emit: impl FnMut(Chunk) -> bool) -> Result<()> {
         let mut done = 0;
         while done < self.rows {
-            let rows = BLOCK_ROWS.min(self.rows - done);
+            let rows = CHUNK_ROWS.min(self.rows - done);
             let mut bytes = vec![0; rows * self.inputs];
             let found = self.stream.fill(&mut bytes)?;
             if found < bytes.len() {

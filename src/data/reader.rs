@@ -16,8 +16,8 @@ use super::table::{Chunk, Table};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// Blocks that may wait between the reader thread and its consumer.
-const WAITING_BLOCKS: usize = 4;
+/// Chunks that may wait between the reader thread and its consumer.
+const WAITING_CHUNKS: usize = 4;
 
 /// The column of a table that holds the labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Reader {
 }
 
 enum State {
-    Reading { blocks: Receiver<Message>, thread: JoinHandle<()> },
+    Reading { chunks: Receiver<Message>, thread: JoinHandle<()> },
     Complete,
     Failed,
 }
@@ -134,25 +134,28 @@ impl Reader {
     }
 
     fn receive_block(&mut self) -> Result<bool> {
-        let Some(chunk) = self.receive()? else { return Ok(false) };
-        self.table.append(chunk, &self.name)?;
-        let at_end = self.known_rows == Some(self.rows()) || !self.rows().is_multiple_of(BLOCK_ROWS);
-        if at_end && self.receive()?.is_some() {
-            unreachable!("only the last block is short")
+        let before = self.rows();
+        while let Some(chunk) = self.receive()? {
+            self.table.append(chunk, &self.name)?;
+            // After the last row whose number was known, the end of the file is still to be looked at.
+            let at_end = self.known_rows == Some(self.rows());
+            if self.rows().is_multiple_of(BLOCK_ROWS) && !at_end {
+                break;
+            }
         }
-        Ok(true)
+        Ok(self.rows() > before)
     }
 
     fn receive(&mut self) -> Message {
-        let blocks = match &self.state {
-            State::Reading { blocks, .. } => blocks,
+        let chunks = match &self.state {
+            State::Reading { chunks, .. } => chunks,
             State::Complete => return Ok(None),
             State::Failed => {
                 let name = self.name.display();
                 return Err(Error::Config(format!("{name}: cannot go on after an error")));
             }
         };
-        let message = blocks.recv();
+        let message = chunks.recv();
         if let Ok(Ok(Some(_)) | Err(_)) = message {
             return message.expect("it was just matched");
         }
@@ -236,7 +239,7 @@ fn start(
     name: &Path,
     parse: impl FnOnce(&mut dyn FnMut(Chunk) -> bool) -> Result<()> + Send + 'static,
 ) -> Result<State> {
-    let (sender, blocks): (SyncSender<Message>, _) = sync_channel(WAITING_BLOCKS);
+    let (sender, chunks): (SyncSender<Message>, _) = sync_channel(WAITING_CHUNKS);
     let work = move || {
         let parsed = parse(&mut |chunk| sender.send(Ok(Some(chunk))).is_ok());
         // Where nobody listens any more, nobody misses the end.
@@ -246,5 +249,5 @@ fn start(
         .name("reader".into())
         .spawn(work)
         .map_err(|source| Error::Read { path: name.to_path_buf(), source })?;
-    Ok(State::Reading { blocks, thread })
+    Ok(State::Reading { chunks, thread })
 }

@@ -48,7 +48,7 @@ impl DenseLayer {
         }
         for (number, piece) in self.pieces.iter().enumerate() {
             let x = View::new(x, self.inputs).columns(self.rows(number));
-            multiply(z, x, View::new(&read(piece), self.outputs), 1.0, true);
+            multiply(z, x, View::new(&read(piece), self.outputs), true);
         }
     }
 
@@ -57,23 +57,23 @@ impl DenseLayer {
         for (number, piece) in self.pieces.iter().enumerate() {
             let weights = read(piece);
             let (delta, weights) = (View::new(delta, self.outputs), View::new(&weights, self.outputs).t());
-            multiply_columns(dx, self.inputs, self.rows(number).start, delta, weights, 1.0, false);
+            multiply_columns(dx, self.inputs, self.rows(number).start, delta, weights, false);
         }
     }
 
-    /// W += scale X'D for the rows of one piece, over the parts (X, D) of the batch in their order; whoever owns the
-    /// first piece also does b += scale (column sums of D).
-    pub fn add_gradient(&self, number: usize, parts: &[(&[f32], &[f32])], scale: f32) {
+    /// W += X'D for the rows of one piece, over the parts (X, D) of the batch in their order; whoever owns the
+    /// first piece also does b += (column sums of D).
+    pub fn add_gradient(&self, number: usize, parts: &[(&[f32], &[f32])]) {
         let mut weights = write(&self.pieces[number]);
         for (x, delta) in parts.iter().filter(|(x, _)| !x.is_empty()) {
             let x = View::new(x, self.inputs).columns(self.rows(number)).t();
-            multiply(&mut weights, x, View::new(delta, self.outputs), scale, true);
+            multiply(&mut weights, x, View::new(delta, self.outputs), true);
         }
         if number == 0 {
             let mut bias = write(&self.bias);
             for row in parts.iter().flat_map(|(_, delta)| delta.chunks_exact(self.outputs)) {
                 for (b, d) in bias.iter_mut().zip(row) {
-                    *b += scale * d;
+                    *b += d;
                 }
             }
         }

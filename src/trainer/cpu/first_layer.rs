@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::dense_layer::range;
 use super::product::{View, multiply};
-use super::sparse::{Entry, Inputs, Sparse};
+use super::sparse::{Inputs, QUAD, Sparse};
 
 /// Columns that a panel is a multiple of: the lanes of the widest vector.
 const LANES: usize = 16;
@@ -17,10 +18,11 @@ pub struct Panel {
     pub columns: Range<usize>,
     /// Columns with padding, which is zero: a multiple of the widest vector's lanes.
     pub width: usize,
-    /// [inputs, width]
+    /// [inputs, width], and rows of zeros behind them until they are a multiple of [`QUAD`].
     pub weights: Vec<f32>,
     /// [width]
     pub bias: Vec<f32>,
+    inputs: usize,
 }
 
 impl Panel {
@@ -41,12 +43,10 @@ impl Panel {
             padded.resize(width, 0.0);
             padded
         };
-        Self {
-            weights: weights.chunks_exact(outputs).flat_map(padded).collect(),
-            bias: padded(bias),
-            columns,
-            width,
-        }
+        let inputs = weights.len() / outputs;
+        let mut own: Vec<f32> = weights.chunks_exact(outputs).flat_map(&padded).collect();
+        own.resize(inputs.next_multiple_of(QUAD) * width, 0.0);
+        Self { weights: own, bias: padded(bias), columns, width, inputs }
     }
 
     /// The same columns, all zero.
@@ -58,100 +58,125 @@ impl Panel {
     /// hidden [rows, width] = X W + b for these columns.
     pub fn forward(&self, inputs: &Inputs, hidden: &mut Vec<f32>) {
         hidden.clear();
-        for _ in 0..inputs.rows {
+        for _ in 0..inputs.rows() {
             hidden.extend_from_slice(&self.bias);
         }
         match &inputs.sparse {
-            Some((rows, _)) => Arch::new().dispatch(ForwardSparse { panel: self, rows, hidden }),
+            Some(inputs) => Arch::new().dispatch(ForwardSparse { panel: self, inputs, hidden }),
             None => {
-                let x = View::new(&inputs.dense, self.weights.len() / self.width);
-                multiply(hidden, x, View::new(&self.weights, self.width), 1.0, true);
+                let weights = &self.weights[..self.inputs * self.width];
+                multiply(hidden, View::new(&inputs.dense, self.inputs), View::new(weights, self.width), true);
             }
         }
     }
 
-    /// W += scale X'D and b += scale (column sums of D), over the parts of the batch in their order; each part is its
-    /// inputs and its D [rows, width].
-    pub fn add_gradient(&mut self, parts: &[(&Inputs, &[f32])], scale: f32) {
+    /// W += X'D and b += (column sums of D), over the parts of the batch in their order; each part is its inputs and
+    /// its D [rows, width].
+    pub fn add_gradient(&mut self, parts: &[(&Inputs, &[f32])]) {
         for row in parts.iter().flat_map(|(_, delta)| delta.chunks_exact(self.width)) {
             for (b, d) in self.bias.iter_mut().zip(row) {
-                *b += scale * d;
+                *b += d;
             }
         }
-        let sparse: Option<Vec<(&Sparse, &[f32])>> = parts
-            .iter()
-            .map(|(inputs, delta)| inputs.sparse.as_ref().map(|(_, columns)| (columns, *delta)))
-            .collect();
+        let sparse: Option<Vec<(&Sparse, &[f32])>> =
+            parts.iter().map(|(inputs, delta)| Some((inputs.sparse.as_ref()?, *delta))).collect();
         match sparse {
-            Some(parts) => Arch::new().dispatch(AddSparse { panel: self, parts: &parts, scale }),
+            Some(parts) => Arch::new().dispatch(AddSparse { panel: self, parts: &parts }),
             None => {
-                let count = self.weights.len() / self.width;
-                for (inputs, delta) in parts.iter().filter(|(inputs, _)| inputs.rows > 0) {
-                    let x = View::new(&inputs.dense, count).t();
-                    multiply(&mut self.weights, x, View::new(delta, self.width), scale, true);
+                let weights = &mut self.weights[..self.inputs * self.width];
+                for (inputs, delta) in parts.iter().filter(|(inputs, _)| inputs.rows() > 0) {
+                    let x = View::new(&inputs.dense, self.inputs).t();
+                    multiply(weights, x, View::new(delta, self.width), true);
                 }
             }
         }
     }
 }
 
-/// sums[j] += scale * value * matrix[index, at + j], over all entries, with the sums held in registers.
-#[inline(always)]
-fn accumulate<S: Simd, const N: usize>(
-    simd: S,
-    sums: &mut [S::f32s],
-    lists: &[(&[Entry], &[S::f32s])],
-    (vectors, at): (usize, usize),
-    scale: f32,
-) {
-    let Ok(sums): Result<&mut [S::f32s; N], _> = sums.try_into() else { return };
-    let mut held = *sums;
-    for (entries, matrix) in lists {
-        for entry in *entries {
-            let value = simd.splat_f32s(scale * entry.value);
-            let start = entry.index as usize * vectors + at;
-            for (sum, factor) in held.iter_mut().zip(&matrix[start..start + N]) {
-                *sum = simd.mul_add_e_f32s(value, *factor, *sum);
-            }
-        }
-    }
-    *sums = held;
+/// Vectors of a row that forward works on together: with four inputs, weights and sums fill sixteen registers.
+const FORWARD_VECTORS: usize = 3;
+
+/// The same of the update, where compilers run out of registers earlier.
+const UPDATE_VECTORS: usize = 2;
+
+/// Divides `vectors` vectors into nearly equal runs of at most so many.
+fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = vectors.div_ceil(most);
+    (0..count).map(move |number| range(vectors, number, count))
 }
 
-/// [`accumulate`] for up to eight vectors.
+/// The vectors `at..at + N` of four rows of `width` vectors each.
 #[inline(always)]
-fn accumulate_some<S: Simd>(
+fn load<S: Simd, const N: usize>(
     simd: S,
-    sums: &mut [S::f32s],
-    lists: &[(&[Entry], &[S::f32s])],
-    place: (usize, usize),
-    scale: f32,
+    rows: &[S::f32s],
+    (width, at): (usize, usize),
+) -> [[S::f32s; N]; QUAD] {
+    let mut held = [[simd.splat_f32s(0.0); N]; QUAD];
+    for (held, row) in held.iter_mut().zip(rows.chunks_exact(width)) {
+        held.copy_from_slice(&row[at..at + N]);
+    }
+    held
+}
+
+/// `hidden` += X W for the vectors `at..at + N` of its rows.
+#[inline(always)]
+fn forward_run<S: Simd, const N: usize>(
+    simd: S,
+    (inputs, weights): (&Sparse, &[S::f32s]),
+    hidden: &mut [S::f32s],
+    (width, at): (usize, usize),
 ) {
-    match sums.len() {
-        8 => accumulate::<S, 8>(simd, sums, lists, place, scale),
-        4 => accumulate::<S, 4>(simd, sums, lists, place, scale),
-        _ => {
-            for (offset, sum) in sums.chunks_mut(1).enumerate() {
-                accumulate::<S, 1>(simd, sum, lists, (place.0, place.1 + offset), scale);
+    for (number, weights) in weights.chunks_exact(QUAD * width).enumerate() {
+        let held: [[_; N]; QUAD] = load(simd, weights, (width, at));
+        for quad in inputs.list(number) {
+            let start = quad.row as usize * width + at;
+            let row = &mut hidden[start..start + N];
+            let mut sums = [simd.splat_f32s(0.0); N];
+            sums.copy_from_slice(row);
+            for (value, weights) in quad.values.iter().zip(&held) {
+                let value = simd.splat_f32s(*value);
+                for (sum, weight) in sums.iter_mut().zip(weights) {
+                    *sum = simd.mul_add_e_f32s(value, *weight, *sum);
+                }
             }
+            row.copy_from_slice(&sums);
         }
     }
 }
 
-/// Divides `vectors` vectors into runs that fit into registers: eights, then a four, then the rest.
-fn runs(vectors: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let left = vectors - at;
-        let length = [8, 4].into_iter().find(|length| *length <= left).unwrap_or(left);
-        at += length;
-        (length > 0).then_some(at - length..at)
-    })
+/// `weights` += X'D, over the parts (X, D) of a batch, for the vectors `at..at + N` of their rows.
+#[inline(always)]
+fn update_run<S: Simd, const N: usize>(
+    simd: S,
+    weights: &mut [S::f32s],
+    parts: &[(&Sparse, &[f32])],
+    (width, at): (usize, usize),
+) {
+    for (number, weights) in weights.chunks_exact_mut(QUAD * width).enumerate() {
+        let mut held: [[_; N]; QUAD] = load(simd, weights, (width, at));
+        for (inputs, delta) in parts {
+            let (delta, _) = S::as_simd_f32s(delta);
+            for quad in inputs.list(number) {
+                let start = quad.row as usize * width + at;
+                let delta = &delta[start..start + N];
+                for (value, sums) in quad.values.iter().zip(&mut held) {
+                    let value = simd.splat_f32s(*value);
+                    for (sum, delta) in sums.iter_mut().zip(delta) {
+                        *sum = simd.mul_add_e_f32s(value, *delta, *sum);
+                    }
+                }
+            }
+        }
+        for (held, weights) in held.iter().zip(weights.chunks_exact_mut(width)) {
+            weights[at..at + N].copy_from_slice(held);
+        }
+    }
 }
 
 struct ForwardSparse<'a> {
     panel: &'a Panel,
-    rows: &'a Sparse,
+    inputs: &'a Sparse,
     hidden: &'a mut [f32],
 }
 
@@ -160,14 +185,15 @@ impl WithSimd for ForwardSparse<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let vectors = self.panel.width / S::F32_LANES;
-        let (weights, _) = S::as_simd_f32s(&self.panel.weights);
+        let width = self.panel.width / S::F32_LANES;
+        let operands = (self.inputs, S::as_simd_f32s(&self.panel.weights).0);
         let (hidden, _) = S::as_mut_simd_f32s(self.hidden);
-        for (row, hidden) in hidden.chunks_exact_mut(vectors).enumerate() {
-            let lists = [(self.rows.list(row), weights)];
-            for run in runs(vectors) {
-                let place = (vectors, run.start);
-                accumulate_some(simd, &mut hidden[run], &lists, place, 1.0);
+        for run in runs(width, FORWARD_VECTORS) {
+            let place = (width, run.start);
+            match run.len() {
+                3 => forward_run::<S, 3>(simd, operands, hidden, place),
+                2 => forward_run::<S, 2>(simd, operands, hidden, place),
+                _ => forward_run::<S, 1>(simd, operands, hidden, place),
             }
         }
     }
@@ -176,7 +202,6 @@ impl WithSimd for ForwardSparse<'_> {
 struct AddSparse<'a> {
     panel: &'a mut Panel,
     parts: &'a [(&'a Sparse, &'a [f32])],
-    scale: f32,
 }
 
 impl WithSimd for AddSparse<'_> {
@@ -184,26 +209,14 @@ impl WithSimd for AddSparse<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let vectors = self.panel.width / S::F32_LANES;
+        let width = self.panel.width / S::F32_LANES;
         let (weights, _) = S::as_mut_simd_f32s(&mut self.panel.weights);
-        let deltas: Vec<&[S::f32s]> = self.parts.iter().map(|(_, delta)| S::as_simd_f32s(delta).0).collect();
-        let mut lists: Vec<(&[Entry], &[S::f32s])> = Vec::with_capacity(self.parts.len());
         // A run of columns of all deltas stays in the nearest cache while the inputs are walked.
-        for run in runs(vectors) {
-            for (input, weights) in weights.chunks_exact_mut(vectors).enumerate() {
-                lists.clear();
-                lists.extend(
-                    self.parts.iter().zip(&deltas).map(|((columns, _), d)| (columns.list(input), *d)),
-                );
-                if lists.iter().any(|(entries, _)| !entries.is_empty()) {
-                    accumulate_some(
-                        simd,
-                        &mut weights[run.clone()],
-                        &lists,
-                        (vectors, run.start),
-                        self.scale,
-                    );
-                }
+        for run in runs(width, UPDATE_VECTORS) {
+            let place = (width, run.start);
+            match run.len() {
+                2 => update_run::<S, 2>(simd, weights, self.parts, place),
+                _ => update_run::<S, 1>(simd, weights, self.parts, place),
             }
         }
     }
@@ -234,8 +247,11 @@ mod tests {
     #[test]
     fn runs_cover_all_vectors() {
         for vectors in 0..40 {
-            let covered: Vec<usize> = runs(vectors).flatten().collect();
-            assert_eq!(covered, (0..vectors).collect::<Vec<_>>());
+            for most in [FORWARD_VECTORS, UPDATE_VECTORS] {
+                let covered: Vec<usize> = runs(vectors, most).flatten().collect();
+                assert_eq!(covered, (0..vectors).collect::<Vec<_>>());
+                assert!(runs(vectors, most).all(|run| (1..=most).contains(&run.len())));
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Training on the processor.
 //!
-//! The threads of a run go through every step together, in four regions between which they meet. Each has a part:
+//! The threads of a run go through every step together, in three regions between which they meet. Each has a part:
 //!
-//! 1. by rows: gathers its rows of the batch;
-//! 2. by columns: computes its columns of the first layer for all rows;
-//! 3. by rows: takes its rows forward through the other layers and back to the first layer's delta;
-//! 4. by columns (first layer) and by rows (the others): updates the weights that it owns.
+//! 1. by columns: computes its columns of the first layer for all rows;
+//! 2. by rows: takes its rows forward through the other layers and back to the first layer's delta;
+//! 3. by columns (first layer) and by rows (the others): updates the weights that it owns; by rows: gathers its rows of
+//!    the next batch.
 //!
 //! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and a lock
 //! is never waited for: it is there so that the compiler sees it, too.
@@ -26,7 +26,7 @@ use dense_layer::{DenseLayer, range};
 use first_layer::Panel;
 use meeting::Meeting;
 use share::Share;
-use sparse::is_sparse;
+use sparse::{Inputs, is_sparse};
 
 use super::chosen::Chosen;
 use super::config::Config;
@@ -52,6 +52,8 @@ pub struct CpuEngine {
     cores: usize,
     first: Vec<RwLock<FirstLayer>>,
     others: Vec<DenseLayer>,
+    /// Those of one batch and of the next; each divided as `shares` are.
+    inputs: [Vec<RwLock<Inputs>>; 2],
     shares: Vec<RwLock<Share>>,
 }
 
@@ -100,6 +102,7 @@ impl CpuEngine {
             cores,
             first: (0..parts).map(owned).collect(),
             others: parameters.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect(),
+            inputs: std::array::from_fn(|_| (0..parts).map(|_| RwLock::default()).collect()),
             shares: (0..parts).map(|_| RwLock::default()).collect(),
         }
     }
@@ -109,43 +112,49 @@ impl CpuEngine {
         self.spec.sizes()[1]
     }
 
-    /// Region 1: the rows of share `number` of a batch.
-    fn gather(&self, number: usize, rows: &Rows<'_>, order: &[u32], sparse: bool) {
-        let part = range(order.len(), number, self.shares.len());
-        write(&self.shares[number]).gather(rows, &order[part], sparse);
+    /// The inputs of a step, a share of the batch each.
+    fn inputs(&self, step: usize) -> &[RwLock<Inputs>] {
+        &self.inputs[step % 2]
     }
 
-    /// Region 2: panel `number` of the first layer, for all shares.
-    fn first_layer(&self, number: usize) {
+    /// Before a step: the rows of share `number` of its batch.
+    fn gather(&self, number: usize, step: usize, rows: &Rows<'_>, order: &[u32], sparse: bool) {
+        let part = range(order.len(), number, self.shares.len());
+        write(&self.inputs(step)[number]).gather(rows, &order[part], sparse);
+    }
+
+    /// Region 1: panel `number` of the first layer, for all shares.
+    fn first_layer(&self, number: usize, step: usize) {
         let FirstLayer { panel, hidden } = &mut *write(&self.first[number]);
-        for (share, hidden) in self.shares.iter().zip(hidden) {
-            panel.forward(&read(share).inputs, hidden);
+        for (inputs, hidden) in self.inputs(step).iter().zip(hidden) {
+            panel.forward(&read(inputs), hidden);
         }
     }
 
-    /// Region 3: share `number`, forward and back. `rows` are those of the whole batch.
-    fn deltas(&self, number: usize, rows: usize) {
+    /// Region 2: share `number`, forward and back. Deltas are gradients of the sum of the losses times `scale`.
+    fn deltas(&self, number: usize, step: usize, scale: f32) {
         let share = &mut *write(&self.shares[number]);
+        let targets = &read(&self.inputs(step)[number]).targets;
         let first: Vec<_> = self.first.iter().map(read).collect();
         let panels = first.iter().map(|first| (&first.panel, first.hidden[number].as_slice()));
-        share.assemble(panels, &self.others, self.outputs());
+        share.assemble(targets.len(), panels, &self.others, self.outputs());
         share.forward(&self.others);
-        share.loss(self.spec.classes(), 1.0 / rows as f32);
+        share.loss(targets, self.spec.classes(), scale);
         share.backward(&self.others, self.outputs(), first.iter().map(|first| &first.panel));
     }
 
-    /// Region 4: adds scale * gradient to panel and pieces `number` of these layers.
-    fn add_gradient(&self, number: usize, panel: &mut Panel, others: &[DenseLayer], scale: f32) {
+    /// Region 3: adds the gradient, scaled as the deltas are, to panel and pieces `number` of these layers.
+    fn add_gradient(&self, number: usize, step: usize, panel: &mut Panel, others: &[DenseLayer]) {
+        let inputs: Vec<_> = self.inputs(step).iter().map(read).collect();
         let shares: Vec<_> = self.shares.iter().map(read).collect();
-        let parts: Vec<_> =
-            shares.iter().map(|share| (&share.inputs, share.delta_panels[number].as_slice())).collect();
-        panel.add_gradient(&parts, scale);
+        let deltas = shares.iter().map(|share| share.delta_panels[number].as_slice());
+        panel.add_gradient(&inputs.iter().map(|inputs| &**inputs).zip(deltas).collect::<Vec<_>>());
         for (index, layer) in others.iter().enumerate() {
             let parts: Vec<_> = shares
                 .iter()
                 .map(|share| (share.activations[index].as_slice(), share.deltas[index + 1].as_slice()))
                 .collect();
-            layer.add_gradient(number, &parts, scale);
+            layer.add_gradient(number, &parts);
         }
     }
 
@@ -160,17 +169,23 @@ impl CpuEngine {
         mut report: Option<(&Receiver<BatchMetrics>, &mut Sink<'_>)>,
     ) -> Result<()> {
         let _presence = meeting.presence();
-        for (step, order) in order.chunks(self.batch).enumerate() {
-            let region = |place: usize, work: &dyn Fn(usize)| meeting.region(number, 4 * step + place, work);
-            region(0, &|part| self.gather(part, rows, order, sparse));
-            region(1, &|part| self.first_layer(part));
-            region(2, &|part| self.deltas(part, order.len()));
-            region(3, &|part| {
+        let region = |region: usize, work: &dyn Fn(usize)| meeting.region(number, region, work);
+        let gather = |part: usize, step: usize| {
+            if let Some(batch) = order.chunks(self.batch).nth(step) {
+                self.gather(part, step, rows, batch, sparse);
+            }
+        };
+        region(0, &|part| gather(part, 0));
+        for (step, batch) in order.chunks(self.batch).enumerate() {
+            region(3 * step + 1, &|part| self.first_layer(part, step));
+            region(3 * step + 2, &|part| self.deltas(part, step, -self.rate / batch.len() as f32));
+            region(3 * step + 3, &|part| {
                 let panel = &mut write(&self.first[part]).panel;
-                self.add_gradient(part, panel, &self.others, -self.rate);
+                self.add_gradient(part, step, panel, &self.others);
+                gather(part, step + 1);
                 if part == 0 {
                     // Nobody receives them when the run has ended with an error.
-                    let _ = metrics.send(self.metrics(order.len()));
+                    let _ = metrics.send(self.metrics(batch.len()));
                 }
             });
             if let Some((received, sink)) = &mut report
@@ -213,18 +228,19 @@ impl CpuEngine {
     /// Loss and predictions of the rows `order`, on the calling thread.
     fn evaluate_part(&self, rows: &Rows<'_>, order: &[u32], sparse: bool) -> (f64, Vec<u32>) {
         let first: Vec<_> = self.first.iter().map(read).collect();
-        let (mut share, mut hidden) = (Share::default(), vec![Vec::new(); first.len()]);
+        let (mut inputs, mut share, mut hidden) =
+            (Inputs::default(), Share::default(), vec![Vec::new(); first.len()]);
         let mut loss = 0.0;
         let mut predictions = Vec::with_capacity(order.len());
         for order in order.chunks(EVALUATION_ROWS) {
-            share.gather(rows, order, sparse);
+            inputs.gather(rows, order, sparse);
             for (first, hidden) in first.iter().zip(&mut hidden) {
-                first.panel.forward(&share.inputs, hidden);
+                first.panel.forward(&inputs, hidden);
             }
             let panels = first.iter().map(|first| &first.panel).zip(hidden.iter().map(Vec::as_slice));
-            share.assemble(panels, &self.others, self.outputs());
+            share.assemble(order.len(), panels, &self.others, self.outputs());
             share.forward(&self.others);
-            share.loss(self.spec.classes(), 0.0);
+            share.loss(&inputs.targets, self.spec.classes(), 0.0);
             loss += share.loss;
             predictions.extend_from_slice(&share.predictions);
         }
@@ -294,14 +310,14 @@ impl Engine for CpuEngine {
         }
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         let (parts, sparse) = (self.shares.len(), is_sparse(rows));
-        (0..parts).for_each(|number| self.gather(number, rows, &order, sparse));
-        (0..parts).for_each(|number| self.first_layer(number));
-        (0..parts).for_each(|number| self.deltas(number, order.len()));
+        (0..parts).for_each(|number| self.gather(number, 0, rows, &order, sparse));
+        (0..parts).for_each(|number| self.first_layer(number, 0));
+        (0..parts).for_each(|number| self.deltas(number, 0, 1.0 / order.len() as f32));
         let mut panels: Vec<Panel> = self.first.iter().map(|first| read(first).panel.zeros()).collect();
         let zeros = Parameters::zeros(&self.spec);
         let others: Vec<_> = zeros.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect();
         for (number, panel) in panels.iter_mut().enumerate() {
-            self.add_gradient(number, panel, &others, 1.0);
+            self.add_gradient(number, 0, panel, &others);
         }
         Ok(self.collect(&panels.iter().collect::<Vec<_>>(), &others))
     }

@@ -52,21 +52,13 @@ impl<'a> View<'a> {
     }
 }
 
-/// C = scale A B, or with `add` C = C + scale A B; C row-major and whole. On the calling thread.
-pub fn multiply(c: &mut [f32], a: View<'_>, b: View<'_>, scale: f32, add: bool) {
-    multiply_columns(c, b.columns, 0, a, b, scale, add);
+/// C = A B, or with `add` C = C + A B; C row-major and whole. On the calling thread.
+pub fn multiply(c: &mut [f32], a: View<'_>, b: View<'_>, add: bool) {
+    multiply_columns(c, b.columns, 0, a, b, add);
 }
 
 /// The same for some columns of a wider matrix: C is the columns from `first` on of the rows in `c`, of `width` each.
-pub fn multiply_columns(
-    c: &mut [f32],
-    width: usize,
-    first: usize,
-    a: View<'_>,
-    b: View<'_>,
-    scale: f32,
-    add: bool,
-) {
+pub fn multiply_columns(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: View<'_>, add: bool) {
     assert_eq!(a.columns, b.rows, "inner dimensions of a product agree");
     assert_eq!(c.len(), a.rows * width, "C has the product's rows");
     assert!(first + b.columns <= width, "C has the product's columns");
@@ -93,7 +85,7 @@ pub fn multiply_columns(
             b.column_stride as isize,
             b.row_stride as isize,
             1.0,
-            scale,
+            1.0,
             false,
             false,
             false,
@@ -115,10 +107,10 @@ mod tests {
         for a in [View::new(&a, 3), View::new(&a_transposed, 2).t()] {
             for b in [View::new(&b, 2), View::new(&b_transposed, 3).t()] {
                 let mut c = [10.0; 4];
-                multiply(&mut c, a, b, 1.0, false);
+                multiply(&mut c, a, b, false);
                 assert_eq!(c, [5.0, 11.0, 14.0, 23.0]);
-                multiply(&mut c, a, b, -2.0, true);
-                assert_eq!(c, [-5.0, -11.0, -14.0, -23.0]);
+                multiply(&mut c, a, b, true);
+                assert_eq!(c, [10.0, 22.0, 28.0, 46.0]);
             }
         }
     }
@@ -128,7 +120,7 @@ mod tests {
         let a = [9.0, 1.0, 2.0, 9.0, 3.0, 4.0]; // columns 1..3 are [[1, 2], [3, 4]]
         let b = [1.0, 1.0, 0.0, 2.0];
         let mut c = [7.0; 8]; // 2 rows of 4
-        multiply_columns(&mut c, 4, 1, View::new(&a, 3).columns(1..3), View::new(&b, 2), 1.0, false);
+        multiply_columns(&mut c, 4, 1, View::new(&a, 3).columns(1..3), View::new(&b, 2), false);
         assert_eq!(c, [7.0, 1.0, 5.0, 7.0, 7.0, 3.0, 11.0, 7.0]);
     }
 }

@@ -2,17 +2,14 @@
 
 use super::dense_layer::DenseLayer;
 use super::first_layer::Panel;
-use super::sparse::Inputs;
-use crate::data::Rows;
 
 /// Some rows of a batch, and all that is computed of them.
 #[derive(Default)]
 pub struct Share {
-    /// What goes into the first layer.
-    pub inputs: Inputs,
     /// [rows, outputs] of each layer, behind its ReLU; the last holds the logits.
     pub activations: Vec<Vec<f32>>,
-    /// [rows, outputs] of each layer: gradient of the mean loss by its pre-activation.
+    /// [rows, outputs] of each layer: gradient of the summed loss by its pre-activation, times the scale that
+    /// [`Share::loss`] was given.
     pub deltas: Vec<Vec<f32>>,
     /// The first layer's delta again, cut as its weights are: [rows, width] of each panel.
     pub delta_panels: Vec<Vec<f32>>,
@@ -22,25 +19,20 @@ pub struct Share {
     pub correct: u64,
     /// The predicted class of each row.
     pub predictions: Vec<u32>,
-    targets: Vec<u32>,
+    rows: usize,
 }
 
 impl Share {
-    /// Takes the rows that `order` names.
-    pub fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
-        self.inputs.gather(rows, order, sparse);
-        self.targets.clear();
-        self.targets.extend(order.iter().map(|row| rows.labels[*row as usize]));
-    }
-
-    /// Puts the output of the first layer together from its panels, each with the [rows, width] it computed.
+    /// Puts the output of the first layer for so many rows together from its panels, each with the [rows, width] it
+    /// computed.
     pub fn assemble<'a>(
         &mut self,
+        rows: usize,
         panels: impl Iterator<Item = (&'a Panel, &'a [f32])>,
         layers: &[DenseLayer],
         outputs: usize,
     ) {
-        let rows = self.inputs.rows;
+        self.rows = rows;
         self.activations.resize_with(layers.len() + 1, Vec::new);
         self.activations[0].resize(rows * outputs, 0.0);
         for (panel, hidden) in panels {
@@ -59,7 +51,7 @@ impl Share {
         for (index, layer) in layers.iter().enumerate() {
             let (below, above) = self.activations.split_at_mut(index + 1);
             let (x, z) = (&below[index], &mut above[0]);
-            z.resize(self.inputs.rows * layer.outputs, 0.0);
+            z.resize(self.rows * layer.outputs, 0.0);
             layer.forward(x, z);
             if index + 1 < layers.len() {
                 relu(z);
@@ -68,14 +60,14 @@ impl Share {
     }
 
     /// Losses and predictions, and the last layer's delta (softmax - onehot) * scale.
-    pub fn loss(&mut self, classes: usize, scale: f32) {
+    pub fn loss(&mut self, targets: &[u32], classes: usize, scale: f32) {
         (self.loss, self.correct) = (0.0, 0);
         self.predictions.clear();
         self.deltas.resize_with(self.activations.len(), Vec::new);
         let (Some(logits), Some(delta)) = (self.activations.last(), self.deltas.last_mut()) else { return };
         delta.resize(logits.len(), 0.0);
         let rows = logits.chunks_exact(classes).zip(delta.chunks_exact_mut(classes));
-        for ((logits, delta), target) in rows.zip(&self.targets) {
+        for ((logits, delta), target) in rows.zip(targets) {
             let target = *target as usize;
             let best = (0..classes).fold(0, |best, c| if logits[c] > logits[best] { c } else { best });
             let maximum = logits[best];
@@ -112,7 +104,7 @@ impl Share {
         }
         self.delta_panels.resize_with(panels.len(), Vec::new);
         for (panel, cut) in panels.zip(&mut self.delta_panels) {
-            cut.resize(self.inputs.rows * panel.width, 0.0);
+            cut.resize(self.rows * panel.width, 0.0);
             let rows = self.deltas[0].chunks_exact(outputs);
             for (to, from) in cut.chunks_exact_mut(panel.width).zip(rows) {
                 to[..panel.columns.len()].copy_from_slice(&from[panel.columns.clone()]);

@@ -2,145 +2,187 @@
 
 use crate::data::{Features, Rows, Scaling};
 
-/// Below this share of non-zero inputs it pays to skip the zeros.
-const SPARSE_SHARE: f64 = 0.4;
+/// Below this share of quads that are not zero it pays to skip those that are.
+const SPARSE_SHARE: f64 = 0.6;
 
 /// Rows that are looked at to find out.
 const SAMPLE_ROWS: usize = 256;
 
-/// A number and where it stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Entry {
-    /// Column of the row, or row of the column.
-    pub index: u32,
-    /// The number.
-    pub value: f32,
+/// Inputs that are taken or skipped together.
+pub const QUAD: usize = 4;
+
+/// Four neighbouring inputs of a row, not all of them zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Quad {
+    /// Which row of the batch.
+    pub row: u32,
+    /// The inputs; behind the last of a row, zeros.
+    pub values: [f32; QUAD],
 }
 
-/// Lists of the numbers that are not zero, one list a row or one a column.
+/// The quads of some rows, those of the same inputs side by side.
 #[derive(Debug, Default)]
 pub struct Sparse {
     starts: Vec<u32>,
-    entries: Vec<Entry>,
+    quads: Vec<Quad>,
+    /// Row and number of each quad, in the order of the rows.
+    found: Vec<[u32; 2]>,
 }
 
 impl Sparse {
-    /// The entries of one row or column, in order.
-    pub fn list(&self, number: usize) -> &[Entry] {
-        &self.entries[self.starts[number] as usize..self.starts[number + 1] as usize]
+    /// The quads of the inputs from 4 * `number` on, in the order of their rows.
+    pub fn list(&self, number: usize) -> &[Quad] {
+        &self.quads[self.starts[number] as usize..self.starts[number + 1] as usize]
     }
 
-    fn clear(&mut self) {
+    fn take<'a, T: Input>(
+        &mut self,
+        width: usize,
+        rows: impl Iterator<Item = &'a [T]> + Clone + ExactSizeIterator,
+        scaling: Scaling,
+    ) {
+        let count = width.div_ceil(QUAD);
         self.starts.clear();
-        self.starts.push(0);
-        self.entries.clear();
-    }
-
-    fn end_list(&mut self) {
-        self.starts.push(self.entries.len() as u32);
-    }
-
-    /// Makes `self` the columns of a matrix from its rows.
-    fn transpose(&mut self, rows: &Sparse, columns: usize) {
-        self.starts.clear();
-        self.starts.resize(columns + 1, 0);
-        for entry in &rows.entries {
-            self.starts[entry.index as usize + 1] += 1;
+        self.starts.resize(count + 1, 0);
+        self.found.resize(rows.len() * count, [0, 0]);
+        let mut taken = 0;
+        for (row, values) in rows.clone().enumerate() {
+            // Every quad is written and the next one over it, if it was zero: whether it is cannot be foretold.
+            let found = &mut self.found[taken..taken + count];
+            let mut more = 0;
+            for number in 0..count {
+                found[more] = [row as u32, number as u32];
+                more += usize::from(!T::is_zero(quad(values, number)));
+            }
+            taken += more;
         }
-        for column in 0..columns {
-            self.starts[column + 1] += self.starts[column];
+        self.found.truncate(taken);
+        for [_, number] in &self.found {
+            self.starts[*number as usize + 1] += 1;
         }
-        self.entries.resize(rows.entries.len(), Entry { index: 0, value: 0.0 });
-        // `starts[c]` walks to the end of column c, which is the start of column c + 1 ...
-        for row in 0..rows.starts.len() - 1 {
-            for entry in rows.list(row) {
-                let place = &mut self.starts[entry.index as usize];
-                self.entries[*place as usize] = Entry { index: row as u32, value: entry.value };
+        for number in 0..count {
+            self.starts[number + 1] += self.starts[number];
+        }
+        self.quads.resize(taken, Quad::default());
+        let mut found = self.found.iter().peekable();
+        // `starts[n]` walks to the end of list n, which is the start of list n + 1 ...
+        for (row, values) in (0..).zip(rows) {
+            while let Some([_, number]) = found.next_if(|[of, _]| *of == row) {
+                let place = &mut self.starts[*number as usize];
+                let values = T::scaled(quad(values, *number as usize), scaling);
+                self.quads[*place as usize] = Quad { row, values };
                 *place += 1;
             }
         }
-        // ... so all starts are one column too far.
-        self.starts.copy_within(..columns, 1);
+        // ... so all starts are one list too far.
+        self.starts.copy_within(..count, 1);
         self.starts[0] = 0;
     }
 }
 
-/// The inputs of some rows.
+/// Four values of a row, zeros behind its end.
+fn quad<T: Input>(row: &[T], number: usize) -> [T; QUAD] {
+    let rest = &row[QUAD * number..];
+    rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut quad = [T::default(); QUAD];
+        quad[..rest.len()].copy_from_slice(rest);
+        quad
+    })
+}
+
+/// What a table holds.
+trait Input: Copy + Default + PartialEq + 'static {
+    fn is_zero(quad: [Self; QUAD]) -> bool {
+        quad == [Self::default(); QUAD]
+    }
+
+    fn scaled(quad: [Self; QUAD], scaling: Scaling) -> [f32; QUAD] {
+        match scaling {
+            Scaling::Bytes => quad.map(|value| value.number() / 255.0),
+            Scaling::AsIs => quad.map(Self::number),
+        }
+    }
+
+    fn number(self) -> f32;
+}
+
+impl Input for u8 {
+    fn number(self) -> f32 {
+        f32::from(self)
+    }
+}
+
+impl Input for f32 {
+    fn number(self) -> f32 {
+        self
+    }
+}
+
+/// The inputs of some rows, and their targets.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// How many rows.
-    pub rows: usize,
+    /// The class of each row.
+    pub targets: Vec<u32>,
     /// [rows, inputs], unless they are sparse.
     pub dense: Vec<f32>,
-    /// The numbers of each row and of each column that are not zero, if they are sparse.
-    pub sparse: Option<(Sparse, Sparse)>,
+    /// The inputs that are not zero, if they are sparse.
+    pub sparse: Option<Sparse>,
 }
 
 /// Whether so many inputs are zero that skipping them pays, by the first rows.
 pub fn is_sparse(rows: &Rows<'_>) -> bool {
     let values = rows.inputs * rows.len().min(SAMPLE_ROWS);
-    let non_zero = match rows.features {
-        Features::Bytes(bytes) => bytes[..values].iter().filter(|value| **value != 0).count(),
-        Features::Floats(floats) => floats[..values].iter().filter(|value| **value != 0.0).count(),
+    let share = match rows.features {
+        Features::Bytes(bytes) => share_taken(&bytes[..values], rows.inputs),
+        Features::Floats(floats) => share_taken(&floats[..values], rows.inputs),
     };
-    (non_zero as f64) < SPARSE_SHARE * values as f64
+    share < SPARSE_SHARE
+}
+
+/// The share of quads that are not zero.
+fn share_taken<T: Input>(values: &[T], width: usize) -> f64 {
+    let quads = || values.chunks_exact(width).flat_map(|row| row.chunks(QUAD));
+    let taken = quads().filter(|quad| quad.iter().any(|value| *value != T::default())).count();
+    taken as f64 / quads().count().max(1) as f64
 }
 
 impl Inputs {
+    /// How many rows they are.
+    pub fn rows(&self) -> usize {
+        self.targets.len()
+    }
+
     /// Takes the rows that `order` names. Memory is only taken when they need more than ever before.
     pub fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
-        let width = rows.inputs;
-        self.rows = order.len();
+        self.targets.clear();
+        self.targets.extend(order.iter().map(|row| rows.labels[*row as usize]));
         if !sparse {
             self.sparse = None;
         } else if self.sparse.is_none() {
-            self.sparse = Some(Default::default());
+            self.sparse = Some(Sparse::default());
         }
-        let range = |row: &u32| *row as usize * width..(*row as usize + 1) * width;
-        match (rows.features, rows.scaling) {
-            (Features::Bytes(bytes), scaling) => {
-                let scale = match scaling {
-                    Scaling::Bytes => |byte: u8| f32::from(byte) / 255.0,
-                    Scaling::AsIs => f32::from,
-                };
-                self.take(width, order.iter().map(|row| &bytes[range(row)]), scale);
-            }
-            (Features::Floats(floats), Scaling::Bytes) => {
-                self.take(width, order.iter().map(|row| &floats[range(row)]), |value| value / 255.0);
-            }
-            (Features::Floats(floats), Scaling::AsIs) => {
-                self.take(width, order.iter().map(|row| &floats[range(row)]), |value| value);
-            }
+        match rows.features {
+            Features::Bytes(bytes) => self.take(bytes, rows, order),
+            Features::Floats(floats) => self.take(floats, rows, order),
         }
     }
 
-    fn take<'a, T: Copy + PartialEq + Default + 'a>(
-        &mut self,
-        width: usize,
-        rows: impl Iterator<Item = &'a [T]>,
-        scale: impl Fn(T) -> f32,
-    ) {
-        let Some((by_row, by_column)) = &mut self.sparse else {
-            self.dense.clear();
-            self.dense.extend(rows.flatten().map(|value| scale(*value)));
-            return;
-        };
-        by_row.clear();
-        for row in rows {
-            for (group, values) in row.chunks(8).enumerate() {
-                // Most groups of pixels are empty.
-                if values.iter().all(|value| *value == T::default()) {
-                    continue;
-                }
-                for (value, index) in values.iter().zip(8 * group as u32..) {
-                    if *value != T::default() {
-                        by_row.entries.push(Entry { index, value: scale(*value) });
-                    }
-                }
-            }
-            by_row.end_list();
+    fn take<T: Input>(&mut self, values: &[T], Rows { inputs, scaling, .. }: &Rows<'_>, order: &[u32]) {
+        let rows = order.iter().map(|row| &values[*row as usize * inputs..][..*inputs]);
+        // Rows stand anywhere in memory: asked for at once, they come while others are on their way.
+        const LINE: usize = 64;
+        let lines = rows.clone().flat_map(|row| row.iter().step_by(LINE / size_of::<T>()));
+        std::hint::black_box(lines.filter(|value| **value == T::default()).count());
+        if let Some(sparse) = &mut self.sparse {
+            return sparse.take(*inputs, rows, *scaling);
         }
-        by_column.transpose(by_row, width);
+        self.dense.clear();
+        for row in rows {
+            let (quads, rest) = row.as_chunks();
+            self.dense.extend(quads.iter().flat_map(|quad| T::scaled(*quad, *scaling)));
+            let quad = T::scaled(quad(rest, 0), *scaling);
+            self.dense.extend_from_slice(&quad[..rest.len()]);
+        }
     }
 }
 
@@ -148,39 +190,35 @@ impl Inputs {
 mod tests {
     use super::*;
 
-    fn entries(list: &[Entry]) -> Vec<(u32, f32)> {
-        list.iter().map(|entry| (entry.index, entry.value)).collect()
+    fn quads(list: &[Quad]) -> Vec<(u32, [f32; QUAD])> {
+        list.iter().map(|quad| (quad.row, quad.values)).collect()
     }
 
     #[test]
-    fn rows_and_columns_hold_what_is_not_zero() {
+    fn lists_hold_what_is_not_zero() {
         let mut values = vec![0u8; 3 * 11];
-        for (row, column, value) in [(0, 10, 255), (1, 0, 51), (1, 9, 102), (2, 0, 204)] {
+        for (row, column, value) in [(0, 10, 255), (1, 0, 51), (1, 9, 102), (2, 0, 204), (2, 3, 51)] {
             values[11 * row + column] = value;
         }
-        let features = Features::Bytes(values);
-        let rows = Rows {
-            inputs: 11,
-            features: &features,
-            labels: &[0, 1, 0],
-            scaling: Scaling::Bytes,
-            total: Some(3),
-        };
-        assert!(is_sparse(&rows));
-        let mut inputs = Inputs::default();
-        // Twice: nothing of the first time may be left.
-        for order in [&[0u32, 0, 0][..], &[2, 1, 0, 1]] {
-            inputs.gather(&rows, order, true);
+        let floats = Features::Floats(values.iter().map(|value| f32::from(*value)).collect());
+        for features in [Features::Bytes(values), floats] {
+            let (labels, scaling) = (&[0, 1, 0], Scaling::Bytes);
+            let rows = Rows { inputs: 11, features: &features, labels, scaling, total: Some(3) };
+            assert!(is_sparse(&rows));
+            let mut inputs = Inputs::default();
+            // Twice: nothing of the first time may be left.
+            for order in [&[0u32, 0, 0][..], &[2, 1, 0, 1]] {
+                inputs.gather(&rows, order, true);
+            }
+            let sparse = inputs.sparse.as_ref().unwrap();
+            let second = [0.2, 0.0, 0.0, 0.0];
+            assert_eq!(quads(sparse.list(0)), [(0, [0.8, 0.0, 0.0, 0.2]), (1, second), (3, second)]);
+            assert_eq!(quads(sparse.list(1)), []);
+            let last = [0.0, 0.4, 0.0, 0.0];
+            assert_eq!(quads(sparse.list(2)), [(1, last), (2, [0.0, 0.0, 1.0, 0.0]), (3, last)]);
+            assert_eq!(inputs.targets, [0, 1, 0, 1]);
+            inputs.gather(&rows, &[1], false);
+            assert_eq!(inputs.dense, [0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, 0.0]);
         }
-        let (by_row, by_column) = inputs.sparse.as_ref().unwrap();
-        assert_eq!(entries(by_row.list(0)), [(0, 0.8)]);
-        assert_eq!(entries(by_row.list(1)), [(0, 0.2), (9, 0.4)]);
-        assert_eq!(entries(by_row.list(2)), [(10, 1.0)]);
-        assert_eq!(entries(by_column.list(0)), [(0, 0.8), (1, 0.2), (3, 0.2)]);
-        assert_eq!(entries(by_column.list(9)), [(1, 0.4), (3, 0.4)]);
-        assert_eq!(entries(by_column.list(10)), [(2, 1.0)]);
-        assert!((1..9).all(|column| by_column.list(column).is_empty()));
-        inputs.gather(&rows, &[1], false);
-        assert_eq!(inputs.dense, [0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, 0.0]);
     }
 }
