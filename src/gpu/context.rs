@@ -10,8 +10,10 @@ use super::steps::Carrier;
 use crate::error::{Error, Result};
 
 /// Optional features that are switched on where the adapter has them.
-pub(super) const USED_FEATURES: wgpu::Features =
-    wgpu::Features::SUBGROUP.union(wgpu::Features::IMMEDIATES).union(wgpu::Features::PIPELINE_CACHE);
+pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP
+    .union(wgpu::Features::IMMEDIATES)
+    .union(wgpu::Features::PIPELINE_CACHE)
+    .union(wgpu::Features::TIMESTAMP_QUERY);
 
 /// Bytes that a kernel may take as immediates: what every device with that feature has room for.
 const IMMEDIATE_BYTES: u32 = 64;
@@ -60,9 +62,14 @@ impl Context {
     /// [`Error::Device`] when the driver refuses.
     pub fn open(adapter: &Adapter) -> Result<Self> {
         let limits = adapter.handle.limits();
+        let mut features = adapter.handle.features() & USED_FEATURES;
+        features.set(
+            wgpu::Features::TIMESTAMP_QUERY,
+            features.contains(wgpu::Features::TIMESTAMP_QUERY) && !adapter.opening.no_timestamps,
+        );
         let (device, queue) = pollster::block_on(adapter.handle.request_device(&wgpu::DeviceDescriptor {
             label: Some("tinytrain"),
-            required_features: adapter.handle.features() & USED_FEATURES,
+            required_features: features,
             required_limits: limits.clone(),
             memory_hints: wgpu::MemoryHints::Performance,
             ..Default::default()
@@ -138,6 +145,11 @@ impl Context {
             .poll(wgpu::PollType::Poll)
             .map_err(|error| Error::Gpu(format!("polling {}: {error}", self.name)))?;
         self.check()
+    }
+
+    /// Whether the device writes time stamps.
+    pub fn has_timestamps(&self) -> bool {
+        self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
     /// The most bytes that one storage buffer may have on this device.

@@ -7,6 +7,7 @@ mod context;
 mod opening;
 mod pipeline;
 mod steps;
+mod timestamps;
 mod trusted;
 
 pub use adapters::{Adapter, Backend, DeviceKind, adapters};
@@ -15,3 +16,4 @@ pub use context::Context;
 pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};
 pub use steps::{Carrier, Step, Steps};
+pub use timestamps::{Span, Timestamps};

@@ -12,4 +12,6 @@ pub struct Opening {
     pub offsets: bool,
     /// Folder for compiled pipelines, where the driver hands them out. What is broken there is compiled again.
     pub cache: Option<PathBuf>,
+    /// The device writes no time stamps, also where it could: what it does is timed by the host's clock.
+    pub no_timestamps: bool,
 }

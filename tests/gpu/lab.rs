@@ -22,7 +22,8 @@ pub fn labs() -> &'static [Lab] {
         adapters(None)
             .iter()
             .flat_map(|adapter| {
-                [false, true].map(|checked| (adapter, Opening { checked, offsets: checked, cache: None }))
+                [false, true]
+                    .map(|checked| (adapter, Opening { checked, offsets: checked, ..Opening::default() }))
             })
             .filter(|(adapter, opening)| !(opening.checked && adapter.backend == Backend::Gl))
             .map(|(adapter, opening)| {

@@ -36,8 +36,8 @@ pub fn engines() -> Vec<(String, Make)> {
         let context = Context::open(&adapter).unwrap();
         let trusted = Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context));
         let trusted = trusted.map(|tuning| (tuning, Opening::default()));
-        for (tuning, opening) in
-            trusted.chain([(Tuning::of(&context), Opening { checked: true, offsets: true, cache: None })])
+        for (tuning, opening) in trusted
+            .chain([(Tuning::of(&context), Opening { checked: true, offsets: true, ..Opening::default() })])
         {
             for schedule in [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch] {
                 let adapter = adapter.clone().opened(opening.clone());
