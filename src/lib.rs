@@ -6,6 +6,7 @@
 //! | [`model`] | a network's shape, its parameters, its safetensors file |
 //! | [`trainer`] | settings, the schedule of a step, the GPU and the CPU engine, the epoch loop |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
+//! | [`profile`] | where the time of a run goes: kernels, gaps, the host, reading; as a table, JSON, a trace |
 //! | [`check`] | every kernel and every gradient of a device against the reference |
 //! | [`gpu`] | adapters, devices, pipelines, buffers |
 //! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
@@ -46,6 +47,7 @@ pub mod kernels;
 pub mod memory;
 pub mod model;
 pub mod output;
+pub mod profile;
 pub mod random;
 pub mod reference;
 pub mod trainer;

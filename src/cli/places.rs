@@ -43,7 +43,11 @@ pub fn evaluation(data: Option<&Path>) -> Result<Source> {
 
 /// How data are read: only training needs several classes.
 pub fn read_options(label_column: Option<&LabelColumn>, needs_two_classes: bool) -> ReadOptions {
-    ReadOptions { label_column: label_column.cloned().unwrap_or_default(), needs_two_classes }
+    ReadOptions {
+        label_column: label_column.cloned().unwrap_or_default(),
+        needs_two_classes,
+        ..ReadOptions::default()
+    }
 }
 
 /// The file that stands for a source in messages.
@@ -54,11 +58,11 @@ pub fn file(source: &Source) -> &Path {
     }
 }
 
-/// Refuses an `--out` that is one of the files that are read.
+/// Refuses a file to be written, by this option, that is one of the files that are read.
 ///
 /// # Errors
 /// [`Error::Config`] with its name.
-pub fn spare_data(out: Option<&Path>, sources: [Option<&Source>; 2]) -> Result<()> {
+pub fn spare_data(option: &str, out: Option<&Path>, sources: [Option<&Source>; 2]) -> Result<()> {
     let Some(written) = out.and_then(|out| fs::canonicalize(out).ok()) else { return Ok(()) };
     let files = sources.into_iter().flatten().flat_map(|source| match source {
         Source::Idx { images, labels } => vec![images, labels],
@@ -67,7 +71,7 @@ pub fn spare_data(out: Option<&Path>, sources: [Option<&Source>; 2]) -> Result<(
     for file in files {
         if fs::canonicalize(file).is_ok_and(|read| read == written) {
             return Err(Error::Config(format!(
-                "--out: expected a file of its own, found {}, which holds the data",
+                "{option}: expected a file of its own, found {}, which holds the data",
                 file.display()
             )));
         }

@@ -103,9 +103,9 @@ impl<'a> TrainReport<'a> {
                 ("layers", spec.sizes().to_vec().into()),
                 ("parameters", spec.parameter_count().into()),
                 ("scaling", scaling.to_string().into()),
-                ("seed", options.seed.into()),
-                ("batch_size", options.batch_size.into()),
-                ("learning_rate", decimal(options.lr)),
+                ("seed", options.training.seed.into()),
+                ("batch_size", options.training.batch_size.into()),
+                ("learning_rate", decimal(options.training.lr)),
                 ("schedule", schedule.map(|schedule| schedule.kind.to_string()).into()),
             ]),
             Event::Restarted { reason } => {
@@ -161,7 +161,7 @@ impl<'a> TrainReport<'a> {
             let parameters = grouped(spec.parameter_count() as u64);
             self.console.notice(&format!(
                 "seed {}, {parameters} parameters, inputs scaled by {scaling}",
-                self.options.seed
+                self.options.training.seed
             ));
             if let Some(Chosen { kind, reason }) = schedule {
                 let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -214,10 +214,10 @@ impl<'a> TrainReport<'a> {
     /// The options by which `tinytrain eval` finds the same data.
     fn data_options(&self) -> String {
         let mut text = String::new();
-        if let Some(data) = self.options.test.as_ref().or(self.options.data.as_ref()) {
+        if let Some(data) = self.options.test.as_ref().or(self.options.training.data.as_ref()) {
             text += &format!(" --data {}", shell_word(data));
         }
-        if let Some(tinytrain::data::LabelColumn::Named(column)) = &self.options.label_column {
+        if let Some(tinytrain::data::LabelColumn::Named(column)) = &self.options.training.label_column {
             text += &format!(" --label-column {}", shell_word(column.as_ref()));
         }
         text

@@ -4,7 +4,9 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use super::BLOCK_ROWS;
 use super::csv::Rows;
@@ -36,11 +38,13 @@ pub struct ReadOptions {
     pub label_column: LabelColumn,
     /// Whether a table in which all labels are the same is an error: true for training, false for tests.
     pub needs_two_classes: bool,
+    /// Whether the reader thread looks at the clock round every block: see [`Reader::times`].
+    pub timed: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { label_column: LabelColumn::First, needs_two_classes: true }
+        Self { label_column: LabelColumn::First, needs_two_classes: true, timed: false }
     }
 }
 
@@ -56,8 +60,12 @@ pub struct Reader {
     table: Table,
     known_rows: Option<usize>,
     is_idx: bool,
+    times: Option<Times>,
     state: State,
 }
+
+/// Begin and end of each block that the thread has parsed.
+type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
 
 enum State {
     Reading { chunks: Receiver<Message>, thread: JoinHandle<()> },
@@ -98,8 +106,17 @@ impl Reader {
         let name = stream.name().to_path_buf();
         let rows = Rows::open(stream, options)?;
         let inputs = rows.inputs();
-        let state = start(&name, |emit| rows.read(emit))?;
-        Ok(Self { name, inputs, table: Table::new(Vec::new()), known_rows: None, is_idx: false, state })
+        let times = options.timed.then(Times::default);
+        let state = start(&name, times.clone(), |emit| rows.read(emit))?;
+        Ok(Self {
+            name,
+            inputs,
+            table: Table::new(Vec::new()),
+            known_rows: None,
+            is_idx: false,
+            times,
+            state,
+        })
     }
 
     fn idx(
@@ -118,8 +135,9 @@ impl Reader {
         let rows = labels.len();
         let mut table = Table::new(labels);
         table.reserve(rows * inputs, &name)?;
-        let state = start(&name, |emit| images.read(emit))?;
-        Ok(Self { name, inputs, table, known_rows: Some(rows), is_idx: true, state })
+        let times = options.timed.then(Times::default);
+        let state = start(&name, times.clone(), |emit| images.read(emit))?;
+        Ok(Self { name, inputs, table, known_rows: Some(rows), is_idx: true, times, state })
     }
 
     /// Waits until one more block of [`BLOCK_ROWS`] rows is in, or the end of the file.
@@ -177,6 +195,12 @@ impl Reader {
     /// Whether all rows are here and the file proved to be whole.
     pub fn is_complete(&self) -> bool {
         matches!(self.state, State::Complete)
+    }
+
+    /// When the thread began and ended to read and parse each block so far; none unless it was asked for.
+    pub fn times(&self) -> Vec<(Instant, Instant)> {
+        let times = self.times.as_ref();
+        times.map_or_else(Vec::new, |times| times.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Rows delivered so far.
@@ -237,11 +261,21 @@ impl Reader {
 /// Starts the thread that parses; what it emits arrives block by block, then the end or an error.
 fn start(
     name: &Path,
+    times: Option<Times>,
     parse: impl FnOnce(&mut dyn FnMut(Chunk) -> bool) -> Result<()> + Send + 'static,
 ) -> Result<State> {
     let (sender, chunks): (SyncSender<Message>, _) = sync_channel(WAITING_CHUNKS);
     let work = move || {
-        let parsed = parse(&mut |chunk| sender.send(Ok(Some(chunk))).is_ok());
+        let now = || times.as_ref().map(|_| Instant::now());
+        let mut begun = now();
+        let parsed = parse(&mut |chunk| {
+            if let (Some(times), Some(begin), Some(end)) = (&times, begun, now()) {
+                times.lock().unwrap_or_else(PoisonError::into_inner).push((begin, end));
+            }
+            let wanted = sender.send(Ok(Some(chunk))).is_ok();
+            begun = now();
+            wanted
+        });
         // Where nobody listens any more, nobody misses the end.
         let _ = sender.send(parsed.map(|()| None));
     };

@@ -4,8 +4,10 @@ use std::fmt;
 use std::ops::Range;
 
 use super::chosen::Chosen;
+use super::recorder::Listener;
 use crate::data::{Rows, rows_at};
 use crate::error::Result;
+use crate::kernels::Ceilings;
 use crate::model::Parameters;
 
 /// What computes.
@@ -122,6 +124,23 @@ pub trait Engine {
     /// # Errors
     /// Those of the device.
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
+
+    /// From now on this one is told what takes how long in training, or nobody, which costs nothing. Call it after
+    /// [`Engine::finish`].
+    fn tell(&mut self, listener: Listener);
+
+    /// Begins again with these parameters and no rows, in the buffers and with the kernels that are there. Call it after
+    /// [`Engine::finish`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn restart(&mut self, parameters: &Parameters) -> Result<()>;
+
+    /// What the device can do at most, measured now.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn ceilings(&mut self) -> Result<Ceilings>;
 
     /// How a step is divided into dispatches, where it is.
     fn schedule(&self) -> Option<Chosen>;

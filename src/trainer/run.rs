@@ -1,15 +1,18 @@
 //! The epoch loop: from a reader to a trained model.
 
 use std::ops::Range;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::chosen::Chosen;
 use super::config::Config;
 use super::device::Choice;
-use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
+use super::engine::{BatchMetrics, Engine, EngineKind};
+use super::evaluation::{check_inputs, test_set, unknown_label};
+use super::recorder::{Listener, Work, begin};
 use crate::data::{Dataset, Reader, Scaling};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
+use crate::gpu::Span;
+use crate::kernels::Ceilings;
 use crate::model::{Model, Parameters, Spec};
 
 /// What one epoch gave.
@@ -99,6 +102,12 @@ pub struct Summary {
     pub device: String,
     /// When the first batch was known to be trained.
     pub first_batch: Instant,
+    /// How a step was divided into dispatches, where it was.
+    pub schedule: Option<Chosen>,
+    /// Steps of all epochs.
+    pub steps: u64,
+    /// What the device can do at most, if somebody was told what took how long.
+    pub ceilings: Option<Ceilings>,
 }
 
 /// Trains a network on what `reader` delivers, starting when its first block is there, and tests it on `test` after
@@ -109,9 +118,25 @@ pub struct Summary {
 /// infinite.
 pub fn train(
     config: &Config,
+    reader: Reader,
+    test: Option<Reader>,
+    device: &Choice,
+    report: &mut Report<'_>,
+) -> Result<Summary> {
+    train_timed(config, reader, test, device, &None, report)
+}
+
+/// As [`train`]; `listener` is told what takes how long in the epochs, and the device's ceilings are measured at the
+/// end for it.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_timed(
+    config: &Config,
     mut reader: Reader,
     mut test: Option<Reader>,
     device: &Choice,
+    listener: &Listener,
     report: &mut Report<'_>,
 ) -> Result<Summary> {
     config.validate()?;
@@ -131,14 +156,17 @@ pub fn train(
         let found = format!("label {}", test.classes() - 1);
         return Err(unknown_label(test.name(), found, reader.classes()));
     }
-    let mut started = Run::start(config, &reader, device, report)?;
+    let mut started = Run::start(config, &reader, device, listener, report)?;
     let (mut run, mut totals) = match started.first_epoch(&mut reader, report)? {
         Some(totals) => (started, totals),
         None => {
             // Its memory is free for the network that takes its place.
             drop(started);
+            if let Some(recorder) = listener {
+                recorder.take();
+            }
             reader.read_to_end()?;
-            let mut again = Run::start(config, &reader, device, report)?;
+            let mut again = Run::start(config, &reader, device, listener, report)?;
             let totals = again.first_epoch(&mut reader, report)?.ok_or_else(|| {
                 Error::Config("the data changed its shape after it was wholly read".to_owned())
             })?;
@@ -154,74 +182,13 @@ pub fn train(
         if epochs.len() == config.epochs {
             let (engine, device) = (run.engine.kind(), run.engine.device());
             let first_batch = run.first_batch.unwrap_or_else(Instant::now);
-            return Ok(Summary { epochs, model, engine, device, first_batch });
+            let schedule = run.engine.schedule();
+            let ceilings = listener.as_ref().map(|_| run.engine.ceilings()).transpose()?;
+            let steps = run.steps;
+            return Ok(Summary { epochs, model, engine, device, first_batch, schedule, steps, ceilings });
         }
         totals = run.later_epoch(epochs.len() + 1, &reader, report)?;
     }
-}
-
-/// Loss and predictions of a model on a data set.
-///
-/// # Errors
-/// [`Error::Data`] when the data do not fit the model; those of the device.
-pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, String)> {
-    let (data, evaluation, engine) = tested(model, data, device)?;
-    Ok((data, evaluation, engine.device()))
-}
-
-/// As [`evaluate`], and which rows were not predicted as labelled, in ascending order; the device looks for them.
-///
-/// # Errors
-/// As [`evaluate`].
-pub fn evaluate_with_errors(
-    model: &Model,
-    data: Reader,
-    device: &Choice,
-) -> Result<(Dataset, Evaluation, Vec<u32>, String)> {
-    let (data, evaluation, mut engine) = tested(model, data, device)?;
-    let errors = engine.errors(&data.labels, &evaluation.predictions)?;
-    Ok((data, evaluation, errors, engine.device()))
-}
-
-fn tested(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, Box<dyn Engine>)> {
-    let data = test_set(data, &model.spec, model.scaling)?;
-    let config = Config { hidden: Vec::new(), ..Config::default() };
-    let mut engine = device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)?;
-    let evaluation = engine.evaluate(&data.view())?;
-    Ok((data, evaluation, engine))
-}
-
-/// Reads a test set wholly and looks whether it fits the network.
-fn test_set(reader: Reader, spec: &Spec, scaling: Scaling) -> Result<Dataset> {
-    let path = reader.name().to_owned();
-    check_inputs(&path, reader.inputs(), spec.inputs())?;
-    let data = reader.into_dataset(scaling)?;
-    match data.labels.iter().position(|label| *label as usize >= spec.classes()) {
-        Some(row) => {
-            let found = format!("label {} (sample {})", data.labels[row], row + 1);
-            Err(unknown_label(&path, found, spec.classes()))
-        }
-        None => Ok(data),
-    }
-}
-
-/// A label of a test set that the network cannot predict.
-fn unknown_label(path: &Path, found: String, classes: usize) -> Error {
-    let expected = format!("labels from 0 to {}, as the network has classes", classes - 1);
-    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
-}
-
-/// Looks whether rows are as wide as the network's input, which can be told before they are read.
-fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(Error::Data {
-        path: path.to_owned(),
-        place: Place::default(),
-        expected: format!("{expected} feature values a row, as the network has inputs"),
-        found: found.to_string(),
-    })
 }
 
 /// Sums over the batches of an epoch.
@@ -243,16 +210,24 @@ struct Run<'a> {
     engine: Box<dyn Engine>,
     steps: u64,
     first_batch: Option<Instant>,
+    listener: &'a Listener,
 }
 
 impl<'a> Run<'a> {
     /// Makes the network for what the reader has shown so far.
-    fn start(config: &'a Config, reader: &Reader, device: &Choice, report: &mut Report<'_>) -> Result<Self> {
+    fn start(
+        config: &'a Config,
+        reader: &Reader,
+        device: &Choice,
+        listener: &'a Listener,
+        report: &mut Report<'_>,
+    ) -> Result<Self> {
         let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
         let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
         let scaling = reader.scaling();
         let parameters = Parameters::he_normal(&spec, config.seed);
-        let engine = device.engine(parameters, &spec, config, batch)?;
+        let mut engine = device.engine(parameters, &spec, config, batch)?;
+        engine.tell(listener.clone());
         report(Event::Started {
             engine: engine.kind(),
             device: &engine.device(),
@@ -261,7 +236,7 @@ impl<'a> Run<'a> {
             schedule: engine.schedule().as_ref(),
             dispatches: &engine.describe(),
         })?;
-        Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None })
+        Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None, listener })
     }
 
     /// Trains on blocks as they arrive. Nothing when a later block shows that the network has the wrong shape.
@@ -284,10 +259,11 @@ impl<'a> Run<'a> {
             if reader.is_complete() {
                 break;
             }
+            let _reading = begin(self.listener, Work::Reading);
             reader.next_block()?;
         }
         self.finish(reader.total_rows(), &mut totals, report)?;
-        totals.duration = start.elapsed();
+        totals.duration = self.elapsed(start);
         Ok(Some(totals))
     }
 
@@ -308,8 +284,17 @@ impl<'a> Run<'a> {
         let mut totals = Totals { epoch, ..Totals::default() };
         self.train(reader, 0..reader.rows(), &mut totals, report)?;
         self.finish(reader.total_rows(), &mut totals, report)?;
-        totals.duration = start.elapsed();
+        totals.duration = self.elapsed(start);
         Ok(totals)
+    }
+
+    /// The time of an epoch that has just ended.
+    fn elapsed(&self, start: Instant) -> Duration {
+        let end = Instant::now();
+        if let Some(recorder) = self.listener {
+            recorder.log().windows.push(Span { begin: recorder.at(start), end: recorder.at(end) });
+        }
+        end - start
     }
 
     /// Trains on these positions of the order of the epoch that `totals` counts.

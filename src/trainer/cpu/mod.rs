@@ -10,9 +10,11 @@
 //! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and a lock
 //! is never waited for: it is there so that the compiler sees it, too.
 
+mod ceilings;
 mod dense_layer;
 mod first_layer;
 mod meeting;
+mod phases;
 mod product;
 mod share;
 mod sparse;
@@ -25,14 +27,17 @@ use std::thread;
 use dense_layer::{DenseLayer, range};
 use first_layer::Panel;
 use meeting::Meeting;
+use phases::{Phases, costs};
 use share::Share;
 use sparse::{Inputs, is_sparse};
 
 use super::chosen::Chosen;
 use super::config::Config;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Sink};
+use super::recorder::Listener;
 use crate::data::Rows;
 use crate::error::{Error, Result};
+use crate::kernels::Ceilings;
 use crate::model::{Layer, Parameters, Spec};
 
 /// Rows of the batch below which a thread more does not pay.
@@ -55,6 +60,7 @@ pub struct CpuEngine {
     /// Those of one batch and of the next; each divided as `shares` are.
     inputs: [Vec<RwLock<Inputs>>; 2],
     shares: Vec<RwLock<Share>>,
+    listener: Listener,
 }
 
 /// What one thread owns of the first layer.
@@ -104,6 +110,7 @@ impl CpuEngine {
             others: parameters.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect(),
             inputs: std::array::from_fn(|_| (0..parts).map(|_| RwLock::default()).collect()),
             shares: (0..parts).map(|_| RwLock::default()).collect(),
+            listener: None,
         }
     }
 
@@ -164,12 +171,16 @@ impl CpuEngine {
         &self,
         number: usize,
         (rows, order, sparse): (&Rows<'_>, &[u32], bool),
-        (meeting, stop): (&Meeting, &AtomicBool),
+        (meeting, stop, phases): (&Meeting, &AtomicBool, Option<&Phases>),
         metrics: &Sender<BatchMetrics>,
         mut report: Option<(&Receiver<BatchMetrics>, &mut Sink<'_>)>,
     ) -> Result<()> {
         let _presence = meeting.presence();
-        let region = |region: usize, work: &dyn Fn(usize)| meeting.region(number, region, work);
+        let watch = phases.map(|phases| phases.watch(number));
+        let region = |region: usize, work: &dyn Fn(usize)| match &watch {
+            None => meeting.region(number, region, work),
+            Some(watch) => watch.region(region, work, |work| meeting.region(number, region, work)),
+        };
         let gather = |part: usize, step: usize| {
             if let Some(batch) = order.chunks(self.batch).nth(step) {
                 self.gather(part, step, rows, batch, sparse);
@@ -264,7 +275,11 @@ impl Engine for CpuEngine {
         }
         let job = (rows, order, is_sparse(rows));
         let (meeting, stop) = (Meeting::new(self.shares.len()), AtomicBool::new(false));
-        let (engine, sync) = (&*self, (&meeting, &stop));
+        let phases = self.listener.as_ref().map(|recorder| {
+            let costs = costs(&self.spec, self.batch, self.shares.len(), rows, job.2);
+            Phases::new(recorder, costs, order.len().div_ceil(self.batch))
+        });
+        let (engine, sync) = (&*self, (&meeting, &stop, phases.as_ref()));
         let (metrics, received) = mpsc::channel();
         thread::scope(|scope| {
             for number in 1..engine.shares.len() {
@@ -320,6 +335,20 @@ impl Engine for CpuEngine {
             self.add_gradient(number, 0, panel, &others);
         }
         Ok(self.collect(&panels.iter().collect::<Vec<_>>(), &others))
+    }
+
+    fn tell(&mut self, listener: Listener) {
+        self.listener = listener;
+    }
+
+    fn restart(&mut self, parameters: &Parameters) -> Result<()> {
+        let config = Config { learning_rate: self.rate, ..Config::default() };
+        *self = Self::with_threads(parameters, &self.spec, &config, self.batch, self.cores);
+        Ok(())
+    }
+
+    fn ceilings(&mut self) -> Result<Ceilings> {
+        Ok(ceilings::measure(self.shares.len()))
     }
 
     fn schedule(&self) -> Option<Chosen> {

@@ -4,11 +4,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use crate::error::{Error, Result};
+use crate::trainer::recorder::{self, Listener, Work};
 
 /// The thread, and what goes there and back. It lives as long as this does.
 pub struct Finisher {
     /// Nothing once the thread is to end.
-    encoders: Option<Sender<wgpu::CommandEncoder>>,
+    encoders: Option<Sender<(wgpu::CommandEncoder, Listener)>>,
     commands: Receiver<wgpu::CommandBuffer>,
     thread: Option<JoinHandle<()>>,
 }
@@ -19,11 +20,14 @@ impl Finisher {
     /// # Errors
     /// [`Error::Gpu`] when the system has no more threads.
     pub fn new() -> Result<Self> {
-        let (encoders, incoming) = channel::<wgpu::CommandEncoder>();
+        let (encoders, incoming) = channel::<(wgpu::CommandEncoder, Listener)>();
         let (outgoing, commands) = channel();
         let work = move || {
-            for encoder in incoming {
-                if outgoing.send(encoder.finish()).is_err() {
+            for (encoder, listener) in incoming {
+                let finishing = recorder::begin(&listener, Work::Finishing);
+                let commands = encoder.finish();
+                drop(finishing);
+                if outgoing.send(commands).is_err() {
                     break;
                 }
             }
@@ -35,12 +39,12 @@ impl Finisher {
         Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
     }
 
-    /// Hands an encoder over.
+    /// Hands an encoder over. Whoever listens hears of the work.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
-    pub fn begin(&self, encoder: wgpu::CommandEncoder) -> Result<()> {
-        self.encoders.as_ref().and_then(|encoders| encoders.send(encoder).ok()).ok_or_else(gone)
+    pub fn begin(&self, encoder: wgpu::CommandEncoder, listener: Listener) -> Result<()> {
+        self.encoders.as_ref().and_then(|encoders| encoders.send((encoder, listener)).ok()).ok_or_else(gone)
     }
 
     /// Waits for the commands of the encoder that was handed over first.

@@ -4,6 +4,7 @@ mod finisher;
 mod order;
 mod plan;
 mod rows;
+mod stamper;
 mod submissions;
 
 use std::collections::BTreeMap;
@@ -13,17 +14,19 @@ use std::time::Instant;
 use order::DeviceOrder;
 use plan::{MOST_STEPS, Plan};
 use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, check_order, row_bytes, stored};
+use stamper::Stamper;
 use submissions::{Submissions, fitting_steps, sum_metrics};
 
 use super::chosen::{Chosen, Circumstances, parameter_bytes};
 use super::config::Config;
 use super::engine::{Engine, EngineKind, Evaluation, Sink};
+use super::recorder::{Listener, Work, begin};
 use super::schedule::{Buffer, Schedule, device_parameters, layer_offsets};
 use crate::data::{Rows, rows_at};
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer};
 use crate::kernels::{
-    Batch, Comparison, Compute, Stored, Tuning, blocks, compare, positions_where, unpad_rows,
+    Batch, Ceilings, Comparison, Compute, Stored, Tuning, blocks, compare, positions_where, unpad_rows,
 };
 use crate::model::{Layer, Parameters, Spec};
 
@@ -164,8 +167,14 @@ impl GpuEngine {
             Some(training) if !(training.is_window && may_stay) => training,
             _ => self.prepare_training(rows)?,
         };
+        if let Some(recorder) = self.submissions.unstamped() {
+            let schedule = self.training_schedule(training.rows.stored);
+            let Compute { context, tuning, .. } = &self.compute;
+            self.submissions.stamp(Stamper::new(context, recorder, schedule, *tuning));
+        }
         if !training.is_window {
             let context = &self.compute.context;
+            let _upload = begin(self.submissions.listener(), Work::Upload);
             training.rows.upload(context, rows, training.uploaded..rows.len(), training.uploaded)?;
             training.uploaded = rows.len();
         }
@@ -187,16 +196,19 @@ impl GpuEngine {
             let most = if window.is_some() { training.rows.capacity / self.batch } else { MOST_STEPS };
             let end = positions.end.min(done + self.batch * self.submissions.steps().min(most));
             if let Some((rows, order)) = window {
+                let _upload = begin(self.submissions.listener(), Work::Upload);
                 self.submissions.flush(&self.compute.context)?;
                 training.rows.upload_gathered(&self.compute.context, rows, &order[done..end])?;
             }
             let first = if window.is_some() { 0 } else { done };
             let sizes: Vec<usize> =
                 (done..end).step_by(self.batch).map(|start| self.batch.min(end - start)).collect();
+            let _recording = begin(self.submissions.listener(), Work::Recording);
             self.submissions.record(&self.compute.context, &training.plan, first, &sizes)?;
             done = end;
         }
         // What comes next may be a wait for more rows, or an order in the place of this one.
+        let _recording = begin(self.submissions.listener(), Work::Recording);
         self.submissions.flush(&self.compute.context)
     }
 
@@ -249,6 +261,7 @@ impl Engine for GpuEngine {
         training.order = DeviceOrder::default();
         for piece in order.chunks(training.rows.positions) {
             if !training.is_window {
+                let _upload = begin(self.submissions.listener(), Work::Upload);
                 training.rows.set_order(&self.compute.context, piece);
             }
             let window = training.is_window.then_some((rows, piece));
@@ -275,7 +288,9 @@ impl Engine for GpuEngine {
             self.training = Some(training);
             return self.train(rows, &rows_at(seed, epoch, rows.len(), positions), sink);
         }
+        let upload = begin(self.submissions.listener(), Work::Upload);
         training.order.make(&self.compute, &training.rows, rows.len(), (seed, epoch), positions.clone())?;
+        drop(upload);
         self.train_positions(&training, positions, None, sink)?;
         self.training = Some(training);
         Ok(())
@@ -353,6 +368,24 @@ impl Engine for GpuEngine {
         plan.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);
         self.read_layers(plan.buffer(Buffer::Gradients))
+    }
+
+    fn tell(&mut self, listener: Listener) {
+        self.submissions.tell(listener);
+    }
+
+    fn restart(&mut self, parameters: &Parameters) -> Result<()> {
+        let padded = device_parameters(parameters);
+        self.compute.context.queue.write_buffer(&self.parameters, 0, bytemuck::cast_slice(&padded));
+        if let Some(training) = &mut self.training {
+            training.uploaded = 0;
+            training.order.restart();
+        }
+        self.compute.context.check()
+    }
+
+    fn ceilings(&mut self) -> Result<Ceilings> {
+        Ceilings::measure(&self.compute)
     }
 
     fn schedule(&self) -> Option<Chosen> {

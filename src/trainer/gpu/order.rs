@@ -17,6 +17,11 @@ pub struct DeviceOrder {
 }
 
 impl DeviceOrder {
+    /// The first epoch begins again.
+    pub fn restart(&mut self) {
+        self.ordered = 0;
+    }
+
     /// Puts the order of these positions of an epoch on the device, in their places. `count` rows are there so far.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rows::DeviceRows;
 use crate::error::Result;
-use crate::gpu::{Context, Pipelines, Prepared, Steps};
+use crate::gpu::{Context, Pipelines, Prepared, Step, Steps};
 use crate::kernels::{Batch, Tuning, prepare, program};
 use crate::trainer::schedule::{Buffer, Schedule};
 
@@ -84,14 +84,26 @@ impl Plan {
         before.into_iter().chain(steps).collect()
     }
 
+    /// All dispatches of these steps: each with its place in the schedule, and the record of its step.
+    pub fn dispatches<'a>(
+        &'a self,
+        steps: &'a [Batch],
+    ) -> impl Iterator<Item = (usize, &'a Prepared, Step<'a>)> {
+        self.carried.each(bytemuck::cast_slice(steps)).zip(steps).flat_map(|(step, batch)| {
+            let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
+            self.dispatches
+                .iter()
+                .enumerate()
+                .skip(skipped)
+                .map(move |(place, dispatch)| (place, dispatch, step))
+        })
+    }
+
     /// Records all dispatches of these steps in one pass.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Batch]) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for (step, batch) in self.carried.each(bytemuck::cast_slice(steps)).zip(steps) {
-            let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
-            for dispatch in &self.dispatches[skipped..] {
-                dispatch.record(&mut pass, Some(step));
-            }
+        for (_, dispatch, step) in self.dispatches(steps) {
+            dispatch.record(&mut pass, Some(step));
         }
     }
 

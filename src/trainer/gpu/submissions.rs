@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::finisher::Finisher;
 use super::plan::{MOST_STEPS, Plan};
+use super::stamper::{Stamped, Stamper};
 use crate::error::Result;
 use crate::gpu::{Context, Readback};
 use crate::kernels::Batch;
 use crate::trainer::engine::{BatchMetrics, Sink};
+use crate::trainer::recorder::{self, Listener, Work};
 use crate::trainer::schedule::Buffer;
 
 /// Submissions that may be on their way: one that runs, one that waits, one whose commands the finisher makes.
@@ -23,6 +25,7 @@ struct Recorded {
     rows: Vec<usize>,
     readback: Readback,
     metrics_stride: u64,
+    stamped: Option<Stamped>,
 }
 
 /// A submission whose metrics are still to come.
@@ -32,6 +35,7 @@ struct InFlight {
     readback: Readback,
     metrics_stride: u64,
     submitted: Instant,
+    stamped: Option<Stamped>,
 }
 
 /// The submissions of a run that the device has not finished, or whose metrics nobody has heard of.
@@ -42,6 +46,9 @@ pub struct Submissions {
     idle: Vec<Readback>,
     steps: usize,
     last_ready: Option<Instant>,
+    listener: Listener,
+    /// Times what is submitted, for the listener.
+    stamper: Option<Stamper>,
 }
 
 impl Submissions {
@@ -52,12 +59,44 @@ impl Submissions {
     pub fn new() -> Result<Self> {
         let finisher = Finisher::new()?;
         let (in_flight, idle) = (VecDeque::new(), Vec::new());
-        Ok(Self { finisher, recorded: None, in_flight, idle, steps: 1, last_ready: None })
+        Ok(Self {
+            finisher,
+            recorded: None,
+            in_flight,
+            idle,
+            steps: 1,
+            last_ready: None,
+            listener: None,
+            stamper: None,
+        })
     }
 
-    /// Steps that the next one should have.
+    /// From now on this one is told what happens when, or nobody; and sizes are found anew, from one step on.
+    pub fn tell(&mut self, listener: Listener) {
+        (self.listener, self.stamper) = (listener, None);
+        (self.steps, self.last_ready) = (1, None);
+    }
+
+    /// Who is told.
+    pub fn listener(&self) -> &Listener {
+        &self.listener
+    }
+
+    /// Who is told, as long as nothing is stamped for it.
+    pub fn unstamped(&self) -> Listener {
+        self.listener.clone().filter(|_| self.stamper.is_none())
+    }
+
+    /// From now on this one times what is submitted.
+    pub fn stamp(&mut self, stamper: Stamper) {
+        self.stamper = Some(stamper);
+    }
+
+    /// Steps that the next one should have: what the listener asks for, or what fits. Ask once for each.
     pub fn steps(&self) -> usize {
-        self.steps
+        let asked = self.listener.as_ref().and_then(|recorder| recorder.next_size());
+        let most = self.stamper.as_ref().map_or(MOST_STEPS, Stamper::most_steps);
+        asked.unwrap_or(self.steps).min(most)
     }
 
     /// Waits until one more may be submitted.
@@ -83,11 +122,17 @@ impl Submissions {
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
     pub fn flush(&mut self, context: &Context) -> Result<()> {
-        if let Some(Recorded { rows, readback, metrics_stride }) = self.recorded.take() {
-            let index = context.queue.submit([self.finisher.take()?]);
+        if let Some(Recorded { rows, readback, metrics_stride, mut stamped }) = self.recorded.take() {
+            let commands = self.finisher.take()?;
+            if let (Some(stamper), Some(stamped)) = (&self.stamper, &mut stamped) {
+                stamper.submit(stamped);
+            }
+            let submitting = recorder::begin(&self.listener, Work::Submitting);
+            let index = context.queue.submit([commands]);
+            drop(submitting);
             context.check()?;
             let submitted = Instant::now();
-            self.in_flight.push_back(InFlight { index, rows, readback, metrics_stride, submitted });
+            self.in_flight.push_back(InFlight { index, rows, readback, metrics_stride, submitted, stamped });
         }
         Ok(())
     }
@@ -111,13 +156,24 @@ impl Submissions {
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
         let steps = plan.steps(&batches);
-        plan.record(&mut encoder, &steps);
+        let stamped = match &mut self.stamper {
+            None => {
+                plan.record(&mut encoder, &steps);
+                None
+            }
+            Some(stamper) => stamper.record(context, &mut encoder, plan, &steps),
+        };
         let used = plan.metrics_stride * batches.len() as u64;
         readback.record(&mut encoder, plan.buffer(Buffer::Metrics), used);
         self.flush(context)?;
         plan.place(context, &steps);
-        self.finisher.begin(encoder)?;
-        self.recorded = Some(Recorded { rows: rows.to_vec(), readback, metrics_stride: plan.metrics_stride });
+        if let (Some(stamper), None) = (&mut self.stamper, &stamped) {
+            // The encoder has only what comes behind them.
+            stamper.run(context, plan, &steps)?;
+        }
+        self.finisher.begin(encoder, self.listener.clone())?;
+        let metrics_stride = plan.metrics_stride;
+        self.recorded = Some(Recorded { rows: rows.to_vec(), readback, metrics_stride, stamped });
         Ok(())
     }
 
@@ -130,10 +186,14 @@ impl Submissions {
                 if self.in_flight.len() <= most {
                     break;
                 }
+                let _waiting = recorder::begin(&self.listener, Work::Waiting);
                 context.wait(oldest.index.clone())?;
                 oldest.readback.wait()?;
             }
-            let Some(ended) = self.in_flight.pop_front() else { break };
+            let Some(mut ended) = self.in_flight.pop_front() else { break };
+            if let (Some(stamper), Some(stamped)) = (&mut self.stamper, ended.stamped.take()) {
+                stamper.take(stamped)?;
+            }
             self.adapt(&ended, waited);
             self.report(ended, sink)?;
         }

@@ -1,0 +1,175 @@
+//! A profile as people read it.
+
+use tinytrain::kernels::Ceilings;
+use tinytrain::profile::{Kernel, Report, ridge};
+use tinytrain::trainer::Clock;
+
+use super::text::{Align, counted, grouped, table};
+
+/// The lines of a report.
+pub fn lines(report: &Report) -> Vec<String> {
+    let schedule = report.schedule.as_ref().map(|kind| format!(", {kind} schedule")).unwrap_or_default();
+    let mut lines = vec![format!(
+        "{} on {}{schedule}: {}, {} a step",
+        counted(report.steps as u64, "step", "steps"),
+        report.device,
+        milliseconds(report.wall_us),
+        microseconds(report.wall_us / report.steps as f64)
+    )];
+    lines.push(String::new());
+    lines.extend(kernels(report));
+    lines.push(String::new());
+    lines.extend(sums(report));
+    lines.push(String::new());
+    lines.extend(notes(report));
+    lines
+}
+
+fn kernels(report: &Report) -> Vec<String> {
+    let head = [
+        "kernel",
+        "shape",
+        "calls",
+        "median us",
+        "p95 us",
+        "share",
+        "bytes",
+        "GB/s",
+        "FLOP",
+        "GFLOP/s",
+        "FLOP/byte",
+        "roofline",
+        if report.engine == "cpu" { "threads" } else { "workgroups" },
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(report.kernels.iter().map(|kernel| {
+        vec![
+            name(kernel),
+            kernel.shape.clone(),
+            grouped(kernel.calls as u64),
+            format!("{:.1}", kernel.median_us),
+            format!("{:.1}", kernel.p95_us),
+            percent(kernel.total_us, report.wall_us),
+            scaled(kernel.bytes as f64),
+            format!("{:.2}", kernel.bytes_per_second / 1e9),
+            scaled(kernel.flop as f64),
+            format!("{:.2}", kernel.flop_per_second / 1e9),
+            format!("{:.2}", kernel.intensity),
+            percent(kernel.roofline_share, 1.0),
+            grouped(kernel.workgroups),
+        ]
+    }));
+    let mut align = [Align::Right; 13];
+    align[..2].fill(Align::Left);
+    table(&rows, &align)
+}
+
+fn sums(report: &Report) -> Vec<String> {
+    let sums = &report.sums;
+    let mut rows = vec![["", "ms", "us a step", "share"].map(String::from).to_vec()];
+    let gaps = if report.engine == "cpu" { "gaps between phases" } else { "gaps between dispatches" };
+    rows.extend(
+        [
+            ("compute", sums.compute_us),
+            (gaps, sums.gaps_us),
+            ("host recording", sums.recording_us),
+            ("loading", sums.loading_us),
+            ("waiting", sums.waiting_us),
+            ("wall", report.wall_us),
+        ]
+        .map(|(name, time)| {
+            vec![
+                name.to_owned(),
+                format!("{:.2}", time / 1e3),
+                format!("{:.1}", time / report.steps as f64),
+                percent(time, report.wall_us),
+            ]
+        }),
+    );
+    table(&rows, &[Align::Left, Align::Right, Align::Right, Align::Right])
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let ceilings = &report.ceilings;
+    let ridge = ridge(&Ceilings {
+        bytes_per_second: ceilings.bytes_per_second,
+        flop_per_second: ceilings.flop_per_second,
+    });
+    let mut lines = vec![format!(
+        "ceilings: {:.1} GB/s (copy), {:.1} GFLOP/s (multiply-adds), measured; they meet at {ridge:.1} FLOP a byte",
+        ceilings.bytes_per_second / 1e9,
+        ceilings.flop_per_second / 1e9,
+    )];
+    lines.push(match (report.clock, &*report.engine) {
+        (Clock::Timestamps, _) => "clock: the device's time stamps".to_owned(),
+        (Clock::Host, "cpu") => "clock: the host's; a phase lasts from the begin of its first thread to the end of its last".to_owned(),
+        (Clock::Host, _) => {
+            "clock: the host's, since the device writes no time stamps; every time includes a submission and a wait"
+                .to_owned()
+        }
+    });
+    lines.push(format!("gaps: {}", report.gaps_from));
+    if report.refused_stamps > 0 {
+        let refused = counted(report.refused_stamps as u64, "pair of stamps", "pairs of stamps");
+        lines.push(format!("{refused} could not be true and counts as no time"));
+    }
+    if let Some(cost) = &report.cost_of_profiling {
+        let more = |on: f64| format!("{} ({:+.1} %)", milliseconds(on), (on / cost.off_us - 1.0) * 100.0);
+        let closely = cost.stages_us.map(|on| format!(", with a pass for each kernel {}", more(on)));
+        lines.push(format!(
+            "cost of profiling: {} with profiling off, {} on{}",
+            milliseconds(cost.off_us),
+            more(cost.on_us),
+            closely.unwrap_or_default()
+        ));
+    }
+    lines
+}
+
+/// The kernel, and what is fused into it.
+fn name(kernel: &Kernel) -> String {
+    let fused: Vec<String> = kernel.fused.iter().map(|fused| format!(" +{fused}")).collect();
+    kernel.kernel.clone() + &fused.concat()
+}
+
+fn percent(part: f64, whole: f64) -> String {
+    format!("{:.1} %", 100.0 * part / whole)
+}
+
+fn milliseconds(microseconds: f64) -> String {
+    format!("{:.2} ms", microseconds / 1e3)
+}
+
+fn microseconds(microseconds: f64) -> String {
+    format!("{microseconds:.1} us")
+}
+
+/// With three digits and a letter for the power of a thousand: 1.23M.
+fn scaled(number: f64) -> String {
+    let powers = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    match powers.into_iter().find(|(power, _)| number >= *power) {
+        Some((power, letter)) => {
+            let number = number / power;
+            let digits = if number >= 100.0 {
+                0
+            } else if number >= 10.0 {
+                1
+            } else {
+                2
+            };
+            format!("{number:.digits$}{letter}")
+        }
+        None => format!("{number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_have_three_digits() {
+        let texts = [0.0, 999.0, 1000.0, 23_456.0, 1_066_440.0, 30_100_000.0, 5e11].map(scaled);
+        assert_eq!(texts, ["0", "999", "1.00k", "23.5k", "1.07M", "30.1M", "500G"]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Options that all commands share which train.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tinytrain::Result;
+use tinytrain::data::LabelColumn;
+use tinytrain::gpu::Opening;
+use tinytrain::trainer::{Choice, Config, DeviceRequest, ScheduleKind, choose};
+
+use super::args::{self, Hidden};
+
+/// What is trained, on which data, by what.
+#[derive(Debug, Args)]
+pub struct Training {
+    /// Rows that one training step looks at.
+    #[arg(long, value_name = "N", default_value_t = Config::default().batch_size, value_parser = args::count,
+          allow_hyphen_values = true)]
+    pub batch_size: usize,
+    /// Learning rate: the size of a training step.
+    #[arg(long, value_name = "X", default_value_t = Config::default().learning_rate,
+          value_parser = args::learning_rate, allow_hyphen_values = true)]
+    pub lr: f32,
+    /// Units of the hidden layers, first to last; `none` for no hidden layer.
+    #[arg(long, value_name = "SIZES", default_value_t = Hidden(Config::default().hidden),
+          allow_hyphen_values = true)]
+    pub hidden: Hidden,
+    /// Decides the first weights and the order of the rows: the same seed on the same device (and as many cores) gives
+    /// the same model.
+    #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
+          allow_hyphen_values = true)]
+    pub seed: u64,
+    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not.
+    /// [default: the folder data/mnist of the repository]
+    #[arg(long, value_name = "DIR-or-FILE")]
+    pub data: Option<PathBuf>,
+    /// Column of a CSV table that holds the labels: its name, or its index from 0. [default: the first]
+    #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::label_column, allow_hyphen_values = true)]
+    pub label_column: Option<LabelColumn>,
+    /// What trains: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
+    /// `tinytrain devices` lists it.
+    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
+    pub device: DeviceRequest,
+    /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels a step. [default: the
+    /// fastest, as far as the network's shape tells]
+    #[arg(long, value_name = "KIND", value_parser = args::schedule())]
+    pub schedule: Option<ScheduleKind>,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
+    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
+    #[arg(long)]
+    pub checked: bool,
+}
+
+impl Training {
+    /// What the library needs of them for so many epochs.
+    pub fn config(&self, epochs: usize) -> Config {
+        Config {
+            hidden: self.hidden.0.clone(),
+            epochs,
+            batch_size: self.batch_size,
+            learning_rate: self.lr,
+            seed: self.seed,
+            schedule: self.schedule,
+        }
+    }
+
+    /// The device, and what is said of it if nobody has named one; `trains` is what it does. `no_timestamps` denies it
+    /// time stamps.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn device(&self, trains: &str, no_timestamps: bool) -> Result<(Choice, Option<String>)> {
+        let device = choose(&self.device)?.opened(Opening { no_timestamps, ..args::opening(self.checked) });
+        let chosen = (self.device == DeviceRequest::Auto).then(|| match &device {
+            Choice::Cpu => format!("no GPU found, {trains} on the CPU engine"),
+            Choice::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
+        });
+        Ok((device, chosen))
+    }
+}

@@ -1,0 +1,214 @@
+//! What a profile says, as it is written: field by field the object of `--format json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::roofline::least_seconds;
+use super::timeline::Ran;
+use crate::kernels::Ceilings;
+use crate::trainer::{Clock, Member, Stage};
+
+/// Where the time of some training steps went. All times are microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Time of the run.
+    pub wall_us: f64,
+    /// Its training steps.
+    pub steps: usize,
+    /// What computed: `gpu` or `cpu`.
+    pub engine: String,
+    /// The device, for people.
+    pub device: String,
+    /// How a step was divided into dispatches, where it was.
+    pub schedule: Option<String>,
+    /// Who timed the kernels: `timestamps` of the device, or the `host`.
+    pub clock: Clock,
+    /// The kernels of all steps, that with the longest time first.
+    pub kernels: Vec<Kernel>,
+    /// Where the time went, each microsecond counted once.
+    pub sums: Sums,
+    /// How the kernels' own time and the gaps were told apart.
+    pub gaps_from: &'static str,
+    /// What the device can do at most, measured.
+    pub ceilings: CeilingsReport,
+    /// What profiling costs, where the same steps were run without it too.
+    pub cost_of_profiling: Option<Cost>,
+    /// Time stamps that could not be true; their kernels have calls without a time.
+    pub refused_stamps: usize,
+}
+
+/// A kernel with its shapes, or some that are not fenced from one another, or a phase of the CPU engine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kernel {
+    /// Names, with ` + ` between those that are timed as one.
+    pub kernel: String,
+    /// What is fused into it.
+    pub fused: Vec<String>,
+    /// Shapes, with ` + ` between them likewise.
+    pub shape: String,
+    /// How often it ran.
+    pub calls: usize,
+    /// Time of all calls.
+    pub total_us: f64,
+    /// Half of the calls took at most this.
+    pub median_us: f64,
+    /// Nineteen of twenty took at most this.
+    pub p95_us: f64,
+    /// Bytes that a call reads and writes, all rows of the batch live.
+    pub bytes: u64,
+    /// Arithmetic of a call, likewise.
+    pub flop: u64,
+    /// FLOP a byte.
+    pub intensity: f64,
+    /// Bytes a second of the median call.
+    pub bytes_per_second: f64,
+    /// FLOP a second of the median call.
+    pub flop_per_second: f64,
+    /// The least time that the ceilings allow, as a share of the median.
+    pub roofline_share: f64,
+    /// Workgroups of a call, or threads of the CPU engine.
+    pub workgroups: u64,
+}
+
+/// The time of the run, each microsecond counted once: the device's own time first, then in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sums {
+    /// The kernels' own time: the sum of their `total_us`.
+    pub compute_us: f64,
+    /// Time between kernels, and all that is left.
+    pub gaps_us: f64,
+    /// The host recorded and submitted commands while the device had nothing to do.
+    pub recording_us: f64,
+    /// Rows were waited for, or brought to the device.
+    pub loading_us: f64,
+    /// The host waited for the device, or the leading thread for the others.
+    pub waiting_us: f64,
+}
+
+/// [`Ceilings`] as they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CeilingsReport {
+    /// Bytes a second of a copy: read and written ones together.
+    pub bytes_per_second: f64,
+    /// FLOP a second of nothing but multiply-adds.
+    pub flop_per_second: f64,
+}
+
+/// Time of the same steps with and without profiling.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cost {
+    /// With profiling off.
+    pub off_us: f64,
+    /// In the run whose time is `wall_us`.
+    pub on_us: f64,
+    /// With every kernel timed by itself, where that was another run.
+    pub stages_us: Option<f64>,
+}
+
+impl Serialize for Clock {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Nanoseconds in microseconds.
+pub fn microseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1000.0
+}
+
+/// The kernels of a run, that with the longest time first.
+pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel> {
+    let mut calls: BTreeMap<(String, String), (&Stage, usize, Vec<u64>)> = BTreeMap::new();
+    for ran in ran {
+        let stage = &stages[ran.stage];
+        let (_, count, times) = calls.entry(names(stage)).or_insert_with(|| (stage, 0, Vec::new()));
+        *count += 1;
+        times.extend(ran.length);
+    }
+    let mut kernels: Vec<Kernel> = calls
+        .into_iter()
+        .map(|((kernel, shape), (stage, calls, mut times))| {
+            times.sort_unstable();
+            let median_us = quantile(&times, 0.5);
+            let sum = |figure: fn(&Member) -> u64| stage.iter().map(figure).sum::<u64>();
+            let (bytes, flop) = (sum(|member| member.bytes), sum(|member| member.flop));
+            // No call was timed, or too short a one: no rate then, as JSON has no infinity.
+            let a_second = |amount: f64| if median_us > 0.0 { amount / median_us * 1e6 } else { 0.0 };
+            Kernel {
+                kernel,
+                fused: stage.iter().flat_map(|member| member.fused.clone()).collect(),
+                shape,
+                calls,
+                total_us: microseconds(times.iter().sum()),
+                median_us,
+                p95_us: quantile(&times, 0.95),
+                bytes,
+                flop,
+                intensity: flop as f64 / bytes.max(1) as f64,
+                bytes_per_second: a_second(bytes as f64),
+                flop_per_second: a_second(flop as f64),
+                roofline_share: a_second(least_seconds(ceilings, bytes, flop)),
+                workgroups: sum(|member| member.workgroups),
+            }
+        })
+        .collect();
+    kernels.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+    kernels
+}
+
+/// Names and shapes of a stage.
+pub fn names(stage: &Stage) -> (String, String) {
+    let join = |name: fn(&Member) -> &str| stage.iter().map(name).collect::<Vec<_>>().join(" + ");
+    (join(|member| &member.kernel), join(|member| &member.shape))
+}
+
+/// Of sorted nanoseconds the smallest that a share of them does not exceed, in microseconds.
+fn quantile(sorted: &[u64], share: f64) -> f64 {
+    let position = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(position.saturating_sub(1)).map_or(0.0, |time| microseconds(*time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Span;
+
+    fn member(kernel: &str, bytes: u64) -> Member {
+        let (kernel, shape) = (kernel.to_owned(), "2 x 3".to_owned());
+        Member { kernel, fused: Vec::new(), shape, workgroups: 4, bytes, flop: 10 }
+    }
+
+    fn ran(stage: usize, length: Option<u64>) -> Ran {
+        Ran { stage, length, span: Span { begin: 0, end: 0 } }
+    }
+
+    #[test]
+    fn rows_are_by_name_and_shape_and_the_longest_comes_first() {
+        let stages = [
+            vec![member("a", 1000)],
+            vec![member("b", 2000), member("c", 3000)],
+            // The same kernel at another place of the schedule.
+            vec![member("a", 1000)],
+        ];
+        let times = [(0, Some(2000)), (1, Some(9000)), (2, Some(4000)), (0, None), (0, Some(3000))];
+        let ran: Vec<Ran> = times.map(|(stage, length)| ran(stage, length)).to_vec();
+        let ceilings = Ceilings { bytes_per_second: 1e9, flop_per_second: 1e9 };
+        let rows = kernels(&stages, &ran, &ceilings);
+        let texts: Vec<_> = rows.iter().map(|row| (&*row.kernel, &*row.shape, row.calls)).collect();
+        assert_eq!(texts, [("a", "2 x 3", 4), ("b + c", "2 x 3 + 2 x 3", 1)]);
+        let [a, b] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((a.total_us, a.median_us, a.p95_us), (9.0, 3.0, 4.0));
+        assert_eq!((b.total_us, b.bytes, b.flop, b.workgroups), (9.0, 5000, 20, 8));
+        // 1000 bytes take 1 us at least, of the 3 us of the median.
+        assert!((a.roofline_share - 1.0 / 3.0).abs() < 1e-12);
+        assert!((a.bytes_per_second - 1000.0 / 3e-6).abs() < 1e-3 && a.intensity == 0.01);
+    }
+
+    #[test]
+    fn quantiles_are_times_that_were_measured() {
+        let times: Vec<u64> = (1..=20).map(|n| n * 1000).collect();
+        assert_eq!([quantile(&times, 0.5), quantile(&times, 0.95)], [10.0, 19.0]);
+        assert_eq!([quantile(&times[..1], 0.5), quantile(&[], 0.5)], [1.0, 0.0]);
+    }
+}

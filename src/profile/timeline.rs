@@ -1,0 +1,121 @@
+//! What a device did, on the host's clock.
+
+use super::spans::{Partition, Spans};
+use crate::gpu::Span;
+use crate::trainer::{Clock, Log, Submission, Work};
+
+/// A stage that ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ran {
+    /// Which of [`Log::stages`].
+    pub stage: usize,
+    /// How long, in nanoseconds of the clock that timed it; nothing if its stamps cannot be true.
+    pub length: Option<u64>,
+    /// When, in nanoseconds of the host's clock since the recorder began.
+    pub span: Span,
+}
+
+/// All stages of a run in their order; no two overlap.
+pub fn timeline(log: &Log) -> Vec<Ran> {
+    let shift = match log.clock {
+        Some(Clock::Timestamps) => shifts(&log.submissions),
+        Some(Clock::Host) | None => vec![0; log.submissions.len()],
+    };
+    let mut ran = Vec::new();
+    // A stage begins when the one before has ended, whatever the stamps say; on both clocks.
+    let (mut free, mut host_free) = (0, 0);
+    for (submission, shift) in log.submissions.iter().zip(shift) {
+        for (stage, span) in &submission.stages {
+            let Some(span) = span else {
+                let span = Span { begin: host_free, end: host_free };
+                ran.push(Ran { stage: *stage, length: None, span });
+                continue;
+            };
+            let (begin, end) = (span.begin.max(free), span.end.max(free));
+            let host = |moment: u64| u64::try_from(moment as i64 + shift).unwrap_or(0).max(host_free);
+            let on_host = Span { begin: host(begin), end: host(end) };
+            (free, host_free) = (end, on_host.end);
+            ran.push(Ran { stage: *stage, length: Some(end - begin), span: on_host });
+        }
+    }
+    ran
+}
+
+/// For each submission what to add to the device's clock for the host's. Nothing begins before it is submitted, and
+/// nothing ends after that was seen: the smallest number by which all begin in time is the best guess, as one of them
+/// will have begun at once. Where clocks drift apart, the submission's own limits count more.
+fn shifts(submissions: &[Submission]) -> Vec<i64> {
+    let limits: Vec<Option<(i64, i64)>> = submissions
+        .iter()
+        .map(|submission| {
+            let mut spans = submission.stages.iter().filter_map(|(_, span)| *span);
+            let first = spans.next()?;
+            let last = spans.next_back().unwrap_or(first);
+            let least = submission.submitted as i64 - first.begin as i64;
+            Some((least, least.max(submission.seen as i64 - last.end as i64)))
+        })
+        .collect();
+    let common = limits.iter().flatten().map(|(least, _)| *least).max().unwrap_or(0);
+    limits.into_iter().map(|limit| limit.map_or(common, |(least, most)| common.clamp(least, most))).collect()
+}
+
+/// Where the time of a run went.
+pub fn partition(log: &Log, ran: &[Ran]) -> Partition {
+    let host = |works: &[Work]| {
+        let spans = log.host.iter().filter(|(work, _)| works.contains(work));
+        Spans::union(spans.map(|(_, span)| *span))
+    };
+    Partition::of(
+        &Spans::union(log.windows.iter().copied()),
+        &Spans::union(ran.iter().map(|ran| ran.span)),
+        &host(&[Work::Recording, Work::Submitting, Work::Finishing]),
+        &host(&[Work::Reading, Work::Upload]),
+        &host(&[Work::Waiting]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(begin: u64, end: u64) -> Span {
+        Span { begin, end }
+    }
+
+    fn submission(submitted: u64, seen: u64, spans: &[Option<Span>]) -> Submission {
+        Submission { submitted, seen, stages: spans.iter().map(|span| (0, *span)).collect() }
+    }
+
+    fn ran(clock: Clock, submissions: Vec<Submission>) -> Vec<(Option<u64>, u64, u64)> {
+        let log = Log { submissions, clock: Some(clock), ..Log::default() };
+        timeline(&log).into_iter().map(|ran| (ran.length, ran.span.begin, ran.span.end)).collect()
+    }
+
+    #[test]
+    fn the_device_begins_after_the_submission_and_ends_before_that_is_seen() {
+        // The device's clock is 1000 ahead; the first submission waited 3 to begin, the second began at once.
+        let submissions = vec![
+            submission(10, 40, &[Some(span(1013, 1020)), Some(span(1022, 1030))]),
+            submission(50, 70, &[Some(span(1050, 1060))]),
+        ];
+        let expected = [(Some(7), 13, 20), (Some(8), 22, 30), (Some(10), 50, 60)];
+        assert_eq!(ran(Clock::Timestamps, submissions), expected);
+    }
+
+    #[test]
+    fn clocks_that_drift_apart_keep_to_the_limits_of_each_submission() {
+        // By the first, 5 must be added at least; but then the second would end after it was seen.
+        let submissions = vec![
+            submission(105, 120, &[Some(span(100, 110))]),
+            submission(200, 222, &[Some(span(199, 220))]),
+        ];
+        assert_eq!(ran(Clock::Timestamps, submissions), [(Some(10), 105, 115), (Some(21), 201, 222)]);
+    }
+
+    #[test]
+    fn stages_do_not_overlap_and_refused_stamps_have_no_length() {
+        let spans = [Some(span(10, 20)), None, Some(span(15, 30)), Some(span(12, 28))];
+        let expected = [(Some(10), 10, 20), (None, 20, 20), (Some(10), 20, 30), (Some(0), 30, 30)];
+        assert_eq!(ran(Clock::Host, vec![submission(10, 30, &spans)]), expected);
+    }
+}

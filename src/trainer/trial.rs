@@ -1,0 +1,153 @@
+//! The first steps of a training run, again and again: what a profile looks at.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use super::chosen::Chosen;
+use super::config::Config;
+use super::device::Choice;
+use super::engine::{BatchMetrics, Engine, EngineKind};
+use super::recorder::{Listener, Work, begin};
+use crate::data::{Reader, Scaling, rows_at};
+use crate::error::{Error, Result};
+use crate::gpu::Span;
+use crate::kernels::Ceilings;
+use crate::model::{Parameters, Spec};
+
+/// Opens the training data anew.
+pub type Open<'a> = dyn FnMut() -> Result<Reader> + 'a;
+
+/// A network that can be trained from its first step on as often as one likes. Every run has the same steps, in the
+/// same buffers and with the same kernels, and gives the same weights.
+pub struct Trial<'a> {
+    config: &'a Config,
+    open: &'a mut Open<'a>,
+    engine: Box<dyn Engine>,
+    first: Parameters,
+    spec: Spec,
+    scaling: Scaling,
+}
+
+impl<'a> Trial<'a> {
+    /// Makes the network for the data that `open` gives. All rows of a CSV table are read for that, since a late one may
+    /// show more classes; what an IDX file holds is known at once.
+    ///
+    /// # Errors
+    /// Those of the settings, the data and the device.
+    pub fn new(config: &'a Config, device: &Choice, open: &'a mut Open<'a>) -> Result<Self> {
+        config.validate()?;
+        let mut reader = open()?;
+        if reader.total_rows().is_none() {
+            reader.read_to_end()?;
+        }
+        let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
+        let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
+        let scaling = reader.scaling();
+        drop(reader);
+        let first = Parameters::he_normal(&spec, config.seed);
+        let engine = device.engine(first.clone(), &spec, config, batch)?;
+        Ok(Self { config, open, engine, first, spec, scaling })
+    }
+
+    /// Trains so many steps from the first weights on, reading while it trains, as in training; `listener` is told
+    /// what takes how long. One window of its log is the whole run, opening the files included.
+    ///
+    /// # Errors
+    /// Those of the data and the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or infinite.
+    pub fn run(&mut self, steps: usize, listener: &Listener) -> Result<Duration> {
+        self.engine.restart(&self.first)?;
+        self.engine.tell(listener.clone());
+        let start = Instant::now();
+        let reading = begin(listener, Work::Reading);
+        let mut reader = (self.open)()?;
+        drop(reading);
+        self.train(&mut reader, steps, listener)?;
+        let end = Instant::now();
+        self.engine.tell(None);
+        if let Some(recorder) = listener {
+            let span = |(begin, end)| Span { begin: recorder.at(begin), end: recorder.at(end) };
+            let mut log = recorder.log();
+            log.windows.push(span((start, end)));
+            log.reader = reader.times().into_iter().map(span).collect();
+        }
+        Ok(end - start)
+    }
+
+    fn train(&mut self, reader: &mut Reader, steps: usize, listener: &Listener) -> Result<()> {
+        let Self { config, engine, spec, scaling, .. } = self;
+        let Config { batch_size, seed, learning_rate, .. } = **config;
+        let (epoch, batch) = (Cell::new(1), Cell::new(0));
+        let mut step = 0;
+        let mut sink = |BatchMetrics { loss, .. }| {
+            step += 1;
+            batch.set(batch.get() + 1);
+            if loss.is_finite() {
+                return Ok(());
+            }
+            Err(Error::NonFiniteLoss { loss, step, epoch: epoch.get(), batch: batch.get(), learning_rate })
+        };
+        let (mut left, mut trained) = (steps, 0);
+        while left > 0 && !reader.is_complete() {
+            let reading = begin(listener, Work::Reading);
+            reader.next_block()?;
+            drop(reading);
+            if reader.classes() > spec.classes() || reader.inputs() != spec.inputs() {
+                return Err(Error::Config(format!(
+                    "{} changed while it was profiled",
+                    reader.name().display()
+                )));
+            }
+            let whole = reader.rows() - reader.rows() % batch_size;
+            let ready = if reader.is_complete() { reader.rows() } else { whole };
+            let end = ready.min(trained + left * batch_size);
+            engine.train_epoch(&reader.view(*scaling), seed, 1, trained..end, &mut sink)?;
+            left -= (end - trained).div_ceil(batch_size);
+            trained = end;
+        }
+        while left > 0 {
+            engine.finish(&mut sink)?;
+            epoch.set(epoch.get() + 1);
+            batch.set(0);
+            let rows = reader.view(*scaling);
+            let end = rows.len().min(left * batch_size);
+            if end == rows.len() {
+                engine.train_epoch(&rows, seed, epoch.get(), 0..end, &mut sink)?;
+            } else {
+                engine.train(&rows, &rows_at(seed, epoch.get(), rows.len(), 0..end), &mut sink)?;
+            }
+            left -= end.div_ceil(batch_size);
+        }
+        engine.finish(&mut sink)
+    }
+
+    /// What computes.
+    pub fn kind(&self) -> EngineKind {
+        self.engine.kind()
+    }
+
+    /// The device, for people.
+    pub fn device(&self) -> String {
+        self.engine.device()
+    }
+
+    /// How a step is divided into dispatches, where it is.
+    pub fn schedule(&self) -> Option<Chosen> {
+        self.engine.schedule()
+    }
+
+    /// The weights as the last run left them.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn parameters(&mut self) -> Result<Parameters> {
+        self.engine.parameters()
+    }
+
+    /// What the device can do at most, measured now.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn ceilings(&mut self) -> Result<Ceilings> {
+        self.engine.ceilings()
+    }
+}
