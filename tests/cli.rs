@@ -14,5 +14,7 @@ mod eval;
 mod help;
 #[path = "cli/model.rs"]
 mod model;
+#[path = "cli/profile.rs"]
+mod profile;
 #[path = "cli/train.rs"]
 mod train;

@@ -31,6 +31,31 @@ fn values_out_of_range() {
 }
 
 #[test]
+fn values_out_of_range_of_a_profile() {
+    let place = Workplace::with_data();
+    for (option, value, expected) in [
+        ("--steps", "0", "1 or more"),
+        ("--steps", "-5", "1 or more"),
+        ("--lr", "0", "a finite number above 0"),
+        ("--format", "xml", "text, json"),
+    ] {
+        refused(&place, &["profile", "--data", "data", option, value], &[option, expected]);
+    }
+    place.write("file", "kept");
+    for (path, part) in [("data", "directory"), ("file/below", "cannot write file")] {
+        refused(&place, &["profile", "--data", "data", "--trace", path], &[part]);
+        refused(&place, &[&train("data")[..], &["--profile", path]].concat(), &[part]);
+    }
+    let images = "data/train-images-idx3-ubyte";
+    refused(&place, &["profile", "--data", "data", "--trace", images], &["--trace", "holds the data"]);
+    refused(&place, &[&train("data")[..], &["--profile", images]].concat(), &["--profile", "holds the data"]);
+    let both = [&train("data")[..], &["--out", "m", "--profile", "m"]].concat();
+    refused(&place, &both, &["--profile", "m, where the model goes"]);
+    refused(&place, &["profile", "--data", "data", "--device", "999"], &["index 999"]);
+    refused(&place, &["profile", "--data", "nowhere"], &["nowhere"]);
+}
+
+#[test]
 fn usage_errors_are_one_line_with_a_hint() {
     let place = Workplace::with_data();
     for (arguments, part) in [
@@ -41,6 +66,8 @@ fn usage_errors_are_one_line_with_a_hint() {
         (&["train", "--epochs", "1", "--epochs", "2"], "--epochs"),
         (&["train", "--quiet", "--verbose"], "--quiet"),
         (&["eval"], "--model"),
+        (&["profile", "--epochs", "3"], "--epochs"),
+        (&["profile", "--steps"], "--steps"),
         (&["eval", "--model", "m", "--epochs", "3"], "--epochs"),
         (&["devices", "--device", "cpu"], "--device"),
         (&["fly"], "fly"),
