@@ -4,6 +4,8 @@
 mod bounds;
 #[path = "training/overlap.rs"]
 mod overlap;
+#[path = "training/pictures.rs"]
+mod pictures;
 #[path = "training/profile.rs"]
 mod profile;
 #[path = "training/steps.rs"]

@@ -6,6 +6,7 @@ pub mod output;
 mod args;
 mod check;
 mod classes;
+mod comparison_text;
 mod devices;
 mod eval;
 mod model_file;

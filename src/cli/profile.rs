@@ -1,16 +1,19 @@
 //! `tinytrain profile`: where the time of training goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::output::Destination;
-use tinytrain::profile::profile;
+use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
+use tinytrain::trainer::{Choice, Config, ScheduleKind};
 
 use super::args::{self, Format};
+use super::comparison_text::comparison_lines;
 use super::output::{Console, print_line};
 use super::places;
 use super::profile_text::lines;
+use super::progress::Counter;
 use super::training::Training;
 
 /// Show where the time of training goes.
@@ -33,6 +36,14 @@ pub struct Options {
     /// Write what ran when there, for Perfetto (https://ui.perfetto.dev) or chrome://tracing.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Draw pictures into this folder, each as SVG and PNG: the roofline, the first 100 ms, and the time of a step by
+    /// kernel, on a GPU under every schedule.
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// Instead, train as many rows as these steps have under every schedule and in batches of 16, 64, 256 and 1024 rows,
+    /// and show what fused kernels, loading beside training and larger batches buy.
+    #[arg(long, conflicts_with_all = ["trace", "plots", "no_timestamps", "schedule"])]
+    compare: bool,
     /// How results are written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -47,6 +58,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let config = options.training.config(1);
     config.validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
+    let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, _) = places::training(data.as_deref())?;
     places::spare_data("--trace", options.trace.as_deref(), [Some(&source), None])?;
     let read = ReadOptions { timed: true, ..places::read_options(label_column.as_ref(), true) };
@@ -54,9 +66,23 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(chosen) = chosen {
         Console::new(false, 0).notice(&chosen);
     }
-    let made = profile(&config, &device, options.steps, &mut || Reader::open(&source, &read))?;
+    let mut open = || Reader::open(&source, &read);
+    if options.compare {
+        return compared(options, &config, &device, &mut open);
+    }
+    let made = profile(&config, &device, options.steps, &mut open)?;
+    let drawn = match &plots {
+        Some(_) => {
+            pictures(&made, &other_schedules(&made.report, &config, &device, options.steps, &mut open)?)?
+        }
+        None => Vec::new(),
+    };
     if let Some(trace) = &trace {
         trace.write(made.trace().as_bytes())?;
+    }
+    for ([svg, png], picture) in plots.iter().flatten().zip(&drawn) {
+        svg.write(picture.svg.as_bytes())?;
+        png.write(&picture.png)?;
     }
     match options.format {
         Format::Json => print_line(&made.report.to_json())?,
@@ -67,7 +93,57 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             if let Some(trace) = trace {
                 print_line(&format!("trace: {}", trace.path().display()))?;
             }
+            if let Some(folder) = &options.plots {
+                print_line(&format!("pictures: {}", folder.display()))?;
+            }
         }
+    }
+    Ok(())
+}
+
+/// Where each picture goes, as SVG and as PNG.
+fn destinations(folder: &Path) -> tinytrain::Result<Vec<[Destination; 2]>> {
+    let file = |name: &str, kind: &str| Destination::check(&folder.join(format!("{name}.{kind}")));
+    PICTURES.iter().map(|name| Ok([file(name, "svg")?, file(name, "png")?])).collect()
+}
+
+/// Profiles of the schedules that a report is not of.
+fn other_schedules(
+    report: &Report,
+    config: &Config,
+    device: &Choice,
+    steps: usize,
+    open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
+) -> tinytrain::Result<Vec<Report>> {
+    let Some(own) = &report.schedule else { return Ok(Vec::new()) };
+    let mut reports = Vec::new();
+    for kind in [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch] {
+        if kind.to_string() == *own {
+            continue;
+        }
+        let config = Config { schedule: Some(kind), ..config.clone() };
+        let other = profile(&config, device, steps, open)?.report;
+        // What cannot be had is replaced by another.
+        if other.schedule == Some(kind.to_string()) {
+            reports.push(other);
+        }
+    }
+    Ok(reports)
+}
+
+fn compared(
+    options: &Options,
+    config: &Config,
+    device: &Choice,
+    open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
+) -> anyhow::Result<()> {
+    let mut bar = Counter::new("comparing");
+    let rows = options.steps.saturating_mul(config.batch_size);
+    let comparison = compare(config, device, rows, open, &mut |timed, all| bar.show(timed, all))?;
+    bar.clear();
+    match options.format {
+        Format::Json => print_line(&comparison.to_json())?,
+        Format::Text => comparison_lines(&comparison).iter().try_for_each(|line| print_line(line))?,
     }
     Ok(())
 }

@@ -78,6 +78,38 @@ impl Progress {
     }
 }
 
+/// A bar for things that are done one after the other, on standard error, if that is a terminal.
+pub struct Counter(Option<ProgressBar>);
+
+impl Counter {
+    /// A bar for what is done.
+    pub fn new(doing: &'static str) -> Self {
+        let shown = stderr().is_terminal().then(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(20);
+            let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
+            bar.set_style(style("{prefix} [{wide_bar}] {pos}/{len}"));
+            bar.set_prefix(doing);
+            bar
+        });
+        Self(shown)
+    }
+
+    /// So many of so many are done.
+    pub fn show(&mut self, done: usize, all: usize) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(all as u64);
+            bar.set_position(done as u64);
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 impl Bar {
     fn new(epoch: usize, epochs: usize) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(20);

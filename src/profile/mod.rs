@@ -12,6 +12,8 @@
 //! Where a device writes no stamps, and for the CPU engine, one run is divided by the host's clock. So is a whole
 //! training run, which is not run twice.
 
+mod compare;
+mod plots;
 mod report;
 mod roofline;
 mod spans;
@@ -21,6 +23,8 @@ mod trace;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use compare::{BATCH_SIZES, Comparison, Gain, Way, compare};
+pub use plots::{PICTURES, Picture, pictures};
 pub use report::{CeilingsReport, Cost, Kernel, Report, Sums};
 pub use roofline::{least_seconds, ridge};
 pub use spans::{Partition, Spans};

@@ -26,6 +26,7 @@ pub struct Trial<'a> {
     first: Parameters,
     spec: Spec,
     scaling: Scaling,
+    rows: usize,
 }
 
 impl<'a> Trial<'a> {
@@ -46,7 +47,7 @@ impl<'a> Trial<'a> {
         drop(reader);
         let first = Parameters::he_normal(&spec, config.seed);
         let engine = device.engine(first.clone(), &spec, config, batch)?;
-        Ok(Self { config, open, engine, first, spec, scaling })
+        Ok(Self { config, open, engine, first, spec, scaling, rows: 0 })
     }
 
     /// Trains so many steps from the first weights on, reading while it trains, as in training; `listener` is told
@@ -74,12 +75,14 @@ impl<'a> Trial<'a> {
     }
 
     fn train(&mut self, reader: &mut Reader, steps: usize, listener: &Listener) -> Result<()> {
-        let Self { config, engine, spec, scaling, .. } = self;
+        let Self { config, engine, spec, scaling, rows: seen, .. } = self;
+        *seen = 0;
         let Config { batch_size, seed, learning_rate, .. } = **config;
         let (epoch, batch) = (Cell::new(1), Cell::new(0));
         let mut step = 0;
-        let mut sink = |BatchMetrics { loss, .. }| {
+        let mut sink = |BatchMetrics { loss, rows, .. }| {
             step += 1;
+            *seen += rows;
             batch.set(batch.get() + 1);
             if loss.is_finite() {
                 return Ok(());
@@ -118,6 +121,11 @@ impl<'a> Trial<'a> {
             left -= end.div_ceil(batch_size);
         }
         engine.finish(&mut sink)
+    }
+
+    /// Rows of all batches of the last run.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     /// What computes.

@@ -177,3 +177,49 @@ fn what_fails_leaves_no_profile() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (3, ""));
     assert_eq!(place.entries(), before);
 }
+
+#[test]
+fn pictures_come_as_svg_and_png() {
+    let place = Workplace::with_data();
+    let outcome =
+        place.succeed(&[&COMMON[..], &["8", "--device", "cpu", "--plots", "new/pictures"]].concat());
+    assert!(outcome.stdout.ends_with("pictures: new/pictures\n"), "{}", outcome.stdout);
+    for name in ["roofline", "timeline", "kernels"] {
+        let file =
+            |kind: &str| std::fs::read(place.path("new/pictures").join(format!("{name}.{kind}"))).unwrap();
+        assert!(file("svg").starts_with(b"<svg") && file("png").starts_with(b"\x89PNG\r\n"), "{name}");
+    }
+}
+
+#[test]
+fn ways_of_training_are_compared() {
+    let place = Workplace::with_data();
+    let compare = |device: &str, format: &str| {
+        let arguments = ["2", "--compare", "--device", device, "--format", format];
+        place.succeed(&[&COMMON[..], &arguments].concat())
+    };
+    let outcome = compare("cpu", "json");
+    assert_eq!((outcome.stderr.as_str(), outcome.stdout.lines().count()), ("", 1));
+    let comparison = &outcome.objects()[0];
+    let sizes: Vec<_> = comparison["ways"].as_array().unwrap().iter().map(|way| &way["batch_size"]).collect();
+    assert_eq!(sizes, [16, 64, 256, 1024]);
+    for way in comparison["ways"].as_array().unwrap() {
+        let [rows, batch, step, rate] =
+            ["rows", "batch_size", "step_us", "rows_per_second"].map(|name| way[name].as_f64().unwrap());
+        // At least two batches of 20, in whole batches of this size.
+        assert!(rows >= 40.0 && rows % batch == 0.0 && rows - 40.0 < batch, "{way}");
+        assert!((batch / step * 1e6 / rate - 1.0).abs() < 1e-9, "{way}");
+    }
+    let classic = comparison["classic"].as_array().unwrap();
+    assert_eq!(classic.len(), 3, "nothing is fused on the processor");
+    assert_eq!((&classic[0]["way"]["overlapped"], &classic[0]["factor"]), (&false.into(), &1.0.into()));
+    let factors: f64 = classic.iter().map(|gain| gain["factor"].as_f64().unwrap()).product();
+    assert!((classic[2]["overall"].as_f64().unwrap() / factors - 1.0).abs() < 1e-9, "{comparison}");
+    let text = compare("cpu", "text").stdout;
+    assert!(text.contains("batch 1024") && text.contains("loading overlapped"), "{text}");
+    for adapter in place.adapters("vulkan") {
+        let comparison = &compare(&adapter["index"].to_string(), "json").objects()[0];
+        assert_eq!(comparison["ways"].as_array().unwrap().len(), 12, "{comparison}");
+        assert_eq!(comparison["classic"].as_array().unwrap().len(), 4, "{comparison}");
+    }
+}

@@ -38,7 +38,7 @@ impl Sparse {
     fn take<'a, T: Input>(
         &mut self,
         width: usize,
-        rows: impl Iterator<Item = &'a [T]> + Clone + ExactSizeIterator,
+        rows: impl ExactSizeIterator<Item = &'a [T]> + Clone,
         scaling: Scaling,
     ) {
         let count = width.div_ceil(QUAD);

@@ -1,0 +1,204 @@
+//! What fusion, overlap and batch size buy: the same rows trained in different ways.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::data::Reader;
+use crate::error::Result;
+use crate::trainer::{Choice, Config, ScheduleKind, Trial};
+
+/// Batch sizes that are compared.
+pub const BATCH_SIZES: [usize; 4] = [16, 64, 256, 1024];
+
+/// Every way is timed so often; the shortest time counts.
+const RUNS: usize = 2;
+
+/// Training the same rows in one way.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Way {
+    /// How a step is divided into dispatches; nothing on the CPU engine.
+    pub schedule: Option<String>,
+    /// Rows of a batch.
+    pub batch_size: usize,
+    /// Whether rows were read while others were trained, or all before the first.
+    pub overlapped: bool,
+    /// Rows trained: a whole number of batches, of which the last of an epoch may be shorter.
+    pub rows: usize,
+    /// Microseconds a step, reading included.
+    pub step_us: f64,
+    /// Rows a second.
+    pub rows_per_second: f64,
+}
+
+/// A way, and what it gains over the one before.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gain {
+    /// What was changed.
+    pub change: &'static str,
+    /// What was timed.
+    pub way: Way,
+    /// Its rows a second over those of the way before; 1 for the first.
+    pub factor: f64,
+    /// Over those of the first.
+    pub overall: f64,
+}
+
+/// What was compared on one device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The device, for people.
+    pub device: String,
+    /// Every schedule with every batch size; one schedule on the CPU engine. A schedule that the network cannot have is
+    /// not among them.
+    pub ways: Vec<Way>,
+    /// The classic experiment: everything unfused and read before, then reading overlapped, then kernels fused, then
+    /// batches of 64 rows.
+    pub classic: Vec<Gain>,
+}
+
+impl Comparison {
+    /// The comparison as one object, on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("figures and texts are JSON")
+    }
+}
+
+/// Trains about `rows` rows in each way. `open` opens the training data; it is called for each run. `tell` hears what
+/// comes next: how many ways have been timed, and of how many.
+///
+/// # Errors
+/// Those of the settings, the data and the device.
+pub fn compare(
+    config: &Config,
+    device: &Choice,
+    rows: usize,
+    open: &mut dyn FnMut() -> Result<Reader>,
+    tell: &mut dyn FnMut(usize, usize),
+) -> Result<Comparison> {
+    let kinds: &[Option<ScheduleKind>] = match device {
+        Choice::Cpu => &[None],
+        Choice::Gpu(_) => {
+            &[Some(ScheduleKind::Plain), Some(ScheduleKind::Fused), Some(ScheduleKind::TwoDispatch)]
+        }
+    };
+    // One more for the way that reads before.
+    let (mut timed, all) = (0, kinds.len() * BATCH_SIZES.len() + 1);
+    let mut name = String::new();
+    let mut time = |schedule: Option<ScheduleKind>, batch_size: usize, overlapped: bool| {
+        tell(timed, all);
+        timed += 1;
+        let config = Config { schedule, batch_size, ..config.clone() };
+        let (way, device) = way(&config, device, rows, overlapped, open)?;
+        name = device;
+        Ok::<_, crate::Error>(way)
+    };
+    let mut ways = Vec::new();
+    for kind in kinds {
+        for batch_size in BATCH_SIZES {
+            let way = time(*kind, batch_size, true)?;
+            if way.schedule == kind.map(|kind| kind.to_string()) {
+                ways.push(way);
+            }
+        }
+    }
+    let first = time(kinds[0], BATCH_SIZES[0], false)?;
+    tell(all, all);
+    let fused = kinds.get(1).copied().flatten().map(|kind| kind.to_string());
+    Ok(Comparison { device: name, classic: classic(first, &ways, fused.as_deref()), ways })
+}
+
+/// The ways of the classic experiment in their order, by what each changes.
+fn classic(first: Way, ways: &[Way], fused: Option<&str>) -> Vec<Gain> {
+    let find = |schedule: Option<&str>, batch_size: usize| {
+        ways.iter().find(|way| way.schedule.as_deref() == schedule && way.batch_size == batch_size).cloned()
+    };
+    let [small, large, ..] = BATCH_SIZES;
+    let plain = first.schedule.clone();
+    let mut steps = vec![
+        ("everything unfused, all rows read first", Some(first)),
+        ("loading overlapped", find(plain.as_deref(), small)),
+    ];
+    if fused.is_some() {
+        steps.push(("forward+ReLU and backward fused", find(fused, small)));
+    }
+    steps.push(("batches of 64 rows", find(fused, large)));
+    let mut gains: Vec<Gain> = Vec::new();
+    for (change, way) in steps {
+        let Some(way) = way else { continue };
+        let over =
+            |gain: Option<&Gain>| gain.map_or(1.0, |gain| way.rows_per_second / gain.way.rows_per_second);
+        let (factor, overall) = (over(gains.last()), over(gains.first()));
+        gains.push(Gain { change, way, factor, overall });
+    }
+    gains
+}
+
+/// Times one way, and names the device.
+fn way(
+    config: &Config,
+    device: &Choice,
+    rows: usize,
+    overlapped: bool,
+    open: &mut dyn FnMut() -> Result<Reader>,
+) -> Result<(Way, String)> {
+    let batch_size = config.batch_size;
+    let steps = rows.div_ceil(batch_size);
+    let needed = steps * batch_size;
+    let mut open = || {
+        let mut reader = open()?;
+        while !overlapped && reader.rows() < needed && reader.next_block()? {}
+        Ok(reader)
+    };
+    let mut trial = Trial::new(config, device, &mut open)?;
+    // Kernels are compiled, and compiled further by some drivers when they first run.
+    trial.run(steps.min(2), &None)?;
+    let mut shortest = Duration::MAX;
+    for _ in 0..RUNS {
+        shortest = shortest.min(trial.run(steps, &None)?);
+    }
+    let rows = trial.rows();
+    let seconds = shortest.as_secs_f64().max(1e-9);
+    let way = Way {
+        schedule: trial.schedule().map(|schedule| schedule.kind.to_string()),
+        batch_size,
+        overlapped,
+        rows,
+        step_us: 1e6 * seconds / steps as f64,
+        rows_per_second: rows as f64 / seconds,
+    };
+    Ok((way, trial.device()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(schedule: Option<&str>, batch_size: usize, overlapped: bool, rows_per_second: f64) -> Way {
+        let schedule = schedule.map(str::to_owned);
+        Way { schedule, batch_size, overlapped, rows: 1, step_us: 1.0, rows_per_second }
+    }
+
+    fn factors(gains: &[Gain]) -> Vec<(f64, f64)> {
+        gains.iter().map(|gain| (gain.factor, gain.overall)).collect()
+    }
+
+    #[test]
+    fn each_step_is_compared_with_the_one_before_and_with_the_first() {
+        let ways = [
+            way(Some("plain"), 16, true, 20.0),
+            way(Some("plain"), 64, true, 1.0),
+            way(Some("fused"), 16, true, 50.0),
+            way(Some("fused"), 64, true, 200.0),
+        ];
+        let gains = classic(way(Some("plain"), 16, false, 10.0), &ways, Some("fused"));
+        assert_eq!(factors(&gains), [(1.0, 1.0), (2.0, 2.0), (2.5, 5.0), (4.0, 20.0)]);
+    }
+
+    #[test]
+    fn the_processor_has_nothing_to_fuse() {
+        let ways = [way(None, 16, true, 20.0), way(None, 64, true, 30.0)];
+        let gains = classic(way(None, 16, false, 10.0), &ways, None);
+        assert_eq!(factors(&gains), [(1.0, 1.0), (2.0, 2.0), (1.5, 3.0)]);
+    }
+}
