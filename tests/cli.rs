@@ -16,3 +16,5 @@ mod help;
 mod model;
 #[path = "cli/train.rs"]
 mod train;
+#[path = "cli/tune.rs"]
+mod tune;

@@ -2,8 +2,12 @@
 
 #[path = "support/bounds.rs"]
 mod bounds;
+#[path = "training/candidates.rs"]
+mod candidates;
 #[path = "training/overlap.rs"]
 mod overlap;
 #[path = "training/steps.rs"]
 mod steps;
 mod support;
+#[path = "training/tune.rs"]
+mod tune;

@@ -14,6 +14,9 @@ mod progress;
 mod text;
 mod train;
 mod train_report;
+mod tune;
+mod tuning_file;
+mod work;
 
 use std::time::Instant;
 
@@ -35,6 +38,7 @@ enum Command {
     Eval(eval::Options),
     Devices(devices::Options),
     Check(check::Options),
+    Tune(tune::Options),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -48,5 +52,6 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Eval(options) => eval::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
+        Command::Tune(options) => tune::run(&options),
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::chosen::Chosen;
+use super::tiles::Tiles;
 use crate::data::{Rows, rows_at};
 use crate::error::Result;
 use crate::model::Parameters;
@@ -125,6 +126,11 @@ pub trait Engine {
 
     /// How a step is divided into dispatches, where it is.
     fn schedule(&self) -> Option<Chosen>;
+
+    /// Tile shapes, where there are any.
+    fn tiles(&self) -> Option<Tiles> {
+        None
+    }
 
     /// The dispatches of a step in words, one a line, where there are any.
     fn describe(&self) -> Vec<String>;

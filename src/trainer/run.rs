@@ -8,9 +8,10 @@ use super::chosen::Chosen;
 use super::config::Config;
 use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
+use super::tiles::Tiles;
 use crate::data::{Dataset, Reader, Scaling};
 use crate::error::{Error, Place, Result};
-use crate::model::{Model, Parameters, Spec};
+use crate::model::{Model, Origin, Parameters, Spec};
 
 /// What one epoch gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,8 @@ pub enum Event<'a> {
         scaling: Scaling,
         /// How a step is divided into dispatches, where it is.
         schedule: Option<&'a Chosen>,
+        /// Tile shapes, where there are any.
+        tiles: Option<&'a Tiles>,
         /// Those dispatches in words.
         dispatches: &'a [String],
     },
@@ -259,6 +262,7 @@ impl<'a> Run<'a> {
             spec: &spec,
             scaling,
             schedule: engine.schedule().as_ref(),
+            tiles: engine.tiles().as_ref(),
             dispatches: &engine.describe(),
         })?;
         Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None })
@@ -351,7 +355,13 @@ impl<'a> Run<'a> {
             duration: totals.duration,
             rows: totals.rows,
         };
-        Ok((epoch, Model { spec: self.spec.clone(), scaling: self.scaling, parameters }))
+        let origin = Origin {
+            device: self.engine.device(),
+            schedule: self.engine.schedule().map(|chosen| chosen.kind.to_string()),
+            tuning: self.engine.tiles().map(|tiles| tiles.tuning.to_string()),
+        };
+        let (spec, scaling) = (self.spec.clone(), self.scaling);
+        Ok((epoch, Model { spec, scaling, parameters, origin: Some(origin) }))
     }
 }
 
