@@ -42,45 +42,34 @@ impl Product {
     /// For products and tiles of weights, what should be good on most devices first.
     ///
     /// Tiled: skinny matrices make few workgroups, so tiles of 16 to 64 rows and columns; 16 threads are half a subgroup
-    /// of most GPUs but four times the workgroups of 64; a deeper step has fewer barriers, a flatter one less memory.
-    /// Direct: at least 8 threads side by side, as software adapters compute eight at once; from 32 on for GPUs, whose
-    /// subgroups have no fewer.
-    pub const CANDIDATES: [Product; 19] = [
+    /// of most GPUs but four times the workgroups of 64; a deeper step has fewer barriers and takes more memory.
+    /// Direct: at least 8 threads, as software adapters compute eight at once; 32 for GPUs, whose subgroups have no
+    /// fewer.
+    pub const CANDIDATES: [Product; 12] = [
         Product::Broadcast,
         tiled(8, 8, 4),
         tiled(8, 4, 4),
         tiled(4, 8, 4),
-        tiled(8, 8, 8),
         tiled(4, 4, 4),
-        tiled(16, 4, 4),
         tiled(8, 8, 2),
+        tiled(8, 8, 8),
+        tiled(16, 4, 4),
         tiled(16, 8, 4),
-        tiled(4, 4, 8),
-        tiled(8, 16, 4),
-        tiled(4, 16, 4),
-        tiled(16, 16, 2),
         direct(8, 1),
         direct(4, 2),
-        direct(16, 1),
-        direct(8, 2),
         direct(8, 4),
-        direct(16, 4),
     ];
 
     /// For workgroups that take rows through all layers. A row of blocks a workgroup makes the most of them; units are
     /// many, so threads stand side by side.
-    pub const ROW_CANDIDATES: [Product; 12] = [
+    pub const ROW_CANDIDATES: [Product; 8] = [
         Product::Broadcast,
         tiled(32, 1, 4),
         tiled(64, 1, 4),
-        tiled(64, 1, 2),
-        tiled(128, 1, 4),
+        tiled(128, 1, 2),
         tiled(32, 1, 8),
-        tiled(16, 1, 4),
         tiled(32, 2, 4),
         direct(8, 1),
-        direct(16, 1),
-        direct(4, 2),
         direct(32, 1),
     ];
 
@@ -117,7 +106,7 @@ impl Product {
 
 impl Tuning {
     /// Workgroups that may share the first layer: about as many as a processor has cores, to more than a large GPU has.
-    pub const OWNERS: [usize; 8] = [120, 16, 60, 240, 32, 180, 8, 480];
+    pub const OWNERS: [usize; 7] = [120, 16, 60, 240, 32, 8, 480];
 
     /// This tuning with each other choice that this device can run and that is worth a trial there.
     pub fn variants(&self, of: Choosable, context: &Context) -> Vec<Tuning> {

@@ -7,7 +7,7 @@ use super::chosen::Chosen;
 use super::tiles::Tiles;
 use crate::data::{Rows, rows_at};
 use crate::error::Result;
-use crate::model::Parameters;
+use crate::model::{Origin, Parameters};
 
 /// What computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +130,15 @@ pub trait Engine {
     /// Tile shapes, where there are any.
     fn tiles(&self) -> Option<Tiles> {
         None
+    }
+
+    /// What a model's file tells of this.
+    fn origin(&self) -> Origin {
+        Origin {
+            device: self.device(),
+            schedule: self.schedule().map(|chosen| chosen.kind.to_string()),
+            tuning: self.tiles().map(|tiles| tiles.tuning.to_string()),
+        }
     }
 
     /// The dispatches of a step in words, one a line, where there are any.

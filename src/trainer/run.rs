@@ -11,7 +11,7 @@ use super::engine::{BatchMetrics, Engine, EngineKind, Evaluation};
 use super::tiles::Tiles;
 use crate::data::{Dataset, Reader, Scaling};
 use crate::error::{Error, Place, Result};
-use crate::model::{Model, Origin, Parameters, Spec};
+use crate::model::{Model, Parameters, Spec};
 
 /// What one epoch gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -355,13 +355,8 @@ impl<'a> Run<'a> {
             duration: totals.duration,
             rows: totals.rows,
         };
-        let origin = Origin {
-            device: self.engine.device(),
-            schedule: self.engine.schedule().map(|chosen| chosen.kind.to_string()),
-            tuning: self.engine.tiles().map(|tiles| tiles.tuning.to_string()),
-        };
-        let (spec, scaling) = (self.spec.clone(), self.scaling);
-        Ok((epoch, Model { spec, scaling, parameters, origin: Some(origin) }))
+        let (spec, scaling, origin) = (self.spec.clone(), self.scaling, Some(self.engine.origin()));
+        Ok((epoch, Model { spec, scaling, parameters, origin }))
     }
 }
 
