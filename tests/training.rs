@@ -4,6 +4,8 @@
 mod bounds;
 #[path = "training/candidates.rs"]
 mod candidates;
+#[path = "training/long.rs"]
+mod long;
 #[path = "training/overlap.rs"]
 mod overlap;
 #[path = "training/steps.rs"]
