@@ -1,7 +1,7 @@
 //! Steps of every schedule, steps and epochs of the CPU engine, and what it takes until the first batch is trained.
 //!
-//! `cargo bench --bench training` takes the best adapter; TINYTRAIN_DEVICE chooses another, as --device does, and `cpu`
-//! leaves the adapters out.
+//! `cargo bench --bench training` takes the best adapter; TINYTRAIN_DEVICE chooses another, as --device does, or `cpu` to
+//! measure the CPU engine alone.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
