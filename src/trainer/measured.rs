@@ -76,7 +76,10 @@ impl Measurements {
         let unread = |source| Error::Read { path: path.to_owned(), source };
         let found = match fs::metadata(path) {
             Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            // Where a file stands in the place of the folder there is none either.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Self::default());
+            }
             Err(error) => return Err(unread(error)),
         };
         if !found.is_file() {
