@@ -18,3 +18,5 @@ mod model;
 mod profile;
 #[path = "cli/train.rs"]
 mod train;
+#[path = "cli/tune.rs"]
+mod tune;

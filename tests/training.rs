@@ -2,6 +2,10 @@
 
 #[path = "support/bounds.rs"]
 mod bounds;
+#[path = "training/candidates.rs"]
+mod candidates;
+#[path = "training/long.rs"]
+mod long;
 #[path = "training/overlap.rs"]
 mod overlap;
 #[path = "training/pictures.rs"]
@@ -11,3 +15,5 @@ mod profile;
 #[path = "training/steps.rs"]
 mod steps;
 mod support;
+#[path = "training/tune.rs"]
+mod tune;

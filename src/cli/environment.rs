@@ -16,7 +16,7 @@ pub fn quieten_drivers() {
     }
 }
 
-/// Where compiled kernels are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
+/// Where compiled kernels and measured tile shapes are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
 /// user's folder of caches, if there is one.
 pub fn cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from);

@@ -18,6 +18,8 @@ mod text;
 mod train;
 mod train_report;
 mod training;
+mod tune;
+mod tuning_file;
 
 use std::time::Instant;
 
@@ -40,6 +42,7 @@ enum Command {
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
+    Tune(tune::Options),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -54,5 +57,6 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
+        Command::Tune(options) => tune::run(&options),
     }
 }

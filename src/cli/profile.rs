@@ -6,15 +6,15 @@ use clap::Args;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::output::Destination;
 use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
-use tinytrain::trainer::{Choice, Config, ScheduleKind};
+use tinytrain::trainer::{Choice, Config, Measurements, ScheduleKind};
 
 use super::args::{self, Format};
 use super::comparison_text::comparison_lines;
 use super::output::{Console, print_line};
 use super::places;
 use super::profile_text::lines;
-use super::progress::Counter;
-use super::training::Training;
+use super::progress::Bar;
+use super::training::{Kernels, Training};
 
 /// Show where the time of training goes.
 ///
@@ -30,6 +30,8 @@ pub struct Options {
     steps: usize,
     #[command(flatten)]
     training: Training,
+    #[command(flatten)]
+    kernels: Kernels,
     /// Have the host's clock time the kernels, as on a device without time stamps: each is then waited for.
     #[arg(long)]
     no_timestamps: bool,
@@ -55,17 +57,17 @@ pub struct Options {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let Training { data, label_column, .. } = &options.training;
-    let config = options.training.config(1);
-    config.validate()?;
+    options.training.config(1, Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, _) = places::training(data.as_deref())?;
     places::spare_data("--trace", options.trace.as_deref(), [Some(&source), None])?;
     let read = ReadOptions { timed: true, ..places::read_options(label_column.as_ref(), true) };
-    let (device, chosen) = options.training.device("profiling", options.no_timestamps)?;
-    if let Some(chosen) = chosen {
-        Console::new(false, 0).notice(&chosen);
-    }
+    let (device, mut notices) =
+        options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
+    let config = options.training.config(1, options.kernels.measured(&device, &mut notices));
+    let console = Console::new(false, 0);
+    notices.iter().for_each(|notice| console.notice(notice));
     let mut open = || Reader::open(&source, &read);
     if options.compare {
         return compared(options, &config, &device, &mut open);
@@ -137,9 +139,9 @@ fn compared(
     device: &Choice,
     open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
 ) -> anyhow::Result<()> {
-    let mut bar = Counter::new("comparing");
+    let mut bar = Bar::new("ways of training");
     let rows = options.steps.saturating_mul(config.batch_size);
-    let comparison = compare(config, device, rows, open, &mut |timed, all| bar.show(timed, all))?;
+    let comparison = compare(config, device, rows, open, &mut |timed, all| bar.update(timed, all))?;
     bar.clear();
     match options.format {
         Format::Json => print_line(&comparison.to_json())?,

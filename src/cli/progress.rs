@@ -1,4 +1,4 @@
-//! The progress bar of an epoch.
+//! Progress bars: of an epoch, and of anything that can be counted.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ const INTERVAL: Duration = Duration::from_millis(50);
 pub struct Progress {
     enabled: bool,
     epochs: usize,
-    bar: Option<Bar>,
+    bar: Option<EpochBar>,
 }
 
-struct Bar {
+struct EpochBar {
     epoch: usize,
     start: Instant,
     drawn: Instant,
@@ -40,7 +40,7 @@ impl Progress {
             self.clear();
         }
         let epochs = self.epochs;
-        let bar = self.bar.get_or_insert_with(|| Bar::new(epoch, epochs));
+        let bar = self.bar.get_or_insert_with(|| EpochBar::new(epoch, epochs));
         let now = Instant::now();
         if now - bar.drawn < INTERVAL {
             return;
@@ -64,7 +64,7 @@ impl Progress {
 
     /// Takes the bar away.
     pub fn clear(&mut self) {
-        if let Some(Bar { bar, .. }) = self.bar.take() {
+        if let Some(EpochBar { bar, .. }) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
@@ -72,45 +72,13 @@ impl Progress {
     /// Prints with the bar out of the way.
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
-            Some(Bar { bar, .. }) => bar.suspend(print),
+            Some(EpochBar { bar, .. }) => bar.suspend(print),
             None => print(),
         }
     }
 }
 
-/// A bar for things that are done one after the other, on standard error, if that is a terminal.
-pub struct Counter(Option<ProgressBar>);
-
-impl Counter {
-    /// A bar for what is done.
-    pub fn new(doing: &'static str) -> Self {
-        let shown = stderr().is_terminal().then(|| {
-            let target = ProgressDrawTarget::stderr_with_hz(20);
-            let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
-            bar.set_style(style("{prefix} [{wide_bar}] {pos}/{len}"));
-            bar.set_prefix(doing);
-            bar
-        });
-        Self(shown)
-    }
-
-    /// So many of so many are done.
-    pub fn show(&mut self, done: usize, all: usize) {
-        if let Some(bar) = &self.0 {
-            bar.set_length(all as u64);
-            bar.set_position(done as u64);
-        }
-    }
-
-    /// Takes the bar away.
-    pub fn clear(&self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-impl Bar {
+impl EpochBar {
     fn new(epoch: usize, epochs: usize) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(20);
         let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
@@ -118,6 +86,36 @@ impl Bar {
         bar.set_prefix(format!("epoch {epoch}/{epochs}"));
         let start = Instant::now();
         Self { epoch, start, drawn: start, total: None, bar }
+    }
+}
+
+/// A bar on standard error, if that is a terminal, for things that are done one after the other.
+pub struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    /// Nothing done yet of what is called so.
+    pub fn new(what: &'static str) -> Self {
+        let target = match stderr().is_terminal() {
+            true => ProgressDrawTarget::stderr_with_hz(20),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
+        bar.set_style(style("{prefix} [{wide_bar}] {pos} of {len}"));
+        bar.set_prefix(what);
+        Self { bar }
+    }
+
+    /// Shows how many are done, of how many.
+    pub fn update(&mut self, done: usize, of: usize) {
+        self.bar.set_length(of as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

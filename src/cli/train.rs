@@ -9,13 +9,13 @@ use tinytrain::Error;
 use tinytrain::data::Reader;
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
-use tinytrain::trainer::{self, Config, Detail, Recorder};
+use tinytrain::trainer::{self, Config, Detail, Measurements, Recorder};
 
 use super::args::{self, Format};
 use super::model_file::ModelFile;
 use super::places;
 use super::train_report::TrainReport;
-use super::training::Training;
+use super::training::{Kernels, Training};
 
 /// Train a network and save it.
 ///
@@ -23,9 +23,9 @@ use super::training::Training;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
                         tinytrain train --data table.csv --label-column class --hidden 32,16 --out model.safetensors\n\n\
-                        Compiled kernels are kept for the next run where the driver allows it: in the folder that the \
-                        environment variable TINYTRAIN_CACHE names (none if it is empty), else in the user's cache \
-                        folder.")]
+                        Compiled kernels are kept for the next run where the driver allows it, and so is what \
+                        `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
+                        (none if it is empty), else in the user's cache folder.")]
 pub struct Options {
     /// Passes over the training data.
     #[arg(long, value_name = "N", default_value_t = Config::default().epochs, value_parser = args::count,
@@ -33,6 +33,8 @@ pub struct Options {
     pub epochs: usize,
     #[command(flatten)]
     pub training: Training,
+    #[command(flatten)]
+    pub kernels: Kernels,
     /// Test data: an IDX file of images, or a CSV table. [default: the test files of the folder, if it has any]
     #[arg(long, value_name = "FILE")]
     pub test: Option<PathBuf>,
@@ -49,7 +51,8 @@ pub struct Options {
     /// Print no progress and no notices, and as text only one line at the end: accuracy and model.
     #[arg(long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Tell on standard error what is trained and how: seed, parameters, scaling, on a GPU the kernels of a step.
+    /// Tell on standard error what is trained and how: seed, parameters, scaling, on a GPU the kernels of a step, their
+    /// tile shapes, and whether those are built in or measured.
     #[arg(long)]
     pub verbose: bool,
 }
@@ -60,8 +63,7 @@ pub struct Options {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let Training { data, label_column, .. } = &options.training;
-    let config = options.training.config(options.epochs);
-    config.validate()?;
+    options.training.config(options.epochs, Measurements::default()).validate()?;
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
     if let (Some(file), true) = (&options.profile, options.profile == options.out) {
         let found = file.display();
@@ -78,8 +80,9 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let reader = Reader::open(&train, &places::read_options(label_column, true))?;
     let test =
         test.map(|test| Reader::open(&test, &places::read_options(label_column, false))).transpose()?;
-    let (device, chosen) = options.training.device("training", false)?;
-    let mut report = TrainReport::new(options, model_file, chosen, start);
+    let (device, mut notices) = options.kernels.device(&options.training, "training", false)?;
+    let config = options.training.config(options.epochs, options.kernels.measured(&device, &mut notices));
+    let mut report = TrainReport::new(options, model_file, notices, start);
     let listener = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
     let trained =
         trainer::train_timed(&config, reader, test, &device, &listener, &mut |event| report.take(event));

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::trainer::{Chosen, Epoch, Event, Summary};
+use tinytrain::trainer::{Chosen, Epoch, Event, Summary, Tiles};
 
 use super::args::Format;
 use super::model_file::ModelFile;
@@ -20,7 +20,7 @@ pub struct TrainReport<'a> {
     start: Instant,
     console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
-    chosen: Option<String>,
+    notices: Vec<String>,
     model_file: ModelFile,
     saved: Option<Saved>,
     /// Why the run was ended from here.
@@ -33,10 +33,10 @@ struct Saved {
 }
 
 impl<'a> TrainReport<'a> {
-    /// Nothing told yet. `chosen` is what `--device auto` has chosen.
-    pub fn new(options: &'a Options, model_file: ModelFile, chosen: Option<String>, start: Instant) -> Self {
+    /// Nothing told yet. `notices` are to be told first.
+    pub fn new(options: &'a Options, model_file: ModelFile, notices: Vec<String>, start: Instant) -> Self {
         let console = Console::new(options.quiet, options.epochs);
-        Self { options, start, console, chosen, model_file, saved: None, unwritable: None }
+        Self { options, start, console, notices, model_file, saved: None, unwritable: None }
     }
 
     /// Saves and prints what belongs to an event.
@@ -53,8 +53,10 @@ impl<'a> TrainReport<'a> {
             let path = self.model_file.save(model)?;
             self.saved = Some(Saved { epoch: epoch.epoch, path });
         }
-        if let (Event::Started { .. }, Some(chosen)) = (&event, self.chosen.take()) {
-            self.console.notice(&format!("{chosen}; `tinytrain devices` lists what else --device can name"));
+        if let Event::Started { .. } = &event {
+            for notice in self.notices.drain(..) {
+                self.console.notice(&notice);
+            }
         }
         let printed = match self.options.format {
             Format::Json => self.json(&event),
@@ -96,7 +98,7 @@ impl<'a> TrainReport<'a> {
         }
         match event {
             Event::Progress { .. } => Ok(()),
-            Event::Started { engine, device, spec, scaling, schedule, .. } => self.console.object(&[
+            Event::Started { engine, device, spec, scaling, schedule, tiles, .. } => self.console.object(&[
                 ("event", "start".into()),
                 ("engine", engine.to_string().into()),
                 ("device", (*device).into()),
@@ -107,6 +109,8 @@ impl<'a> TrainReport<'a> {
                 ("batch_size", options.training.batch_size.into()),
                 ("learning_rate", decimal(options.training.lr)),
                 ("schedule", schedule.map(|schedule| schedule.kind.to_string()).into()),
+                ("tuning", tiles.map(|tiles| tiles.tuning.to_string()).into()),
+                ("tuning_source", tiles.map(|tiles| tiles.source.to_string()).into()),
             ]),
             Event::Restarted { reason } => {
                 self.console.object(&[("event", "restart".into()), ("reason", (*reason).into())])
@@ -155,7 +159,7 @@ impl<'a> TrainReport<'a> {
 
     /// What `--verbose` adds.
     fn details(&self, event: &Event<'_>) {
-        if let (true, Event::Started { spec, scaling, schedule, dispatches, .. }) =
+        if let (true, Event::Started { spec, scaling, schedule, tiles, dispatches, .. }) =
             (self.options.verbose, event)
         {
             let parameters = grouped(spec.parameter_count() as u64);
@@ -163,6 +167,9 @@ impl<'a> TrainReport<'a> {
                 "seed {}, {parameters} parameters, inputs scaled by {scaling}",
                 self.options.training.seed
             ));
+            if let Some(Tiles { tuning, source }) = tiles {
+                self.console.notice(&format!("{source} tile shapes: {tuning}"));
+            }
             if let Some(Chosen { kind, reason }) = schedule {
                 let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
                 self.console.notice(&format!("a step of the {kind} schedule{because}:"));

@@ -6,9 +6,10 @@ use clap::Args;
 use tinytrain::Result;
 use tinytrain::data::LabelColumn;
 use tinytrain::gpu::Opening;
-use tinytrain::trainer::{Choice, Config, DeviceRequest, ScheduleKind, choose};
+use tinytrain::trainer::{Choice, Config, DeviceRequest, Measurements, ScheduleKind, choose};
 
 use super::args::{self, Hidden};
+use super::tuning_file;
 
 /// What is trained, on which data, by what.
 #[derive(Debug, Args)]
@@ -25,8 +26,8 @@ pub struct Training {
     #[arg(long, value_name = "SIZES", default_value_t = Hidden(Config::default().hidden),
           allow_hyphen_values = true)]
     pub hidden: Hidden,
-    /// Decides the first weights and the order of the rows: the same seed on the same device (and as many cores) gives
-    /// the same model.
+    /// Decides the first weights and the order of the rows: the same seed on the same device (with as many cores, or
+    /// under the same tile shapes) gives the same model.
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
           allow_hyphen_values = true)]
     pub seed: u64,
@@ -42,18 +43,14 @@ pub struct Training {
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
     /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels a step. [default: the
-    /// fastest, as far as the network's shape tells]
+    /// fastest, as `tinytrain tune` has measured or as far as the network's shape tells]
     #[arg(long, value_name = "KIND", value_parser = args::schedule())]
     pub schedule: Option<ScheduleKind>,
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
-    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
-    #[arg(long)]
-    pub checked: bool,
 }
 
 impl Training {
-    /// What the library needs of them for so many epochs.
-    pub fn config(&self, epochs: usize) -> Config {
+    /// What the library needs of them for so many epochs. Tile shapes that were `measured` for this network are taken.
+    pub fn config(&self, epochs: usize, measured: Measurements) -> Config {
         Config {
             hidden: self.hidden.0.clone(),
             epochs,
@@ -61,20 +58,55 @@ impl Training {
             learning_rate: self.lr,
             seed: self.seed,
             schedule: self.schedule,
+            measured,
         }
     }
+}
 
+/// Which kernels a GPU trains with.
+#[derive(Debug, Args)]
+pub struct Kernels {
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
+    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
+    #[arg(long)]
+    pub checked: bool,
+    /// Take the built-in tile shapes of a GPU's kernels, not those that `tinytrain tune` has measured.
+    #[arg(long)]
+    pub no_tune: bool,
+}
+
+impl Kernels {
     /// The device, and what is said of it if nobody has named one; `trains` is what it does. `no_timestamps` denies it
     /// time stamps.
     ///
     /// # Errors
     /// When it is not there.
-    pub fn device(&self, trains: &str, no_timestamps: bool) -> Result<(Choice, Option<String>)> {
-        let device = choose(&self.device)?.opened(Opening { no_timestamps, ..args::opening(self.checked) });
-        let chosen = (self.device == DeviceRequest::Auto).then(|| match &device {
-            Choice::Cpu => format!("no GPU found, {trains} on the CPU engine"),
-            Choice::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
+    pub fn device(
+        &self,
+        training: &Training,
+        trains: &str,
+        no_timestamps: bool,
+    ) -> Result<(Choice, Vec<String>)> {
+        let opening = Opening { no_timestamps, ..args::opening(self.checked) };
+        let device = choose(&training.device)?.opened(opening);
+        let notices = (training.device == DeviceRequest::Auto).then(|| {
+            let chosen = match &device {
+                Choice::Cpu => format!("no GPU found, {trains} on the CPU engine"),
+                Choice::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
+            };
+            format!("{chosen}; `tinytrain devices` lists what else --device can name")
         });
-        Ok((device, chosen))
+        Ok((device, notices.into_iter().collect()))
+    }
+
+    /// What `tinytrain tune` has measured; where that cannot be read, a notice says so.
+    pub fn measured(&self, device: &Choice, notices: &mut Vec<String>) -> Measurements {
+        if self.no_tune || matches!(device, Choice::Cpu) {
+            return Measurements::default();
+        }
+        tuning_file::read().unwrap_or_else(|error| {
+            notices.push(format!("{error}; built-in tile shapes are taken"));
+            Measurements::default()
+        })
     }
 }

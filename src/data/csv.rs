@@ -6,7 +6,7 @@ use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
 use super::dataset::Features;
-use super::number::{feature, is_number, label, show, show_name, small, small_at_end};
+use super::number::{GROUP, digits, feature, float, is_number, label, show, show_name, small, small_at_end};
 use super::quotes::QuoteWatch;
 use super::reader::{LabelColumn, ReadOptions};
 use super::stream::Stream;
@@ -142,10 +142,13 @@ impl Rows {
     }
 
     fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
-        if let Features::Bytes(bytes) = features
-            && self.parse_bytes(columns.clone(), bytes)
-        {
-            return Ok(());
+        match features {
+            Features::Floats(floats) => return self.parse_floats(columns, floats),
+            Features::Bytes(bytes) => {
+                if self.parse_bytes(columns.clone(), bytes) {
+                    return Ok(());
+                }
+            }
         }
         for column in columns {
             let value = feature(&self.record[column]);
@@ -154,32 +157,73 @@ impl Rows {
         Ok(())
     }
 
+    /// Appends columns of any numbers.
+    fn parse_floats(&self, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
+        let text = self.record.as_slice();
+        let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
+        floats.reserve(columns.len());
+        for column in columns {
+            let end = self.end(column);
+            let value = float(&text[start..end]).map_err(|expected| self.cell_error(column, expected))?;
+            floats.push(value);
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Where the text of a cell of `record` ends.
+    #[inline]
+    fn end(&self, column: usize) -> usize {
+        self.record.range(column).expect("the cells of the row were counted").end
+    }
+
     /// Appends columns that are all written as whole numbers from 0 to 255; false, and nothing, for others.
     ///
     /// What most tables are made of, and so without a branch that depends on a cell.
     fn parse_bytes(&self, columns: Range<usize>, bytes: &mut Vec<u8>) -> bool {
         let text = self.record.as_slice();
-        let end = |column| self.record.range(column).expect("the cells of the row were counted").end;
-        let mut start = columns.start.checked_sub(1).map_or(0, end);
+        let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
         let mut greatest = 0;
         let length = bytes.len();
         bytes.resize(length + columns.len(), 0);
-        for (column, byte) in columns.zip(&mut bytes[length..]) {
-            let end = end(column);
-            let value = match text[..end].last_chunk() {
-                Some(last) => small_at_end(*last, end - start),
-                None => small(&text[start..end]),
-            };
-            start = end;
-            let value = value.unwrap_or(u32::MAX);
-            greatest = greatest.max(value);
-            *byte = value as u8;
+        for (first, group) in columns.step_by(GROUP).zip(bytes[length..].chunks_mut(GROUP)) {
+            // Most pixels are black, and most of those have black neighbours.
+            if let Ok(group) = <&mut [u8; GROUP]>::try_from(&mut *group)
+                && let Some(digits) = self.single_digits(first, start)
+            {
+                *group = digits;
+                start += GROUP;
+                continue;
+            }
+            for (column, byte) in (first..).zip(group) {
+                let end = self.end(column);
+                let value = match text[..end].last_chunk() {
+                    Some(last) => small_at_end(*last, end - start),
+                    None => small(&text[start..end]),
+                };
+                start = end;
+                let value = value.unwrap_or(u32::MAX);
+                greatest = greatest.max(value);
+                *byte = value as u8;
+            }
         }
         let are_bytes = greatest <= u8::MAX.into();
         if !are_bytes {
             bytes.truncate(length);
         }
         are_bytes
+    }
+
+    /// A group of cells whose text begins at `start`, if each is a single digit.
+    #[inline]
+    fn single_digits(&self, first: usize, start: usize) -> Option<[u8; GROUP]> {
+        if self.end(first + GROUP - 1) != start + GROUP {
+            return None;
+        }
+        // An empty cell beside one of two digits comes to the same length.
+        let single = (0..GROUP).fold(true, |all, cell| all & (self.end(first + cell) == start + cell + 1));
+        let text = self.record.as_slice().get(start..)?.first_chunk()?;
+        digits(*text).filter(|_| single)
     }
 
     /// A first row must be text: what is not cannot be told from a header.

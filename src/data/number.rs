@@ -38,6 +38,61 @@ pub(super) fn small_at_end(last: [u8; 4], length: usize) -> Option<u32> {
     (is_short & (others == 0)).then_some(value)
 }
 
+/// Cells that are looked at together.
+pub(super) const GROUP: usize = 8;
+
+/// Digits as numbers, if all are digits.
+#[inline]
+pub(super) fn digits(text: [u8; GROUP]) -> Option<[u8; GROUP]> {
+    let digits = u64::from_ne_bytes(text) ^ 0x3030_3030_3030_3030;
+    // As in `small_at_end`. A sum that overflows its byte has a top bit in `digits` already.
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    (others == 0).then_some(digits.to_ne_bytes())
+}
+
+/// A cell as a feature in a column of floats, or what should have stood there.
+#[inline]
+pub(super) fn float(cell: &[u8]) -> Result<f32, &'static str> {
+    match decimal(cell) {
+        Some(value) => Ok(value),
+        None => any_feature(cell).map(|value| match value {
+            Value::Byte(byte) => byte.into(),
+            Value::Float(float) => float,
+        }),
+    }
+}
+
+/// A cell of up to seven digits, with a point or without, perhaps with a minus: what most floats are written as.
+///
+/// The digits without the point and the power of ten are both exact in f32, and so their quotient is rounded once, as
+/// it should be (W. D. Clinger, "How to read floating point numbers accurately", 1990).
+#[inline]
+fn decimal(cell: &[u8]) -> Option<f32> {
+    const POWERS: [f32; 9] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+    let (sign, text) = match cell {
+        [b'-', text @ ..] => (-1.0, text),
+        text => (1.0, text),
+    };
+    if text.len() > 8 {
+        return None;
+    }
+    let (mut number, mut point) = (0, None);
+    for (place, byte) in (1..).zip(text) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            number = 10 * number + u32::from(digit);
+        } else if *byte == b'.' && point.is_none() {
+            point = Some(place);
+        } else {
+            return None;
+        }
+    }
+    let has_digits = text.len() > usize::from(point.is_some());
+    let behind = point.map_or(0, |place| text.len() - place);
+    // No negative zero, which bytes have not either.
+    (has_digits && number < 1 << 24).then(|| sign * number as f32 / POWERS[behind] + 0.0)
+}
+
 /// A cell as a feature, or what should have stood there.
 #[inline]
 pub(super) fn feature(cell: &[u8]) -> Result<Value, &'static str> {
@@ -160,6 +215,50 @@ mod tests {
             assert_eq!(small(cell.as_bytes()), None);
         }
         assert_eq!([4, 5, 8].map(|length| small_at_end(*b"1234", length)), [None; 3]);
+    }
+
+    #[test]
+    fn decimals_are_what_the_standard_library_says() {
+        let mut checked = 0;
+        let mut check = |cell: &str| {
+            if let Some(value) = decimal(cell.as_bytes()) {
+                let expected: f32 = cell.parse().unwrap();
+                assert_eq!(value.to_bits(), (expected + 0.0).to_bits(), "{cell}");
+                checked += 1;
+            }
+        };
+        for number in (0..20_000_000u32).step_by(1987).chain(16_777_200..16_777_230).chain(0..300) {
+            let digits = number.to_string();
+            for point in 0..=digits.len() {
+                let (whole, rest) = digits.split_at(point);
+                for text in [format!("{whole}.{rest}"), format!("0.0{rest}"), digits.clone()] {
+                    check(&text);
+                    check(&format!("-{text}"));
+                }
+            }
+        }
+        assert!(checked > 300_000, "{checked}");
+        for cell in ["", "-", ".", "-.", "1.2.3", "--1", "+1", "1e3", " 1", "16777217", "1,5", "123456789"] {
+            assert_eq!(decimal(cell.as_bytes()), None, "{cell}");
+        }
+        for cell in ["1", "-0", "-0.0", "12.0", "0.004", "1e-3", "+7", " 3.25 ", "123456.789", "3.4028235e38"]
+        {
+            let expected: f32 = cell.trim().parse().unwrap();
+            assert_eq!(float(cell.as_bytes()).map(f32::to_bits), Ok((expected + 0.0).to_bits()), "{cell}");
+        }
+        assert_eq!(float(b"inf"), Err("a finite number"));
+    }
+
+    #[test]
+    fn eight_digits_are_read_at_once_and_nothing_else() {
+        assert_eq!(digits(*b"01234567"), Some([0, 1, 2, 3, 4, 5, 6, 7]));
+        for byte in 0..=255 {
+            for place in 0..GROUP {
+                let mut text = *b"09090909";
+                text[place] = byte;
+                assert_eq!(digits(text).is_some(), byte.is_ascii_digit(), "{byte} at {place}");
+            }
+        }
     }
 
     #[test]

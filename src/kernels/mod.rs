@@ -5,6 +5,7 @@
 //! The parameters of a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias.
 
 mod argmax;
+mod candidates;
 mod ceilings;
 mod column;
 mod compact;
@@ -40,6 +41,7 @@ mod step_shape;
 mod steps;
 mod tensor;
 mod tuning;
+mod tuning_text;
 mod update;
 mod weight_gradient;
 mod zip;
@@ -47,6 +49,7 @@ mod zip;
 use bytemuck::{Pod, Zeroable};
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
+pub use candidates::Choosable;
 pub use ceilings::Ceilings;
 pub use column::Column;
 pub use compact::{Compact, compact, positions_where};

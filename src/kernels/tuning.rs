@@ -104,8 +104,7 @@ impl Tuning {
 
     /// Whether the device has what this tuning needs.
     pub fn runs_on(&self, context: &Context) -> bool {
-        let broadcasts = [self.product, self.row, self.column].contains(&Product::Broadcast);
-        !broadcasts || context.subgroup_size == Some(8)
+        [self.product, self.row, self.column].into_iter().all(|product| product.fits(context))
     }
 
     /// Workgroups in x, y and z.

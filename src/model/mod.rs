@@ -5,5 +5,5 @@ mod safetensors;
 mod spec;
 
 pub use parameters::{Layer, Parameters};
-pub use safetensors::Model;
+pub use safetensors::{Model, Origin};
 pub use spec::Spec;

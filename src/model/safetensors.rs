@@ -1,5 +1,5 @@
 //! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major; layer sizes,
-//! activation and input scaling in its metadata.
+//! activation, input scaling and where it was trained in its metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -18,6 +18,20 @@ use crate::memory::check_memory;
 const LAYERS: &str = "layers";
 const ACTIVATION: &str = "activation";
 const INPUT_SCALING: &str = "input_scaling";
+const DEVICE: &str = "device";
+const SCHEDULE: &str = "schedule";
+const TUNING: &str = "tuning";
+
+/// On what a network was trained, and how: sums in the same order give the same bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The device.
+    pub device: String,
+    /// How a step was divided into dispatches, on a GPU.
+    pub schedule: Option<String>,
+    /// Tile shapes, as [`Tuning`](crate::kernels::Tuning) reads them, on a GPU.
+    pub tuning: Option<String>,
+}
 
 /// A trained network with what is needed to use it.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +42,8 @@ pub struct Model {
     pub scaling: Scaling,
     /// Its weights and biases.
     pub parameters: Parameters,
+    /// Where it comes from, if its file says so.
+    pub origin: Option<Origin>,
 }
 
 impl Model {
@@ -52,12 +68,17 @@ impl Model {
             .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
             .map_err(unsaved)?;
         let sizes: Vec<String> = self.spec.sizes().iter().map(usize::to_string).collect();
-        let metadata = HashMap::from([
+        let mut metadata = HashMap::from([
             ("format".to_owned(), "tinytrain".to_owned()),
             (LAYERS.to_owned(), sizes.join(",")),
             (ACTIVATION.to_owned(), "relu".to_owned()),
             (INPUT_SCALING.to_owned(), self.scaling.to_string()),
         ]);
+        if let Some(Origin { device, schedule, tuning }) = &self.origin {
+            let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref()), (TUNING, tuning.as_ref())];
+            let known = entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.clone())));
+            metadata.extend(known);
+        }
         let bytes = serialize(views, Some(metadata)).map_err(unsaved)?;
         with_sorted_header(&bytes).ok_or_else(|| unsaved("its header is not what safetensors writes"))
     }
@@ -149,7 +170,13 @@ impl Model {
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
-        Ok(Self { spec, scaling, parameters: Parameters { layers } })
+        let optional = |key: &str| entry(key).ok().map(str::to_owned);
+        let origin = optional(DEVICE).map(|device| Origin {
+            device,
+            schedule: optional(SCHEDULE),
+            tuning: optional(TUNING),
+        });
+        Ok(Self { spec, scaling, parameters: Parameters { layers }, origin })
     }
 }
 
@@ -174,7 +201,10 @@ mod tests {
 
     fn model() -> Model {
         let spec = Spec::new(vec![5, 3, 4]).unwrap();
-        Model { parameters: Parameters::he_normal(&spec, 3), spec, scaling: Scaling::Bytes }
+        let origin =
+            Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
+        let parameters = Parameters::he_normal(&spec, 3);
+        Model { parameters, spec, scaling: Scaling::Bytes, origin: Some(origin) }
     }
 
     #[test]
@@ -187,6 +217,15 @@ mod tests {
         }
         let file = SafeTensors::deserialize(&bytes).unwrap();
         assert_eq!(file.tensor("w2").unwrap().shape(), [3, 4]);
+    }
+
+    #[test]
+    fn a_file_that_does_not_say_where_it_comes_from_is_read() {
+        let model = Model { origin: None, ..model() };
+        let bytes = model.to_bytes().unwrap();
+        let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+        assert_eq!(header.metadata().as_ref().unwrap().len(), 4);
+        assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
     }
 
     #[test]

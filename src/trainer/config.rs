@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::measured::Measurements;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::model::Spec;
@@ -17,6 +18,11 @@ pub enum ScheduleKind {
     /// One kernel along the rows of the batch, through all layers and back; one along the units, which updates all
     /// weights and begins the next batch.
     TwoDispatch,
+}
+
+impl ScheduleKind {
+    /// All of them.
+    pub const ALL: [ScheduleKind; 3] = [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch];
 }
 
 impl fmt::Display for ScheduleKind {
@@ -59,6 +65,8 @@ pub struct Config {
     pub seed: u64,
     /// How a GPU divides a step into dispatches; nothing leaves it the choice.
     pub schedule: Option<ScheduleKind>,
+    /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
+    pub measured: Measurements,
 }
 
 impl Default for Config {
@@ -70,6 +78,7 @@ impl Default for Config {
             learning_rate: 0.1,
             seed: 1,
             schedule: None,
+            measured: Measurements::default(),
         }
     }
 }

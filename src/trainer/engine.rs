@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use super::chosen::Chosen;
 use super::recorder::Listener;
+use super::tiles::Tiles;
 use crate::data::{Rows, rows_at};
 use crate::error::Result;
 use crate::kernels::Ceilings;
-use crate::model::Parameters;
+use crate::model::{Origin, Parameters};
 
 /// What computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +145,20 @@ pub trait Engine {
 
     /// How a step is divided into dispatches, where it is.
     fn schedule(&self) -> Option<Chosen>;
+
+    /// Tile shapes, where there are any.
+    fn tiles(&self) -> Option<Tiles> {
+        None
+    }
+
+    /// What a model's file tells of this.
+    fn origin(&self) -> Origin {
+        Origin {
+            device: self.device(),
+            schedule: self.schedule().map(|chosen| chosen.kind.to_string()),
+            tuning: self.tiles().map(|tiles| tiles.tuning.to_string()),
+        }
+    }
 
     /// The dispatches of a step in words, one a line, where there are any.
     fn describe(&self) -> Vec<String>;

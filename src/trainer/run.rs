@@ -9,6 +9,7 @@ use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind};
 use super::evaluation::{check_inputs, test_set, unknown_label};
 use super::recorder::{Listener, Work, begin};
+use super::tiles::Tiles;
 use crate::data::{Dataset, Reader, Scaling};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
@@ -56,6 +57,8 @@ pub enum Event<'a> {
         scaling: Scaling,
         /// How a step is divided into dispatches, where it is.
         schedule: Option<&'a Chosen>,
+        /// Tile shapes, where there are any.
+        tiles: Option<&'a Tiles>,
         /// Those dispatches in words.
         dispatches: &'a [String],
     },
@@ -234,6 +237,7 @@ impl<'a> Run<'a> {
             spec: &spec,
             scaling,
             schedule: engine.schedule().as_ref(),
+            tiles: engine.tiles().as_ref(),
             dispatches: &engine.describe(),
         })?;
         Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None, listener })
@@ -336,7 +340,8 @@ impl<'a> Run<'a> {
             duration: totals.duration,
             rows: totals.rows,
         };
-        Ok((epoch, Model { spec: self.spec.clone(), scaling: self.scaling, parameters }))
+        let (spec, scaling, origin) = (self.spec.clone(), self.scaling, Some(self.engine.origin()));
+        Ok((epoch, Model { spec, scaling, parameters, origin }))
     }
 }
 

@@ -23,6 +23,7 @@ fn help_names_every_option_and_gives_an_example() {
                 "device",
                 "schedule",
                 "checked",
+                "no-tune",
                 "out",
                 "profile",
                 "format",
@@ -50,6 +51,21 @@ fn help_names_every_option_and_gives_an_example() {
             ],
         ),
         ("devices", &["format"]),
+        (
+            "tune",
+            &[
+                "batch-size",
+                "lr",
+                "hidden",
+                "seed",
+                "data",
+                "label-column",
+                "device",
+                "schedule",
+                "seconds",
+                "format",
+            ],
+        ),
     ] {
         let outcome = place.succeed(&[command, "--help"]);
         assert!(outcome.stderr.is_empty());

@@ -34,7 +34,7 @@ fn forward(
     lab.read(&y, rows, outputs)
 }
 
-fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], relu: bool) {
+pub fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], relu: bool) {
     let x = random(capacity, inputs, 1);
     let parameters = random(inputs + 1, outputs, 2);
     let wide_x = wide(&x).slice(s![..rows, ..]).to_owned();

@@ -4,7 +4,7 @@ use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, ODD, assert_close, batch, everywhere, random, wide};
 
-fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], mask: bool) {
+pub fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], mask: bool) {
     let dy = random(capacity, outputs, 1);
     let parameters = random(3 + inputs + 1, outputs, 2);
     let h = random(capacity, inputs, 3).mapv(|value| value.max(0.0));

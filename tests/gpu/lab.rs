@@ -1,6 +1,6 @@
 //! What the kernel tests share: every adapter of the machine, buffers with traps in them, and the comparator.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
 use tinytrain::gpu::{Backend, Context, Opening, Pipelines, adapters, read_buffer};
@@ -46,8 +46,7 @@ pub fn everywhere(test: impl Fn(&Lab, &Tuning)) {
     for lab in labs() {
         let tunings = if lab.context.opening.checked { &[Tuning::GPU][..] } else { &Tuning::ALL };
         for tuning in tunings.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
-            // wgpu panics where a thread waits some seconds for GL's only context.
-            let turn = (lab.context.backend == Backend::Gl).then(|| lab.turn.lock());
+            let turn = lab.turn();
             test(lab, tuning);
             drop(turn);
         }
@@ -65,6 +64,13 @@ pub struct Output {
 }
 
 impl Lab {
+    /// Held while a test uses the adapter: wgpu panics where a thread waits some seconds for GL's only context.
+    pub fn turn(&self) -> Option<impl Drop + use<'_>> {
+        // A test that failed while it held it says so itself.
+        (self.context.backend == Backend::Gl)
+            .then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// A buffer with these words.
     pub fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> wgpu::Buffer {
         let bytes: &[u8] = bytemuck::cast_slice(values);

@@ -2,6 +2,7 @@
 //! binary, so that the devices are shared and wgpu is linked once.
 
 mod argmax;
+mod candidates;
 mod check;
 mod column;
 mod compact;

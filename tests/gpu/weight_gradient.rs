@@ -12,7 +12,7 @@ fn reference(x: &Array2<f64>, dy: &Array2<f64>) -> Array2<f64> {
     concatenate(Axis(0), &[dw.view(), stack(Axis(0), &[db.view()]).unwrap().view()]).unwrap()
 }
 
-fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4]) {
+pub fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4]) {
     let what = format!("weight_gradient {rows} of {capacity} x {inputs} x {outputs} {tuning:?}");
     let (x, mut dy) = (random(capacity, inputs, 1), random(capacity, outputs, 2));
     // What an earlier, longer batch has left behind must not count.

@@ -18,7 +18,12 @@ fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec
 
 /// Trains the reference on `order` in batches; also gives the sum over the steps of the bounds of their updates, times
 /// two: an error of the weights grows by a small factor a step, which over 20 steps of a rate of 0.1 stays below that.
-fn reference_steps(network: &mut Network, data: &Dataset, order: &[u32], config: &Config) -> (Network, f64) {
+pub fn reference_steps(
+    network: &mut Network,
+    data: &Dataset,
+    order: &[u32],
+    config: &Config,
+) -> (Network, f64) {
     let (x, targets) = inputs(data);
     let rate = f64::from(config.learning_rate);
     let eps = f64::from(f32::EPSILON);

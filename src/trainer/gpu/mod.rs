@@ -22,6 +22,7 @@ use super::config::Config;
 use super::engine::{Engine, EngineKind, Evaluation, Sink};
 use super::recorder::{Listener, Work, begin};
 use super::schedule::{Buffer, Schedule, device_parameters, layer_offsets};
+use super::tiles::{TileSource, Tiles, settle};
 use crate::data::{Rows, rows_at};
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer};
@@ -59,6 +60,7 @@ pub struct GpuEngine {
     spec: Spec,
     learning_rate: f32,
     chosen: Chosen,
+    tiles: Tiles,
     batch: usize,
     parameters: wgpu::Buffer,
     training: Option<Training>,
@@ -82,8 +84,8 @@ impl GpuEngine {
         batch: usize,
     ) -> Result<Self> {
         let context = Context::open(adapter)?;
-        let tuning = Tuning::of(&context);
-        Self::with_tuning(context, tuning, parameters, spec, config, batch)
+        let settled = settle(adapter, &context, spec, config, batch);
+        Self::on(Compute::new(context), settled, parameters, spec, config, batch)
     }
 
     /// As [`GpuEngine::new`], with tile shapes of the caller's choice.
@@ -98,18 +100,34 @@ impl GpuEngine {
         config: &Config,
         batch: usize,
     ) -> Result<Self> {
-        let padded = device_parameters(parameters);
         let chosen = Chosen::of(config.schedule, spec, &Circumstances::of(&context, batch, &tuning));
+        let tiles = Tiles { tuning, source: TileSource::Given };
+        Self::on(Compute::new(context), (chosen, tiles), parameters, spec, config, batch)
+    }
+
+    /// On a device that is open, with schedule and tile shapes settled.
+    pub(super) fn on(
+        compute: Compute,
+        (chosen, tiles): (Chosen, Tiles),
+        parameters: &Parameters,
+        spec: &Spec,
+        config: &Config,
+        batch: usize,
+    ) -> Result<Self> {
+        let (compute, tuning) = (compute.tuned(tiles.tuning), tiles.tuning);
+        let context = &compute.context;
+        let padded = device_parameters(parameters);
         let bytes = parameter_bytes(chosen.kind, spec, batch, &tuning);
         let buffer = context.storage("parameters", bytes)?;
         context.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&padded));
         let widest = spec.sizes().iter().copied().max().unwrap_or(1);
         let fitting = context.largest_storage() / (16 * blocks(widest) as u64);
         Ok(Self {
-            compute: Compute::new(context).tuned(tuning),
+            compute,
             spec: spec.clone(),
             learning_rate: config.learning_rate,
             chosen,
+            tiles,
             batch,
             parameters: buffer,
             training: None,
@@ -390,6 +408,10 @@ impl Engine for GpuEngine {
 
     fn schedule(&self) -> Option<Chosen> {
         Some(self.chosen.clone())
+    }
+
+    fn tiles(&self) -> Option<Tiles> {
+        Some(self.tiles)
     }
 
     fn describe(&self) -> Vec<String> {

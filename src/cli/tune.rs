@@ -1,0 +1,193 @@
+//! `tinytrain tune`: which tile shapes are the fastest here?
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+use tinytrain::data::Reader;
+use tinytrain::gpu::Adapter;
+use tinytrain::output::Destination;
+use tinytrain::trainer::{
+    Attempt, Choice, DeviceRequest, Measurement, Measurements, Subject, Tuned, TunedSchedule, Verdict,
+    Workload, choose, tune,
+};
+
+use super::args::{self, Format};
+use super::output::{Console, Unwritable};
+use super::progress::Bar;
+use super::text::{Align, counted, table};
+use super::training::Training;
+use super::{places, tuning_file};
+
+/// Measure the fastest tile shapes of a GPU's kernels for a network.
+///
+/// Trains with one candidate after the other, for a few seconds in all, and keeps the fastest for `tinytrain train` with
+/// the same network, batch size and device, in the user's cache folder. Without --schedule it also finds out which
+/// schedule is the fastest. Tile shapes change the order of sums: results are the same within float error, not bit for
+/// bit.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tinytrain tune --hidden 300,100 --device gpu\n\n\
+                        The environment variable TINYTRAIN_CACHE names another folder than the user's cache folder; if \
+                        it is empty nothing is kept.")]
+pub struct Options {
+    #[command(flatten)]
+    work: Training,
+    /// Seconds after which no other candidate is begun.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::count, allow_hyphen_values = true)]
+    seconds: usize,
+    /// How results are written: a table, or one JSON object a line.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Measures, prints and keeps.
+///
+/// # Errors
+/// Those of the options, the data, the device and the cache folder.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let work = &options.work;
+    let config = work.config(1, Measurements::default());
+    config.validate()?;
+    let path = tuning_file::path();
+    let destination = path.as_deref().map(Destination::check).transpose()?;
+    let (source, _) = places::training(work.data.as_deref())?;
+    let mut reader = Reader::open(&source, &places::read_options(work.label_column.as_ref(), true))?;
+    let adapter = adapter(&work.device)?;
+    while reader.next_block()? && reader.rows() < config.batch_size {}
+    let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
+    let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
+    let mut rows = reader.view(reader.scaling());
+    // What is here is enough: the device need not make room for what is not.
+    rows.total = Some(rows.len());
+    let console = Console::new(false, 0);
+    let subject = Subject { adapter: &adapter, spec: &spec, config: &config, batch, rows: &rows };
+    let mut bar = Bar::new("candidates");
+    let limit = Duration::from_secs(options.seconds as u64);
+    let tuned = tune(&subject, limit, &mut |done, of| bar.update(done, of));
+    bar.clear();
+    let tuned = tuned?;
+
+    if let Some(destination) = &destination {
+        let mut kept = tuning_file::read().unwrap_or_else(|error| {
+            console.notice(&format!("{error}; it is replaced"));
+            Measurements::default()
+        });
+        let workload = Workload::of(&adapter, &spec, batch);
+        for &TunedSchedule { schedule, tuning, step, .. } in &tuned.schedules {
+            kept.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
+        }
+        tuning_file::write(destination, &kept)?;
+    }
+    let kept = destination.as_ref().map(|destination| destination.path().display().to_string());
+    match options.format {
+        Format::Json => json(&console, &tuned, kept)?,
+        Format::Text => {
+            console
+                .line(&format!("{spec} network, batch {batch}, on {} ({})", adapter.name, adapter.backend))?;
+            text(&console, &tuned, kept)?;
+        }
+    }
+    Ok(())
+}
+
+/// The adapter that was asked for: the CPU engine has no tile shapes.
+fn adapter(request: &DeviceRequest) -> tinytrain::Result<Adapter> {
+    match choose(request)?.opened(args::opening(false)) {
+        Choice::Gpu(adapter) => Ok(*adapter),
+        Choice::Cpu => Err(tinytrain::Error::Device(
+            "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \
+             best of them"
+                .to_owned(),
+        )),
+    }
+}
+
+fn microseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// What a step takes with the shapes from which the search of this trial's schedule began.
+fn built_in(tuned: &Tuned, trial: &Attempt) -> Option<f64> {
+    let start = tuned.trials.iter().find(|other| other.schedule == trial.schedule)?;
+    match start.verdict {
+        Verdict::Timed(step) => Some(microseconds(step)),
+        Verdict::Refused(_) | Verdict::Wrong => None,
+    }
+}
+
+/// Microseconds of a trial, and how many times those of the built-in shapes; or why there are none.
+fn figures(tuned: &Tuned, trial: &Attempt) -> Result<(f64, f64), String> {
+    match &trial.verdict {
+        Verdict::Timed(step) => {
+            let step = microseconds(*step);
+            Ok((step, built_in(tuned, trial).map_or(1.0, |built_in| step / built_in)))
+        }
+        Verdict::Refused(reason) => Err(format!("refused: {reason}")),
+        Verdict::Wrong => Err("wrong results".to_owned()),
+    }
+}
+
+fn json(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Unwritable> {
+    for trial in &tuned.trials {
+        let figures = figures(tuned, trial);
+        console.object(&[
+            ("event", "candidate".into()),
+            ("schedule", trial.schedule.to_string().into()),
+            ("varied", trial.varied.map(|varied| varied.to_string()).into()),
+            ("tuning", trial.tuning.to_string().into()),
+            ("microseconds", figures.as_ref().ok().map(|(step, _)| *step).into()),
+            ("ratio", figures.as_ref().ok().map(|(_, ratio)| *ratio).into()),
+            ("fault", figures.err().map(Value::from).into()),
+        ])?;
+    }
+    for winner in &tuned.schedules {
+        console.object(&[
+            ("event", "winner".into()),
+            ("schedule", winner.schedule.to_string().into()),
+            ("tuning", winner.tuning.to_string().into()),
+            ("microseconds", microseconds(winner.step).into()),
+            ("ratio", (winner.step.as_secs_f64() / winner.built_in.as_secs_f64()).into()),
+        ])?;
+    }
+    console.object(&[
+        ("event", "summary".into()),
+        ("schedule", tuned.best().map(|best| best.schedule.to_string()).into()),
+        ("left_out", tuned.left_out.into()),
+        ("file", kept.into()),
+    ])
+}
+
+fn text(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Unwritable> {
+    let mut rows = vec![["schedule", "candidate", "us a step", "ratio"].map(String::from).to_vec()];
+    rows.extend(tuned.trials.iter().map(|trial| {
+        let [step, ratio] = match figures(tuned, trial) {
+            Ok((step, ratio)) => [format!("{step:.1}"), format!("{ratio:.2}")],
+            Err(fault) => ["-".to_owned(), fault],
+        };
+        vec![trial.schedule.to_string(), trial.name(), step, ratio]
+    }));
+    for line in table(&rows, &[Align::Left, Align::Left, Align::Right, Align::Left]) {
+        console.line(&line)?;
+    }
+    for TunedSchedule { schedule, tuning, step, built_in } in &tuned.schedules {
+        let (step, built_in) = (microseconds(*step), microseconds(*built_in));
+        let ratio = step / built_in;
+        console.line(&format!(
+            "{schedule}: {step:.1} us a step, {ratio:.2} of the built-in {built_in:.1}: {tuning}"
+        ))?;
+    }
+    if let (Some(best), true) = (tuned.best(), tuned.schedules.len() > 1) {
+        console.line(&format!("fastest schedule: {}", best.schedule))?;
+    }
+    if tuned.left_out > 0 {
+        let left_out = counted(tuned.left_out as u64, "candidate was", "candidates were");
+        console.line(&format!("{left_out} left out for want of time; --seconds gives more"))?;
+    }
+    match kept {
+        Some(path) => console.line(&format!("kept for `tinytrain train` in {path}")),
+        None => {
+            console.notice("there is no cache folder: nothing is kept");
+            Ok(())
+        }
+    }
+}
