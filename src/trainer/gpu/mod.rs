@@ -1,5 +1,6 @@
 //! Training on an adapter: many batches recorded and submitted ahead, metrics read back as they come.
 
+mod evaluation;
 mod finisher;
 mod order;
 mod plan;
@@ -9,13 +10,13 @@ mod submissions;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Instant;
 
+use evaluation::different_rows;
 use order::DeviceOrder;
 use plan::{MOST_STEPS, Plan};
 use rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, check_order, row_bytes, stored};
 use stamper::Stamper;
-use submissions::{Submissions, fitting_steps, sum_metrics};
+use submissions::Submissions;
 
 use super::chosen::{Chosen, Circumstances, parameter_bytes};
 use super::config::Config;
@@ -26,9 +27,7 @@ use super::tiles::{TileSource, Tiles, settle};
 use crate::data::{Rows, rows_at};
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer};
-use crate::kernels::{
-    Batch, Ceilings, Comparison, Compute, Stored, Tuning, blocks, compare, positions_where, unpad_rows,
-};
+use crate::kernels::{Batch, Ceilings, Compute, Stored, Tuning, blocks, unpad_rows};
 use crate::model::{Layer, Parameters, Spec};
 
 /// Rows that a batch of an evaluation has at most.
@@ -39,9 +38,6 @@ const RESIDENT_BYTES: u64 = 1 << 30;
 
 /// Bytes of features that stand on the device at a time where a data set does not stay there.
 const WINDOW_BYTES: u64 = 16 << 20;
-
-/// Rows whose predictions are compared with their labels at a time.
-const COMPARED_ROWS: usize = 1 << 24;
 
 /// Rows on the device and the plan that trains on them.
 struct Training {
@@ -230,21 +226,6 @@ impl GpuEngine {
         self.submissions.flush(&self.compute.context)
     }
 
-    /// The rows of an evaluation, made when the first of this form comes.
-    fn prepare_evaluation(&mut self, stored: Stored) -> Result<()> {
-        let key = stored == Stored::Bytes;
-        if !self.evaluation.contains_key(&key) {
-            let batch = self.evaluation_batch;
-            let capacity = self.window_rows(stored, batch);
-            let rows = DeviceRows::new(&self.compute.context, self.spec.inputs(), stored, capacity, batch)?;
-            rows.set_identity_order(&self.compute.context);
-            let schedule = Schedule::evaluate(&self.spec, batch, stored, &self.compute.tuning);
-            let plan = self.plan(&schedule, &rows, capacity)?;
-            self.evaluation.insert(key, (rows, plan));
-        }
-        Ok(())
-    }
-
     /// Parameters, or gradients in the same layout, from the device.
     fn read_layers(&self, buffer: &wgpu::Buffer) -> Result<Parameters> {
         let offsets = layer_offsets(&self.spec);
@@ -319,51 +300,11 @@ impl Engine for GpuEngine {
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let stored = stored(rows);
-        self.prepare_evaluation(stored)?;
-        let (device_rows, plan) = &self.evaluation[&(stored == Stored::Bytes)];
-        let batch = self.evaluation_batch;
-        let mut loss = 0.0;
-        let mut predictions = Vec::with_capacity(rows.len());
-        while predictions.len() < rows.len() {
-            let begun = Instant::now();
-            let start = predictions.len();
-            let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
-            device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let batches: Vec<Batch> = (0..end - start)
-                .step_by(batch)
-                .zip(0..)
-                .map(|(first, slot)| {
-                    let rows = (end - start - first).min(batch) as u32;
-                    Batch { first: first as u32, rows, slot, output: first as u32, ..Batch::default() }
-                })
-                .collect();
-            let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-            let steps = plan.steps(&batches);
-            plan.record(&mut encoder, &steps);
-            plan.place(&self.compute.context, &steps);
-            self.compute.context.queue.submit([encoder.finish()]);
-            let metrics = plan.metrics_stride * batches.len() as u64;
-            let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
-            loss += sum_metrics(&metrics).0;
-            let classes = 4 * (end - start) as u64;
-            let classes = read_buffer(&self.compute.context, plan.buffer(Buffer::Predictions), classes)?;
-            predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
-            self.evaluation_steps = fitting_steps(begun.elapsed(), batches.len(), self.evaluation_steps);
-        }
-        Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
+        self.evaluate_rows(rows)
     }
 
     fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
-        let mut errors = Vec::new();
-        let chunks = labels.chunks(COMPARED_ROWS).zip(predictions.chunks(COMPARED_ROWS));
-        for (start, (labels, predictions)) in (0..).step_by(COMPARED_ROWS).zip(chunks) {
-            let (labels, predictions) = (self.compute.vector(labels)?, self.compute.vector(predictions)?);
-            let different = compare(&self.compute, Comparison::Different, &labels, &predictions)?;
-            let rows = positions_where(&self.compute, &different)?.read(&self.compute)?;
-            errors.extend(rows.into_iter().map(|row| start + row));
-        }
-        Ok(errors)
+        different_rows(&self.compute, labels, predictions)
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
