@@ -51,6 +51,11 @@ impl Destination {
         &self.path
     }
 
+    /// Whether both are one file, however they are named.
+    pub fn is_same(&self, other: &Destination) -> bool {
+        whereabouts(&self.path) == whereabouts(&other.path)
+    }
+
     /// Writes the file: missing folders are made, an existing file is replaced in one step.
     ///
     /// # Errors
@@ -90,6 +95,16 @@ impl Destination {
 
 fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
+}
+
+/// The path without links and detours; what does not exist yet is taken as it is named.
+fn whereabouts(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let existing = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
+    match existing {
+        Some((part, real)) => path.strip_prefix(part).map_or_else(|_| path.clone(), |rest| real.join(rest)),
+        None => path,
+    }
 }
 
 fn or_here(folder: &Path) -> &Path {
@@ -143,6 +158,20 @@ mod tests {
         let name = "x".repeat(300);
         assert!(Destination::check(&root.path().join(name)).is_err());
         assert_eq!(entries(root.path()), ["file"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_file_is_known_by_all_its_names() {
+        let root = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(root.path(), root.path().join("link")).unwrap();
+        let place = |name: &str| Destination::check(&root.path().join(name)).unwrap();
+        for name in ["./new", "link/new", "link/./link/new"] {
+            assert!(place("new").is_same(&place(name)), "{name}");
+        }
+        assert!(!place("new").is_same(&place("other")) && !place("a/new").is_same(&place("new")));
+        place("new").write(b"x").unwrap();
+        assert!(place("new").is_same(&place("link/new")));
     }
 
     #[cfg(unix)]

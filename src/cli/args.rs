@@ -56,6 +56,15 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A limit of time: up to a day.
+pub fn seconds(text: &str) -> Result<u64, String> {
+    const DAY: u64 = 24 * 60 * 60;
+    text.parse()
+        .ok()
+        .filter(|seconds| (1..=DAY).contains(seconds))
+        .ok_or_else(|| format!("expected a whole number from 1 to {DAY}"))
+}
+
 /// Any number that a seed can be.
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))

@@ -39,6 +39,11 @@ impl ModelFile {
         Ok(Self::New { time })
     }
 
+    /// Whether the model goes into this file.
+    pub fn is(&self, destination: &Destination) -> bool {
+        matches!(self, Self::Known(known) if known.is_same(destination))
+    }
+
     /// Saves the model, in place of the one before, and says where.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tinytrain::Error;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::output::Destination;
 use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
@@ -60,8 +61,18 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     options.training.config(1, Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
-    let (source, _) = places::training(data.as_deref())?;
-    places::spare_data("--trace", options.trace.as_deref(), [Some(&source), None])?;
+    let (source, beside) = places::training(data.as_deref())?;
+    let files = plots.iter().flatten().flatten().map(|file| ("--plots", file));
+    for (option, file) in files.clone().chain(trace.as_ref().map(|file| ("--trace", file))) {
+        places::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;
+    }
+    if let Some(trace) = &trace
+        && files.clone().any(|(_, file)| file.is_same(trace))
+    {
+        let found = trace.path().display();
+        let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
+        return Err(Error::Config(text).into());
+    }
     let read = ReadOptions { timed: true, ..places::read_options(label_column.as_ref(), true) };
     let (device, mut notices) =
         options.kernels.device(&options.training, "profiling", options.no_timestamps)?;

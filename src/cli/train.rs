@@ -65,12 +65,12 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let Training { data, label_column, .. } = &options.training;
     options.training.config(options.epochs, Measurements::default()).validate()?;
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
-    if let (Some(file), true) = (&options.profile, options.profile == options.out) {
-        let found = file.display();
+    let model_file = ModelFile::find(options.out.as_deref())?;
+    if let Some(file) = profile.as_ref().filter(|file| model_file.is(file)) {
+        let found = file.path().display();
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
         return Err(Error::Config(text).into());
     }
-    let model_file = ModelFile::find(options.out.as_deref())?;
     let (train, beside) = places::training(data.as_deref())?;
     let test = options.test.as_deref().map(places::test).transpose()?.or(beside);
     places::spare_data("--out", options.out.as_deref(), [Some(&train), test.as_ref()])?;

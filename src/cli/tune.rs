@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
+use tinytrain::Error;
 use tinytrain::data::Reader;
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
@@ -33,8 +34,8 @@ pub struct Options {
     #[command(flatten)]
     work: Training,
     /// Seconds after which no other candidate is begun.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::count, allow_hyphen_values = true)]
-    seconds: usize,
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::seconds, allow_hyphen_values = true)]
+    seconds: u64,
     /// How results are written: a table, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -53,7 +54,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (source, _) = places::training(work.data.as_deref())?;
     let mut reader = Reader::open(&source, &places::read_options(work.label_column.as_ref(), true))?;
     let adapter = adapter(&work.device)?;
-    while reader.next_block()? && reader.rows() < config.batch_size {}
+    // A late row of a table may show more classes, which makes another network.
+    if reader.total_rows().is_none() {
+        reader.read_to_end()?;
+    }
+    while reader.rows() < config.batch_size && reader.next_block()? {}
     let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
     let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
     let mut rows = reader.view(reader.scaling());
@@ -62,16 +67,19 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let console = Console::new(false, 0);
     let subject = Subject { adapter: &adapter, spec: &spec, config: &config, batch, rows: &rows };
     let mut bar = Bar::new("candidates");
-    let limit = Duration::from_secs(options.seconds as u64);
+    let limit = Duration::from_secs(options.seconds);
     let tuned = tune(&subject, limit, &mut |done, of| bar.update(done, of));
     bar.clear();
     let tuned = tuned?;
 
     if let Some(destination) = &destination {
-        let mut kept = tuning_file::read().unwrap_or_else(|error| {
-            console.notice(&format!("{error}; it is replaced"));
-            Measurements::default()
-        });
+        let mut kept = match tuning_file::read() {
+            Err(error @ Error::Data { .. }) => {
+                console.notice(&format!("{error}; it is replaced"));
+                Measurements::default()
+            }
+            read => read?,
+        };
         let workload = Workload::of(&adapter, &spec, batch);
         for &TunedSchedule { schedule, tuning, step, .. } in &tuned.schedules {
             kept.insert(Measurement { workload: workload.clone(), schedule, tuning, step });

@@ -144,7 +144,7 @@ fn way(
 ) -> Result<(Way, String)> {
     let batch_size = config.batch_size;
     let steps = rows.div_ceil(batch_size);
-    let needed = steps * batch_size;
+    let needed = steps.saturating_mul(batch_size);
     let mut open = || {
         let mut reader = open()?;
         while !overlapped && reader.rows() < needed && reader.next_block()? {}

@@ -119,16 +119,17 @@ pub fn microseconds(nanoseconds: u64) -> f64 {
 
 /// The kernels of a run, that with the longest time first.
 pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel> {
-    let mut calls: BTreeMap<(String, String), (&Stage, usize, Vec<u64>)> = BTreeMap::new();
+    let mut calls: BTreeMap<_, (&Stage, usize, Vec<u64>)> = BTreeMap::new();
     for ran in ran {
         let stage = &stages[ran.stage];
-        let (_, count, times) = calls.entry(names(stage)).or_insert_with(|| (stage, 0, Vec::new()));
+        let (_, count, times) =
+            calls.entry((names(stage), fused(stage))).or_insert_with(|| (stage, 0, Vec::new()));
         *count += 1;
         times.extend(ran.length);
     }
     let mut kernels: Vec<Kernel> = calls
         .into_iter()
-        .map(|((kernel, shape), (stage, calls, mut times))| {
+        .map(|(((kernel, shape), fused), (stage, calls, mut times))| {
             times.sort_unstable();
             let median_us = quantile(&times, 0.5);
             let sum = |figure: fn(&Member) -> u64| stage.iter().map(figure).sum::<u64>();
@@ -137,7 +138,7 @@ pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel
             let a_second = |amount: f64| if median_us > 0.0 { amount / median_us * 1e6 } else { 0.0 };
             Kernel {
                 kernel,
-                fused: stage.iter().flat_map(|member| member.fused.clone()).collect(),
+                fused,
                 shape,
                 calls,
                 total_us: microseconds(times.iter().sum()),
@@ -161,6 +162,11 @@ pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel
 pub fn names(stage: &Stage) -> (String, String) {
     let join = |name: fn(&Member) -> &str| stage.iter().map(name).collect::<Vec<_>>().join(" + ");
     (join(|member| &member.kernel), join(|member| &member.shape))
+}
+
+/// What is fused into the kernels of a stage.
+fn fused(stage: &Stage) -> Vec<String> {
+    stage.iter().flat_map(|member| member.fused.clone()).collect()
 }
 
 /// Of sorted nanoseconds the smallest that a share of them does not exceed, in microseconds.
@@ -188,16 +194,19 @@ mod tests {
         let stages = [
             vec![member("a", 1000)],
             vec![member("b", 2000), member("c", 3000)],
-            // The same kernel at another place of the schedule.
+            // The same kernel at another place of the schedule, and with something fused into it.
             vec![member("a", 1000)],
+            vec![Member { fused: vec!["relu".to_owned()], ..member("a", 1000) }],
         ];
-        let times = [(0, Some(2000)), (1, Some(9000)), (2, Some(4000)), (0, None), (0, Some(3000))];
+        let times =
+            [(0, Some(2000)), (1, Some(9000)), (2, Some(4000)), (0, None), (0, Some(3000)), (3, Some(1))];
         let ran: Vec<Ran> = times.map(|(stage, length)| ran(stage, length)).to_vec();
         let ceilings = Ceilings { bytes_per_second: 1e9, flop_per_second: 1e9 };
         let rows = kernels(&stages, &ran, &ceilings);
         let texts: Vec<_> = rows.iter().map(|row| (&*row.kernel, &*row.shape, row.calls)).collect();
-        assert_eq!(texts, [("a", "2 x 3", 4), ("b + c", "2 x 3 + 2 x 3", 1)]);
-        let [a, b] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!(texts, [("a", "2 x 3", 4), ("b + c", "2 x 3 + 2 x 3", 1), ("a", "2 x 3", 1)]);
+        let [a, b, fused] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((a.fused.len(), fused.fused.as_slice()), (0, &["relu".to_owned()][..]));
         assert_eq!((a.total_us, a.median_us, a.p95_us), (9.0, 3.0, 4.0));
         assert_eq!((b.total_us, b.bytes, b.flop, b.workgroups), (9.0, 5000, 20, 8));
         // 1000 bytes take 1 us at least, of the 3 us of the median.

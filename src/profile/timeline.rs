@@ -4,6 +4,9 @@ use super::spans::{Partition, Spans};
 use crate::gpu::Span;
 use crate::trainer::{Clock, Log, Submission, Work};
 
+/// Nanoseconds that a stage may take longer than the host saw its submission take: clocks differ a little.
+const SLACK: u64 = 1_000_000;
+
 /// A stage that ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ran {
@@ -26,7 +29,8 @@ pub fn timeline(log: &Log) -> Vec<Ran> {
     let (mut free, mut host_free) = (0, 0);
     for (submission, shift) in log.submissions.iter().zip(shift) {
         for (stage, span) in &submission.stages {
-            let Some(span) = span else {
+            let most = submission.seen.saturating_sub(submission.submitted) + SLACK;
+            let Some(span) = span.filter(|span| span.length() <= most) else {
                 let span = Span { begin: host_free, end: host_free };
                 ran.push(Ran { stage: *stage, length: None, span });
                 continue;
@@ -117,5 +121,9 @@ mod tests {
         let spans = [Some(span(10, 20)), None, Some(span(15, 30)), Some(span(12, 28))];
         let expected = [(Some(10), 10, 20), (None, 20, 20), (Some(10), 20, 30), (Some(0), 30, 30)];
         assert_eq!(ran(Clock::Host, vec![submission(10, 30, &spans)]), expected);
+        // One that lasts longer than its submission cannot be true, and those behind it stay as they are.
+        let spans = [Some(span(10, 20)), Some(span(20, 20 + 2 * SLACK)), Some(span(25, 30))];
+        let expected = [(Some(10), 10, 20), (None, 20, 20), (Some(5), 25, 30)];
+        assert_eq!(ran(Clock::Host, vec![submission(10, 40, &spans)]), expected);
     }
 }

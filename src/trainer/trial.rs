@@ -90,10 +90,7 @@ impl<'a> Trial<'a> {
             Err(Error::NonFiniteLoss { loss, step, epoch: epoch.get(), batch: batch.get(), learning_rate })
         };
         let (mut left, mut trained) = (steps, 0);
-        while left > 0 && !reader.is_complete() {
-            let reading = begin(listener, Work::Reading);
-            reader.next_block()?;
-            drop(reading);
+        loop {
             if reader.classes() > spec.classes() || reader.inputs() != spec.inputs() {
                 return Err(Error::Config(format!(
                     "{} changed while it was profiled",
@@ -102,17 +99,25 @@ impl<'a> Trial<'a> {
             }
             let whole = reader.rows() - reader.rows() % batch_size;
             let ready = if reader.is_complete() { reader.rows() } else { whole };
-            let end = ready.min(trained + left * batch_size);
-            engine.train_epoch(&reader.view(*scaling), seed, 1, trained..end, &mut sink)?;
+            let end = ready.min(trained + left.saturating_mul(batch_size));
+            if end > trained {
+                engine.train_epoch(&reader.view(*scaling), seed, 1, trained..end, &mut sink)?;
+            }
             left -= (end - trained).div_ceil(batch_size);
             trained = end;
+            if left == 0 || reader.is_complete() {
+                break;
+            }
+            let reading = begin(listener, Work::Reading);
+            reader.next_block()?;
+            drop(reading);
         }
         while left > 0 {
             engine.finish(&mut sink)?;
             epoch.set(epoch.get() + 1);
             batch.set(0);
             let rows = reader.view(*scaling);
-            let end = rows.len().min(left * batch_size);
+            let end = rows.len().min(left.saturating_mul(batch_size));
             if end == rows.len() {
                 engine.train_epoch(&rows, seed, epoch.get(), 0..end, &mut sink)?;
             } else {

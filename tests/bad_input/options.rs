@@ -49,8 +49,19 @@ fn values_out_of_range_of_a_profile() {
     let images = "data/train-images-idx3-ubyte";
     refused(&place, &["profile", "--data", "data", "--trace", images], &["--trace", "holds the data"]);
     refused(&place, &[&train("data")[..], &["--profile", images]].concat(), &["--profile", "holds the data"]);
-    let both = [&train("data")[..], &["--out", "m", "--profile", "m"]].concat();
-    refused(&place, &both, &["--profile", "m, where the model goes"]);
+    for same in ["m", "./m"] {
+        let both = [&train("data")[..], &["--out", "m", "--profile", same]].concat();
+        refused(&place, &both, &["--profile", "m, where the model goes"]);
+    }
+    let both = ["profile", "--data", "data", "--plots", "d", "--trace", "d/./timeline.svg"];
+    refused(&place, &both, &["--trace", "where a picture goes"]);
+    refused(&place, &["profile", "--data", "data", "--plots", "file"], &["cannot write file"]);
+    for other in ["--trace", "--plots"] {
+        refused(&place, &["profile", "--data", "data", "--compare", other, "d"], &["--compare", other]);
+    }
+    for seconds in ["0", "86401", "18446744073709551616"] {
+        refused(&place, &["tune", "--data", "data", "--seconds", seconds], &["--seconds", "from 1 to 86400"]);
+    }
     refused(&place, &["profile", "--data", "data", "--device", "999"], &["index 999"]);
     refused(&place, &["profile", "--data", "nowhere"], &["nowhere"]);
 }

@@ -209,6 +209,15 @@ fn looking_changes_nothing() {
         let trained = train(&config, csv_reader(pictures.csv()), None, &device, &mut |_| Ok(())).unwrap();
         assert_eq!(trained.model.parameters, two_epochs, "on {device:?}");
         assert_ne!(unseen, two_epochs);
+        // Rows that are all there from the beginning are trained in the same order.
+        let mut open = || {
+            let mut reader = csv_reader(pictures.csv());
+            reader.read_to_end()?;
+            Ok(reader)
+        };
+        let mut trial = Trial::new(&config, &device, &mut open).unwrap();
+        trial.run(STEPS, &None).unwrap();
+        assert_eq!((trial.parameters().unwrap(), trial.rows()), (unseen, ROWS + (STEPS - 13) * 16));
     }
 }
 

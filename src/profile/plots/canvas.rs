@@ -152,7 +152,10 @@ impl Legend {
     /// Draws it from this corner downwards, a line a meaning, and another before each ` + ` of a long one.
     pub fn draw<B: DrawingBackend>(&self, area: &Area<B>, (x, y): (i32, i32)) -> Drawn<B> {
         let mut middle = y + LINE / 2;
-        for (meaning, color) in &self.0 {
+        for (number, (meaning, color)) in self.0.iter().enumerate() {
+            if middle > SIZE.1 as i32 - 3 * LINE {
+                return write(area, &format!("and {} more", self.0.len() - number), (x + 20, middle));
+            }
             fill(area, [(x, middle - 6), (x + 12, middle + 6)], *color)?;
             let lines = if meaning.len() > LONG { meaning.replace(" + ", "\n+ ") } else { meaning.clone() };
             for text in lines.lines() {

@@ -14,6 +14,9 @@ const LABELS: i32 = 700;
 /// Characters of a label at most: what fits behind [`LABELS`].
 const LONG: usize = 60;
 
+/// Kernels that have a label at most: so many lines are there.
+const MOST_LABELS: usize = 28;
+
 /// See the module.
 pub struct Roofline<'a> {
     pub report: &'a Report,
@@ -68,12 +71,18 @@ impl Drawing for Roofline<'_> {
             chart.plotting_area().draw(&circle)?;
             labels.push((chart.backend_coord(&place), label(kernel, share)));
         }
+        // The longest come first; what they leave no room for is not labelled.
+        let unlabelled = labels.split_off(labels.len().min(MOST_LABELS)).len();
         labels.sort_by_key(|((_, y), _)| *y);
         let wanted: Vec<i32> = labels.iter().map(|((_, y), _)| *y).collect();
         let places = spread(&wanted, LINE, (90, SIZE.1 as i32 - 50));
         for (((x, y), text), place) in labels.iter().zip(places) {
             line(area, [(*x, *y), (LABELS - 8, place)], RGBColor(170, 170, 170))?;
             write(area, text, (LABELS, place))?;
+        }
+        if unlabelled > 0 {
+            let text = format!("{unlabelled} that take less time have no label.");
+            write(area, &text, (LABELS, SIZE.1 as i32 - 30))?;
         }
         let left_out: Vec<&str> = left_out.iter().map(|kernel| kernel.kernel.as_str()).collect();
         if !left_out.is_empty() {

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::Colors;
-use super::canvas::{Area, Axis, Drawing, Drawn, Legend, SIZE, fill, title, write_before};
+use super::canvas::{Area, Axis, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before};
 use crate::gpu::Span;
 use crate::profile::Profile;
 use crate::profile::report::names;
@@ -21,7 +21,8 @@ const BOTTOM: i32 = SIZE.1 as i32 - 60;
 /// Where spans of one thread, or of the device, stand side by side.
 struct Track {
     name: String,
-    spans: Vec<(Span, RGBColor)>,
+    /// What is drawn over one another, each in the order of time.
+    layers: Vec<Vec<(Span, RGBColor)>>,
 }
 
 /// See the module.
@@ -51,20 +52,26 @@ impl Timeline {
         let (log, mut legend) = (&profile.log, Legend::default());
         let reader_color = RGBColor(200, 60, 60);
         let reader = log.reader.iter().map(|span| (*span, reader_color)).collect();
-        let mut tracks = vec![Track { name: "reader".to_owned(), spans: reader }];
+        let mut tracks = vec![Track { name: "reader".to_owned(), layers: vec![reader] }];
         if !log.reader.is_empty() {
             legend.add("reading and parsing", reader_color);
         }
         let (finishing, host): (Vec<_>, Vec<_>) =
             log.host.iter().partition(|(work, _)| *work == Work::Finishing);
-        for (name, works) in [("host", host), ("finisher", finishing)] {
-            let mut spans = Vec::new();
-            for (work, span) in works {
-                let (meaning, color) = look(work);
-                legend.add(meaning, color);
-                spans.push((span, color));
+        // Submitting is a part of other work: it comes later, so that it is drawn over that.
+        let (submitting, host): (Vec<_>, Vec<_>) =
+            host.into_iter().partition(|(work, _)| *work == Work::Submitting);
+        for (name, layers) in [("host", vec![host, submitting]), ("finisher", vec![finishing])] {
+            let mut track = Track { name: name.to_owned(), layers: Vec::new() };
+            for mut works in layers {
+                works.sort_by_key(|(_, span)| span.begin);
+                works
+                    .iter()
+                    .map(|(work, _)| look(*work))
+                    .for_each(|(meaning, color)| legend.add(meaning, color));
+                track.layers.push(works.into_iter().map(|(work, span)| (span, look(work).1)).collect());
             }
-            tracks.push(Track { name: name.to_owned(), spans });
+            tracks.push(track);
         }
         let mut stage = |number: usize| {
             let (kernel, _) = names(&log.stages[number]);
@@ -75,14 +82,15 @@ impl Timeline {
         for thread in 0..threads {
             let own = log.parts.iter().filter(|(of, ..)| *of == thread);
             let spans = own.map(|(_, number, span)| (*span, stage(*number))).collect();
-            tracks.push(Track { name: format!("thread {}", thread + 1), spans });
+            tracks.push(Track { name: format!("thread {thread}"), layers: vec![spans] });
         }
         if threads == 0 {
             let spans = profile.ran.iter().map(|ran| (ran.span, stage(ran.stage))).collect();
-            tracks.push(Track { name: "device".to_owned(), spans });
+            tracks.push(Track { name: "device".to_owned(), layers: vec![spans] });
         }
-        tracks.retain(|track| !track.spans.is_empty());
-        let end = tracks.iter().flat_map(|track| &track.spans).map(|(span, _)| span.end).max();
+        tracks.retain(|track| track.layers.iter().any(|layer| !layer.is_empty()));
+        let spans = tracks.iter().flat_map(|track| &track.layers).flatten();
+        let end = spans.map(|(span, _)| span.end).max();
         let shown = end.unwrap_or(1).clamp(1, SHOWN);
         Self { device: profile.report.device.clone(), tracks, legend, shown }
     }
@@ -102,19 +110,22 @@ impl Drawing for Timeline {
         for (number, track) in (0..).zip(&self.tracks) {
             let (top, bottom) = (TOP + number * height, TOP + (number + 1) * height);
             let middle = (top + bottom) / 2;
-            write_before(area, &track.name, (FIELD.0 - 12, middle))?;
+            // Where tracks are lower than text, some have none.
+            if number % (LINE / height.max(1) + 1) == 0 {
+                write_before(area, &track.name, (FIELD.0 - 12, middle))?;
+            }
             let half = (height / 2 - 8).clamp(2, 40);
-            let mut drawn = FIELD.0 - 1;
-            for (span, color) in track.spans.iter().filter(|(span, _)| span.begin < self.shown) {
-                let [begin, end] = [span.begin, span.end.min(self.shown)].map(|ns| axis.at(ns as f64 / 1e6));
-                // Thousands of short spans would be a file of megabytes, one over the other.
-                if end.max(begin + 1) > drawn {
-                    fill(
-                        area,
-                        [(begin.max(drawn), middle - half), (end.max(begin + 1), middle + half)],
-                        *color,
-                    )?;
-                    drawn = end.max(begin + 1);
+            for layer in &track.layers {
+                let mut drawn = FIELD.0 - 1;
+                for (span, color) in layer.iter().filter(|(span, _)| span.begin < self.shown) {
+                    let [begin, end] =
+                        [span.begin, span.end.min(self.shown)].map(|ns| axis.at(ns as f64 / 1e6));
+                    let end = end.max(begin + 1);
+                    // Thousands of short spans would be a file of megabytes, one over the other.
+                    if end > drawn {
+                        fill(area, [(begin.max(drawn), middle - half), (end, middle + half)], *color)?;
+                        drawn = end;
+                    }
                 }
             }
         }

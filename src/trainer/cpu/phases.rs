@@ -3,14 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::sparse::QUAD;
-use crate::data::{FeaturesRef, Rows};
+use super::sparse::share_taken;
+use crate::data::{Features, Rows};
 use crate::gpu::Span;
 use crate::model::Spec;
 use crate::trainer::recorder::{Clock, Member, Recorder, Submission, Work};
-
-/// Rows that are looked at to learn which share of the inputs is taken where zeros are skipped.
-const SAMPLE_ROWS: usize = 256;
 
 /// A part of a region, done by one thread.
 struct Part {
@@ -206,23 +203,19 @@ fn joined(one: &Member, other: &Member) -> Member {
     }
 }
 
-/// Bytes of an input as it is stored, and which share of the first rows' inputs stands in fours that are not all zero.
+/// Bytes of an input as it is stored, and which share of the first rows' inputs is taken where zeros are skipped.
 fn taken(rows: &Rows<'_>) -> (usize, f64) {
-    fn share<T: Copy + Default + PartialEq>(values: &[T], width: usize) -> f64 {
-        let fours = values.chunks_exact(width).flat_map(|row| row.chunks(QUAD));
-        let taken = fours.filter(|four| four.iter().any(|value| *value != T::default()));
-        taken.map(<[T]>::len).sum::<usize>() as f64 / values.len().max(1) as f64
-    }
-    match rows.scaled(0..rows.len().min(SAMPLE_ROWS)) {
-        FeaturesRef::Bytes(values) => (1, share(values, rows.inputs)),
-        FeaturesRef::Floats(values) => (4, share(&values, rows.inputs)),
-    }
+    let bytes = match rows.features {
+        Features::Bytes(_) => 1,
+        Features::Floats(_) => 4,
+    };
+    (bytes, share_taken(rows))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Dataset, Features};
+    use crate::data::Dataset;
     use crate::trainer::Detail;
 
     #[test]

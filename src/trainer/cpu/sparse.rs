@@ -2,7 +2,7 @@
 
 use crate::data::{Features, Rows, Scaling};
 
-/// Below this share of quads that are not zero it pays to skip those that are.
+/// Below this share of inputs in quads that are not zero it pays to skip those that are.
 const SPARSE_SHARE: f64 = 0.6;
 
 /// Rows that are looked at to find out.
@@ -131,19 +131,21 @@ pub struct Inputs {
 
 /// Whether so many inputs are zero that skipping them pays, by the first rows.
 pub fn is_sparse(rows: &Rows<'_>) -> bool {
-    let values = rows.inputs * rows.len().min(SAMPLE_ROWS);
-    let share = match rows.features {
-        Features::Bytes(bytes) => share_taken(&bytes[..values], rows.inputs),
-        Features::Floats(floats) => share_taken(&floats[..values], rows.inputs),
-    };
-    share < SPARSE_SHARE
+    share_taken(rows) < SPARSE_SHARE
 }
 
-/// The share of quads that are not zero.
-fn share_taken<T: Input>(values: &[T], width: usize) -> f64 {
-    let quads = || values.chunks_exact(width).flat_map(|row| row.chunks(QUAD));
-    let taken = quads().filter(|quad| quad.iter().any(|value| *value != T::default())).count();
-    taken as f64 / quads().count().max(1) as f64
+/// The share of the first rows' inputs that stand in quads which are not zero.
+pub fn share_taken(rows: &Rows<'_>) -> f64 {
+    fn share<T: Input>(values: &[T], width: usize) -> f64 {
+        let quads = values.chunks_exact(width).flat_map(|row| row.chunks(QUAD));
+        let taken = quads.filter(|quad| quad.iter().any(|value| *value != T::default()));
+        taken.map(<[T]>::len).sum::<usize>() as f64 / values.len().max(1) as f64
+    }
+    let values = rows.inputs * rows.len().min(SAMPLE_ROWS);
+    match rows.features {
+        Features::Bytes(bytes) => share(&bytes[..values], rows.inputs),
+        Features::Floats(floats) => share(&floats[..values], rows.inputs),
+    }
 }
 
 impl Inputs {

@@ -48,6 +48,8 @@ struct Training {
     /// Rows of the data set that stand on the device; a window holds none of them for long.
     uploaded: usize,
     is_window: bool,
+    /// Whether the rows passed through a window before, while their number was not known.
+    was_window: bool,
 }
 
 /// A network on an adapter.
@@ -163,7 +165,14 @@ impl GpuEngine {
         }
         let plan = self.plan(&self.training_schedule(stored), &device_rows, 0)?;
         let is_window = resident.is_none();
-        Ok(Training { rows: device_rows, plan, order: DeviceOrder::default(), uploaded: 0, is_window })
+        Ok(Training {
+            rows: device_rows,
+            plan,
+            order: DeviceOrder::default(),
+            uploaded: 0,
+            is_window,
+            was_window: false,
+        })
     }
 
     /// Rows of the whole set, if their number is known and the device has room for them.
@@ -179,7 +188,7 @@ impl GpuEngine {
         let may_stay = self.resident_rows(rows).is_some();
         let mut training = match self.training.take() {
             Some(training) if !(training.is_window && may_stay) => training,
-            _ => self.prepare_training(rows)?,
+            before => Training { was_window: before.is_some(), ..self.prepare_training(rows)? },
         };
         if let Some(recorder) = self.submissions.unstamped() {
             let schedule = self.training_schedule(training.rows.stored);
@@ -336,6 +345,8 @@ impl Engine for GpuEngine {
     fn restart(&mut self, parameters: &Parameters) -> Result<()> {
         let padded = device_parameters(parameters);
         self.compute.context.queue.write_buffer(&self.parameters, 0, bytemuck::cast_slice(&padded));
+        // A table whose rows are not counted yet begins with a window again.
+        self.training = self.training.take().filter(|training| !training.was_window);
         if let Some(training) = &mut self.training {
             training.uploaded = 0;
             training.order.restart();

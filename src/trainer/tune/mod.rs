@@ -1,6 +1,6 @@
 //! Measures tile shapes on a device for a network: one choice at a time, by real steps of training.
 
-mod trial;
+mod bench;
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::gpu::Adapter;
 use crate::kernels::{Choosable, Tuning};
 use crate::model::Spec;
-use trial::Bench;
+use bench::Bench;
 
 /// What is better by less may as well be chance.
 const MARGIN: f64 = 0.98;

@@ -164,6 +164,8 @@ impl<'a> Bench<'a> {
         let mut samples = [Vec::new(), Vec::new()];
         let mut steps = 1;
         for engine in &mut engines {
+            // The first steps of an engine also bring its data to the device.
+            self.train(engine, 1)?;
             steps = steps.max(self.sized(engine)?.0);
         }
         for _ in 0..SAMPLES {
