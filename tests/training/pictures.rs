@@ -47,7 +47,7 @@ fn texts(svg: &str) -> Vec<([f64; 4], String)> {
             let top = match head.split_once("dy=\"").map(|(_, rest)| rest.split_once('"').unwrap().0) {
                 Some("0.5ex") => y - high / 2.0,
                 Some("0.76em") => y,
-                None => y - high,
+                Some("-0.5ex") | None => y - high,
                 Some(other) => panic!("{other}: {head}"),
             };
             if head.contains("rotate(270") {

@@ -24,6 +24,9 @@ const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 /// What is not a kernel's time.
 pub const GREY: RGBColor = RGBColor(190, 190, 190);
 
+/// Lines that are only to lead the eye.
+pub const LINES: RGBColor = RGBColor(225, 225, 225);
+
 /// Tableau's twenty, the strong ones first.
 pub const PALETTE: [RGBColor; 18] = [
     RGBColor(31, 119, 180),
@@ -103,7 +106,7 @@ fn png_of(pixels: &[u8]) -> Result<Vec<u8>, png::EncodingError> {
 }
 
 /// The style of all text.
-pub fn text_style<'a>() -> TextStyle<'a> {
+fn text_style<'a>() -> TextStyle<'a> {
     (FontFamily::SansSerif, TEXT).into_font().color(&BLACK)
 }
 
@@ -115,6 +118,11 @@ pub fn write<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -
 /// Writes a line whose right edge and middle are at `place`.
 pub fn write_before<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -> Drawn<B> {
     area.draw_text(text, &text_style().pos(Pos::new(HPos::Right, VPos::Center)), place)
+}
+
+/// Writes a line whose middle is at `place`.
+pub fn write_centered<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -> Drawn<B> {
+    area.draw_text(text, &text_style().pos(Pos::new(HPos::Center, VPos::Center)), place)
 }
 
 /// Writes the picture's title and, below it, what it shows.
@@ -195,9 +203,8 @@ impl Axis {
     /// Draws it along the bottom at `y`, with lines up to `top`.
     pub fn draw<B: DrawingBackend>(self, area: &Area<B>, (top, y): (i32, i32), name: &str) -> Drawn<B> {
         for tick in self.ticks() {
-            line(area, [(self.at(tick), top), (self.at(tick), y)], RGBColor(225, 225, 225))?;
-            let centered = text_style().pos(Pos::new(HPos::Center, VPos::Center));
-            area.draw_text(&short(tick), &centered, (self.at(tick), y + 14))?;
+            line(area, [(self.at(tick), top), (self.at(tick), y)], LINES)?;
+            write_centered(area, &short(tick), (self.at(tick), y + 14))?;
         }
         line(area, [(self.from, y), (self.to, y)], BLACK)?;
         write_before(area, name, (self.to, y + 36))

@@ -4,11 +4,16 @@
 use plotters::prelude::*;
 
 use super::Colors;
-use super::canvas::{Area, Drawing, Drawn, LINE, SIZE, line, short, spread, text_style, title, write};
+use super::canvas::{
+    Area, Drawing, Drawn, LINE, LINES, SIZE, line, short, spread, title, write, write_before, write_centered,
+};
 use crate::profile::report::Kernel;
 use crate::profile::{CeilingsReport, Report};
 
-/// Where labels stand; the chart ends before.
+/// Where the chart begins and ends, and labels stand.
+const FIELD: (i32, i32) = (90, 650);
+const TOP: i32 = 100;
+const BOTTOM: i32 = SIZE.1 as i32 - 60;
 const LABELS: i32 = 700;
 
 /// Characters of a label at most: what fits behind [`LABELS`].
@@ -42,34 +47,28 @@ impl Drawing for Roofline<'_> {
         let (least_x, most_x) = limits(points.iter().map(|kernel| kernel.intensity).chain([ridge]));
         let rates = points.iter().map(|kernel| kernel.flop_per_second);
         let (least_y, most_y) = limits(rates.chain([ceilings.flop_per_second, roof(ceilings, least_x)]));
-        let (width, height) = (LABELS - 40, SIZE.1 as i32 - 70);
-        let field = area.clone().shrink((0, 70), (width, height));
-        let mut chart = ChartBuilder::on(&field)
-            .margin(10)
-            .x_label_area_size(50)
-            .y_label_area_size(80)
-            .build_cartesian_2d((least_x..most_x).log_scale(), (least_y..most_y).log_scale())?;
-        chart
-            .configure_mesh()
-            .x_desc("FLOP a byte")
-            .y_desc("FLOP a second")
-            .x_label_formatter(&|number| short(*number))
-            .y_label_formatter(&|number| short(*number))
-            .label_style(text_style())
-            .axis_desc_style(text_style())
-            .light_line_style(TRANSPARENT)
-            .draw()?;
-        let corners = [least_x, ridge, most_x].map(|intensity| (intensity, roof(ceilings, intensity)));
-        chart.plotting_area().draw(&PathElement::new(corners, BLACK.stroke_width(2)))?;
+        let x = LogAxis { from: FIELD.0, to: FIELD.1, least: least_x, most: most_x };
+        let y = LogAxis { from: BOTTOM, to: TOP, least: least_y, most: most_y };
+        for tick in x.ticks() {
+            line(area, [(x.at(tick), TOP), (x.at(tick), BOTTOM)], LINES)?;
+            write_centered(area, &short(tick), (x.at(tick), BOTTOM + 14))?;
+        }
+        for tick in y.ticks() {
+            line(area, [(FIELD.0, y.at(tick)), (FIELD.1, y.at(tick))], LINES)?;
+            write_before(area, &short(tick), (FIELD.0 - 8, y.at(tick)))?;
+        }
+        write_before(area, "FLOP a byte", (FIELD.1, BOTTOM + 36))?;
+        write(area, "FLOP a second", (20, TOP - 10))?;
+        let corners = [least_x, ridge, most_x].map(|at| (x.at(at), y.at(roof(ceilings, at))));
+        area.draw(&PathElement::new(corners, BLACK.stroke_width(2)))?;
         let mut labels = Vec::new();
         for kernel in points {
             let share = kernel.total_us / wall_us;
-            let radius = 3.0 + 22.0 * share.sqrt();
+            let radius = (3.0 + 22.0 * share.sqrt()) as i32;
             let color = self.colors.get(&kernel.kernel);
-            let place = (kernel.intensity, kernel.flop_per_second);
-            let circle = Circle::new(place, radius, color.mix(0.8).filled());
-            chart.plotting_area().draw(&circle)?;
-            labels.push((chart.backend_coord(&place), label(kernel, share)));
+            let place = (x.at(kernel.intensity), y.at(kernel.flop_per_second));
+            area.draw(&Circle::new(place, radius, color.mix(0.8).filled()))?;
+            labels.push((place, label(kernel, share)));
         }
         // The longest come first; what they leave no room for is not labelled.
         let unlabelled = labels.split_off(labels.len().min(MOST_LABELS)).len();
@@ -93,6 +92,32 @@ impl Drawing for Roofline<'_> {
     }
 }
 
+/// A logarithmic axis: numbers become pixels.
+#[derive(Debug, Clone, Copy)]
+struct LogAxis {
+    from: i32,
+    to: i32,
+    least: f64,
+    most: f64,
+}
+
+impl LogAxis {
+    fn at(self, number: f64) -> i32 {
+        let share = (number / self.least).ln() / (self.most / self.least).ln();
+        self.from + (f64::from(self.to - self.from) * share).round() as i32
+    }
+
+    /// Powers of ten along it; where they are few, twice and five times those too.
+    fn ticks(self) -> Vec<f64> {
+        let exponents = self.least.log10().floor() as i32..=self.most.log10().ceil() as i32;
+        let steps: &[f64] = if self.most / self.least > 1000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        exponents
+            .flat_map(|exponent| steps.iter().map(move |step| step * 10f64.powi(exponent)))
+            .filter(|tick| (self.least..=self.most).contains(tick))
+            .collect()
+    }
+}
+
 /// The label of a kernel with this share of the time: its shape is left out where it is too long.
 fn label(kernel: &Kernel, share: f64) -> String {
     let name = &kernel.kernel;
@@ -113,4 +138,18 @@ fn limits(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) = numbers
         .fold((f64::MAX, f64::MIN_POSITIVE), |(least, most), number| (least.min(number), most.max(number)));
     ((least.log2() - 0.5).floor().exp2(), (most.log2() + 0.5).ceil().exp2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_power_is_a_tick_once() {
+        let axis = LogAxis { from: 100, to: 0, least: 0.25, most: 4096.0 };
+        assert_eq!(axis.ticks(), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!([axis.at(0.25), axis.at(32.0), axis.at(4096.0)], [100, 50, 0]);
+        let narrow = LogAxis { least: 4.0, most: 128.0, ..axis };
+        assert_eq!(narrow.ticks(), [5.0, 10.0, 20.0, 50.0, 100.0]);
+    }
 }

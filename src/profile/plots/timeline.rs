@@ -42,7 +42,7 @@ fn look(work: Work) -> (&'static str, RGBColor) {
         Work::Recording => ("recording", RGBColor(90, 90, 160)),
         Work::Submitting => ("submitting", RGBColor(150, 150, 220)),
         Work::Finishing => ("ending encoders", RGBColor(60, 130, 130)),
-        Work::Waiting => ("waiting for the device or threads", RGBColor(220, 220, 220)),
+        Work::Waiting => ("waiting for others", RGBColor(220, 220, 220)),
     }
 }
 
