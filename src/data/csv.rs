@@ -6,6 +6,7 @@ use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
 use super::dataset::Features;
+use super::decimal::Layout;
 use super::number::{GROUP, digits, feature, float, is_number, label, show, show_name, small, small_at_end};
 use super::quotes::QuoteWatch;
 use super::reader::{LabelColumn, ReadOptions};
@@ -14,7 +15,10 @@ use super::table::Chunk;
 use crate::error::Place;
 use crate::{Error, Result};
 
-const BUFFER_BYTES: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 14;
+
+/// Values of a chunk: few enough to stay in a cache until they are gathered.
+const CHUNK_VALUES: usize = 1 << 16;
 
 /// A CSV table of which the first row has been read.
 pub(super) struct Rows {
@@ -78,15 +82,16 @@ impl Rows {
         let mut floats = false;
         let mut first_label = None;
         let mut several_labels = false;
+        let rows = chunk_rows(self.inputs());
         loop {
-            let mut features = Features::with_room(BLOCK_ROWS.saturating_mul(self.inputs()), floats);
-            let mut labels = Vec::with_capacity(BLOCK_ROWS);
-            while labels.len() < BLOCK_ROWS && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
+            let mut features = Features::with_room(rows.saturating_mul(self.inputs()), floats);
+            let mut labels = Vec::with_capacity(rows);
+            while labels.len() < rows && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
                 let label = self.parse(&mut features)?;
                 several_labels |= *first_label.get_or_insert(label) != label;
                 labels.push(label);
             }
-            let ended = labels.len() < BLOCK_ROWS;
+            let ended = labels.len() < rows;
             if let (true, true, false, Some(label)) =
                 (ended, self.needs_two_classes, several_labels, first_label)
             {
@@ -161,14 +166,35 @@ impl Rows {
     fn parse_floats(&self, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         let text = self.record.as_slice();
         let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
-        floats.reserve(columns.len());
-        for column in columns {
+        let mut layout = Layout::of([0; 8], 0);
+        let length = floats.len();
+        floats.resize(length + columns.len(), 0.0);
+        let floats = &mut floats[length..];
+        // Cells from here on were read by `layout`, and are still to be divided.
+        let mut run = 0;
+        for (cell, column) in columns.enumerate() {
             let end = self.end(column);
-            let value = float(&text[start..end]).map_err(|expected| self.cell_error(column, expected))?;
-            floats.push(value);
+            let last = *text[..end].last_chunk().unwrap_or(&[0; 8]);
+            let first = text.get(start).copied().unwrap_or_default();
+            match layout.number(last, end - start, first) {
+                Some(number) => floats[cell] = f32::from_bits(number as u32),
+                None => {
+                    layout.divide(&mut floats[run..cell]);
+                    floats[cell] = self.float(column)?;
+                    run = cell + 1;
+                    layout = Layout::of(last, end - start);
+                }
+            }
             start = end;
         }
+        layout.divide(&mut floats[run..]);
         Ok(())
+    }
+
+    /// A cell that is written unlike the one before it, among the first of its row, or no number.
+    #[inline(never)]
+    fn float(&self, column: usize) -> Result<f32> {
+        float(&self.record[column]).map_err(|expected| self.cell_error(column, expected))
     }
 
     /// Where the text of a cell of `record` ends.
@@ -285,4 +311,10 @@ impl Rows {
     fn stream(&self) -> &Stream {
         self.reader.get_ref().inner()
     }
+}
+
+/// Rows of a chunk: a power of two, so that blocks are made of whole chunks.
+fn chunk_rows(inputs: usize) -> usize {
+    let rows = (CHUNK_VALUES / inputs).clamp(1, BLOCK_ROWS);
+    1 << rows.ilog2()
 }
