@@ -15,10 +15,8 @@ use super::table::Chunk;
 use crate::error::Place;
 use crate::{Error, Result};
 
+/// Few enough that the copy which `QuoteWatch` keeps stays in a near cache too.
 const BUFFER_BYTES: usize = 1 << 14;
-
-/// Values of a chunk: few enough to stay in a cache until they are gathered.
-const CHUNK_VALUES: usize = 1 << 16;
 
 /// A CSV table of which the first row has been read.
 pub(super) struct Rows {
@@ -82,16 +80,15 @@ impl Rows {
         let mut floats = false;
         let mut first_label = None;
         let mut several_labels = false;
-        let rows = chunk_rows(self.inputs());
         loop {
-            let mut features = Features::with_room(rows.saturating_mul(self.inputs()), floats);
-            let mut labels = Vec::with_capacity(rows);
-            while labels.len() < rows && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
+            let mut features = Features::with_room(BLOCK_ROWS.saturating_mul(self.inputs()), floats);
+            let mut labels = Vec::with_capacity(BLOCK_ROWS);
+            while labels.len() < BLOCK_ROWS && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
                 let label = self.parse(&mut features)?;
                 several_labels |= *first_label.get_or_insert(label) != label;
                 labels.push(label);
             }
-            let ended = labels.len() < rows;
+            let ended = labels.len() < BLOCK_ROWS;
             if let (true, true, false, Some(label)) =
                 (ended, self.needs_two_classes, several_labels, first_label)
             {
@@ -172,23 +169,47 @@ impl Rows {
         let floats = &mut floats[length..];
         // Cells from here on were read by `layout`, and are still to be divided.
         let mut run = 0;
-        for (cell, column) in columns.enumerate() {
-            let end = self.end(column);
-            let last = *text[..end].last_chunk().unwrap_or(&[0; 8]);
-            let first = text.get(start).copied().unwrap_or_default();
-            match layout.number(last, end - start, first) {
-                Some(number) => floats[cell] = f32::from_bits(number as u32),
-                None => {
-                    layout.divide(&mut floats[run..cell]);
-                    floats[cell] = self.float(column)?;
-                    run = cell + 1;
-                    layout = Layout::of(last, end - start);
-                }
+        for group in (0..floats.len()).step_by(GROUP) {
+            let first = columns.start + group;
+            if let Some(floats) = floats[group..].first_chunk_mut()
+                && let Some(numbers) = self.equal_cells(first, start, layout)
+            {
+                *floats = numbers.map(|number| f32::from_bits(number as u32));
+                start = self.end(first + GROUP - 1);
+                continue;
             }
-            start = end;
+            for cell in group..floats.len().min(group + GROUP) {
+                let column = columns.start + cell;
+                let end = self.end(column);
+                let last = *text[..end].last_chunk().unwrap_or(&[0; 8]);
+                let first = text.get(start).copied().unwrap_or_default();
+                match layout.number(last, end - start, first) {
+                    Some(number) => floats[cell] = f32::from_bits(number as u32),
+                    None => {
+                        layout.divide(&mut floats[run..cell]);
+                        floats[cell] = self.float(column)?;
+                        run = cell + 1;
+                        layout = Layout::of(last, end - start);
+                    }
+                }
+                start = end;
+            }
         }
         layout.divide(&mut floats[run..]);
         Ok(())
+    }
+
+    /// A group of cells whose text begins at `start`, if all are as long as the first and `layout` reads them.
+    #[inline]
+    fn equal_cells(&self, first: usize, start: usize, layout: &Layout) -> Option<[i32; GROUP]> {
+        let length = self.end(first) - start;
+        if self.end(first + GROUP - 1) != start + GROUP * length {
+            return None;
+        }
+        let ends = (1..).map(|cells| start + cells * length);
+        let equal = (0..GROUP).zip(ends).fold(true, |all, (cell, end)| all & (self.end(first + cell) == end));
+        let text = self.record.as_slice().get((start + length).checked_sub(8)?..)?;
+        if equal { layout.group(text, length) } else { None }
     }
 
     /// A cell that is written unlike the one before it, among the first of its row, or no number.
@@ -311,10 +332,4 @@ impl Rows {
     fn stream(&self) -> &Stream {
         self.reader.get_ref().inner()
     }
-}
-
-/// Rows of a chunk: a power of two, so that blocks are made of whole chunks.
-fn chunk_rows(inputs: usize) -> usize {
-    let rows = (CHUNK_VALUES / inputs).clamp(1, BLOCK_ROWS);
-    1 << rows.ilog2()
 }

@@ -4,6 +4,8 @@
 //! the quotient is rounded once, as it should be (W. D. Clinger, "How to read floating point numbers accurately",
 //! 1990).
 
+use super::number::GROUP;
+
 /// A byte in all bytes of a word, as a factor.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
@@ -103,10 +105,36 @@ impl Layout {
         let digits = (u64::from_le_bytes(last) ^ self.zeros) & CELLS[size & 15];
         // A sum that overflows its byte has a top bit in `digits` already.
         let others = (digits.wrapping_add(self.limits) | digits) & (ONES * 0x80);
-        let number = whole((digits & self.behind) | (digits & self.in_front) << 8) as i32;
+        let number = self.join(digits);
         // There is no negative zero, which bytes have not either.
         let sign = -i32::from(minus);
         (others == 0 && number < EXACT).then_some((number ^ sign) - sign)
+    }
+
+    /// A group of cells of `length` bytes each that stand side by side, as `number` reads each, if none has a minus.
+    ///
+    /// `text` begins 8 bytes before the end of the first.
+    #[inline(always)]
+    pub(super) fn group(&self, text: &[u8], length: usize) -> Option<[i32; GROUP]> {
+        // Eight digits without a point may be too many for f32.
+        if length.wrapping_sub(self.least) > self.span || length == 8 && self.behind == u64::MAX {
+            return None;
+        }
+        let text = text.get(..8 + (GROUP - 1) * length)?;
+        let (mut numbers, mut others) = ([0; GROUP], 0);
+        for (cell, number) in numbers.iter_mut().enumerate() {
+            let last = *text.get(cell * length..)?.first_chunk()?;
+            let digits = (u64::from_le_bytes(last) ^ self.zeros) & CELLS[length & 15];
+            others |= digits.wrapping_add(self.limits) | digits;
+            *number = self.join(digits);
+        }
+        (others & (ONES * 0x80) == 0).then_some(numbers)
+    }
+
+    /// Digits without the point between them, as a number.
+    #[inline(always)]
+    fn join(&self, digits: u64) -> i32 {
+        whole((digits & self.behind) | (digits & self.in_front) << 8) as i32
     }
 
     /// Puts the point into numbers that stand as bits where floats will: many fit a vector register.
@@ -258,6 +286,41 @@ mod tests {
                 let found: Vec<f32> = LAYOUTS.iter().filter_map(read).collect();
                 assert_eq!(found, Vec::from_iter(expected), "{text}");
                 assert_eq!(read(Layout::of(last, cell.len())), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_is_what_its_cells_are() {
+        let tables = [
+            "0.000",
+            "12.34",
+            "7",
+            "1234567.",
+            ".1234567",
+            "1234567",
+            "1.5",
+            "-1.5",
+            "12345678",
+            "1234567.5",
+        ];
+        for (cell, is_group) in tables.into_iter().zip([[true; 7].as_slice(), &[false; 3]].concat()) {
+            let layout =
+                Layout::of(*["00000000", cell].concat().as_bytes().last_chunk().unwrap(), cell.len());
+            for other in 0..GROUP {
+                for digit in ["3", "x"] {
+                    // One cell differs in its last digit.
+                    let place = cell.rfind(|c: char| c.is_ascii_digit()).unwrap();
+                    let mut cells = [cell; GROUP].map(str::to_string);
+                    cells[other].replace_range(place..=place, digit);
+                    let text = "9.999999".to_string() + &cells.concat();
+                    let found = layout.group(&text.as_bytes()[cell.len()..], cell.len());
+                    let values = found.map(|numbers| numbers.map(|number| number as f32 / layout.power));
+                    let expected = cells.map(|cell| cell.parse::<f32>().ok());
+                    let expected =
+                        expected.iter().copied().collect::<Option<Vec<f32>>>().filter(|_| is_group);
+                    assert_eq!(values.map(Vec::from), expected, "{text}");
+                }
             }
         }
     }
