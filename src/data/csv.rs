@@ -6,6 +6,7 @@ use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
 use super::dataset::Features;
+use super::decimal::Layout;
 use super::number::{GROUP, digits, feature, float, is_number, label, show, show_name, small, small_at_end};
 use super::quotes::QuoteWatch;
 use super::reader::{LabelColumn, ReadOptions};
@@ -14,7 +15,8 @@ use super::table::Chunk;
 use crate::error::Place;
 use crate::{Error, Result};
 
-const BUFFER_BYTES: usize = 1 << 16;
+/// Few enough that the copy which `QuoteWatch` keeps stays in a near cache too.
+const BUFFER_BYTES: usize = 1 << 14;
 
 /// A CSV table of which the first row has been read.
 pub(super) struct Rows {
@@ -161,14 +163,59 @@ impl Rows {
     fn parse_floats(&self, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         let text = self.record.as_slice();
         let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
-        floats.reserve(columns.len());
-        for column in columns {
-            let end = self.end(column);
-            let value = float(&text[start..end]).map_err(|expected| self.cell_error(column, expected))?;
-            floats.push(value);
-            start = end;
+        let mut layout = Layout::of([0; 8], 0);
+        let length = floats.len();
+        floats.resize(length + columns.len(), 0.0);
+        let floats = &mut floats[length..];
+        // Cells from here on were read by `layout`, and are still to be divided.
+        let mut run = 0;
+        for group in (0..floats.len()).step_by(GROUP) {
+            let first = columns.start + group;
+            if let Some(floats) = floats[group..].first_chunk_mut()
+                && let Some(numbers) = self.equal_cells(first, start, layout)
+            {
+                *floats = numbers.map(|number| f32::from_bits(number as u32));
+                start = self.end(first + GROUP - 1);
+                continue;
+            }
+            for cell in group..floats.len().min(group + GROUP) {
+                let column = columns.start + cell;
+                let end = self.end(column);
+                let last = *text[..end].last_chunk().unwrap_or(&[0; 8]);
+                let first = text.get(start).copied().unwrap_or_default();
+                match layout.number(last, end - start, first) {
+                    Some(number) => floats[cell] = f32::from_bits(number as u32),
+                    None => {
+                        layout.divide(&mut floats[run..cell]);
+                        floats[cell] = self.float(column)?;
+                        run = cell + 1;
+                        layout = Layout::of(last, end - start);
+                    }
+                }
+                start = end;
+            }
         }
+        layout.divide(&mut floats[run..]);
         Ok(())
+    }
+
+    /// A group of cells whose text begins at `start`, if all are as long as the first and `layout` reads them.
+    #[inline]
+    fn equal_cells(&self, first: usize, start: usize, layout: &Layout) -> Option<[i32; GROUP]> {
+        let length = self.end(first) - start;
+        if self.end(first + GROUP - 1) != start + GROUP * length {
+            return None;
+        }
+        let ends = (1..).map(|cells| start + cells * length);
+        let equal = (0..GROUP).zip(ends).fold(true, |all, (cell, end)| all & (self.end(first + cell) == end));
+        let text = self.record.as_slice().get((start + length).checked_sub(8)?..)?;
+        if equal { layout.group(text, length) } else { None }
+    }
+
+    /// A cell that is written unlike the one before it, among the first of its row, or no number.
+    #[inline(never)]
+    fn float(&self, column: usize) -> Result<f32> {
+        float(&self.record[column]).map_err(|expected| self.cell_error(column, expected))
     }
 
     /// Where the text of a cell of `record` ends.

@@ -2,6 +2,7 @@
 
 mod csv;
 mod dataset;
+mod decimal;
 mod idx;
 mod locate;
 mod number;

@@ -1,5 +1,7 @@
 //! Cells of a table as numbers, straight from bytes, and as text in messages.
 
+use super::decimal::{decimal, long_decimal};
+
 /// A feature's value, as small as it can be kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
@@ -53,44 +55,13 @@ pub(super) fn digits(text: [u8; GROUP]) -> Option<[u8; GROUP]> {
 /// A cell as a feature in a column of floats, or what should have stood there.
 #[inline]
 pub(super) fn float(cell: &[u8]) -> Result<f32, &'static str> {
-    match decimal(cell) {
+    match decimal(cell).or_else(|| long_decimal(cell)) {
         Some(value) => Ok(value),
         None => any_feature(cell).map(|value| match value {
             Value::Byte(byte) => byte.into(),
             Value::Float(float) => float,
         }),
     }
-}
-
-/// A cell of up to seven digits, with a point or without, perhaps with a minus: what most floats are written as.
-///
-/// The digits without the point and the power of ten are both exact in f32, and so their quotient is rounded once, as
-/// it should be (W. D. Clinger, "How to read floating point numbers accurately", 1990).
-#[inline]
-fn decimal(cell: &[u8]) -> Option<f32> {
-    const POWERS: [f32; 9] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
-    let (sign, text) = match cell {
-        [b'-', text @ ..] => (-1.0, text),
-        text => (1.0, text),
-    };
-    if text.len() > 8 {
-        return None;
-    }
-    let (mut number, mut point) = (0, None);
-    for (place, byte) in (1..).zip(text) {
-        let digit = byte.wrapping_sub(b'0');
-        if digit <= 9 {
-            number = 10 * number + u32::from(digit);
-        } else if *byte == b'.' && point.is_none() {
-            point = Some(place);
-        } else {
-            return None;
-        }
-    }
-    let has_digits = text.len() > usize::from(point.is_some());
-    let behind = point.map_or(0, |place| text.len() - place);
-    // No negative zero, which bytes have not either.
-    (has_digits && number < 1 << 24).then(|| sign * number as f32 / POWERS[behind] + 0.0)
 }
 
 /// A cell as a feature, or what should have stood there.

@@ -75,6 +75,14 @@ impl<R> QuoteWatch<R> {
             progress.state = State::CellStart;
             rest = record;
         }
+        // Without a quote the last byte tells as much as all of them.
+        if progress.state != State::Quoted
+            && !rest.contains(&b'"')
+            && let Some((_, before)) = rest.split_last()
+        {
+            progress.line += count_lines(before);
+            rest = &rest[before.len()..];
+        }
         for byte in rest {
             progress.state = match (progress.state, *byte) {
                 (State::CellStart, b'"') => {
