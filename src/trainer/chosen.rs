@@ -10,6 +10,9 @@ use crate::model::Spec;
 /// workgroup that takes some rows through the layers reads all of them.
 const MOST_ABOVE: usize = 100_000;
 
+/// The same on a software adapter, where a dispatch costs less and those workgroups share few processors.
+const MOST_ABOVE_IN_SOFTWARE: usize = 2_000;
+
 /// Most rows of a batch likewise.
 const MOST_ROWS: usize = 256;
 
@@ -86,13 +89,15 @@ fn impossible(spec: &Spec, at: &Circumstances<'_>) -> Option<String> {
 /// Why more dispatches a step should be faster.
 fn slower(spec: &Spec, at: &Circumstances<'_>) -> Option<String> {
     let above: usize = spec.layers().skip(1).map(|(inputs, outputs)| (inputs + 1) * outputs).sum();
-    if at.software {
-        Some("a dispatch costs little on a software adapter".to_owned())
-    } else if at.rows > MOST_ROWS {
+    let (most, adapter) = match at.software {
+        true => (MOST_ABOVE_IN_SOFTWARE, " on a software adapter"),
+        false => (MOST_ABOVE, ""),
+    };
+    if at.rows > MOST_ROWS {
         Some(format!("two dispatches are for batches of up to {MOST_ROWS} rows"))
-    } else if above >= MOST_ABOVE {
+    } else if above >= most {
         Some(format!(
-            "the layers above the first have {above} parameters, two dispatches are for fewer than {MOST_ABOVE}"
+            "the layers above the first have {above} parameters, two dispatches{adapter} are for fewer than {most}"
         ))
     } else {
         None
@@ -110,10 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn two_dispatches_are_for_small_networks_and_batches_on_real_gpus() {
+    fn two_dispatches_are_for_small_networks_and_batches() {
         use ScheduleKind::{Fused, TwoDispatch};
         let standard: &[usize] = &[784, 300, 100, 10];
-        assert_eq!(chosen(None, standard, 64, false), Chosen { kind: TwoDispatch, reason: None });
+        let two = Chosen { kind: TwoDispatch, reason: None };
+        assert_eq!(chosen(None, standard, 64, false), two);
+        assert_eq!(chosen(None, &[784, 128, 10], 64, true), two);
         for (sizes, rows, software, word) in [
             (standard, 64, true, "software"),
             (standard, 257, false, "256 rows"),

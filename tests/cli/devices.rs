@@ -52,7 +52,7 @@ fn trains_through(backend: &str) {
         let device = object["device"].as_str().unwrap();
         assert!(device.contains(adapter["name"].as_str().unwrap()) && device.contains(backend), "{device}");
     }
-    assert_eq!(objects[0]["schedule"], "fused");
+    assert_eq!(objects[0]["schedule"], "two-dispatch", "a small network");
     assert_eq!(train(&index)[0]["device"], objects[0]["device"]);
     let cpu = train("cpu");
     assert_eq!((cpu[0]["engine"].as_str(), &cpu[0]["schedule"]), (Some("cpu"), &Value::Null));
