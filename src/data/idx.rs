@@ -14,7 +14,7 @@ use crate::{Error, Result};
 const UNSIGNED_BYTES: u8 = 8;
 
 /// Rows that are handed over together; a block is a multiple of them. Few, since every one of those that wait takes memory.
-const CHUNK_ROWS: usize = BLOCK_ROWS / 8;
+pub(super) const CHUNK_ROWS: usize = BLOCK_ROWS / 8;
 
 /// What a header says.
 struct Header {

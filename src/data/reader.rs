@@ -11,15 +11,18 @@ use std::time::Instant;
 use super::BLOCK_ROWS;
 use super::csv::Rows;
 use super::dataset::{Dataset, FeaturesRef, Rows as RowsView, Scaling};
-use super::idx::{Images, read_labels};
+use super::idx::{CHUNK_ROWS, Images, read_labels};
 use super::locate::Source;
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// Chunks that may wait between the reader thread and its consumer.
-const WAITING_CHUNKS: usize = 4;
+/// Blocks of a table that may wait between the reader thread and its consumer.
+const WAITING_BLOCKS: usize = 4;
+
+/// The same of images in chunks: a whole block, which is there when the one before is trained.
+const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
 
 /// The column of a table that holds the labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,7 +110,7 @@ impl Reader {
         let rows = Rows::open(stream, options)?;
         let inputs = rows.inputs();
         let times = options.timed.then(Times::default);
-        let state = start(&name, times.clone(), |emit| rows.read(emit))?;
+        let state = start(&name, WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
         Ok(Self {
             name,
             inputs,
@@ -136,7 +139,7 @@ impl Reader {
         let mut table = Table::new(labels);
         table.reserve(rows * inputs, &name)?;
         let times = options.timed.then(Times::default);
-        let state = start(&name, times.clone(), |emit| images.read(emit))?;
+        let state = start(&name, WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
         Ok(Self { name, inputs, table, known_rows: Some(rows), is_idx: true, times, state })
     }
 
@@ -258,13 +261,15 @@ impl Reader {
     }
 }
 
-/// Starts the thread that parses; what it emits arrives block by block, then the end or an error.
+/// Starts the thread that parses; what it emits arrives chunk by chunk, then the end or an error. So many may be
+/// `waiting`.
 fn start(
     name: &Path,
+    waiting: usize,
     times: Option<Times>,
     parse: impl FnOnce(&mut dyn FnMut(Chunk) -> bool) -> Result<()> + Send + 'static,
 ) -> Result<State> {
-    let (sender, chunks): (SyncSender<Message>, _) = sync_channel(WAITING_CHUNKS);
+    let (sender, chunks): (SyncSender<Message>, _) = sync_channel(waiting);
     let work = move || {
         let now = || times.as_ref().map(|_| Instant::now());
         let mut begun = now();
