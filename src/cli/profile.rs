@@ -130,7 +130,7 @@ fn other_schedules(
 ) -> tinytrain::Result<Vec<Report>> {
     let Some(own) = &report.schedule else { return Ok(Vec::new()) };
     let mut reports = Vec::new();
-    for kind in [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch] {
+    for kind in ScheduleKind::ALL {
         if kind.to_string() == *own {
             continue;
         }

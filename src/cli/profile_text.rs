@@ -1,6 +1,5 @@
 //! A profile as people read it.
 
-use tinytrain::kernels::Ceilings;
 use tinytrain::profile::{Kernel, Report, ridge};
 use tinytrain::trainer::Clock;
 
@@ -91,10 +90,7 @@ fn sums(report: &Report) -> Vec<String> {
 
 fn notes(report: &Report) -> Vec<String> {
     let ceilings = &report.ceilings;
-    let ridge = ridge(&Ceilings {
-        bytes_per_second: ceilings.bytes_per_second,
-        flop_per_second: ceilings.flop_per_second,
-    });
+    let ridge = ridge(ceilings);
     let mut lines = vec![format!(
         "ceilings: {:.1} GB/s (copy), {:.1} GFLOP/s (multiply-adds), measured; they meet at {ridge:.1} FLOP a byte",
         ceilings.bytes_per_second / 1e9,

@@ -110,20 +110,14 @@ impl Tuning {
 
     /// This tuning with each other choice that this device can run and that is worth a trial there.
     pub fn variants(&self, of: Choosable, context: &Context) -> Vec<Tuning> {
-        let products = |list: &[Product]| -> Vec<Product> {
+        let products = |list: &[Product], with: fn(&Self, Product) -> Self| -> Vec<Tuning> {
             let able = |shape: &&Product| shape.fits(context) && shape.is_promising(context.kind);
-            list.iter().filter(able).copied().collect()
+            list.iter().filter(able).map(|shape| with(self, *shape)).collect()
         };
         let all: Vec<Tuning> = match of {
-            Choosable::Product => {
-                products(&Product::CANDIDATES).into_iter().map(|product| Self { product, ..*self }).collect()
-            }
-            Choosable::Row => {
-                products(&Product::ROW_CANDIDATES).into_iter().map(|row| Self { row, ..*self }).collect()
-            }
-            Choosable::Column => {
-                products(&Product::CANDIDATES).into_iter().map(|column| Self { column, ..*self }).collect()
-            }
+            Choosable::Product => products(&Product::CANDIDATES, |it, product| Self { product, ..*it }),
+            Choosable::Row => products(&Product::ROW_CANDIDATES, |it, row| Self { row, ..*it }),
+            Choosable::Column => products(&Product::CANDIDATES, |it, column| Self { column, ..*it }),
             Choosable::Owners => Self::OWNERS.into_iter().map(|owners| Self { owners, ..*self }).collect(),
         };
         all.into_iter().filter(|variant| variant != self).collect()

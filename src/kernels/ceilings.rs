@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::{Batch, Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd};
 use crate::error::Result;
 
 /// The measured ceilings of an adapter.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceilings {
     /// Bytes a second of a copy: read and written ones together.
     pub bytes_per_second: f64,

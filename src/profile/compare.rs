@@ -78,9 +78,7 @@ pub fn compare(
 ) -> Result<Comparison> {
     let kinds: &[Option<ScheduleKind>] = match device {
         Choice::Cpu => &[None],
-        Choice::Gpu(_) => {
-            &[Some(ScheduleKind::Plain), Some(ScheduleKind::Fused), Some(ScheduleKind::TwoDispatch)]
-        }
+        Choice::Gpu(_) => &ScheduleKind::ALL.map(Some),
     };
     // One more for the way that reads before.
     let (mut timed, all) = (0, kinds.len() * BATCH_SIZES.len() + 1);

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 pub use compare::{BATCH_SIZES, Comparison, Gain, Way, compare};
 pub use plots::{PICTURES, Picture, pictures};
-pub use report::{CeilingsReport, Cost, Kernel, Report, Sums};
+pub use report::{Cost, Kernel, Report, Sums};
 pub use roofline::{least_seconds, ridge};
 pub use spans::{Partition, Spans};
 pub use timeline::{Ran, partition, timeline};
@@ -246,10 +246,7 @@ impl About {
             },
             kernels,
             gaps_from,
-            ceilings: CeilingsReport {
-                bytes_per_second: ceilings.bytes_per_second,
-                flop_per_second: ceilings.flop_per_second,
-            },
+            ceilings,
             cost_of_profiling: cost,
             refused_stamps: stages.refused(),
         };

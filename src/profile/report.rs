@@ -31,7 +31,7 @@ pub struct Report {
     /// How the kernels' own time and the gaps were told apart.
     pub gaps_from: &'static str,
     /// What the device can do at most, measured.
-    pub ceilings: CeilingsReport,
+    pub ceilings: Ceilings,
     /// What profiling costs, where the same steps were run without it too.
     pub cost_of_profiling: Option<Cost>,
     /// Time stamps that could not be true; their kernels have calls without a time.
@@ -84,15 +84,6 @@ pub struct Sums {
     pub loading_us: f64,
     /// The host waited for the device, or the leading thread for the others.
     pub waiting_us: f64,
-}
-
-/// [`Ceilings`] as they are written.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CeilingsReport {
-    /// Bytes a second of a copy: read and written ones together.
-    pub bytes_per_second: f64,
-    /// FLOP a second of nothing but multiply-adds.
-    pub flop_per_second: f64,
 }
 
 /// Time of the same steps with and without profiling.

@@ -256,8 +256,7 @@ impl<'a> Run<'a> {
                 report(Event::Restarted { reason: &reason })?;
                 return Ok(None);
             }
-            let whole = reader.rows() - reader.rows() % self.config.batch_size;
-            let ready = if reader.is_complete() { reader.rows() } else { whole };
+            let ready = ready_rows(reader, self.config.batch_size);
             self.train(reader, trained..ready, &mut totals, report)?;
             trained = ready;
             if reader.is_complete() {
@@ -343,6 +342,12 @@ impl<'a> Run<'a> {
         let (spec, scaling, origin) = (self.spec.clone(), self.scaling, Some(self.engine.origin()));
         Ok((epoch, Model { spec, scaling, parameters, origin }))
     }
+}
+
+/// Rows that the first epoch can train so far: whole batches, and at the end all.
+pub(super) fn ready_rows(reader: &Reader, batch_size: usize) -> usize {
+    let rest = if reader.is_complete() { 0 } else { reader.rows() % batch_size };
+    reader.rows() - rest
 }
 
 /// Counts one batch, and ends the run if its loss is no number.

@@ -8,6 +8,7 @@ use super::config::Config;
 use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind};
 use super::recorder::{Listener, Work, begin};
+use super::run::ready_rows;
 use crate::data::{Reader, Scaling, rows_at};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
@@ -97,9 +98,7 @@ impl<'a> Trial<'a> {
                     reader.name().display()
                 )));
             }
-            let whole = reader.rows() - reader.rows() % batch_size;
-            let ready = if reader.is_complete() { reader.rows() } else { whole };
-            let end = ready.min(trained + left.saturating_mul(batch_size));
+            let end = ready_rows(reader, batch_size).min(trained + left.saturating_mul(batch_size));
             if end > trained {
                 engine.train_epoch(&reader.view(*scaling), seed, 1, trained..end, &mut sink)?;
             }

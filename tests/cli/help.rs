@@ -5,67 +5,26 @@ use std::process::Stdio;
 
 use crate::program::Workplace;
 
+/// The options of every command that trains.
+const TRAINING: [&str; 8] =
+    ["batch-size", "lr", "hidden", "seed", "data", "label-column", "device", "schedule"];
+
 #[test]
 fn help_names_every_option_and_gives_an_example() {
     let place = Workplace::new();
+    let trains = |own: &[&'static str]| [&TRAINING[..], own].concat();
     for (command, options) in [
         (
             "train",
-            &[
-                "epochs",
-                "batch-size",
-                "lr",
-                "hidden",
-                "seed",
-                "data",
-                "label-column",
-                "test",
-                "device",
-                "schedule",
-                "checked",
-                "no-tune",
-                "out",
-                "profile",
-                "format",
-                "quiet",
-                "verbose",
-            ][..],
+            trains(&["epochs", "test", "checked", "no-tune", "out", "profile", "format", "quiet", "verbose"]),
         ),
-        ("eval", &["model", "data", "label-column", "device", "checked", "format"]),
+        ("eval", vec!["model", "data", "label-column", "device", "checked", "format"]),
         (
             "profile",
-            &[
-                "steps",
-                "batch-size",
-                "lr",
-                "hidden",
-                "seed",
-                "data",
-                "label-column",
-                "device",
-                "schedule",
-                "checked",
-                "no-timestamps",
-                "trace",
-                "format",
-            ],
+            trains(&["steps", "checked", "no-tune", "no-timestamps", "trace", "plots", "compare", "format"]),
         ),
-        ("devices", &["format"]),
-        (
-            "tune",
-            &[
-                "batch-size",
-                "lr",
-                "hidden",
-                "seed",
-                "data",
-                "label-column",
-                "device",
-                "schedule",
-                "seconds",
-                "format",
-            ],
-        ),
+        ("devices", vec!["format"]),
+        ("tune", trains(&["seconds", "format"])),
     ] {
         let outcome = place.succeed(&[command, "--help"]);
         assert!(outcome.stderr.is_empty());

@@ -14,8 +14,8 @@ fn run(place: &Workplace, arguments: &[&str]) -> Outcome {
     Outcome { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Trains with it. Gives what was printed, and the model file.
-fn train(place: &Workplace, device: &str, more: &[&str]) -> (Outcome, Vec<u8>) {
+/// Trains with it in batches of so many rows. Gives what was printed, and the model file.
+fn train_batches(place: &Workplace, device: &str, batch: &str, more: &[&str]) -> (Outcome, Vec<u8>) {
     let arguments = [
         "train",
         "--data",
@@ -23,7 +23,7 @@ fn train(place: &Workplace, device: &str, more: &[&str]) -> (Outcome, Vec<u8>) {
         "--hidden",
         "12",
         "--batch-size",
-        "20",
+        batch,
         "--epochs",
         "1",
         "--out",
@@ -36,6 +36,11 @@ fn train(place: &Workplace, device: &str, more: &[&str]) -> (Outcome, Vec<u8>) {
     let outcome = run(place, &[&arguments[..], more].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     (outcome, std::fs::read(place.path("m")).unwrap())
+}
+
+/// The same in batches of 20.
+fn train(place: &Workplace, device: &str, more: &[&str]) -> (Outcome, Vec<u8>) {
+    train_batches(place, device, "20", more)
 }
 
 fn metadata(model: &[u8], key: &str) -> String {
@@ -88,34 +93,11 @@ fn a_planted_measurement_is_taken_and_no_tune_gives_the_built_in_bits() {
         assert!(without.stderr.contains("built-in tile shapes"), "{}", without.stderr);
         assert_eq!(again, model);
         // Other batches are other work.
-        let (other, _) = train_batches(&place, &index, "30");
-        assert_eq!(other["tuning_source"], "built-in");
+        let (other, _) = train_batches(&place, &index, "30", &[]);
+        assert_eq!(other.objects()[0]["tuning_source"], "built-in");
         let eval = ["eval", "--model", "m", "--data", "data", "--device", &index, "--format", "json"];
         assert_eq!(run(&place, &eval).stderr, "");
     }
-}
-
-/// The line with which a run begins, with batches of another size.
-fn train_batches(place: &Workplace, device: &str, batch: &str) -> (Value, Outcome) {
-    let arguments = [
-        "train",
-        "--data",
-        "data",
-        "--hidden",
-        "12",
-        "--batch-size",
-        batch,
-        "--epochs",
-        "1",
-        "--out",
-        "m",
-        "--format",
-        "json",
-        "--device",
-        device,
-    ];
-    let outcome = run(place, &arguments);
-    (outcome.objects().remove(0), outcome)
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub fn engines() -> Vec<(String, Make)> {
         for (tuning, opening) in trusted
             .chain([(Tuning::of(&context), Opening { checked: true, offsets: true, ..Opening::default() })])
         {
-            for schedule in [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch] {
+            for schedule in ScheduleKind::ALL {
                 let adapter = adapter.clone().opened(opening.clone());
                 all.push((
                     format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),

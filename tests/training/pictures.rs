@@ -11,9 +11,7 @@ fn profiles(device: &Choice) -> Vec<Profile> {
     let images = Pictures::new(200, 12, 3, 5);
     let kinds: &[_] = match device {
         Choice::Cpu => &[None],
-        Choice::Gpu(_) => {
-            &[Some(ScheduleKind::Plain), Some(ScheduleKind::Fused), Some(ScheduleKind::TwoDispatch)]
-        }
+        Choice::Gpu(_) => &ScheduleKind::ALL.map(Some),
     };
     let made = |schedule: &Option<ScheduleKind>| {
         let hidden = vec![19, 17, 13, 11, 7];

@@ -22,8 +22,8 @@ use crate::error::Result;
 /// The names of all pictures.
 pub const PICTURES: [&str; 3] = ["roofline", "timeline", "kernels"];
 
-/// All pictures, in the order of [`PICTURES`]: the roofline of a profile, the begin of its timeline, and the time of a step by kernel: of
-/// the profile itself and, to compare, of `others`.
+/// All pictures, in the order of [`PICTURES`]: the roofline of a profile, the begin of its timeline, and the time of a
+/// step by kernel, of the profile itself and, to compare, of `others`.
 ///
 /// # Errors
 /// [`crate::Error::Gpu`] when drawing fails, which it does on nobody's account.

@@ -7,8 +7,9 @@ use super::Colors;
 use super::canvas::{
     Area, Drawing, Drawn, LINE, LINES, SIZE, line, short, spread, title, write, write_before, write_centered,
 };
+use crate::kernels::Ceilings;
 use crate::profile::report::Kernel;
-use crate::profile::{CeilingsReport, Report};
+use crate::profile::{Report, ridge};
 
 /// Where the chart begins and ends, and labels stand.
 const FIELD: (i32, i32) = (90, 650);
@@ -29,7 +30,7 @@ pub struct Roofline<'a> {
 }
 
 /// FLOP a second that the ceilings allow at this intensity.
-fn roof(ceilings: &CeilingsReport, intensity: f64) -> f64 {
+fn roof(ceilings: &Ceilings, intensity: f64) -> f64 {
     (ceilings.bytes_per_second * intensity).min(ceilings.flop_per_second)
 }
 
@@ -43,7 +44,7 @@ impl Drawing for Roofline<'_> {
         )?;
         let (points, left_out): (Vec<&Kernel>, Vec<&Kernel>) =
             kernels.iter().partition(|kernel| kernel.flop_per_second > 0.0 && kernel.intensity > 0.0);
-        let ridge = ceilings.flop_per_second / ceilings.bytes_per_second;
+        let ridge = ridge(ceilings);
         let (least_x, most_x) = limits(points.iter().map(|kernel| kernel.intensity).chain([ridge]));
         let rates = points.iter().map(|kernel| kernel.flop_per_second);
         let (least_y, most_y) = limits(rates.chain([ceilings.flop_per_second, roof(ceilings, least_x)]));

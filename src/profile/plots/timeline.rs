@@ -65,11 +65,13 @@ impl Timeline {
             let mut track = Track { name: name.to_owned(), layers: Vec::new() };
             for mut works in layers {
                 works.sort_by_key(|(_, span)| span.begin);
-                works
-                    .iter()
-                    .map(|(work, _)| look(*work))
-                    .for_each(|(meaning, color)| legend.add(meaning, color));
-                track.layers.push(works.into_iter().map(|(work, span)| (span, look(work).1)).collect());
+                let mut layer = Vec::with_capacity(works.len());
+                for (work, span) in works {
+                    let (meaning, color) = look(work);
+                    legend.add(meaning, color);
+                    layer.push((span, color));
+                }
+                track.layers.push(layer);
             }
             tracks.push(track);
         }

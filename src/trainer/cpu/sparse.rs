@@ -25,7 +25,7 @@ pub struct Quad {
 pub struct Sparse {
     starts: Vec<u32>,
     quads: Vec<Quad>,
-    /// Row and number of each quad, in the order of the rows.
+    /// Row and number of each quad, in the order of the rows; behind them what a batch before has left.
     found: Vec<[u32; 2]>,
 }
 
@@ -44,7 +44,9 @@ impl Sparse {
         let count = width.div_ceil(QUAD);
         self.starts.clear();
         self.starts.resize(count + 1, 0);
-        self.found.resize(rows.len() * count, [0, 0]);
+        // What stands there from batches before is written over.
+        let room = self.found.len().max(rows.len() * count);
+        self.found.resize(room, [0, 0]);
         let mut taken = 0;
         for (row, values) in rows.clone().enumerate() {
             // Every quad is written and the next one over it, if it was zero: whether it is cannot be foretold.
@@ -56,15 +58,15 @@ impl Sparse {
             }
             taken += more;
         }
-        self.found.truncate(taken);
-        for [_, number] in &self.found {
+        let found = &self.found[..taken];
+        for [_, number] in found {
             self.starts[*number as usize + 1] += 1;
         }
         for number in 0..count {
             self.starts[number + 1] += self.starts[number];
         }
         self.quads.resize(taken, Quad::default());
-        let mut found = self.found.iter().peekable();
+        let mut found = found.iter().peekable();
         // `starts[n]` walks to the end of list n, which is the start of list n + 1 ...
         for (row, values) in (0..).zip(rows) {
             while let Some([_, number]) = found.next_if(|[of, _]| *of == row) {
