@@ -49,6 +49,27 @@ fn made(device: &Choice, config: &Config) -> Profile {
     profile(config, device, STEPS, &mut || timed(&pictures)).unwrap()
 }
 
+/// A step that one thread does while another gathers the next batch, where there are two: the phases are those of the
+/// one, without gathering beside them.
+#[test]
+fn gathering_apart_is_none_of_the_phases() {
+    let pictures = Pictures::new(ROWS, 300, 3, 5);
+    let config = Config { hidden: vec![9], ..config(None) };
+    let made = profile(&config, &Choice::Cpu, STEPS, &mut || timed(&pictures)).unwrap();
+    let what = made.report.device.clone();
+    assert_sums(&made, &what);
+    assert_trace(&made, &what);
+    let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in &made.report.kernels {
+        *calls.entry(&*row.kernel).or_default() += row.calls;
+    }
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert_eq!(what, "CPU engine (2 threads)");
+        let want = [("first_layer", STEPS), ("gather", 2), ("rows", STEPS), ("update", STEPS)];
+        assert_eq!(calls.into_iter().collect::<Vec<_>>(), want);
+    }
+}
+
 /// Calls of each (kernel, shape), those counted singly that are timed as one.
 fn calls(made: &Profile) -> BTreeMap<(String, String), usize> {
     let mut calls = BTreeMap::new();
@@ -163,22 +184,34 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
 
 #[test]
 fn the_cpu_engine_is_profiled_by_phases() {
-    // One thread, and several.
-    for (hidden, batch_size) in [(vec![9], 16), (vec![4000], 64)] {
+    let layer = |name: &'static str| [name; 2].into_iter();
+    // One thread, and several, which divide the batch or the layers.
+    for (hidden, batch_size, middle) in [
+        (vec![9], 16, vec!["rows"]),
+        (vec![4000], 64, vec!["rows"]),
+        (vec![900, 300], 64, layer("forward").chain(["loss"]).chain(layer("backward")).collect()),
+    ] {
+        let middle =
+            if std::thread::available_parallelism().unwrap().get() > 1 { middle } else { vec!["rows"] };
         let config = Config { hidden, batch_size, ..config(None) };
         let made = made(&Choice::Cpu, &config);
         let what = made.report.device.clone();
         assert_sums(&made, &what);
         assert_eq!((&*made.report.engine, made.report.clock, made.report.steps), ("cpu", Clock::Host, STEPS));
-        let calls = calls(&made);
-        let phases: Vec<(&str, usize)> = calls.iter().map(|((name, _), calls)| (&**name, *calls)).collect();
-        let want = ["first_layer", "gather", "rows", "update"].map(|name| (name, STEPS));
+        let mut phases: BTreeMap<String, usize> = BTreeMap::new();
+        for ((name, _), calls) in calls(&made) {
+            *phases.entry(name).or_default() += calls;
+        }
+        let mut want: BTreeMap<String, usize> = BTreeMap::new();
+        for name in ["first_layer", "gather", "update"].iter().chain(&middle) {
+            *want.entry((*name).to_owned()).or_default() += STEPS;
+        }
         assert_eq!(phases, want, "{what}");
         // A batch is gathered beside the update before it, except the first of each epoch.
         let names = assert_trace(&made, &what);
         let regions = |steps: usize| {
-            let step = ["first_layer", "rows", "update + gather"];
-            [&["gather"][..], &step.repeat(steps)[..3 * steps - 1], &["update"]].concat()
+            let step = [&["first_layer"][..], &middle, &["update + gather"]].concat();
+            [&["gather"][..], &step.repeat(steps)[..step.len() * steps - 1], &["update"]].concat()
         };
         let epoch = ROWS.div_ceil(batch_size);
         let epochs = (0..STEPS).step_by(epoch).map(|begin| regions(epoch.min(STEPS - begin)));

@@ -53,6 +53,8 @@ fn one_step_and_twenty_steps_agree_with_the_reference() {
     let spec = Spec::new(vec![37, 18, 11, 5]).unwrap();
     steps_agree(&spec, &noise(200, 37, 5, 11));
     steps_agree(&spec, &sparse_bytes(200, 37, 5, 11));
+    // So many inputs that the CPU engine gathers them on a thread of their own.
+    steps_agree(&Spec::new(vec![300, 9, 5]).unwrap(), &sparse_bytes(200, 300, 5, 11));
     // Softmax regression, and one hidden layer.
     for sizes in [vec![37, 5], vec![37, 70, 5]] {
         steps_agree(&Spec::new(sizes).unwrap(), &sparse_bytes(200, 37, 5, 11));

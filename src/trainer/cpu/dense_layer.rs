@@ -1,37 +1,42 @@
-//! The layers behind the first: products of the `gemm` crate. Their weights are divided by rows between the threads.
+//! The layers above the first: products of the `gemm` crate. Their weights are divided by rows between the threads.
 
 use std::ops::Range;
 use std::sync::RwLock;
 
-use super::product::{View, multiply, multiply_columns};
+use super::divide::Divide;
+use super::product::{View, multiply_columns};
 use super::{read, write};
 use crate::model::Layer;
 
 /// A layer whose weights stand in pieces, each of which has one owner.
 pub struct DenseLayer {
+    /// Numbers of a row that goes in.
+    pub inputs: usize,
     /// Numbers of a row that comes out.
     pub outputs: usize,
     /// Rows of the weights, divided: [rows of the piece, outputs].
     pieces: Vec<RwLock<Vec<f32>>>,
     bias: RwLock<Vec<f32>>,
-    inputs: usize,
+    divide: Divide,
 }
 
+/// Some columns of a matrix, and which they are.
+pub type Columns<'a> = (Range<usize>, View<'a>);
+
 impl DenseLayer {
-    /// A layer in so many pieces.
-    pub fn new(layer: &Layer, pieces: usize) -> Self {
-        let mut made = Self {
-            outputs: layer.outputs,
-            pieces: Vec::new(),
-            bias: RwLock::new(layer.bias.clone()),
-            inputs: layer.inputs,
-        };
+    /// A layer in so many pieces, cut in this way.
+    pub fn new(layer: &Layer, pieces: usize, divide: Divide) -> Self {
         let cut = |number| {
-            let rows = range(layer.inputs, number, pieces);
+            let rows = divide(layer.inputs, number, pieces);
             RwLock::new(layer.weights[rows.start * layer.outputs..rows.end * layer.outputs].to_vec())
         };
-        made.pieces = (0..pieces).map(cut).collect();
-        made
+        Self {
+            inputs: layer.inputs,
+            outputs: layer.outputs,
+            pieces: (0..pieces).map(cut).collect(),
+            bias: RwLock::new(layer.bias.clone()),
+            divide,
+        }
     }
 
     /// The layer in one piece.
@@ -40,51 +45,60 @@ impl DenseLayer {
         Layer { inputs: self.inputs, outputs: self.outputs, weights, bias: read(&self.bias).clone() }
     }
 
-    /// Z = X W + b.
-    pub fn forward(&self, x: &[f32], z: &mut [f32]) {
-        let bias = read(&self.bias);
-        for row in z.chunks_exact_mut(self.outputs) {
-            row.copy_from_slice(&bias);
+    /// How many pieces there are.
+    pub fn count(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Which rows of the weights piece `number` has: so many columns of X go with it.
+    pub fn rows(&self, number: usize) -> Range<usize> {
+        (self.divide)(self.inputs, number, self.count())
+    }
+
+    /// X cut into columns as the weights are into rows.
+    pub fn cut<'a>(&self, x: &'a [f32]) -> impl Iterator<Item = View<'a>> {
+        let x = View::new(x, self.inputs);
+        (0..self.count()).map(move |number| x.columns(self.rows(number)))
+    }
+
+    /// Some columns of Z = X W + b, for X cut as [`DenseLayer::cut`] does; they become the first of the rows in `z`, of
+    /// `width` each.
+    pub fn forward<'a>(
+        &self,
+        x: impl Iterator<Item = View<'a>>,
+        columns: Range<usize>,
+        z: &mut [f32],
+        width: usize,
+    ) {
+        let bias = &read(&self.bias)[columns.clone()];
+        for row in z.chunks_exact_mut(width) {
+            row[..bias.len()].copy_from_slice(bias);
         }
-        for (number, piece) in self.pieces.iter().enumerate() {
-            let x = View::new(x, self.inputs).columns(self.rows(number));
-            multiply(z, x, View::new(&read(piece), self.outputs), true);
+        for (piece, x) in self.pieces.iter().zip(x) {
+            let weights = &read(piece);
+            multiply_columns(z, width, 0, x, View::new(weights, self.outputs).columns(columns.clone()), true);
         }
     }
 
-    /// dX = D W'.
-    pub fn backward(&self, delta: &[f32], dx: &mut [f32]) {
-        for (number, piece) in self.pieces.iter().enumerate() {
-            let weights = read(piece);
-            let (delta, weights) = (View::new(delta, self.outputs), View::new(&weights, self.outputs).t());
-            multiply_columns(dx, self.inputs, self.rows(number).start, delta, weights, false);
+    /// The columns of dX = D W' that belong to piece `number`; they become the columns from `first` on of the rows in
+    /// `dx`, of `width` each.
+    pub fn backward(&self, number: usize, delta: &[Columns<'_>], dx: &mut [f32], width: usize, first: usize) {
+        let weights = read(&self.pieces[number]);
+        let weights = View::new(&weights, self.outputs);
+        for (index, (columns, delta)) in delta.iter().enumerate() {
+            multiply_columns(dx, width, first, *delta, weights.columns(columns.clone()).t(), index > 0);
         }
     }
 
-    /// W += X'D for the rows of one piece, over the parts (X, D) of the batch in their order; whoever owns the
-    /// first piece also does b += (column sums of D).
-    pub fn add_gradient(&self, number: usize, parts: &[(&[f32], &[f32])]) {
+    /// W += X'D for the rows of piece `number`, over the parts (X, columns of D) of the batch or of D in their order; X
+    /// has the columns that belong to the piece. The first piece has the parts' b += (column sums of D) done with it.
+    pub fn add_gradient<'a>(&self, number: usize, parts: impl Iterator<Item = (View<'a>, Columns<'a>)>) {
         let mut weights = write(&self.pieces[number]);
-        for (x, delta) in parts.iter().filter(|(x, _)| !x.is_empty()) {
-            let x = View::new(x, self.inputs).columns(self.rows(number)).t();
-            multiply(&mut weights, x, View::new(delta, self.outputs), true);
-        }
-        if number == 0 {
-            let mut bias = write(&self.bias);
-            for row in parts.iter().flat_map(|(_, delta)| delta.chunks_exact(self.outputs)) {
-                for (b, d) in bias.iter_mut().zip(row) {
-                    *b += d;
-                }
+        for (x, (columns, delta)) in parts {
+            multiply_columns(&mut weights, self.outputs, columns.start, x.t(), delta, true);
+            if number == 0 {
+                delta.add_column_sums(&mut write(&self.bias)[columns]);
             }
         }
     }
-
-    fn rows(&self, number: usize) -> Range<usize> {
-        range(self.inputs, number, self.pieces.len())
-    }
-}
-
-/// Part `number` of `0..length` divided into `count` nearly equal parts.
-pub fn range(length: usize, number: usize, count: usize) -> Range<usize> {
-    number * length / count..(number + 1) * length / count
 }

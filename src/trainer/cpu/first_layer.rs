@@ -4,19 +4,16 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::dense_layer::range;
+use super::divide::{LANES, columns, range};
 use super::product::{View, multiply};
 use super::sparse::{Inputs, QUAD, Sparse};
-
-/// Columns that a panel is a multiple of: the lanes of the widest vector.
-const LANES: usize = 16;
 
 /// Some columns of the first layer's weights, owned by one thread, so that they stay in its core's cache.
 #[derive(Debug, Clone)]
 pub struct Panel {
     /// Which columns.
     pub columns: Range<usize>,
-    /// Columns with padding, which is zero: a multiple of the widest vector's lanes.
+    /// Columns with padding, which is zero: whole vectors.
     pub width: usize,
     /// [inputs, width], and rows of zeros behind them until they are a multiple of [`QUAD`].
     pub weights: Vec<f32>,
@@ -34,9 +31,7 @@ impl Panel {
     /// Panel `number` of `count` of a layer's weights [inputs, outputs] and bias [outputs].
     pub fn new(weights: &[f32], bias: &[f32], number: usize, count: usize) -> Self {
         let outputs = bias.len();
-        let groups = Self::most(outputs);
-        let edge = |number: usize| (number * groups).div_ceil(count) * LANES;
-        let columns = edge(number).min(outputs)..edge(number + 1).min(outputs);
+        let columns = columns(outputs, number, count);
         let width = columns.len().next_multiple_of(LANES);
         let padded = |row: &[f32]| {
             let mut padded = row[columns.clone()].to_vec();
@@ -225,6 +220,7 @@ impl WithSimd for AddSparse<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Dataset, Features};
 
     #[test]
     fn panels_hold_every_column_once() {
@@ -241,6 +237,50 @@ mod tests {
                 }
                 assert!(panel.bias[panel.columns.len()..].iter().all(|b| *b == 0.0));
             }
+        }
+    }
+
+    /// Vectors of every width, also of those processors that this one is not.
+    #[test]
+    fn any_vectors_give_the_same_layer() {
+        let (inputs, outputs) = (22, 40);
+        let number = |i: usize| ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25;
+        let weights: Vec<f32> = (0..inputs * outputs).map(number).collect();
+        let bias: Vec<f32> = (0..outputs).map(number).collect();
+        let values: Vec<f32> = (0..5 * inputs).map(|i| if i % 5 < 3 { 0.0 } else { number(i) }).collect();
+        let (features, labels) = (Features::Floats(values), vec![0; 5]);
+        let data = Dataset { inputs, features, labels };
+        let mut gathered = [Inputs::default(), Inputs::default()];
+        for (inputs, sparse) in gathered.iter_mut().zip([false, true]) {
+            inputs.gather(&data.view(), &[4, 2, 0, 1], sparse);
+        }
+        let [dense, sparse] = &gathered;
+        let lists = sparse.sparse.as_ref().unwrap();
+        let panel = Panel::new(&weights, &bias, 1, 2);
+        let deltas: Vec<f32> = (0..4 * panel.width).map(number).collect();
+        let (mut hidden, mut updated) = (Vec::new(), panel.clone());
+        panel.forward(dense, &mut hidden);
+        updated.add_gradient(&[(dense, &deltas)]);
+        let check = |name: &str, got: &[f32], want: &[f32]| {
+            let close = |(got, want): (&f32, &f32)| (got - want).abs() <= 1e-5;
+            assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{name}");
+        };
+        fn with<S: Simd>(simd: S, (panel, lists): (&Panel, &Sparse), deltas: &[f32]) -> [Vec<f32>; 2] {
+            let mut hidden = panel.bias.repeat(4);
+            simd.vectorize(ForwardSparse { panel, inputs: lists, hidden: &mut hidden });
+            let mut updated = panel.clone();
+            simd.vectorize(AddSparse { panel: &mut updated, parts: &[(lists, deltas)] });
+            [hidden, updated.weights]
+        }
+        let operands = (&panel, lists);
+        for (name, [got, weights]) in [
+            ("1 lane", with(pulp::Scalar, operands, &deltas)),
+            ("4 lanes", with(pulp::Scalar128b, operands, &deltas)),
+            ("8 lanes", with(pulp::Scalar256b, operands, &deltas)),
+            ("16 lanes", with(pulp::Scalar512b, operands, &deltas)),
+        ] {
+            check(name, &got, &hidden);
+            check(name, &weights, &updated.weights);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// Looks at the others before a thread does more than look: about ten microseconds.
-const SPINS: usize = 1000;
+pub const SPINS: usize = 1000;
 
 /// Times that a thread offers its core to others before it goes to sleep: on a busy machine, whoever has work runs.
 const YIELDS: usize = 50;
@@ -18,6 +18,8 @@ const YIELDS: usize = 50;
 /// Waking a thread costs about as long as a step takes, so a waiting thread looks for a moment before it sleeps; it
 /// never looks for long.
 pub struct Meeting {
+    /// Looks before a waiting thread does a part that nobody has begun.
+    patience: usize,
     /// For each part, how many regions somebody has begun it in.
     begun: Vec<AtomicUsize>,
     /// Parts that are done, of all regions.
@@ -28,9 +30,11 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// For so many threads.
-    pub fn new(threads: usize) -> Self {
+    /// For so many threads. One that waits does the part of another that has not begun after `patience` looks: at once
+    /// where parts take longer than a thread may be late.
+    pub fn new(threads: usize, patience: usize) -> Self {
         Self {
+            patience,
             begun: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
             done: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -52,9 +56,13 @@ impl Meeting {
             if is_over() {
                 break;
             }
+            let others = 0..self.begun.len();
+            if attempt >= self.patience && others.into_iter().any(|part| self.try_part(part, region, &work)) {
+                continue;
+            }
             if attempt < SPINS {
                 std::hint::spin_loop();
-            } else if !(0..self.begun.len()).any(|part| self.try_part(part, region, &work)) {
+            } else {
                 thread::yield_now();
             }
         }
@@ -70,9 +78,11 @@ impl Meeting {
 
     /// Does a part, if nobody has begun it.
     fn try_part(&self, part: usize, region: usize, work: &impl Fn(usize)) -> bool {
-        let begun = self.begun[part]
-            .compare_exchange(region, region + 1, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok();
+        // Only looks where there is nothing to do: others write beside it.
+        let begun = self.begun[part].load(Ordering::Relaxed) == region
+            && self.begun[part]
+                .compare_exchange(region, region + 1, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
         if begun {
             work(part);
             if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.begun.len() * (region + 1) {
@@ -112,7 +122,11 @@ mod tests {
 
     #[test]
     fn every_part_is_done_once_and_nobody_runs_ahead() {
-        let (meeting, sums) = (Meeting::new(3), [const { AtomicUsize::new(0) }; 3]);
+        [0, SPINS].into_iter().for_each(nobody_runs_ahead);
+    }
+
+    fn nobody_runs_ahead(patience: usize) {
+        let (meeting, sums) = (Meeting::new(3, patience), [const { AtomicUsize::new(0) }; 3]);
         thread::scope(|scope| {
             for number in 0..3 {
                 let (meeting, sums) = (&meeting, &sums);
@@ -132,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_away_holds_nobody_up() {
-        let (meeting, done) = (Meeting::new(3), AtomicUsize::new(0));
+        let (meeting, done) = (Meeting::new(3, SPINS), AtomicUsize::new(0));
         let go = |number| {
             for region in 0..50 {
                 meeting.region(number, region, |_| {
@@ -149,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_sleeper_is_woken() {
-        let meeting = Meeting::new(2);
+        let meeting = Meeting::new(2, SPINS);
         let (begun, is_begun) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -166,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_panic_reaches_all() {
-        let meeting = Meeting::new(2);
+        let meeting = Meeting::new(2, SPINS);
         thread::scope(|scope| {
             let failing = scope.spawn(|| {
                 let _presence = meeting.presence();

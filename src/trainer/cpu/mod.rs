@@ -1,35 +1,43 @@
 //! Training on the processor.
 //!
-//! The threads of a run go through every step together, in three regions between which they meet. Each has a part:
+//! The threads of a run go through every step together, in phases between which they meet (`plan.rs`). Each has a part:
 //!
 //! 1. by columns: computes its columns of the first layer for all rows;
-//! 2. by rows: takes its rows forward through the other layers and back to the first layer's delta;
+//! 2. by rows: takes its rows forward through the other layers and back to the first layer's delta; where those layers
+//!    are large, by columns, layer by layer (`wide.rs`);
 //! 3. by columns (first layer) and by rows (the others): updates the weights that it owns; by rows: gathers its rows of
 //!    the next batch.
+//!
+//! A step that is too small to be divided is done by one thread, and another gathers the next batch meanwhile.
 //!
 //! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and a lock
 //! is never waited for: it is there so that the compiler sees it, too.
 
 mod ceilings;
 mod dense_layer;
+mod divide;
 mod first_layer;
 mod meeting;
 mod phases;
+mod plan;
 mod product;
+mod run;
 mod share;
 mod sparse;
+mod wide;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
-use dense_layer::{DenseLayer, range};
+use dense_layer::DenseLayer;
+use divide::range;
 use first_layer::Panel;
-use meeting::Meeting;
-use phases::{Phases, costs};
+use plan::{Phase, Plan};
+use product::View;
+use run::Run;
 use share::Share;
 use sparse::{Inputs, is_sparse};
+use wide::Wide;
 
 use super::chosen::Chosen;
 use super::config::Config;
@@ -43,7 +51,7 @@ use crate::model::{Layer, Parameters, Spec};
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
 
-/// Multiply-adds of a step below which a thread more does not pay: meeting it four times costs as much as this.
+/// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
 const WORK_A_THREAD: usize = 1 << 20;
 
 /// Rows that an evaluation takes at a time, on each thread.
@@ -60,6 +68,9 @@ pub struct CpuEngine {
     /// Those of one batch and of the next; each divided as `shares` are.
     inputs: [Vec<RwLock<Inputs>>; 2],
     shares: Vec<RwLock<Share>>,
+    /// Used if the layers above the first are divided by columns.
+    wide: Wide,
+    plan: Plan,
     listener: Listener,
 }
 
@@ -96,7 +107,21 @@ impl CpuEngine {
         let layer = &parameters.layers[0];
         let work = spec.parameter_count() * batch;
         let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Panel::most(layer.outputs));
-        let parts = cores.min(useful).max(1);
+        let plan = Plan::new(spec, batch, cores.min(useful).max(1), cores);
+        Self::planned(parameters, spec, config.learning_rate, batch, cores, plan)
+    }
+
+    /// With steps of this plan.
+    fn planned(
+        parameters: &Parameters,
+        spec: &Spec,
+        rate: f32,
+        batch: usize,
+        cores: usize,
+        plan: Plan,
+    ) -> Self {
+        let (layer, parts) = (&parameters.layers[0], plan.parts());
+        let above = &parameters.layers[1..];
         let owned = |number| {
             let panel = Panel::new(&layer.weights, &layer.bias, number, parts);
             RwLock::new(FirstLayer { panel, hidden: vec![Vec::new(); parts] })
@@ -104,12 +129,14 @@ impl CpuEngine {
         Self {
             spec: spec.clone(),
             batch,
-            rate: config.learning_rate,
+            rate,
             cores,
             first: (0..parts).map(owned).collect(),
-            others: parameters.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect(),
+            others: above.iter().map(|layer| DenseLayer::new(layer, parts, plan.divide())).collect(),
             inputs: std::array::from_fn(|_| (0..parts).map(|_| RwLock::default()).collect()),
             shares: (0..parts).map(|_| RwLock::default()).collect(),
+            wide: Wide::new(above.len(), parts),
+            plan,
             listener: None,
         }
     }
@@ -130,15 +157,37 @@ impl CpuEngine {
         write(&self.inputs(step)[number]).gather(rows, &order[part], sparse);
     }
 
-    /// Region 1: panel `number` of the first layer, for all shares.
-    fn first_layer(&self, number: usize, step: usize) {
-        let FirstLayer { panel, hidden } = &mut *write(&self.first[number]);
-        for (inputs, hidden) in self.inputs(step).iter().zip(hidden) {
-            panel.forward(&read(inputs), hidden);
+    /// Part `number` of a phase other than the update. Deltas are gradients of the sum of the losses times `scale`.
+    fn compute(&self, phase: Phase, number: usize, step: usize, scale: f32) {
+        match phase {
+            Phase::FirstLayer => {
+                let FirstLayer { panel, hidden } = &mut *write(&self.first[number]);
+                for (inputs, hidden) in self.inputs(step).iter().zip(&mut *hidden) {
+                    panel.forward(&read(inputs), hidden);
+                }
+                if self.plan.is_wide() {
+                    self.wide.take(number, panel, hidden);
+                }
+            }
+            Phase::Rows => self.deltas(number, step, scale),
+            Phase::Forward(index) => self.wide.forward(index, number, &self.others),
+            Phase::Loss => self.loss(number, step, scale),
+            Phase::Backward(index) => self.wide.backward(index, number, &self.others, &self.shares),
+            Phase::Update => {}
         }
     }
 
-    /// Region 2: share `number`, forward and back. Deltas are gradients of the sum of the losses times `scale`.
+    /// Share `number` of the loss and its gradient by the logits.
+    fn loss(&self, number: usize, step: usize, scale: f32) {
+        let share = &mut *write(&self.shares[number]);
+        let (before, here) = self.inputs(step)[..number + 1].split_at(number);
+        let start = before.iter().map(|inputs| read(inputs).rows()).sum();
+        let targets = &read(&here[0]).targets;
+        self.wide.logits(start..start + targets.len(), self.spec.classes(), share);
+        share.loss(targets, self.spec.classes(), scale);
+    }
+
+    /// Share `number`, forward and back.
     fn deltas(&self, number: usize, step: usize, scale: f32) {
         let share = &mut *write(&self.shares[number]);
         let targets = &read(&self.inputs(step)[number]).targets;
@@ -150,66 +199,23 @@ impl CpuEngine {
         share.backward(&self.others, self.outputs(), first.iter().map(|first| &first.panel));
     }
 
-    /// Region 3: adds the gradient, scaled as the deltas are, to panel and pieces `number` of these layers.
+    /// Adds the gradient, scaled as the deltas are, to panel and pieces `number` of these layers.
     fn add_gradient(&self, number: usize, step: usize, panel: &mut Panel, others: &[DenseLayer]) {
         let inputs: Vec<_> = self.inputs(step).iter().map(read).collect();
+        let inputs: Vec<&Inputs> = inputs.iter().map(|inputs| &**inputs).collect();
+        if self.plan.is_wide() {
+            return self.wide.add_gradient(number, &inputs, panel, others);
+        }
         let shares: Vec<_> = self.shares.iter().map(read).collect();
         let deltas = shares.iter().map(|share| share.delta_panels[number].as_slice());
-        panel.add_gradient(&inputs.iter().map(|inputs| &**inputs).zip(deltas).collect::<Vec<_>>());
+        panel.add_gradient(&inputs.into_iter().zip(deltas).collect::<Vec<_>>());
         for (index, layer) in others.iter().enumerate() {
-            let parts: Vec<_> = shares
-                .iter()
-                .map(|share| (share.activations[index].as_slice(), share.deltas[index + 1].as_slice()))
-                .collect();
-            layer.add_gradient(number, &parts);
-        }
-    }
-
-    /// Thread `number` of a run over `order`. Metrics go to `metrics`; the thread with the sink brings them there as it
-    /// comes by, and ends the run for all if it fails.
-    fn work(
-        &self,
-        number: usize,
-        (rows, order, sparse): (&Rows<'_>, &[u32], bool),
-        (meeting, stop, phases): (&Meeting, &AtomicBool, Option<&Phases>),
-        metrics: &Sender<BatchMetrics>,
-        mut report: Option<(&Receiver<BatchMetrics>, &mut Sink<'_>)>,
-    ) -> Result<()> {
-        let _presence = meeting.presence();
-        let watch = phases.map(|phases| phases.watch(number));
-        let region = |region: usize, work: &dyn Fn(usize)| match &watch {
-            None => meeting.region(number, region, work),
-            Some(watch) => watch.region(region, work, |work| meeting.region(number, region, work)),
-        };
-        let gather = |part: usize, step: usize| {
-            if let Some(batch) = order.chunks(self.batch).nth(step) {
-                self.gather(part, step, rows, batch, sparse);
-            }
-        };
-        region(0, &|part| gather(part, 0));
-        for (step, batch) in order.chunks(self.batch).enumerate() {
-            region(3 * step + 1, &|part| self.first_layer(part, step));
-            region(3 * step + 2, &|part| self.deltas(part, step, -self.rate / batch.len() as f32));
-            region(3 * step + 3, &|part| {
-                let panel = &mut write(&self.first[part]).panel;
-                self.add_gradient(part, step, panel, &self.others);
-                gather(part, step + 1);
-                if part == 0 {
-                    // Nobody receives them when the run has ended with an error.
-                    let _ = metrics.send(self.metrics(batch.len()));
-                }
+            let parts = shares.iter().map(|share| {
+                let x = View::new(&share.activations[index], layer.inputs).columns(layer.rows(number));
+                (x, (0..layer.outputs, View::new(&share.deltas[index + 1], layer.outputs)))
             });
-            if let Some((received, sink)) = &mut report
-                && let Err(error) = received.try_iter().try_for_each(&mut **sink)
-            {
-                stop.store(true, Ordering::Relaxed);
-                return Err(error);
-            }
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
+            layer.add_gradient(number, parts);
         }
-        Ok(())
     }
 
     fn metrics(&self, rows: usize) -> BatchMetrics {
@@ -265,7 +271,7 @@ impl Engine for CpuEngine {
     }
 
     fn device(&self) -> String {
-        let threads = self.shares.len();
+        let threads = self.plan.threads();
         format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" })
     }
 
@@ -273,21 +279,7 @@ impl Engine for CpuEngine {
         if order.is_empty() {
             return Ok(());
         }
-        let job = (rows, order, is_sparse(rows));
-        let (meeting, stop) = (Meeting::new(self.shares.len()), AtomicBool::new(false));
-        let phases = self.listener.as_ref().map(|recorder| {
-            let costs = costs(&self.spec, self.batch, self.shares.len(), rows, job.2);
-            Phases::new(recorder, costs, order.len().div_ceil(self.batch))
-        });
-        let (engine, sync) = (&*self, (&meeting, &stop, phases.as_ref()));
-        let (metrics, received) = mpsc::channel();
-        thread::scope(|scope| {
-            for number in 1..engine.shares.len() {
-                let metrics = metrics.clone();
-                scope.spawn(move || engine.work(number, job, sync, &metrics, None));
-            }
-            engine.work(0, job, sync, &metrics, Some((&received, sink)))
-        })
+        Run::new(self, rows, order).train(sink)
     }
 
     fn finish(&mut self, _sink: &mut Sink<'_>) -> Result<()> {
@@ -326,11 +318,13 @@ impl Engine for CpuEngine {
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         let (parts, sparse) = (self.shares.len(), is_sparse(rows));
         (0..parts).for_each(|number| self.gather(number, 0, rows, &order, sparse));
-        (0..parts).for_each(|number| self.first_layer(number, 0));
-        (0..parts).for_each(|number| self.deltas(number, 0, 1.0 / order.len() as f32));
+        for phase in self.plan.phases(self.others.len()) {
+            (0..parts).for_each(|number| self.compute(phase, number, 0, 1.0 / order.len() as f32));
+        }
         let mut panels: Vec<Panel> = self.first.iter().map(|first| read(first).panel.zeros()).collect();
         let zeros = Parameters::zeros(&self.spec);
-        let others: Vec<_> = zeros.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts)).collect();
+        let others: Vec<_> =
+            zeros.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts, self.plan.divide())).collect();
         for (number, panel) in panels.iter_mut().enumerate() {
             self.add_gradient(number, 0, panel, &others);
         }
@@ -348,7 +342,7 @@ impl Engine for CpuEngine {
     }
 
     fn ceilings(&mut self) -> Result<Ceilings> {
-        Ok(ceilings::measure(self.shares.len()))
+        Ok(ceilings::measure(self.plan.threads()))
     }
 
     fn schedule(&self) -> Option<Chosen> {

@@ -17,8 +17,9 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// `values` as a matrix of rows of `columns` numbers.
     pub fn new(values: &'a [f32], columns: usize) -> Self {
-        assert_eq!(values.len() % columns, 0, "a matrix has whole rows");
-        Self { values, rows: values.len() / columns, columns, row_stride: columns, column_stride: 1 }
+        let rows = values.len().checked_div(columns).unwrap_or(0);
+        assert_eq!(values.len(), rows * columns, "a matrix has whole rows");
+        Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
     /// Its transpose.
@@ -44,6 +45,16 @@ impl<'a> View<'a> {
         self.t().rows(range).t()
     }
 
+    /// Adds the sum of each column to `sums`.
+    pub fn add_column_sums(self, sums: &mut [f32]) {
+        assert!(self.columns == sums.len() && self.column_stride == 1, "a sum for each column");
+        for row in self.values.chunks(self.row_stride.max(1)).take(self.rows) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+    }
+
     /// Whether the last element lies within the slice.
     fn is_whole(&self) -> bool {
         self.rows == 0
@@ -63,8 +74,12 @@ pub fn multiply_columns(c: &mut [f32], width: usize, first: usize, a: View<'_>, 
     assert_eq!(c.len(), a.rows * width, "C has the product's rows");
     assert!(first + b.columns <= width, "C has the product's columns");
     assert!(a.is_whole() && b.is_whole(), "the operands are whole");
-    if c.is_empty() {
+    if c.is_empty() || b.columns == 0 {
         return;
+    }
+    if a.columns == 0 {
+        let rows = c.chunks_exact_mut(width).filter(|_| !add);
+        return rows.for_each(|row| row[first..first + b.columns].fill(0.0));
     }
     // SAFETY: the assertions prove that every element that `gemm` reads or writes, i.e. those at row * row stride +
     // column * column stride, lies within its slice; c is borrowed mutably, so it overlaps with neither a nor b.
@@ -116,11 +131,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_to_sum_is_zero() {
+        let (a, b) = (View::new(&[1.0, 2.0], 1).columns(0..0), View::new(&[], 3));
+        let mut c = [7.0; 8]; // 2 rows of 4
+        multiply_columns(&mut c, 4, 1, a, b, true);
+        assert_eq!(c, [7.0; 8]);
+        multiply_columns(&mut c, 4, 1, a, b, false);
+        assert_eq!(c, [7.0, 0.0, 0.0, 0.0, 7.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
     fn some_columns_of_each() {
         let a = [9.0, 1.0, 2.0, 9.0, 3.0, 4.0]; // columns 1..3 are [[1, 2], [3, 4]]
         let b = [1.0, 1.0, 0.0, 2.0];
         let mut c = [7.0; 8]; // 2 rows of 4
-        multiply_columns(&mut c, 4, 1, View::new(&a, 3).columns(1..3), View::new(&b, 2), false);
+        let a = View::new(&a, 3).columns(1..3);
+        multiply_columns(&mut c, 4, 1, a, View::new(&b, 2), false);
         assert_eq!(c, [7.0, 1.0, 5.0, 7.0, 7.0, 3.0, 11.0, 7.0]);
+        let mut sums = [10.0, 20.0];
+        a.add_column_sums(&mut sums);
+        assert_eq!(sums, [14.0, 26.0]);
     }
 }

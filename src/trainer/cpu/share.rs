@@ -1,7 +1,10 @@
 //! The rows of a batch that one thread takes through the network.
 
+use std::ops::Range;
+
 use super::dense_layer::DenseLayer;
 use super::first_layer::Panel;
+use super::product::View;
 
 /// Some rows of a batch, and all that is computed of them.
 #[derive(Default)]
@@ -34,13 +37,8 @@ impl Share {
     ) {
         self.rows = rows;
         self.activations.resize_with(layers.len() + 1, Vec::new);
-        self.activations[0].resize(rows * outputs, 0.0);
-        for (panel, hidden) in panels {
-            let to = self.activations[0].chunks_exact_mut(outputs);
-            for (to, from) in to.zip(hidden.chunks_exact(panel.width)) {
-                to[panel.columns.clone()].copy_from_slice(&from[..panel.columns.len()]);
-            }
-        }
+        let parts = panels.map(|(panel, hidden)| (panel.columns.clone(), hidden, panel.width));
+        join(&mut self.activations[0], rows, outputs, parts);
         if !layers.is_empty() {
             relu(&mut self.activations[0]);
         }
@@ -52,7 +50,7 @@ impl Share {
             let (below, above) = self.activations.split_at_mut(index + 1);
             let (x, z) = (&below[index], &mut above[0]);
             z.resize(self.rows * layer.outputs, 0.0);
-            layer.forward(x, z);
+            layer.forward(layer.cut(x), 0..layer.outputs, z, layer.outputs);
             if index + 1 < layers.len() {
                 relu(z);
             }
@@ -97,10 +95,11 @@ impl Share {
             let (below, above) = self.deltas.split_at_mut(index + 1);
             let (delta, dx) = (&above[0], &mut below[index]);
             dx.resize(self.activations[index].len(), 0.0);
-            layer.backward(delta, dx);
-            for (d, h) in dx.iter_mut().zip(&self.activations[index]) {
-                *d = if *h > 0.0 { *d } else { 0.0 };
+            let delta = [(0..layer.outputs, View::new(delta, layer.outputs))];
+            for number in 0..layer.count() {
+                layer.backward(number, &delta, dx, layer.inputs, layer.rows(number).start);
             }
+            mask(dx, &self.activations[index]);
         }
         self.delta_panels.resize_with(panels.len(), Vec::new);
         for (panel, cut) in panels.zip(&mut self.delta_panels) {
@@ -113,7 +112,29 @@ impl Share {
     }
 }
 
+/// Puts so many rows of a matrix together from some columns each: which they are, [rows, width], and the width.
+pub fn join<'a>(
+    to: &mut Vec<f32>,
+    rows: usize,
+    outputs: usize,
+    parts: impl Iterator<Item = (Range<usize>, &'a [f32], usize)>,
+) {
+    to.resize(rows * outputs, 0.0);
+    for (columns, values, width) in parts {
+        for (to, from) in to.chunks_exact_mut(outputs).zip(values.chunks_exact(width)) {
+            to[columns.clone()].copy_from_slice(&from[..columns.len()]);
+        }
+    }
+}
+
+/// The gradient behind a ReLU: that before it where its output is above 0.
+pub fn mask(deltas: &mut [f32], outputs: &[f32]) {
+    for (d, h) in deltas.iter_mut().zip(outputs) {
+        *d = if *h > 0.0 { *d } else { 0.0 };
+    }
+}
+
 /// Not max(0, z): NaN must stay NaN, so that the loss shows it.
-fn relu(values: &mut [f32]) {
+pub fn relu(values: &mut [f32]) {
     values.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z });
 }
