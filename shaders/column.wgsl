@@ -24,23 +24,28 @@ var<private> part: u32;
 var<private> start: u32; // blocks of inputs that belong to the product, of the next batch's sums those of the part
 var<private> end: u32;
 
-// Values 4*block.. of that row of the layer's input.
-fn input_row(row: u32, block: u32) -> vec4<f32> {
-    let width = blocks(layer.inputs);
-    if index == 0u {
-        // The next batch stands behind this one.
-        let position = batch.first + row + select(batch.rows, 0u, TRANSPOSE_A);
-        return feature(order[position] * width + block);
+fn a_place(row: u32) -> u32 {
+    if row < select(batch.next_rows, batch.rows, TRANSPOSE_A) {
+        let width = blocks(layer.inputs);
+        if index == 0u {
+            // The next batch stands behind this one.
+            return order[batch.first + row + select(batch.rows, 0u, TRANSPOSE_A)] * width;
+        }
+        return params.network[index - 1u].place + row * width;
     }
-    return activations[params.network[index - 1u].place + row * width + block];
+    return NOWHERE;
 }
 
-fn a_row(row: u32, block: u32) -> vec4<f32> {
+fn a_row(place: u32, block: u32) -> vec4<f32> {
     let input = start + block;
     var values = vec4<f32>();
-    if row < select(batch.next_rows, batch.rows, TRANSPOSE_A) {
+    if place != NOWHERE {
         if input < end {
-            values = input_row(row, input);
+            if index == 0u {
+                values = feature(place + input);
+            } else {
+                values = activations[place + input];
+            }
         }
         if TRANSPOSE_A {
             let column = vec4<u32>(4u * input) + vec4<u32>(0u, 1u, 2u, 3u);

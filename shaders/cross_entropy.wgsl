@@ -23,8 +23,9 @@ fn cross_entropy(
         let statistics = row_statistics(row, live, thread);
         let prediction = row_prediction(row, live, statistics.maximum, thread);
         if live && thread.x == 0u {
-            loss += row_loss(row, statistics);
-            correct += f32(prediction == targets[row]);
+            let label = targets[row];
+            loss += row_loss(row, label, statistics);
+            correct += f32(prediction == label);
             predictions[batch.output + row] = prediction;
         }
     }

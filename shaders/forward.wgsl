@@ -1,22 +1,31 @@
 // forward: Y = X*W + b; with RELU, Y = max(0, X*W + b)
 // X [rows, inputs], W [inputs, outputs] and below it b [outputs] in `parameters`, Y [rows, outputs]; f32, rows of vec4s
+// X is a matrix of activations, or (samples_order) the rows of the data set that the order names, as they are stored.
 // Work is laid out by the matmul body: a workgroup owns a tile of Y and walks the inputs.
 // Outside the matrices loads give 0 and stores are skipped; the padding of Y is written as 0.
 //#include blocks
 //#include batch
 //#include layer
+//#include features
+//#include samples
 //#include matmul_body
 //#include relu
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(RESULT) var<storage, read_write> y: array<vec4<f32>>;
 
 override RELU: bool = false;
 const TRANSPOSE_A = false;
 const TRANSPOSE_B = false;
 
-fn a_row(row: u32, block: u32) -> vec4<f32> {
-    if row < batch.rows && block < blocks(params.inputs) {
-        return x[row * blocks(params.inputs) + block];
+fn a_place(row: u32) -> u32 {
+    if row < batch.rows {
+        return sample(row) * blocks(params.inputs);
+    }
+    return NOWHERE;
+}
+
+fn a_row(place: u32, block: u32) -> vec4<f32> {
+    if place != NOWHERE && block < blocks(params.inputs) {
+        return feature(place + block);
     }
     return vec4<f32>();
 }

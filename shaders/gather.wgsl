@@ -1,12 +1,11 @@
 // gather: X[r] = features[order[first + r]], targets[r] = labels[order[first + r]] for the rows r of the batch
 // features [samples, inputs] bytes or f32 in rows of four, labels and order [samples] u32, X [rows, inputs] f32, rows of vec4s
 // A thread owns one vec4 of X, the first of a row also its target; threads beyond the batch do nothing.
-// In bounds: the host writes the order and makes sure that it names rows which are there (GpuEngine::train), or the
-// device makes it: order_keys gives the rows themselves, and radix_sort only moves them.
 //#include blocks
 //#include batch
 //#include elementwise
 //#include features
+//#include samples_order
 struct Params {
     inputs: u32,
     unused0: u32,
@@ -15,9 +14,8 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> labels: array<u32>;
-@group(0) @binding(3) var<storage, read> order: array<u32>;
-@group(0) @binding(4) var<storage, read_write> x: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> targets: array<u32>;
+@group(0) @binding(RESULT) var<storage, read_write> x: array<vec4<f32>>;
+@group(0) @binding(RESULT + 1) var<storage, read_write> targets: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)
 fn gather(
@@ -30,10 +28,10 @@ fn gather(
     if i < batch.rows * width {
         let row = i / width;
         let block = i % width;
-        let sample = order[batch.first + row];
-        x[i] = feature(sample * width + block);
+        let source = sample(row);
+        x[i] = feature(source * width + block);
         if block == 0u {
-            targets[row] = labels[sample];
+            targets[row] = labels[source];
         }
     }
 }

@@ -14,9 +14,13 @@ override MASK: bool = false;
 const TRANSPOSE_A = false;
 const TRANSPOSE_B = true;
 
-fn a_row(row: u32, block: u32) -> vec4<f32> {
-    if row < batch.rows && block < blocks(params.outputs) {
-        return dy[row * blocks(params.outputs) + block];
+fn a_place(row: u32) -> u32 {
+    return select(NOWHERE, row * blocks(params.outputs), row < batch.rows);
+}
+
+fn a_row(place: u32, block: u32) -> vec4<f32> {
+    if place != NOWHERE && block < blocks(params.outputs) {
+        return dy[place + block];
     }
     return vec4<f32>();
 }

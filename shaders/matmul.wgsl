@@ -25,11 +25,18 @@ override RELU: bool = false;
 
 var<private> matrix: u32; // which of the products this workgroup belongs to
 
-fn a_row(row: u32, block: u32) -> vec4<f32> {
+fn a_width() -> u32 {
+    return blocks(select(params.k, params.m, TRANSPOSE_A));
+}
+
+fn a_place(row: u32) -> u32 {
     let rows = select(params.m, params.k, TRANSPOSE_A);
-    let width = blocks(select(params.k, params.m, TRANSPOSE_A));
-    if row < rows && block < width {
-        return a[(matrix * rows + row) * width + block];
+    return select(NOWHERE, (matrix * rows + row) * a_width(), row < rows);
+}
+
+fn a_row(place: u32, block: u32) -> vec4<f32> {
+    if place != NOWHERE && block < a_width() {
+        return a[place + block];
     }
     return vec4<f32>();
 }

@@ -26,11 +26,18 @@ var<private> below: Layer;
 // (loss, correct) of each thread's rows.
 var<workgroup> shares: array<vec2<f32>, THREADS_X * THREADS_Y>;
 
-fn a_row(row: u32, block: u32) -> vec4<f32> {
-    let width = blocks(select(layer.inputs, layer.outputs, TRANSPOSE_B));
+fn a_width() -> u32 {
+    return blocks(select(layer.inputs, layer.outputs, TRANSPOSE_B));
+}
+
+fn a_place(row: u32) -> u32 {
     let start = select(below.place, layer.place + params.deltas, TRANSPOSE_B);
-    if row < batch.rows && block < width {
-        return activations[start + row * width + block];
+    return select(NOWHERE, start + row * a_width(), row < batch.rows);
+}
+
+fn a_row(place: u32, block: u32) -> vec4<f32> {
+    if place != NOWHERE && block < a_width() {
+        return activations[place + block];
     }
     return vec4<f32>();
 }

@@ -77,10 +77,12 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(Softmax { rows, classes, log: flag }));
         let stored = if flag { Stored::Bytes } else { Stored::Floats };
         let update = flag.then_some(0.1);
-        all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag }));
         all.push(Box::new(Gather { rows, inputs, stored }));
         all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
-        all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update }));
+        for stored in [None, Some(Stored::Bytes), Some(Stored::Floats)] {
+            all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag, stored }));
+            all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, stored }));
+        }
         for transpose_b in [false, true] {
             all.push(Box::new(Matmul {
                 m: 5,

@@ -183,7 +183,8 @@ pub fn rows(bench: &mut Bench) {
         bench.kernel("rows", "cross_entropy_probabilities", &kernel, &buffers, rows);
         let buffers = [z.buffer(), targets.buffer(), losses.buffer(), metrics.buffer()];
         bench.kernel("rows", "cross_entropy", &CrossEntropy { rows, classes }, &buffers, rows);
-        let buffers = [z.buffer(), targets.buffer(), p.buffer(), metrics.buffer()];
+        let order = bench.compute.vector(&Vec::from_iter(0..rows as u32)).expect("it fits");
+        let buffers = [z.buffer(), targets.buffer(), order.buffer(), p.buffer(), metrics.buffer()];
         bench.kernel("rows", "softmax_cross_entropy", &SoftmaxCrossEntropy { rows, classes }, &buffers, rows);
     }
 }

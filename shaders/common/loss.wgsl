@@ -1,10 +1,9 @@
-// Cross-entropy of one row from its logits, and the class they predict. Needs `targets`.
+// Cross-entropy of one row from its logits, and the class they predict.
 //#include row_statistics
 
 // -log softmax(z)[target] = max + log(sum exp(z - max)) - z[target]. Targets come from the data: one that is no class
 // reads the last one's logit, and has probability 0, which is an infinite loss.
-fn row_loss(row: u32, statistics: RowStatistics) -> f32 {
-    let target_class = targets[row];
+fn row_loss(row: u32, target_class: u32, statistics: RowStatistics) -> f32 {
     let last = params.classes - 1u;
     let logit = logits[row * 4u * blocks(params.classes) + min(target_class, last)];
     let target_logit = select(lowest(), logit, target_class <= last);

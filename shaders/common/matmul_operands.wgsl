@@ -1,12 +1,22 @@
 // Between a kernel and the matmul body: 4x4 blocks out of rows. A kernel of C = A*B defines
-//   a_row(row, block), b_row(row, block)   values 4*block.. of that row of A, B as stored; 0 outside
+//   a_place(row)                           where that row of A as stored begins; NOWHERE outside
+//   a_row(place, block)                    values 4*block.. of the row that begins there; 0 outside
+//   b_row(row, block)                      values 4*block.. of that row of B as stored; 0 outside
 //   store_row(row, block, values)          values 4*block.. of that row of C; skips what lies outside
 //   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B': constants, but private variables where
 //                                          a kernel makes more than one product
 // A block is a mat4x4 whose columns are rows of the matrix, so that C = A*B reads c += b * a.
 
+// No place: buffers are smaller.
+const NOWHERE = 0xffffffffu;
+
 fn a_rows(row: u32, block: u32) -> mat4x4<f32> {
-    return mat4x4<f32>(a_row(row, block), a_row(row + 1u, block), a_row(row + 2u, block), a_row(row + 3u, block));
+    return mat4x4<f32>(
+        a_row(a_place(row), block),
+        a_row(a_place(row + 1u), block),
+        a_row(a_place(row + 2u), block),
+        a_row(a_place(row + 3u), block),
+    );
 }
 
 fn b_rows(row: u32, block: u32) -> mat4x4<f32> {

@@ -41,6 +41,11 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         }
         cases.case("weight_gradient", &text, |compute| weight_gradient(compute, shape));
         cases.case("weight_gradient + update", &text, |compute| updated(compute, shape));
+        for stored in [Stored::Bytes, Stored::Floats] {
+            let name = format!("{stored:?}").to_lowercase();
+            cases.case(&format!("forward {name}"), &text, |it| forward_stored(it, shape, stored));
+            cases.case(&format!("weight_gradient {name}"), &text, |it| gradient_stored(it, shape, stored));
+        }
     }
     cases.case("update", "65 x 257", |compute| {
         let (p, g) = (random(65, 257, 1), random(65, 257, 2));
@@ -79,7 +84,7 @@ fn with_ones(x: &Array2<f32>) -> Array2<f32> {
 fn forward(compute: &Compute, [rows, inputs, outputs]: [usize; 3], relu: bool) -> Result<Figures> {
     let (x, p) = (random(rows, inputs, 6), parameters(inputs, outputs));
     let (on_x, on_p) = (compute.matrix(&x)?, compute.matrix(&p)?);
-    let kernel = Forward { rows, inputs, outputs, offset: 0, relu };
+    let kernel = Forward { rows, inputs, outputs, offset: 0, relu, stored: None };
     let y = run_kernel(compute, &kernel, &[on_x.buffer(), on_p.buffer()], rows, [rows, outputs])?;
     let mut figures = product(&y, &with_ones(&x), &p);
     if relu {
@@ -105,7 +110,7 @@ fn input_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3], mask: 
 fn weight_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Figures> {
     let (x, dy) = (random(rows, inputs, 9), random(rows, outputs, 10));
     let (on_x, on_dy) = (compute.matrix(&x)?, compute.matrix(&dy)?);
-    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None };
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None, stored: None };
     let dw = run_kernel(compute, &kernel, &[on_x.buffer(), on_dy.buffer()], rows, [inputs + 1, outputs])?;
     Ok(product(&dw, &with_ones(&x).t().to_owned(), &dy))
 }
@@ -113,7 +118,7 @@ fn weight_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Re
 fn updated(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Figures> {
     let (x, dy, p) = (random(rows, inputs, 9), random(rows, outputs, 10), parameters(inputs, outputs));
     let (on_x, on_dy, on_p) = (compute.matrix(&x)?, compute.matrix(&dy)?, compute.matrix(&p)?);
-    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: Some(RATE) };
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: Some(RATE), stored: None };
     compute.run(&kernel, &[on_x.buffer(), on_dy.buffer(), on_p.buffer()], Batch::all(rows))?;
     let (x, dy) = (wide(&with_ones(&x)), wide(&dy));
     let dw = ops::matmul(x.t(), dy.view());
@@ -153,17 +158,60 @@ pub(super) fn features(
     }
 }
 
+/// All rows of a data set in some order.
+fn shuffled(samples: usize) -> Vec<u32> {
+    (0..samples as u32).map(|i| (i * 79 + 13) % samples as u32).collect()
+}
+
+/// Where the batch begins in that order.
+const FIRST: usize = 5;
+
+/// A data set with rows to spare, on the device with its order; and the rows of the batch as a matrix.
+fn samples(
+    compute: &Compute,
+    stored: Stored,
+    [rows, inputs, _]: [usize; 3],
+) -> Result<(wgpu::Buffer, Vector<u32>, Array2<f32>)> {
+    let (features, values) = features(compute, stored, rows + 9, inputs)?;
+    let order = shuffled(rows + 9);
+    let x = ops::gather(values.view(), &indices(&order[FIRST..FIRST + rows]), 1.0);
+    Ok((features, compute.vector(&order)?, x.mapv(|value| value as f32)))
+}
+
+fn forward_stored(compute: &Compute, shape: [usize; 3], stored: Stored) -> Result<Figures> {
+    let [rows, inputs, outputs] = shape;
+    let (features, order, x) = samples(compute, stored, shape)?;
+    let (p, y) = (parameters(inputs, outputs), Matrix::output(compute, rows, outputs)?);
+    let kernel = Forward { rows, inputs, outputs, offset: 0, relu: false, stored: Some(stored) };
+    let on_p = compute.matrix(&p)?;
+    let batch = Batch { first: FIRST as u32, ..Batch::all(rows) };
+    compute.run(&kernel, &[&features, on_p.buffer(), order.buffer(), y.buffer()], batch)?;
+    Ok(product(&y.read(compute)?, &with_ones(&x), &p))
+}
+
+fn gradient_stored(compute: &Compute, shape: [usize; 3], stored: Stored) -> Result<Figures> {
+    let [rows, inputs, outputs] = shape;
+    let (features, order, x) = samples(compute, stored, shape)?;
+    let (dy, dw) = (random(rows, outputs, 10), Matrix::output(compute, inputs + 1, outputs)?);
+    let stored = Some(stored);
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None, stored };
+    let on_dy = compute.matrix(&dy)?;
+    let batch = Batch { first: FIRST as u32, ..Batch::all(rows) };
+    compute.run(&kernel, &[&features, on_dy.buffer(), order.buffer(), dw.buffer()], batch)?;
+    Ok(product(&dw.read(compute)?, &with_ones(&x).t().to_owned(), &dy))
+}
+
 fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
     let (samples, inputs, rows) = (100, 65, 63);
     let (features, values) = features(compute, stored, samples, inputs)?;
-    let order: Vec<u32> = (0..samples as u32).map(|i| (i * 79 + 13) % samples as u32).collect();
+    let order = shuffled(samples);
     let classes = labels(samples, 10);
     let (on_labels, on_order) = (compute.vector(&classes)?, compute.vector(&order)?);
     let (x, targets) = (Matrix::output(compute, rows, inputs)?, Vector::<u32>::output(compute, 1, rows)?);
     let buffers = [&features, on_labels.buffer(), on_order.buffer(), x.buffer(), targets.buffer()];
-    let (first, kernel) = (5, Gather { rows, inputs, stored });
-    compute.run(&kernel, &buffers, Batch { first, ..Batch::all(rows) })?;
-    let taken = indices(&order[first as usize..first as usize + rows]);
+    let kernel = Gather { rows, inputs, stored };
+    compute.run(&kernel, &buffers, Batch { first: FIRST as u32, ..Batch::all(rows) })?;
+    let taken = indices(&order[FIRST..FIRST + rows]);
     let want = ops::gather(values.view(), &taken, 1.0);
     let magnitude = want.mapv(f64::abs);
     // unpack4x8unorm and one rounding; floats are taken as they are.
@@ -175,11 +223,15 @@ fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
 
 fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
     let (z, targets) = (random(rows, classes, 12) * 3.0, labels(rows, classes));
-    let (on_z, on_targets) = (compute.matrix(&z)?, compute.vector(&targets)?);
+    let on_z = compute.matrix(&z)?;
+    // The labels stand the other way round in the data set, behind one of another row.
+    let stored: Vec<u32> = [0].into_iter().chain(targets.iter().rev().copied()).collect();
+    let order: Vec<u32> = (1..=rows as u32).rev().collect();
+    let (on_labels, on_order) = (compute.vector(&stored)?, compute.vector(&order)?);
     let delta = Matrix::output(compute, rows, classes)?;
     let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(rows))?;
     let kernel = SoftmaxCrossEntropy { rows, classes };
-    let buffers = [on_z.buffer(), on_targets.buffer(), delta.buffer(), metrics.buffer()];
+    let buffers = [on_z.buffer(), on_labels.buffer(), on_order.buffer(), delta.buffer(), metrics.buffer()];
     compute.run(&kernel, &buffers, Batch::all(rows))?;
     let (z, targets) = (wide(&z), indices(&targets));
     let want = ops::softmax_cross_entropy(z.view(), &targets);

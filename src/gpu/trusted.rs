@@ -17,8 +17,8 @@ pub(super) fn shader_module(
     // trusted. Every loop counts up to a bound below 2^32 less its step (`Context::largest_storage`) or halves a number.
     // No divisor is 0 where a workgroup runs: they are sizes whose product is the number of threads. Indices are below
     // the sizes in the uniforms, which the host half of each kernel takes from the buffers that it binds; those that
-    // come out of a buffer are proven in the header of the shader that reads them (`gather`, `compact`, `radix_sort`)
-    // or guarded (`common/loss`). Who calls `Compute::run` with buffers of their own is told to size them.
+    // come out of a buffer are proven in the header of the shader that reads them (`samples_order`, `compact`,
+    // `radix_sort`) or guarded (`common/loss`). Who calls `Compute::run` with buffers of their own is told to size them.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }

@@ -45,7 +45,8 @@ impl Product {
     /// of most GPUs but four times the workgroups of 64; a deeper step has fewer barriers and takes more memory.
     /// Direct: at least 8 threads, as software adapters compute eight at once; 32 for GPUs, whose subgroups have no
     /// fewer.
-    pub const CANDIDATES: [Product; 12] = [
+    pub const CANDIDATES: [Product; 13] = [
+        Product::BroadcastTall,
         Product::Broadcast,
         tiled(8, 8, 4),
         tiled(8, 4, 4),
@@ -79,18 +80,18 @@ impl Product {
         let within = |size: usize, limit: u32| size <= limit as usize;
         let [x, y] = match self {
             Product::Tiled { across, down, .. } | Product::Direct { across, down } => [across, down],
-            Product::Broadcast => [8, 1],
+            Product::Broadcast | Product::BroadcastTall => [8, 1],
         };
         // Two tiles of 4x4 blocks; the row kernel keeps a pair of numbers a thread beside them.
         let memory = match self {
             Product::Tiled { across, down, inner } => 64 * inner * (across + down),
-            Product::Direct { .. } | Product::Broadcast => 0,
+            Product::Direct { .. } | Product::Broadcast | Product::BroadcastTall => 0,
         } + 8 * x * y;
         within(x * y, limits.max_compute_invocations_per_workgroup)
             && within(x, limits.max_compute_workgroup_size_x)
             && within(y, limits.max_compute_workgroup_size_y)
             && within(memory, limits.max_compute_workgroup_storage_size)
-            && (self != Product::Broadcast || context.subgroup_size == Some(8))
+            && (!self.is_broadcast() || context.subgroup_size == Some(8))
     }
 
     /// Whether this could be the best on such a device: barriers are dear where a processor computes (the tiled body
@@ -99,8 +100,12 @@ impl Product {
         match self {
             Product::Tiled { .. } => kind != DeviceKind::Software,
             Product::Direct { across, down } => kind == DeviceKind::Software || across * down >= 32,
-            Product::Broadcast => true,
+            Product::Broadcast | Product::BroadcastTall => true,
         }
+    }
+
+    fn is_broadcast(self) -> bool {
+        matches!(self, Product::Broadcast | Product::BroadcastTall)
     }
 }
 

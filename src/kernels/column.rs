@@ -62,25 +62,24 @@ impl Kernel for Column {
 
     fn cost(&self, _: &Tuning) -> Cost {
         let (rows, product) = (self.shape.rows, self.product);
-        // Of a vec4 of features its row number and its values.
-        let words = 1 + match self.stored {
-            Stored::Bytes => 1,
-            Stored::Floats => 4,
-        };
         let mut cost = Cost::default().sharing(0, 0, self.groups());
         for (index, layer) in self.shape.layers.iter().enumerate() {
-            let (width, outputs) = (blocks(layer.inputs), 4 * blocks(layer.outputs));
-            let input = rows * width * if index == 0 { words } else { 4 };
-            let gradient = product.cost([layer.inputs + 1, layer.outputs, rows], input, rows * outputs);
+            let outputs = 4 * blocks(layer.outputs);
+            let source = (index == 0).then_some(self.stored);
+            let dims = [layer.inputs + 1, layer.outputs, rows];
+            let [x, order] = Stored::input_reads(source, [rows, layer.inputs], product.places(dims, true));
+            let gradient = product.cost(dims, x, rows * outputs);
             let stored = (layer.inputs + 1) * outputs;
-            cost += gradient.with(stored, stored, 2 * stored);
+            cost += gradient.with(stored + order, stored, 2 * stored);
         }
         let first = &self.shape.layers[0];
         let outputs = 4 * blocks(first.outputs);
         for (part, width) in self.shape.part_blocks().enumerate() {
             let inputs = first.inputs.saturating_sub(4 * part * self.shape.part).min(4 * width);
-            let sums = product.cost([rows, first.outputs, inputs], rows * width * words, inputs * outputs);
-            cost += sums.with(0, rows * outputs, 0);
+            let dims = [rows, first.outputs, inputs];
+            let [x, order] =
+                Stored::input_reads(Some(self.stored), [rows, 4 * width], product.places(dims, false));
+            cost += product.cost(dims, x, inputs * outputs).with(order, rows * outputs, 0);
         }
         Cost { dispatches: 1, ..cost }
     }

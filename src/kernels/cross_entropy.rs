@@ -45,7 +45,7 @@ impl Kernel for CrossEntropy {
     fn cost(&self, tuning: &Tuning) -> Cost {
         let elements = self.rows * self.classes;
         let writes = self.rows + 2 * tuning.row_groups(self.rows);
-        let cost = Cost::dispatch(3 * elements + 3 * self.rows, writes, 5 * elements + 3 * self.rows);
+        let cost = Cost::dispatch(3 * elements + 2 * self.rows, writes, 5 * elements + 3 * self.rows);
         tuning.metrics_trees(tuning.row_trees(cost, self.rows, 3), self.rows)
     }
 }

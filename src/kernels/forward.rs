@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
+use super::{Cost, Kernel, Layout, Shader, Stored, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -22,7 +22,12 @@ static SHADER: Shader = Shader {
     per_batch: true,
 };
 
-/// Y = X W + b, with or without max(0, .). Buffers: X [rows, inputs], parameters, Y [rows, outputs].
+/// The same for a layer whose inputs are the data set's.
+static FIRST: Shader =
+    Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
+
+/// Y = X W + b, with or without max(0, .). Buffers: X [rows, inputs], parameters, Y [rows, outputs]; with `stored`:
+/// features, parameters, order, Y.
 #[derive(Debug, Clone, Copy)]
 pub struct Forward {
     /// Most rows of a batch.
@@ -35,11 +40,13 @@ pub struct Forward {
     pub offset: usize,
     /// Fuse Y = max(0, .).
     pub relu: bool,
+    /// How the data set is stored whose rows X is made of, by way of the order; nothing where X is a matrix.
+    pub stored: Option<Stored>,
 }
 
 impl Kernel for Forward {
     fn shader(&self) -> &'static Shader {
-        &SHADER
+        if self.stored.is_some() { &FIRST } else { &SHADER }
     }
 
     fn params(&self) -> Vec<u8> {
@@ -60,15 +67,22 @@ impl Kernel for Forward {
         vec![("RELU", self.relu)]
     }
 
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        Stored::inputs(self.stored)
+    }
+
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.rows, self.inputs, self.outputs)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
+        let outputs = 4 * blocks(self.outputs);
         let product = [self.rows, self.outputs, self.inputs];
+        let shape = tuning.product_for(self.rows);
+        let places = shape.places(product, false);
+        let [x, order] = Stored::input_reads(self.stored, [self.rows, self.inputs], places);
         let stored = self.rows * outputs;
         let flop = self.rows * self.outputs * if self.relu { 2 } else { 1 };
-        tuning.product.cost(product, self.rows * inputs, self.inputs * outputs).with(stored, stored, flop)
+        shape.cost(product, x, self.inputs * outputs).with(stored + order, stored, flop)
     }
 }

@@ -37,6 +37,28 @@ impl Stored {
             Stored::Floats => "features_floats",
         }
     }
+
+    /// Elements to load for four values.
+    pub(super) fn words(self) -> usize {
+        match self {
+            Stored::Bytes => 1,
+            Stored::Floats => 4,
+        }
+    }
+
+    /// The shader pieces that read a layer's inputs: as they are stored, by way of the order, or else a matrix of
+    /// activations.
+    pub(super) fn inputs(stored: Option<Self>) -> Vec<(&'static str, &'static str)> {
+        let samples = if stored.is_some() { "samples_order" } else { "samples_batch" };
+        vec![("features", stored.unwrap_or(Stored::Floats).piece()), ("samples", samples)]
+    }
+
+    /// Elements that a product loads of its operand A, the inputs of a layer, each time that it loads all of them; and
+    /// of the order.
+    pub(super) fn input_reads(stored: Option<Self>, [rows, inputs]: [usize; 2], places: usize) -> [usize; 2] {
+        let words = stored.unwrap_or(Stored::Floats).words();
+        [rows * blocks(inputs) * words, if stored.is_some() { places } else { 0 }]
+    }
 }
 
 /// X[r] = features[order[first + r]], targets[r] = labels[order[first + r]].
@@ -74,10 +96,8 @@ impl Kernel for Gather {
 
     fn cost(&self, _: &Tuning) -> Cost {
         let width = blocks(self.inputs);
-        let (words, flop) = match self.stored {
-            Stored::Bytes => (1, 4),
-            Stored::Floats => (4, 0),
-        };
+        let words = self.stored.words();
+        let flop = if self.stored == Stored::Bytes { 4 } else { 0 };
         // Of each vec4 its row number and its values; of each row its label.
         let reads = self.rows * (width * (1 + words) + 1);
         Cost::dispatch(reads, self.rows * (4 * width + 1), self.rows * width * flop)

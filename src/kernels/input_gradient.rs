@@ -70,6 +70,9 @@ impl Kernel for InputGradient {
         let product = [self.rows, self.inputs, self.outputs];
         let stored = self.rows * inputs;
         let (reads, flop) = if self.mask { (stored, self.rows * self.inputs) } else { (0, 0) };
-        tuning.product.cost(product, self.rows * outputs, self.inputs * outputs).with(reads, stored, flop)
+        tuning
+            .product_for(self.rows)
+            .cost(product, self.rows * outputs, self.inputs * outputs)
+            .with(reads, stored, flop)
     }
 }

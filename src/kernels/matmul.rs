@@ -86,7 +86,7 @@ impl Kernel for Matmul {
         let (a, b) = (stored(self.m, self.k, self.transpose_a), stored(self.k, self.n, self.transpose_b));
         let c = stored(self.m, self.n, false);
         let flop = self.m * self.n * (usize::from(self.bias) + usize::from(self.relu));
-        let product = tuning.product.cost([self.m, self.n, self.k], a, b);
+        let product = tuning.product_for(self.m).cost([self.m, self.n, self.k], a, b);
         let one = product.with(if self.bias { c } else { 0 }, c, flop);
         Cost { dispatches: 1, ..(0..self.matrices).map(|_| one).sum() }
     }

@@ -25,6 +25,8 @@ pub enum Product {
     },
     /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8, a lane owns 8 x 1 blocks.
     Broadcast,
+    /// `shaders/common/matmul_broadcast_tall.wgsl`: the same with 16 x 1 blocks a lane, in products of more than 32 rows.
+    BroadcastTall,
 }
 
 /// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
@@ -84,7 +86,7 @@ impl Tuning {
 
     /// The same for those with subgroups of 8.
     pub const SOFTWARE_SUBGROUPS: Tuning = Tuning {
-        product: Product::Broadcast,
+        product: Product::BroadcastTall,
         row: Product::Broadcast,
         column: Product::Broadcast,
         ..Tuning::SOFTWARE
@@ -117,7 +119,7 @@ impl Tuning {
         };
         match layout {
             Layout::Product { rows, columns, matrices } => {
-                let [down, across] = self.product.tile();
+                let [down, across] = self.product_for(rows).tile();
                 [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
             }
             Layout::BatchRows(rows) => fold(self.batch_groups(rows)),
@@ -157,10 +159,19 @@ impl Tuning {
         rows.div_ceil(4 * down)
     }
 
+    /// The shape that [`Tuning::product`] takes where C has so many rows: no taller one than they fill.
+    pub(super) fn product_for(&self, rows: usize) -> Product {
+        let [down, _] = Product::Broadcast.tile();
+        match self.product {
+            Product::BroadcastTall if blocks(rows) <= down => Product::Broadcast,
+            product => product,
+        }
+    }
+
     /// The tiles of a layout that is made of matrix products.
     fn product_of(&self, layout: Layout) -> Option<Product> {
         match layout {
-            Layout::Product { .. } => Some(self.product),
+            Layout::Product { rows, .. } => Some(self.product_for(rows)),
             Layout::BatchRows(_) => Some(self.row),
             Layout::WeightTiles(_) => Some(self.column),
             _ => None,
@@ -184,6 +195,7 @@ impl Tuning {
             Product::Tiled { .. } => "matmul_tiled",
             Product::Direct { .. } => "matmul_direct",
             Product::Broadcast => "matmul_broadcast",
+            Product::BroadcastTall => "matmul_broadcast_tall",
         });
         body.map(|body| ("matmul_body", body)).into_iter().collect()
     }
@@ -227,6 +239,7 @@ impl Product {
             Product::Tiled { across, down, .. } => [down, across],
             Product::Direct { across, down } => [2 * down, 2 * across],
             Product::Broadcast => [8, 8],
+            Product::BroadcastTall => [16, 8],
         }
     }
 
@@ -237,7 +250,7 @@ impl Product {
                 vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
             }
             Product::Direct { across, down } => vec![("THREADS_X", across), ("THREADS_Y", down)],
-            Product::Broadcast => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
+            Product::Broadcast | Product::BroadcastTall => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
         }
     }
 
@@ -245,7 +258,7 @@ impl Product {
     pub(super) fn threads(self) -> usize {
         match self {
             Product::Tiled { across, down, .. } | Product::Direct { across, down } => across * down,
-            Product::Broadcast => 8,
+            Product::Broadcast | Product::BroadcastTall => 8,
         }
     }
 
@@ -257,7 +270,7 @@ impl Product {
         // How often an element of A, of B is loaded.
         let [loads_a, loads_b] = match self {
             Product::Direct { across, down } => [groups[1] * across, groups[0] * down],
-            Product::Tiled { .. } | Product::Broadcast => [groups[1], groups[0]],
+            Product::Tiled { .. } | Product::Broadcast | Product::BroadcastTall => [groups[1], groups[0]],
         };
         let cost = Cost::dispatch(loads_a * a + loads_b * b, 0, 2 * rows * columns * inner);
         let Product::Tiled { across, down, inner: step } = self else {
@@ -266,5 +279,24 @@ impl Product {
         // Every step a workgroup stores a tile of A and of B, and a thread reads two 4x4 blocks for each block of it.
         let steps = groups[0] * groups[1] * blocks(inner).div_ceil(step);
         cost.sharing(32 * across * down * step * steps, 16 * (across + down) * step * steps, 2 * steps)
+    }
+
+    /// How often such a product asks where a row of A begins that is there (`a_place`): A as stored has `rows` of them,
+    /// or, where it is stored transposed, `inner`.
+    pub(super) fn places(self, [rows, columns, inner]: [usize; 3], transposed: bool) -> usize {
+        let [down, across] = self.tile();
+        let groups = [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)];
+        // For every block of A that a thread loads, also of those outside.
+        let walked = match self {
+            Product::Tiled { inner: step, .. } => blocks(inner).div_ceil(step) * step,
+            Product::Direct { .. } => blocks(inner),
+            // A row a lane, once a workgroup; transposed, all rows in each lane.
+            Product::Broadcast | Product::BroadcastTall if transposed => {
+                return self.threads() * groups[0] * groups[1] * inner;
+            }
+            Product::Broadcast | Product::BroadcastTall => return groups[1] * rows,
+        };
+        let threads = if let Product::Direct { across, .. } = self { groups[1] * across } else { groups[1] };
+        threads * if transposed { groups[0] * down * inner } else { walked * rows }
     }
 }

@@ -12,6 +12,7 @@ impl fmt::Display for Product {
             Product::Tiled { across, down, inner } => write!(f, "tiled {across}x{down}x{inner}"),
             Product::Direct { across, down } => write!(f, "direct {across}x{down}"),
             Product::Broadcast => f.write_str("broadcast"),
+            Product::BroadcastTall => f.write_str("broadcast tall"),
         }
     }
 }
@@ -66,6 +67,7 @@ fn product(text: &str) -> Option<Product> {
         return Some(Product::Broadcast);
     }
     match text.split_once(' ')? {
+        ("broadcast", "tall") => Some(Product::BroadcastTall),
         ("tiled", text) => sizes(text).map(|[across, down, inner]| Product::Tiled { across, down, inner }),
         ("direct", text) => sizes(text).map(|[across, down]| Product::Direct { across, down }),
         _ => None,
@@ -99,9 +101,9 @@ mod tests {
     fn what_nobody_writes_is_refused() {
         let text = Tuning::SOFTWARE_SUBGROUPS.to_string();
         for (from, to) in [
-            ("product=broadcast", "product=broadcast 8x1"),
-            ("product=broadcast", "product=tiled 8x8"),
-            ("product=broadcast", "product=direct 8x0"),
+            ("product=broadcast tall", "product=broadcast 8x1"),
+            ("product=broadcast tall", "product=tiled 8x8"),
+            ("product=broadcast tall", "product=direct 8x0"),
             ("product=broadcast", "row=broadcast"),
             ("owners=16", "owners=+16"),
             ("owners=16", "owners=16x16"),

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Cost, Kernel, Layout, Shader, Tuning, blocks, word};
+use super::{Cost, Kernel, Layout, Shader, Stored, Tuning, blocks, word};
 use crate::gpu::Access;
 
 /// The shader's uniform.
@@ -22,8 +22,13 @@ static SHADER: Shader = Shader {
     per_batch: true,
 };
 
+/// The same for a layer whose inputs are the data set's.
+static FIRST: Shader =
+    Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
+
 /// dW = X' dY and db = column sums of dY, or the SGD update with them in place.
-/// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters).
+/// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters); with `stored`: features, dY,
+/// order, gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct WeightGradient {
     /// Most rows of a batch.
@@ -36,11 +41,13 @@ pub struct WeightGradient {
     pub offset: usize,
     /// The learning rate, to update the parameters at once instead of storing the gradient.
     pub update: Option<f32>,
+    /// How the data set is stored whose rows X is made of, by way of the order; nothing where X is a matrix.
+    pub stored: Option<Stored>,
 }
 
 impl Kernel for WeightGradient {
     fn shader(&self) -> &'static Shader {
-        &SHADER
+        if self.stored.is_some() { &FIRST } else { &SHADER }
     }
 
     fn params(&self) -> Vec<u8> {
@@ -61,15 +68,22 @@ impl Kernel for WeightGradient {
         vec![("UPDATE", self.update.is_some())]
     }
 
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        Stored::inputs(self.stored)
+    }
+
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.inputs + 1, self.rows, self.outputs)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
+        let outputs = 4 * blocks(self.outputs);
         let product = [self.inputs + 1, self.outputs, self.rows];
+        let shape = tuning.product_for(self.inputs + 1);
+        let places = shape.places(product, true);
+        let [x, order] = Stored::input_reads(self.stored, [self.rows, self.inputs], places);
         let stored = (self.inputs + 1) * outputs;
         let (reads, flop) = if self.update.is_some() { (stored, 2 * stored) } else { (0, 0) };
-        tuning.product.cost(product, self.rows * inputs, self.rows * outputs).with(reads, stored, flop)
+        shape.cost(product, x, self.rows * outputs).with(reads + order, stored, flop)
     }
 }

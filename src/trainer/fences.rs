@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_dispatch_of_the_other_schedules_waits() {
-        assert_eq!(runs(ScheduleKind::Fused, 2).len(), 20);
+        assert_eq!(runs(ScheduleKind::Fused, 2).len(), 18);
         assert_eq!(runs(ScheduleKind::TwoDispatch, 2), ["row", "column", "row", "column"]);
     }
 }

@@ -32,9 +32,12 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     ];
     for flag in [false, true] {
         all.push(Box::new(Softmax { rows, classes, log: flag }));
-        all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag }));
         all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
-        all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update: flag.then_some(0.5) }));
+        for stored in [None, Some(Stored::Bytes), Some(Stored::Floats)] {
+            all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag, stored }));
+            let update = flag.then_some(0.5);
+            all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, stored }));
+        }
     }
     all
 }

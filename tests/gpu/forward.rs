@@ -1,8 +1,8 @@
 use ndarray::{Array1, Array2, s};
-use tinytrain::kernels::{Forward, Tuning, blocks};
+use tinytrain::kernels::{Batch, Forward, Stored, Tuning, blocks};
 use tinytrain::reference::{bounds, ops};
 
-use crate::lab::{Lab, ODD, assert_close, batch, everywhere, random, wide};
+use crate::lab::{Lab, ODD, assert_close, batch, everywhere, indices, random, shuffled, wide};
 
 /// X with a column of ones, so that the bound of X W + b is that of one product.
 pub fn with_ones(x: &Array2<f64>) -> Array2<f64> {
@@ -26,7 +26,14 @@ fn forward(
     stored.slice_mut(s![offset_rows.., ..]).assign(parameters);
     let y = lab.output_matrix(rows, outputs);
     lab.run(
-        &Forward { rows: x.nrows(), inputs, outputs, offset: offset_rows * blocks(outputs), relu },
+        &Forward {
+            rows: x.nrows(),
+            inputs,
+            outputs,
+            offset: offset_rows * blocks(outputs),
+            relu,
+            stored: None,
+        },
         tuning,
         &[&lab.matrix(x), &lab.matrix(&stored), &y.buffer],
         batch(rows),
@@ -47,6 +54,47 @@ pub fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usi
         &if relu { ops::relu(z.view()) } else { z },
         &bounds::matmul(with_ones(&wide_x).view(), all.view()),
     );
+}
+
+/// Rows of a data set of 7 more, those from the sixth of the order on.
+fn check_stored(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], stored: Stored) {
+    let (samples, first) = (capacity + 7, 5);
+    let (features, values) = lab.features(stored, samples, inputs);
+    let order = shuffled(samples);
+    let parameters = random(inputs + 1, outputs, 2);
+    let run = || {
+        let y = lab.output_matrix(rows, outputs);
+        lab.run(
+            &Forward { rows: capacity, inputs, outputs, offset: 0, relu: true, stored: Some(stored) },
+            tuning,
+            &[&features, &lab.matrix(&parameters), &lab.upload(&order), &y.buffer],
+            Batch { first: first as u32, ..batch(rows) },
+        );
+        lab.read(&y, rows, outputs)
+    };
+    let x = ops::gather(values.view(), &indices(&order[first..first + rows]), 1.0);
+    let all = wide(&parameters);
+    let z = ops::forward(x.view(), all.slice(s![..inputs, ..]), all.row(inputs));
+    let what = format!("forward {rows} of {capacity} x {inputs} x {outputs} {stored:?} {tuning:?}");
+    let y = run();
+    assert_close(&what, lab, &y, &ops::relu(z.view()), &bounds::matmul(with_ones(&x).view(), all.view()));
+    assert_eq!(y, run(), "{what}: again");
+}
+
+#[test]
+fn rows_of_the_data_set_by_way_of_the_order() {
+    everywhere(|lab, tuning| {
+        for (i, rows) in ODD.into_iter().enumerate() {
+            for (j, outputs) in ODD.into_iter().enumerate() {
+                let stored = if (i + j) % 2 == 0 { Stored::Bytes } else { Stored::Floats };
+                check_stored(lab, tuning, [rows + j, rows, ODD[(2 * i + j) % 6], outputs], stored);
+            }
+        }
+        for stored in [Stored::Bytes, Stored::Floats] {
+            check_stored(lab, tuning, [64, 64, 784, 300], stored);
+            check_stored(lab, tuning, [64, 30, 784, 30], stored);
+        }
+    });
 }
 
 #[test]

@@ -1,29 +1,19 @@
-use ndarray::Array2;
-use tinytrain::kernels::{Batch, Gather, Stored, pad_rows};
+use tinytrain::kernels::{Batch, Gather, Stored};
 use tinytrain::reference::ops;
 
-use crate::lab::{assert_close, everywhere, indices, labels, random, wide};
+use crate::lab::{assert_close, everywhere, indices, labels, shuffled};
 
 /// Samples of the data set, inputs, and which part of the order is the batch.
 const SHAPES: [(usize, usize, usize, usize); 5] =
     [(1, 1, 0, 1), (9, 3, 4, 5), (70, 17, 5, 63), (100, 784, 36, 64), (300, 65, 43, 257)];
-
-fn shuffled(samples: usize) -> Vec<u32> {
-    (0..samples).map(|i| ((i * 7919 + 13) % samples) as u32).collect()
-}
 
 #[test]
 fn bytes_are_scaled_and_floats_are_not() {
     everywhere(|lab, tuning| {
         for (samples, inputs, first, rows) in SHAPES {
             let (order, classes) = (shuffled(samples), labels(samples, 10));
-            let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
-            let floats = random(samples, inputs, 1);
-            let padded_bytes = pad_rows(&bytes.iter().copied().collect::<Vec<_>>(), inputs);
-            for (stored, features, values, scale) in [
-                (Stored::Bytes, lab.upload(&padded_bytes), bytes.mapv(f64::from), 1.0 / 255.0),
-                (Stored::Floats, lab.matrix(&floats), wide(&floats), 1.0),
-            ] {
+            for stored in [Stored::Bytes, Stored::Floats] {
+                let (features, values) = lab.features(stored, samples, inputs);
                 let x = lab.output_matrix(rows, inputs);
                 let targets = lab.output(rows);
                 let batch = Batch { first: first as u32, rows: rows as u32, ..Batch::default() };
@@ -34,7 +24,7 @@ fn bytes_are_scaled_and_floats_are_not() {
                     batch,
                 );
                 let taken = indices(&order[first..first + rows]);
-                let want = ops::gather(values.view(), &taken, scale);
+                let want = ops::gather(values.view(), &taken, 1.0);
                 // unpack4x8unorm and one rounding.
                 let bound = want.mapv(|value| value.abs() * 2.0 * f64::from(f32::EPSILON));
                 assert_close("gather", lab, &lab.read(&x, rows, inputs), &want, &bound);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
 use tinytrain::gpu::{Backend, Context, Opening, Pipelines, adapters, read_buffer};
-use tinytrain::kernels::{Batch, Compute, Kernel, Tuning, blocks, pad_rows, unpad_rows};
+use tinytrain::kernels::{Batch, Compute, Kernel, Stored, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
 /// One opened adapter.
@@ -87,6 +87,22 @@ impl Lab {
         self.upload(&pad_rows(&values, matrix.ncols()))
     }
 
+    /// A data set as a device stores it, and its values as kernels see them.
+    pub fn features(&self, stored: Stored, samples: usize, inputs: usize) -> (wgpu::Buffer, Array2<f64>) {
+        match stored {
+            Stored::Bytes => {
+                let bytes =
+                    Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
+                let padded = pad_rows(&bytes.iter().copied().collect::<Vec<_>>(), inputs);
+                (self.upload(&padded), bytes.mapv(|value| f64::from(value) / 255.0))
+            }
+            Stored::Floats => {
+                let floats = random(samples, inputs, 1);
+                (self.matrix(&floats), wide(&floats))
+            }
+        }
+    }
+
     /// An output of `words` words.
     pub fn output(&self, words: usize) -> Output {
         let mut contents = vec![f32::NAN.to_bits(); words];
@@ -152,6 +168,11 @@ pub fn random(rows: usize, columns: usize, stream: u32) -> Array2<f32> {
 /// Labels below `classes`.
 pub fn labels(rows: usize, classes: usize) -> Vec<u32> {
     (0..rows).map(|row| ((row * 7 + row / 3) % classes) as u32).collect()
+}
+
+/// All rows of a data set in some order.
+pub fn shuffled(samples: usize) -> Vec<u32> {
+    (0..samples).map(|i| ((i * 7919 + 13) % samples) as u32).collect()
 }
 
 /// The same as indices of the reference.

@@ -3,20 +3,27 @@ use tinytrain::kernels::{Batch, SoftmaxCrossEntropy, Tuning};
 use tinytrain::reference::{bounds, ops};
 
 use crate::cross_entropy::metrics;
-use crate::lab::{Lab, assert_close, everywhere, indices, labels, random, wide};
+use crate::lab::{Lab, assert_close, everywhere, indices, labels, random, shuffled, wide};
 use crate::softmax::SHAPES;
 
 fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {
     let (capacity, classes) = z.dim();
     let kernel = SoftmaxCrossEntropy { rows: capacity, classes };
     let groups = tuning.row_groups(kernel.rows);
+    // The labels of a data set in another order, and where the batch begins in that.
+    let (samples, first) = (capacity + 7, 4);
+    let order = shuffled(samples);
+    let mut on_labels = vec![u32::MAX; samples];
+    for (row, label) in targets.iter().enumerate() {
+        on_labels[order[first + row] as usize] = *label;
+    }
     let delta = lab.output_matrix(rows, classes);
     let output = lab.output(2 * groups * 2);
     lab.run(
         &kernel,
         tuning,
-        &[&lab.matrix(z), &lab.upload(targets), &delta.buffer, &output.buffer],
-        Batch { rows: rows as u32, slot: 1, ..Batch::default() },
+        &[&lab.matrix(z), &lab.upload(&on_labels), &lab.upload(&order), &delta.buffer, &output.buffer],
+        Batch { first: first as u32, rows: rows as u32, slot: 1, ..Batch::default() },
     );
     let live = wide(z).slice(s![..rows, ..]).to_owned();
     let targets = indices(&targets[..rows]);
