@@ -11,7 +11,7 @@ use crate::model::Spec;
 const MOST_ABOVE: usize = 100_000;
 
 /// The same on a software adapter, where a dispatch costs less and those workgroups share few processors.
-const MOST_ABOVE_IN_SOFTWARE: usize = 2_000;
+const MOST_ABOVE_IN_SOFTWARE: usize = 700;
 
 /// Most rows of a batch likewise.
 const MOST_ROWS: usize = 256;
@@ -120,7 +120,7 @@ mod tests {
         let standard: &[usize] = &[784, 300, 100, 10];
         let two = Chosen { kind: TwoDispatch, reason: None };
         assert_eq!(chosen(None, standard, 64, false), two);
-        assert_eq!(chosen(None, &[784, 128, 10], 64, true), two);
+        assert_eq!(chosen(None, &[784, 64, 10], 64, true), two);
         for (sizes, rows, software, word) in [
             (standard, 64, true, "software"),
             (standard, 257, false, "256 rows"),
