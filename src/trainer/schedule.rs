@@ -150,14 +150,10 @@ impl Schedule {
             (ScheduleKind::Plain, None) => {
                 builder.gather(stored);
                 builder.plain_gradients();
-                builder.dispatches.push(Dispatch::new(
-                    Update { length: builder.offsets[spec.layers().len()], rate },
-                    &[Buffer::Gradients, Buffer::Parameters],
-                ));
+                let length = builder.offsets[spec.layers().len()];
+                builder.push(Update { length, rate }, &[Buffer::Gradients, Buffer::Parameters]);
             }
-            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => {
-                builder.fused_step(stored, rate);
-            }
+            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => builder.fused_step(stored, rate),
         }
         builder.schedule()
     }

@@ -55,10 +55,14 @@ impl DenseLayer {
         (self.divide)(self.inputs, number, self.count())
     }
 
+    /// The columns of X that go with piece `number`.
+    pub fn columns<'a>(&self, x: &'a [f32], number: usize) -> View<'a> {
+        View::new(x, self.inputs).columns(self.rows(number))
+    }
+
     /// X cut into columns as the weights are into rows.
     pub fn cut<'a>(&self, x: &'a [f32]) -> impl Iterator<Item = View<'a>> {
-        let x = View::new(x, self.inputs);
-        (0..self.count()).map(move |number| x.columns(self.rows(number)))
+        (0..self.count()).map(move |number| self.columns(x, number))
     }
 
     /// Some columns of Z = X W + b, for X cut as [`DenseLayer::cut`] does; they become the first of the rows in `z`, of

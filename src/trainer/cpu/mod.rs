@@ -211,7 +211,7 @@ impl CpuEngine {
         panel.add_gradient(&inputs.into_iter().zip(deltas).collect::<Vec<_>>());
         for (index, layer) in others.iter().enumerate() {
             let parts = shares.iter().map(|share| {
-                let x = View::new(&share.activations[index], layer.inputs).columns(layer.rows(number));
+                let x = layer.columns(&share.activations[index], number);
                 (x, (0..layer.outputs, View::new(&share.deltas[index + 1], layer.outputs)))
             });
             layer.add_gradient(number, parts);
