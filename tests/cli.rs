@@ -16,6 +16,8 @@ mod help;
 mod model;
 #[path = "cli/profile.rs"]
 mod profile;
+#[path = "cli/saving.rs"]
+mod saving;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tune.rs"]
