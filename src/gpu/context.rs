@@ -79,7 +79,6 @@ impl Context {
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
-        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
         let carrier = match adapter.opening.offsets {
             true => Carrier::Offsets,
             false => Carrier::of(&device, &limits, IMMEDIATE_BYTES),
@@ -99,6 +98,7 @@ impl Context {
                 on_lost(one_line(&format!("device lost: {message}")));
             }
         });
+        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
         Ok(Self {
             device,
             queue,
