@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
-use tinytrain::Error;
 use tinytrain::data::Reader;
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
@@ -73,18 +72,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let tuned = tuned?;
 
     if let Some(destination) = &destination {
-        let mut kept = match tuning_file::read() {
-            Err(error @ Error::Data { .. }) => {
-                console.notice(&format!("{error}; it is replaced"));
-                Measurements::default()
-            }
-            read => read?,
-        };
+        let mut new = Measurements::default();
         let workload = Workload::of(&adapter, &spec, batch);
         for &TunedSchedule { schedule, tuning, step, .. } in &tuned.schedules {
-            kept.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
+            new.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
         }
-        tuning_file::write(destination, &kept)?;
+        if let Some(fault) = new.keep(destination)? {
+            console.notice(&format!("{fault}; it was replaced"));
+        }
     }
     let kept = destination.as_ref().map(|destination| destination.path().display().to_string());
     match options.format {
