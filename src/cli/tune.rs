@@ -60,6 +60,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     while reader.rows() < config.batch_size && reader.next_block()? {}
     let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
     let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
+    Choice::Gpu(Box::new(adapter.clone())).check(&spec, batch)?;
     let mut rows = reader.view(reader.scaling());
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());
