@@ -11,6 +11,7 @@ mod devices;
 mod eval;
 mod model_file;
 mod places;
+mod printable;
 mod profile;
 mod profile_text;
 mod progress;

@@ -11,7 +11,7 @@ use tinytrain::trainer::{Chosen, Epoch, Event, Summary, Tiles};
 use super::args::Format;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
-use super::text::{counted, grouped, loss, percent, seconds, shell_word};
+use super::text::{counted, grouped, loss, percent, seconds, shell_option, shell_word};
 use super::train::Options;
 
 /// Takes the events of a run.
@@ -225,7 +225,7 @@ impl<'a> TrainReport<'a> {
             text += &format!(" --data {}", shell_word(data));
         }
         if let Some(tinytrain::data::LabelColumn::Named(column)) = &self.options.training.label_column {
-            text += &format!(" --label-column {}", shell_word(column.as_ref()));
+            text += &format!(" {}", shell_option("--label-column", column));
         }
         text
     }
