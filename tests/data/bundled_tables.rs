@@ -2,20 +2,43 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Name, numeric columns, name of the label's column, and how often each class occurs.
-const TABLES: [(&str, usize, &str, &[(&str, usize)]); 4] = [
-    ("iris", 4, "species", &[("setosa", 50), ("versicolor", 50), ("virginica", 50)]),
-    ("wine", 13, "class", &[("class_0", 59), ("class_1", 71), ("class_2", 48)]),
-    ("breast_cancer", 30, "diagnosis", &[("benign", 357), ("malignant", 212)]),
-    (
-        "digits",
-        64,
-        "digit",
-        &[
+struct Table {
+    name: &'static str,
+    /// How many columns hold numbers.
+    columns: usize,
+    label: &'static str,
+    /// How often each class occurs.
+    classes: &'static [(&'static str, usize)],
+}
+
+const TABLES: [Table; 4] = [
+    Table {
+        name: "iris",
+        columns: 4,
+        label: "species",
+        classes: &[("setosa", 50), ("versicolor", 50), ("virginica", 50)],
+    },
+    Table {
+        name: "wine",
+        columns: 13,
+        label: "class",
+        classes: &[("class_0", 59), ("class_1", 71), ("class_2", 48)],
+    },
+    Table {
+        name: "breast_cancer",
+        columns: 30,
+        label: "diagnosis",
+        classes: &[("benign", 357), ("malignant", 212)],
+    },
+    Table {
+        name: "digits",
+        columns: 64,
+        label: "digit",
+        classes: &[
             ("0", 178),
             ("1", 182),
             ("2", 177),
@@ -27,17 +50,17 @@ const TABLES: [(&str, usize, &str, &[(&str, usize)]); 4] = [
             ("8", 174),
             ("9", 180),
         ],
-    ),
+    },
 ];
 
-fn folder() -> std::path::PathBuf {
+fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tables")
 }
 
 #[test]
 fn files_have_the_sums_that_are_published() {
     let readme = fs::read_to_string(folder().join("README.md")).unwrap();
-    for (name, ..) in TABLES {
+    for Table { name, .. } in TABLES {
         let bytes = fs::read(folder().join(format!("{name}.csv"))).unwrap();
         let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let line = readme.lines().find(|line| line.starts_with(&format!("| `{name}.csv`"))).unwrap();
@@ -47,7 +70,7 @@ fn files_have_the_sums_that_are_published() {
 
 #[test]
 fn rows_columns_and_classes_are_those_described() {
-    for (name, columns, label, classes) in TABLES {
+    for Table { name, columns, label, classes } in TABLES {
         let text = fs::read_to_string(folder().join(format!("{name}.csv"))).unwrap();
         let mut lines = text.lines().map(|line| line.rsplit_once(',').unwrap());
         let (names, last) = lines.next().unwrap();
