@@ -4,7 +4,6 @@
 
 mod cli;
 
-use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -26,9 +25,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         return if usage.use_stderr() { 2 } else { 0 };
     }
-    if let Some(Unwritable(source)) = error.downcast_ref() {
+    if let Some(unwritable) = error.downcast_ref::<Unwritable>() {
         // Whoever read the output has seen enough.
-        return if source.kind() == io::ErrorKind::BrokenPipe { 0 } else { 1 };
+        return if unwritable.is_unread() { 0 } else { 1 };
     }
     error
         .chain()

@@ -12,6 +12,13 @@ use super::progress::Progress;
 #[derive(Debug)]
 pub struct Unwritable(pub io::Error);
 
+impl Unwritable {
+    /// Whether whoever read it has gone away.
+    pub fn is_unread(&self) -> bool {
+        self.0.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
 impl fmt::Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot write to standard output: {}", self.0)
@@ -56,11 +63,11 @@ pub fn object(fields: &[(&str, Value)]) -> String {
 /// Prints what ended the program: help on standard output, all else as one line on standard error.
 pub fn print_error(error: &anyhow::Error) {
     // Where nobody can be told, nothing is left to do: the exit code stays.
-    let _ = match (error.downcast_ref::<clap::Error>(), error.downcast_ref()) {
+    let _ = match (error.downcast_ref::<clap::Error>(), error.downcast_ref::<Unwritable>()) {
         (Some(usage), _) if is_help(usage) => usage.print(),
         (Some(usage), _) => notice(&usage_line(&usage.render().to_string())),
-        (_, Some(Unwritable(source))) if source.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => notice(&format!("error: {}", error)),
+        (_, Some(unwritable)) if unwritable.is_unread() => Ok(()),
+        _ => notice(&format!("error: {error}")),
     };
 }
 
@@ -87,13 +94,14 @@ fn notice(line: &str) -> io::Result<()> {
 /// bar on standard error.
 pub struct Console {
     quiet: bool,
+    muted: bool,
     progress: Progress,
 }
 
 impl Console {
     /// A console that has printed nothing yet.
     pub fn new(quiet: bool, epochs: usize) -> Self {
-        Self { quiet, progress: Progress::new(!quiet, epochs) }
+        Self { quiet, muted: false, progress: Progress::new(!quiet, epochs) }
     }
 
     /// Prints a line on standard output.
@@ -101,7 +109,7 @@ impl Console {
     /// # Errors
     /// [`Unwritable`].
     pub fn line(&self, line: &str) -> Result<(), Unwritable> {
-        self.progress.suspend(|| print_line(line))
+        if self.muted { Ok(()) } else { self.progress.suspend(|| print_line(line)) }
     }
 
     /// Prints an object on standard output.
@@ -118,6 +126,11 @@ impl Console {
             // A run does not end because nobody listens to what it says beside its results.
             let _ = self.progress.suspend(|| notice(line));
         }
+    }
+
+    /// Prints nothing on standard output from now on.
+    pub fn mute(&mut self) {
+        self.muted = true;
     }
 
     /// The progress bar.
