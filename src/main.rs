@@ -1,6 +1,11 @@
 //! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
+#![allow(
+    rustdoc::bare_urls,
+    rustdoc::invalid_html_tags,
+    reason = "the docs of options are the text of --help"
+)]
 
 mod cli;
 
