@@ -3,6 +3,7 @@
 pub mod environment;
 pub mod output;
 
+mod advice;
 mod args;
 mod check;
 mod classes;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::advice::told;
 use super::printable::{printable, printable_json};
 use super::progress::Progress;
 
@@ -67,7 +68,7 @@ pub fn print_error(error: &anyhow::Error) {
         (Some(usage), _) if is_help(usage) => usage.print(),
         (Some(usage), _) => notice(&usage_line(&usage.render().to_string())),
         (_, Some(unwritable)) if unwritable.is_unread() => Ok(()),
-        _ => notice(&format!("error: {error}")),
+        _ => notice(&format!("error: {}", told(error))),
     };
 }
 

@@ -167,8 +167,8 @@ impl Context {
         let size = bytes.next_multiple_of(16).max(16);
         if size > self.largest_storage() {
             return Err(Error::Device(format!(
-                "{} takes buffers of up to {} bytes, {label} needs {size}; try smaller batches, a smaller network, or \
-                 --device cpu",
+                "{} takes buffers of up to {} bytes, {label} needs {size}; try smaller batches or a smaller \
+                 network",
                 self.name,
                 self.largest_storage()
             )));
