@@ -80,7 +80,17 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// A setting is out of range, or two settings do not go together.
+    /// A setting is out of range.
+    #[error("{setting}: expected {expected}, found {found}")]
+    Setting {
+        /// What the setting is called: `learning rate`, for example.
+        setting: &'static str,
+        /// The values it may have.
+        expected: String,
+        /// The value it has.
+        found: String,
+    },
+    /// Settings do not go together, with each other or with the machine.
     #[error("{0}")]
     Config(String),
     /// The device that was asked for is not there or cannot run this model.
@@ -101,8 +111,7 @@ pub enum Error {
     },
     /// The loss of a training step is NaN or infinite.
     #[error(
-        "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate \
-         {learning_rate:?}; try a smaller --lr, or check the data for very large values"
+        "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate {learning_rate:?}"
     )]
     NonFiniteLoss {
         /// NaN or an infinity.
@@ -119,8 +128,7 @@ pub enum Error {
     /// A weight or the test loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
     /// went wrong.
     #[error(
-        "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}; try a \
-         smaller --lr, or check the data for very large values"
+        "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}"
     )]
     NonFiniteModel {
         /// Epoch, counted from 1.
@@ -138,6 +146,7 @@ impl Error {
             Error::Data { .. }
             | Error::Read { .. }
             | Error::Write { .. }
+            | Error::Setting { .. }
             | Error::Config(_)
             | Error::Device(_)
             | Error::Shape { .. } => 2,
@@ -190,5 +199,24 @@ mod tests {
         let error = Error::Thread { purpose: "reads data", source: io::ErrorKind::WouldBlock.into() };
         assert!(error.to_string().starts_with("cannot start the thread that reads data: "), "{error}");
         assert_eq!(error.exit_code(), 1);
+    }
+
+    #[test]
+    fn settings_are_named_and_options_are_not() {
+        let (expected, found) = ("1 or more".to_owned(), "0".to_owned());
+        let (epoch, batch, learning_rate) = (1, 3, 0.5);
+        for (error, message) in [
+            (Error::Setting { setting: "epochs", expected, found }, "epochs: expected 1 or more, found 0"),
+            (
+                Error::NonFiniteLoss { loss: f64::INFINITY, step: 3, epoch, batch, learning_rate },
+                "the loss became inf at step 3 (epoch 1, batch 3) with learning rate 0.5",
+            ),
+            (
+                Error::NonFiniteModel { epoch, learning_rate },
+                "the network holds NaN or infinite numbers after epoch 1 with learning rate 0.5",
+            ),
+        ] {
+            assert_eq!(error.to_string(), message);
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
+#![allow(
+    rustdoc::bare_urls,
+    rustdoc::invalid_html_tags,
+    reason = "the docs of options are the text of --help"
+)]
 
 mod cli;
 
-use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -26,9 +30,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         return if usage.use_stderr() { 2 } else { 0 };
     }
-    if let Some(Unwritable(source)) = error.downcast_ref() {
+    if let Some(unwritable) = error.downcast_ref::<Unwritable>() {
         // Whoever read the output has seen enough.
-        return if source.kind() == io::ErrorKind::BrokenPipe { 0 } else { 1 };
+        return if unwritable.is_unread() { 0 } else { 1 };
     }
     error
         .chain()

@@ -3,6 +3,7 @@
 pub mod environment;
 pub mod output;
 
+mod advice;
 mod args;
 mod check;
 mod classes;
@@ -11,6 +12,7 @@ mod devices;
 mod eval;
 mod model_file;
 mod places;
+mod printable;
 mod profile;
 mod profile_text;
 mod progress;

@@ -11,7 +11,7 @@ use tinytrain::trainer::{Choice, Config, Measurements, ScheduleKind};
 
 use super::args::{self, Format};
 use super::comparison_text::comparison_lines;
-use super::output::{Console, print_line};
+use super::output::{Console, print_json, print_line};
 use super::places;
 use super::profile_text::lines;
 use super::progress::Bar;
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         png.write(&picture.png)?;
     }
     match options.format {
-        Format::Json => print_line(&made.report.to_json())?,
+        Format::Json => print_json(&made.report.to_json())?,
         Format::Text => {
             for line in lines(&made.report) {
                 print_line(&line)?;
@@ -155,7 +155,7 @@ fn compared(
     let comparison = compare(config, device, rows, open, &mut |timed, all| bar.update(timed, all))?;
     bar.clear();
     match options.format {
-        Format::Json => print_line(&comparison.to_json())?,
+        Format::Json => print_json(&comparison.to_json())?,
         Format::Text => comparison_lines(&comparison).iter().try_for_each(|line| print_line(line))?,
     }
     Ok(())

@@ -11,7 +11,7 @@ use tinytrain::trainer::{Chosen, Epoch, Event, Summary, Tiles};
 use super::args::Format;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
-use super::text::{counted, grouped, loss, percent, seconds, shell_word};
+use super::text::{counted, grouped, loss, percent, seconds, shell_option, shell_word};
 use super::train::Options;
 
 /// Takes the events of a run.
@@ -42,7 +42,8 @@ impl<'a> TrainReport<'a> {
     /// Saves and prints what belongs to an event.
     ///
     /// # Errors
-    /// When the model cannot be saved, or standard output cannot be written to.
+    /// When the model cannot be saved, or standard output cannot be written to; a reader of it that went away is no
+    /// reason to end.
     pub fn take(&mut self, event: Event<'_>) -> tinytrain::Result<()> {
         if let Event::Progress { epoch, rows, total, loss, accuracy } = event {
             self.console.progress().update(epoch, rows, total, loss, accuracy);
@@ -62,6 +63,13 @@ impl<'a> TrainReport<'a> {
             Format::Json => self.json(&event),
             Format::Text => self.text(&event),
         };
+        if let Err(unwritable) = &printed
+            && unwritable.is_unread()
+        {
+            self.console.mute();
+            self.console.notice("standard output is closed; training goes on without it");
+            return Ok(());
+        }
         printed.map_err(|unwritable| {
             // The library's errors have no place for this one.
             let message = unwritable.to_string();
@@ -81,7 +89,10 @@ impl<'a> TrainReport<'a> {
         }
         match (trained, self.saved.take()) {
             (Ok(summary), Some(Saved { path, .. })) => {
-                Ok(self.summary(&summary, &path.to_string_lossy(), path.as_path())?)
+                match self.summary(&summary, &path.to_string_lossy(), path.as_path()) {
+                    Err(unwritable) if unwritable.is_unread() => Ok(()),
+                    printed => Ok(printed?),
+                }
             }
             (Err(error), Some(Saved { epoch, path })) if path.is_file() => {
                 let message = format!("{error}; the model after epoch {epoch} stays at {}", path.display());
@@ -225,7 +236,7 @@ impl<'a> TrainReport<'a> {
             text += &format!(" --data {}", shell_word(data));
         }
         if let Some(tinytrain::data::LabelColumn::Named(column)) = &self.options.training.label_column {
-            text += &format!(" --label-column {}", shell_word(column.as_ref()));
+            text += &format!(" {}", shell_option("--label-column", column));
         }
         text
     }

@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn adapter(request: &DeviceRequest) -> tinytrain::Result<Adapter> {
     match choose(request)?.opened(args::opening(false)) {
         Choice::Gpu(adapter) => Ok(*adapter),
-        Choice::Cpu => Err(tinytrain::Error::Device(
+        Choice::Cpu => Err(Error::Config(
             "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \
              best of them"
                 .to_owned(),

@@ -4,6 +4,7 @@ mod csv;
 mod dataset;
 mod decimal;
 mod idx;
+mod image;
 mod locate;
 mod number;
 mod order;
@@ -13,6 +14,7 @@ mod stream;
 mod table;
 
 pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
+pub use image::read_png;
 pub use locate::{Source, Sources, locate};
 pub use order::{first_epoch_block, order, rows_at};
 pub use reader::{LabelColumn, ReadOptions, Reader};

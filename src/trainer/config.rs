@@ -43,9 +43,11 @@ impl FromStr for ScheduleKind {
             "plain" => Ok(ScheduleKind::Plain),
             "fused" => Ok(ScheduleKind::Fused),
             "two-dispatch" => Ok(ScheduleKind::TwoDispatch),
-            _ => {
-                Err(Error::Config(format!("schedule: expected plain, fused or two-dispatch, found {text:?}")))
-            }
+            _ => Err(Error::Setting {
+                setting: "schedule",
+                expected: "plain, fused or two-dispatch".to_owned(),
+                found: format!("{text:?}"),
+            }),
         }
     }
 }
@@ -87,22 +89,22 @@ impl Config {
     /// Looks whether all settings are in range.
     ///
     /// # Errors
-    /// [`Error::Config`] with the name of the setting.
+    /// [`Error::Setting`] for the first that is not.
     pub fn validate(&self) -> Result<()> {
-        let bad = |name: &str, expected: &str, found: &dyn fmt::Display| {
-            Err(Error::Config(format!("--{name}: expected {expected}, found {found}")))
+        let bad = |setting, expected: &str, found: &dyn fmt::Display| {
+            Err(Error::Setting { setting, expected: expected.to_owned(), found: found.to_string() })
         };
         if self.epochs == 0 {
             return bad("epochs", "1 or more", &self.epochs);
         }
         if self.batch_size == 0 {
-            return bad("batch-size", "1 or more", &self.batch_size);
+            return bad("batch size", "1 or more", &self.batch_size);
         }
         if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return bad("lr", "a finite number above 0", &self.learning_rate);
+            return bad("learning rate", "a finite number above 0", &self.learning_rate);
         }
         if self.hidden.contains(&0) {
-            return bad("hidden", "layer sizes of 1 or more", &0);
+            return bad("hidden layers", "layer sizes of 1 or more", &0);
         }
         Ok(())
     }
