@@ -56,6 +56,16 @@ pub enum Error {
         /// What stood there.
         found: String,
     },
+    /// What a table's form leaves open must be said.
+    #[error("{}: {question}", path.display())]
+    Undecided {
+        /// The file.
+        path: PathBuf,
+        /// What must be said: `target` or `header`.
+        setting: &'static str,
+        /// What is not known, and why.
+        question: String,
+    },
     /// A file could not be read at all.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -125,7 +135,7 @@ pub enum Error {
         /// The step's learning rate.
         learning_rate: f32,
     },
-    /// A weight or the test loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
+    /// A weight or the validation loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
     /// went wrong.
     #[error(
         "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}"
@@ -136,6 +146,17 @@ pub enum Error {
         /// The learning rate.
         learning_rate: f32,
     },
+    /// The loss over the test rows is NaN or infinite, though the network holds only finite numbers.
+    #[error("{}: the loss over these rows is {loss}, while the network is sound: they hold very large values", path.display())]
+    NonFiniteTest {
+        /// The file.
+        path: PathBuf,
+        /// NaN or an infinity.
+        loss: f64,
+    },
+    /// Whoever takes the events of a run has asked it to end.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl Error {
@@ -144,14 +165,15 @@ impl Error {
         match self {
             Error::Read { source, .. } | Error::Write { source, .. } if is_machine_fault(source) => 1,
             Error::Data { .. }
+            | Error::Undecided { .. }
             | Error::Read { .. }
             | Error::Write { .. }
             | Error::Setting { .. }
             | Error::Config(_)
             | Error::Device(_)
             | Error::Shape { .. } => 2,
-            Error::Gpu(_) | Error::Thread { .. } => 1,
-            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => 3,
+            Error::Gpu(_) | Error::Thread { .. } | Error::Interrupted => 1,
+            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } | Error::NonFiniteTest { .. } => 3,
         }
     }
 }

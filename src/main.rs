@@ -1,4 +1,5 @@
-//! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
+//! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault,
+//! 130 and 143 ended by Ctrl-C and SIGTERM.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 #![allow(
@@ -12,6 +13,7 @@ mod cli;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use cli::interrupt::Interrupted;
 use cli::output::{Unwritable, print_error};
 
 fn main() -> ExitCode {
@@ -33,6 +35,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(unwritable) = error.downcast_ref::<Unwritable>() {
         // Whoever read the output has seen enough.
         return if unwritable.is_unread() { 0 } else { 1 };
+    }
+    if let Some(Interrupted { code, .. }) = error.downcast_ref() {
+        return *code;
     }
     error
         .chain()

@@ -11,10 +11,20 @@ pub fn told(error: &anyhow::Error) -> String {
         Some(Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. }) => {
             format!("{error}; try a smaller --lr, or check the data for very large values")
         }
+        Some(Error::Undecided { setting, .. }) => format!("{error}; {}", decision(setting)),
         Some(Error::Device(_)) => {
             format!("{error}; --device cpu always works, `tinytrain devices` lists what else does")
         }
         _ => error.to_string(),
+    }
+}
+
+/// How a question is answered that a table leaves open.
+fn decision(setting: &'static str) -> &'static str {
+    match setting {
+        "target" => "name it with --target",
+        "header" => "say --header yes or --header no",
+        _ => "--only names the inputs, --exclude what is none",
     }
 }
 
@@ -26,6 +36,10 @@ fn option(setting: &'static str) -> &'static str {
         "learning rate" => "--lr",
         "hidden layers" => "--hidden",
         "schedule" => "--schedule",
+        "scale" => "--scale",
+        "patience" => "--patience",
+        "validation fraction" => "--validation-fraction",
+        "test fraction" => "--test-fraction",
         other => other,
     }
 }
@@ -69,6 +83,11 @@ mod tests {
         let saved = told(&Err::<(), _>(error()).context("it failed; the model stays at m").unwrap_err());
         assert!(saved.starts_with("it failed; the model stays at m; try a smaller --lr"), "{saved}");
         assert!(said(Error::Device("none".to_owned())).starts_with("none; --device cpu always works"));
+        for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
+            let question =
+                said(Error::Undecided { path: "t".into(), setting, question: "which?".to_owned() });
+            assert!(question.starts_with("t: which?; ") && question.contains(option), "{question}");
+        }
         assert_eq!(said(Error::Config("as it is".to_owned())), "as it is");
         assert_eq!(told(&anyhow::anyhow!("as it is")), "as it is");
     }

@@ -49,12 +49,6 @@ pub fn shell_word(path: &Path) -> String {
     quoted(path.as_os_str())
 }
 
-/// An option and its value, which is no path, as a shell takes them.
-pub fn shell_option(option: &str, value: &str) -> String {
-    let between = if value.starts_with('-') { '=' } else { ' ' };
-    format!("{option}{between}{}", quoted(value.as_ref()))
-}
-
 /// A word as a shell takes it; in `$'...'`, which bash, zsh and other shells but the oldest know, where it could not be
 /// printed else.
 fn quoted(word: &OsStr) -> String {
@@ -154,10 +148,6 @@ mod tests {
             r"$'a\x0a\x27\xe2\x80\xae\x5cb'",
         ];
         assert_eq!(words, expected);
-        let options = ["class", "my class", "-x", "--help", ""].map(|value| shell_option("--target", value));
-        let expected =
-            ["--target class", "--target 'my class'", "--target=-x", "--target=--help", "--target ''"];
-        assert_eq!(options, expected);
     }
 
     /// What this shell makes of a word.
@@ -214,8 +204,6 @@ mod tests {
             let word = shell_word(Path::new(OsStr::from_bytes(bytes)));
             assert_eq!(read_by("bash", &word), same, "{word}");
         }
-        let word = shell_option("--target", "-a b\u{202e}").replace("--target=", "");
-        assert_eq!(read_by("bash", &word), "-a b\u{202e}".as_bytes());
     }
 
     #[test]

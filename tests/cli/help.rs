@@ -53,7 +53,10 @@ const EPOCHS: [&str; 4] = ["--epochs", "1000", "--hidden", "4"];
 fn training_goes_on_when_the_reader_goes_away() {
     let place = Workplace::new();
     place.write("t.csv", "0,1\n1,2\n0,1\n1,3\n");
-    let train = |out| [&["train", "--data", "t.csv", "--device", "cpu", "--out", out], &EPOCHS[..]].concat();
+    let train = |out| {
+        [&["train", "--data", "t.csv", "--target", "0", "--device", "cpu", "--out", out], &EPOCHS[..]]
+            .concat()
+    };
     place.succeed(&train("whole"));
     for format in ["text", "json"] {
         let mut command = place.command(&train("m"));
