@@ -62,13 +62,11 @@ impl TrainingData {
             Scale::Standard => true,
             Scale::None | Scale::Bytes => false,
         };
-        let is_whole = is_standard
-            || !options.split.is_none()
-            || reader.classes().len() < 2
-            || reader.labels().len() > BLOCK_ROWS && is_sorted(reader.labels());
-        if is_whole {
+        let needs_all = is_standard || !options.split.is_none();
+        if needs_all || reader.classes().len() < 2 || is_sorted(reader.labels()) {
             reader.read_to_end()?;
         }
+        let is_whole = needs_all || is_sorted(reader.labels());
         reader.check_classes()?;
         let file_rows = reader.total_rows();
         let name = reader.name().to_owned();
@@ -197,9 +195,8 @@ impl TrainingData {
     /// Reads all that is left, after a later row has shown something that the first rows had not.
     pub(super) fn make_whole(&mut self) -> Result<()> {
         self.reader.read_to_end()?;
-        self.reader.check_classes()?;
-        self.is_whole = true;
-        Ok(())
+        self.is_whole |= is_sorted(self.reader.labels());
+        self.reader.check_classes()
     }
 }
 
