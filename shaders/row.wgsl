@@ -1,7 +1,7 @@
 // row: H1 = relu(sum of partials + b1), H2 = relu(H1*W2 + b2), ..., Z; Dn = (softmax(Z) - onehot(target)) / rows,
 //   D(l-1) = Dl*Wl' where H(l-1) > 0, down to D1; and the loss: all of a step that goes along the rows of the batch
 // parameters, activations as `network` has them, labels and order [samples] u32,
-// metrics [slots, workgroups] of (sum of loss, number correct) over the rows of that workgroup
+// metrics [slots, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
 // A workgroup owns 4*down rows and takes them through all layers; products are laid out by the matmul body.
 // Dead rows are neither read nor written, they only keep the barriers; the padding of H and D is written as 0.
 // The host proves order[..] < samples.
@@ -12,6 +12,7 @@
 //#include matmul_body
 //#include relu
 //#include nan
+//#include loss_scale
 @group(0) @binding(1) var<storage, read> parameters: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> labels: array<u32>;
 @group(0) @binding(3) var<storage, read> order: array<u32>;
@@ -81,7 +82,7 @@ fn logits(last: Layer, row: u32, block: u32) -> vec4<f32> {
     return select(vec4<f32>(lowest()), values, column < vec4<u32>(last.outputs));
 }
 
-// Writes the delta of the logits of one row; gives its loss, and 1 if it is classified correctly.
+// Writes the delta of the logits of one row; gives its scaled loss, and 1 if it is classified correctly.
 // exp sees z - max <= 0 and the sum is at least 1: see row_statistics.
 fn cross_entropy_row(last: Layer, row: u32) -> vec2<f32> {
     let width = blocks(last.outputs);
@@ -111,7 +112,7 @@ fn cross_entropy_row(last: Layer, row: u32) -> vec2<f32> {
         activations[last.place + params.deltas + row * width + block] = inside(d, block, last.outputs);
     }
     // -log softmax(z)[target]
-    return vec2<f32>(largest + log(sum) - target_logit, f32(prediction == label));
+    return vec2<f32>((largest + log(sum) - target_logit) * LOSS_SCALE, f32(prediction == label));
 }
 
 @compute @workgroup_size(THREADS_X, THREADS_Y)

@@ -1,6 +1,6 @@
 // softmax_cross_entropy: D = (softmax(Z) - onehot(target)) / rows, the gradient of the batch's mean loss; and its loss
 // Z (logits), D (delta) [rows, classes] f32 in rows of vec4s, labels and order [samples] u32, target = labels[order[..]]
-// metrics [slots, workgroups] of (sum of loss, number correct) over the rows of that workgroup
+// metrics [slots, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and count 0; the padding of D is written as 0.
 //#include blocks

@@ -72,6 +72,14 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
+    /// The system started no thread more.
+    #[error("cannot start the thread that {purpose}: {source}")]
+    Thread {
+        /// What the thread does.
+        purpose: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// A setting is out of range.
     #[error("{setting}: expected {expected}, found {found}")]
     Setting {
@@ -134,6 +142,7 @@ impl Error {
     /// The exit code: 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::Read { source, .. } | Error::Write { source, .. } if is_machine_fault(source) => 1,
             Error::Data { .. }
             | Error::Read { .. }
             | Error::Write { .. }
@@ -141,15 +150,56 @@ impl Error {
             | Error::Config(_)
             | Error::Device(_)
             | Error::Shape { .. } => 2,
-            Error::Gpu(_) => 1,
+            Error::Gpu(_) | Error::Thread { .. } => 1,
             Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => 3,
         }
     }
 }
 
+/// Whether the machine failed at a file that the user named well: its disk is full or broken, or its memory is used up.
+fn is_machine_fault(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
+    // EIO is 5 on every Unix; the standard library has no kind for it.
+    let is_broken = cfg!(unix) && error.raw_os_error() == Some(5);
+    is_broken || matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | OutOfMemory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_or_broken_disk_is_a_failure_of_the_machine_and_a_wrong_place_bad_input() {
+        let write = |source| Error::Write { path: PathBuf::from("m"), source };
+        let read = |source| Error::Read { path: PathBuf::from("m"), source };
+        for kind in [
+            io::ErrorKind::StorageFull,
+            io::ErrorKind::QuotaExceeded,
+            io::ErrorKind::FileTooLarge,
+            io::ErrorKind::OutOfMemory,
+        ] {
+            assert_eq!([write(kind.into()).exit_code(), read(kind.into()).exit_code()], [1, 1], "{kind}");
+        }
+        for kind in [
+            io::ErrorKind::NotFound,
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::ReadOnlyFilesystem,
+            io::ErrorKind::InvalidFilename,
+        ] {
+            assert_eq!([write(kind.into()).exit_code(), read(kind.into()).exit_code()], [2, 2], "{kind}");
+        }
+        #[cfg(target_os = "linux")]
+        for (number, code) in [(5, 1), (12, 1), (27, 1), (28, 1), (122, 1), (2, 2), (13, 2), (30, 2)] {
+            assert_eq!(write(io::Error::from_raw_os_error(number)).exit_code(), code, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_does_not_start_has_its_own_words() {
+        let error = Error::Thread { purpose: "reads data", source: io::ErrorKind::WouldBlock.into() };
+        assert!(error.to_string().starts_with("cannot start the thread that reads data: "), "{error}");
+        assert_eq!(error.exit_code(), 1);
+    }
 
     #[test]
     fn settings_are_named_and_options_are_not() {

@@ -1,6 +1,8 @@
 //! Files that are whole or not there.
 
-use std::fs;
+mod temporary;
+
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +15,8 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Looks whether a file can be written at `path`: a new one, in folders that may have to be made, or in place of
-    /// a regular file. Leaves nothing behind.
+    /// Checks whether a file can be written at `path`: a new one, in folders that may have to be made, or in place of
+    /// a regular file. Leaves nothing behind, and removes the temporary files that killed runs have left in its folder.
     ///
     /// # Errors
     /// [`Error::Write`] with the reason.
@@ -37,12 +39,20 @@ impl Destination {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(unwritable(error)),
         }
-        let existing = folder(&path)
+        let folder = or_here(folder(&path));
+        let existing = folder
             .ancestors()
             .find(|folder| fs::symlink_metadata(or_here(folder)).is_ok())
             .map_or(Path::new("."), or_here);
+        check_lengths(&path, folder, existing).map_err(unwritable)?;
         // Whether files can be made there, only making one tells.
-        tempfile::tempfile_in(existing).map_err(unwritable)?;
+        let made = tempfile::tempfile_in(existing).map_err(unwritable)?;
+        if is_protected(folder, &path, &made) {
+            return Err(other(
+                "it belongs to another user, and the folder's sticky bit keeps it from being replaced",
+            ));
+        }
+        temporary::sweep(folder);
         Ok(Self { path })
     }
 
@@ -74,19 +84,14 @@ impl Destination {
 
     fn replace(&self, folder: &Path, contents: &[u8]) -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".tinytrain-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any new file: what the user's umask leaves of it. One that is replaced hands down its own.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(folder)?;
+        let mut file = temporary::create(folder)?;
         file.write_all(contents)?;
-        if let Ok(found) = fs::metadata(&self.path) {
-            file.as_file().set_permissions(found.permissions())?;
-        }
+        // Until now nobody else could read it. One that is replaced hands down its permissions.
+        let permissions = match fs::metadata(&self.path) {
+            Ok(found) => found.permissions(),
+            Err(_) => temporary::permissions_of_new(folder)?,
+        };
+        file.as_file().set_permissions(permissions)?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
@@ -95,6 +100,36 @@ impl Destination {
 
 fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
+}
+
+/// Refuses names that are too long: the file's, those of folders that are to be made below `existing`, and the
+/// temporary file's. Asking for a file of that name tells, whether there is one or not.
+fn check_lengths(path: &Path, folder: &Path, existing: &Path) -> io::Result<()> {
+    let names = path.iter().map(|name| existing.join(name));
+    for path in names.chain([path.to_owned(), folder.join(temporary::EXAMPLE)]) {
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether the folder's sticky bit keeps the user who `made` a file from replacing the one at `path`.
+#[cfg(unix)]
+fn is_protected(folder: &Path, path: &Path, made: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(folder), Ok(file), Ok(made)) = (fs::metadata(folder), fs::metadata(path), made.metadata()) else {
+        return false;
+    };
+    let sticky = folder.mode() & 0o1000 != 0;
+    // User 0 may.
+    sticky && ![0, folder.uid(), file.uid()].contains(&made.uid())
+}
+
+#[cfg(not(unix))]
+fn is_protected(_: &Path, _: &Path, _: &File) -> bool {
+    false
 }
 
 /// The path without links and detours; what does not exist yet is taken as it is named.
@@ -144,6 +179,123 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         Destination::check(&path).unwrap().write(b"new").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_is_private_while_it_is_written() {
+        use std::os::unix::fs::PermissionsExt;
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("model");
+        fs::write(&path, "private").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let destination = Destination::check(&path).unwrap();
+        let (contents, done) = (vec![0; 1 << 20], AtomicBool::new(false));
+        let seen = std::thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                let mut seen = 0;
+                while !done.load(Ordering::Relaxed) {
+                    for entry in fs::read_dir(root.path()).unwrap() {
+                        // Meanwhile it may have been renamed.
+                        let entry = entry.unwrap();
+                        let Ok(found) = entry.metadata() else { continue };
+                        assert_eq!(found.permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
+                        seen += usize::from(entry.file_name() != "model");
+                    }
+                }
+                seen
+            });
+            for _ in 0..50 {
+                destination.write(&contents).unwrap();
+            }
+            done.store(true, Ordering::Relaxed);
+            watch.join().unwrap()
+        });
+        assert!(seen > 0, "the temporary file was never seen");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_has_the_permissions_that_the_umask_leaves() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let mode = |name: &str| fs::metadata(root.path().join(name)).unwrap().permissions().mode();
+        fs::write(root.path().join("any"), "x").unwrap();
+        Destination::check(&root.path().join("ours")).unwrap().write(b"x").unwrap();
+        assert_eq!(mode("ours"), mode("any"));
+        assert_eq!(entries(root.path()), ["any", "ours"]);
+    }
+
+    #[test]
+    fn runs_that_write_into_one_folder_at_once_do_not_disturb_each_other() {
+        let root = tempfile::tempdir().unwrap();
+        let names = ["a", "b", "c"];
+        std::thread::scope(|scope| {
+            for name in names {
+                let path = root.path().join(name);
+                scope.spawn(move || {
+                    for round in 0..200 {
+                        let contents = format!("{name}{round}");
+                        Destination::check(&path).unwrap().write(contents.as_bytes()).unwrap();
+                        assert_eq!(fs::read_to_string(&path).unwrap(), contents);
+                    }
+                });
+            }
+        });
+        assert_eq!(entries(root.path()), names);
+    }
+
+    #[test]
+    fn a_check_removes_what_a_killed_run_has_left() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join(temporary::EXAMPLE), "half a model").unwrap();
+        let held = temporary::create(root.path()).unwrap();
+        let name = held.path().file_name().unwrap().to_str().unwrap().to_owned();
+        Destination::check(&root.path().join("model")).unwrap();
+        assert_eq!(entries(root.path()), [name]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_are_as_long_as_the_system_takes_them() {
+        let root = tempfile::tempdir().unwrap();
+        let name = |length: usize| "x".repeat(length);
+        for length in 250..=260 {
+            for path in [name(length), format!("new/{}", name(length)), format!("new/{}/model", name(length))]
+            {
+                let place = root.path().join(&path);
+                match Destination::check(&place) {
+                    Ok(destination) => {
+                        assert!(length <= 255, "{length}");
+                        destination.write(b"x").unwrap();
+                        fs::remove_file(place).unwrap();
+                        let _ = fs::remove_dir_all(root.path().join("new"));
+                    }
+                    Err(error) => assert!(length > 255, "{length}: {error}"),
+                }
+            }
+        }
+        assert_eq!(entries(root.path()), [""; 0]);
+        // A path of the greatest length has no room for the temporary file beside it.
+        let mut deep = root.path().to_owned();
+        while deep.as_os_str().len() < 4096 - 300 {
+            deep.push(name(200));
+        }
+        for length in 1..=300 {
+            let place = deep.join(name(length));
+            if length <= 255
+                && let Ok(destination) = Destination::check(&place)
+            {
+                destination.write(b"x").unwrap();
+                fs::remove_file(place).unwrap();
+            }
+            let place = deep.join(name(length.min(255))).join("m");
+            if let Ok(destination) = Destination::check(&place) {
+                destination.write(b"x").unwrap();
+                fs::remove_file(place).unwrap();
+            }
+        }
     }
 
     #[test]

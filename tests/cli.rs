@@ -19,6 +19,8 @@ mod model;
 mod names;
 #[path = "cli/profile.rs"]
 mod profile;
+#[path = "cli/saving.rs"]
+mod saving;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tune.rs"]

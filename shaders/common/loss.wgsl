@@ -1,13 +1,14 @@
 // Cross-entropy of one row from its logits, and the class they predict.
 //#include row_statistics
+//#include loss_scale
 
 // -log softmax(z)[target] = max + log(sum exp(z - max)) - z[target]. Targets come from the data: one that is no class
-// reads the last one's logit, and has probability 0, which is an infinite loss.
+// reads the last one's logit, and has probability 0, which is an infinite loss. Scaled as metrics are.
 fn row_loss(row: u32, target_class: u32, statistics: RowStatistics) -> f32 {
     let last = params.classes - 1u;
     let logit = logits[row * 4u * blocks(params.classes) + min(target_class, last)];
     let target_logit = select(lowest(), logit, target_class <= last);
-    return statistics.maximum + log(statistics.sum) - target_logit;
+    return (statistics.maximum + log(statistics.sum) - target_logit) * LOSS_SCALE;
 }
 
 // The first class whose logit is the row's maximum, which is NaN where one is NaN. Classes stay below 2^24, where f32 counts exactly.

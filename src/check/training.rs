@@ -7,7 +7,7 @@ use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
     Batch, Compute, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyBackward, Stored, Tensor, Update, Vector, WeightGradient, pad_rows,
+    SoftmaxCrossEntropyBackward, Stored, Tensor, Update, Vector, WeightGradient, pad_rows, sum_metrics,
 };
 use crate::reference::{bounds, ops};
 
@@ -242,12 +242,12 @@ fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
 /// The sums over all pairs (loss, correct) of one batch with these logits; the loss may be off by so many times the
 /// bound of its rows.
 pub(super) fn near_metrics(metrics: &[f32], z: &Array2<f64>, targets: &[usize], times: f64) -> Figures {
-    let sum = |place: usize| metrics.iter().skip(place).step_by(2).copied().map(f64::from).sum::<f64>();
+    let (loss, correct) = sum_metrics(metrics);
     let right = ops::predictions(z.view()).iter().zip(targets).filter(|(a, b)| a == b).count();
     let want = ops::cross_entropy(z.view(), targets).sum();
     let bound = times * bounds::log_sum_exp(z.view()).sum();
-    let loss = Figures { got: vec![sum(0)], want: vec![want], magnitude: vec![want], bound: vec![bound] };
-    loss.and(Figures::exact([sum(1)], [right as f64]))
+    let loss = Figures { got: vec![loss], want: vec![want], magnitude: vec![want], bound: vec![bound] };
+    loss.and(Figures::exact([correct as f64], [right as f64]))
 }
 
 fn backward(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {

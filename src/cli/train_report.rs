@@ -94,11 +94,11 @@ impl<'a> TrainReport<'a> {
                     printed => Ok(printed?),
                 }
             }
-            (Err(error), Some(Saved { epoch, path })) => {
+            (Err(error), Some(Saved { epoch, path })) if path.is_file() => {
                 let message = format!("{error}; the model after epoch {epoch} stays at {}", path.display());
                 Err(error).context(message)
             }
-            (trained, None) => Ok(trained.map(|_| ())?),
+            (trained, _) => Ok(trained.map(|_| ())?),
         }
     }
 

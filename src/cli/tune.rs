@@ -61,6 +61,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     while reader.rows() < config.batch_size && reader.next_block()? {}
     let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
     let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
+    Choice::Gpu(Box::new(adapter.clone())).check(&spec, batch)?;
     let mut rows = reader.view(reader.scaling());
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());
@@ -73,18 +74,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let tuned = tuned?;
 
     if let Some(destination) = &destination {
-        let mut kept = match tuning_file::read() {
-            Err(error @ Error::Data { .. }) => {
-                console.notice(&format!("{error}; it is replaced"));
-                Measurements::default()
-            }
-            read => read?,
-        };
+        let mut new = Measurements::default();
         let workload = Workload::of(&adapter, &spec, batch);
         for &TunedSchedule { schedule, tuning, step, .. } in &tuned.schedules {
-            kept.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
+            new.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
         }
-        tuning_file::write(destination, &kept)?;
+        if let Some(fault) = new.keep(destination)? {
+            console.notice(&format!("{fault}; it was replaced"));
+        }
     }
     let kept = destination.as_ref().map(|destination| destination.path().display().to_string());
     match options.format {

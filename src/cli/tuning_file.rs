@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use tinytrain::Result;
-use tinytrain::output::Destination;
 use tinytrain::trainer::Measurements;
 
 use super::environment;
@@ -22,12 +21,4 @@ pub fn path() -> Option<PathBuf> {
 /// As [`Measurements::read`].
 pub fn read() -> Result<Measurements> {
     path().map_or_else(|| Ok(Measurements::default()), |path| Measurements::read(&path))
-}
-
-/// Replaces it.
-///
-/// # Errors
-/// [`Error::Write`](tinytrain::Error::Write); the one before is then still there.
-pub fn write(destination: &Destination, measurements: &Measurements) -> Result<()> {
-    destination.write(measurements.to_text().as_bytes())
 }

@@ -110,7 +110,7 @@ impl Reader {
         let rows = Rows::open(stream, options)?;
         let inputs = rows.inputs();
         let times = options.timed.then(Times::default);
-        let state = start(&name, WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
+        let state = start(WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
         Ok(Self {
             name,
             inputs,
@@ -139,7 +139,7 @@ impl Reader {
         let mut table = Table::new(labels);
         table.reserve(rows * inputs, &name)?;
         let times = options.timed.then(Times::default);
-        let state = start(&name, WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
+        let state = start(WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
         Ok(Self { name, inputs, table, known_rows: Some(rows), is_idx: true, times, state })
     }
 
@@ -264,7 +264,6 @@ impl Reader {
 /// Starts the thread that parses; what it emits arrives chunk by chunk, then the end or an error. So many may be
 /// `waiting`.
 fn start(
-    name: &Path,
     waiting: usize,
     times: Option<Times>,
     parse: impl FnOnce(&mut dyn FnMut(Chunk) -> bool) -> Result<()> + Send + 'static,
@@ -287,6 +286,6 @@ fn start(
     let thread = thread::Builder::new()
         .name("reader".into())
         .spawn(work)
-        .map_err(|source| Error::Read { path: name.to_path_buf(), source })?;
+        .map_err(|source| Error::Thread { purpose: "reads data", source })?;
     Ok(State::Reading { chunks, thread })
 }

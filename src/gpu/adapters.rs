@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::context::{largest_storage, storage_size};
 use super::opening::Opening;
 use crate::error::{Error, Result};
 
@@ -132,6 +133,19 @@ impl Adapter {
     /// How many storage buffers a kernel may bind.
     pub fn storage_buffers(&self) -> usize {
         self.handle.limits().max_storage_buffers_per_shader_stage as usize
+    }
+
+    /// The most bytes that one storage buffer may have.
+    pub fn largest_storage(&self) -> u64 {
+        largest_storage(&self.handle.limits())
+    }
+
+    /// Checks whether a storage buffer may have so many bytes, before the adapter is opened.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the adapter has no buffers of that size.
+    pub fn check_storage(&self, label: &str, bytes: u64) -> Result<()> {
+        storage_size(&self.name, &self.handle.limits(), label, bytes).map(|_| ())
     }
 
     /// The optional features that this program uses of it, by their wgpu names.

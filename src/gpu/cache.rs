@@ -27,9 +27,9 @@ impl Cache {
         let name = wgpu::util::pipeline_cache_key(info)?;
         let file = Destination::check(&folder.join(name)).ok()?;
         let contents = fs::read(file.path()).unwrap_or_default();
-        let data = unpack(&contents);
-        let known = data.map(sum);
-        Some(Self { handle: trusted::pipeline_cache(device, data), file, known })
+        let kept = unpack(&contents).and_then(|data| Some((begin(device, Some(data))?, Some(sum(data)))));
+        let (handle, known) = kept.or_else(|| Some((begin(device, None)?, None)))?;
+        Some(Self { handle, file, known })
     }
 
     /// Writes the file, if there is anything new.
@@ -40,6 +40,13 @@ impl Cache {
             let _ = self.file.write(&pack(&data));
         }
     }
+}
+
+/// A cache that begins with `data`; nothing where wgpu refuses them, as it does those of another adapter.
+fn begin(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
+    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let handle = trusted::pipeline_cache(device, data);
+    pollster::block_on(scope.pop()).is_none().then_some(handle)
 }
 
 /// FNV-1a, 64 bits: finds what a disk or a crash has broken, not what somebody forges.

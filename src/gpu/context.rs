@@ -79,7 +79,6 @@ impl Context {
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
             .then_some(info.subgroup_max_size);
-        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
         let carrier = match adapter.opening.offsets {
             true => Carrier::Offsets,
             false => Carrier::of(&device, &limits, IMMEDIATE_BYTES),
@@ -99,6 +98,7 @@ impl Context {
                 on_lost(one_line(&format!("device lost: {message}")));
             }
         });
+        let cache = adapter.opening.cache.as_ref().and_then(|folder| Cache::open(&device, &info, folder));
         Ok(Self {
             device,
             queue,
@@ -154,9 +154,7 @@ impl Context {
 
     /// The most bytes that one storage buffer may have on this device.
     pub fn largest_storage(&self) -> u64 {
-        // The shaders count words in u32, and threads beyond the end must not wrap around to the start.
-        let addressable = 4 * u64::from(u32::MAX - (1 << 24));
-        self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size).min(addressable)
+        largest_storage(&self.limits)
     }
 
     /// A storage buffer of at least `bytes` (and at least one vec4), which copies may read and write.
@@ -164,15 +162,7 @@ impl Context {
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
     pub fn storage(&self, label: &str, bytes: u64) -> Result<wgpu::Buffer> {
-        let size = bytes.next_multiple_of(16).max(16);
-        if size > self.largest_storage() {
-            return Err(Error::Device(format!(
-                "{} takes buffers of up to {} bytes, {label} needs {size}; try smaller batches or a smaller \
-                 network",
-                self.name,
-                self.largest_storage()
-            )));
-        }
+        let size = storage_size(&self.name, &self.limits, label, bytes)?;
         Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size,
@@ -195,6 +185,25 @@ impl Context {
         buffer.unmap();
         buffer
     }
+}
+
+/// The most bytes that one storage buffer may have within these limits.
+pub(super) fn largest_storage(limits: &wgpu::Limits) -> u64 {
+    // The shaders count words in u32, and threads beyond the end must not wrap around to the start.
+    let addressable = 4 * u64::from(u32::MAX - (1 << 24));
+    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(addressable)
+}
+
+/// The size of a storage buffer of at least `bytes`, where the device `name` with these limits has buffers of that size.
+pub(super) fn storage_size(name: &str, limits: &wgpu::Limits, label: &str, bytes: u64) -> Result<u64> {
+    let (size, largest) = (bytes.next_multiple_of(16).max(16), largest_storage(limits));
+    if size <= largest {
+        return Ok(size);
+    }
+    Err(Error::Device(format!(
+        "{name} takes buffers of up to {largest} bytes, {label} needs {size}; try smaller batches, a smaller network, \
+         or --device cpu"
+    )))
 }
 
 /// Driver messages span many lines; ours are one.

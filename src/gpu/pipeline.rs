@@ -166,7 +166,9 @@ impl Pipelines {
             Ok(())
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..cores.min(programs.len())).map(|_| scope.spawn(work)).collect();
+            // This thread does what is left where the system starts fewer.
+            let spawned = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..cores.min(programs.len())).filter_map(spawned).collect();
             let own = work();
             others.into_iter().fold(own, |ended, other| {
                 ended.and(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))

@@ -24,7 +24,8 @@ pub(super) fn shader_module(
     }
 }
 
-/// A pipeline cache that begins with `data`, or empty where wgpu or the driver do not know them.
+/// A pipeline cache that begins with `data`, or empty where they are of another version or the driver does not know
+/// them. Those of another adapter are a validation error.
 pub(super) fn pipeline_cache(device: &wgpu::Device, data: Option<&[u8]>) -> wgpu::PipelineCache {
     let descriptor = wgpu::PipelineCacheDescriptor { label: Some("tinytrain"), data, fallback: true };
     #[expect(unsafe_code, reason = "drivers believe what they wrote themselves")]

@@ -2,7 +2,7 @@
 
 use super::{
     Batch, Compute, Cost, Kernel, Layout, Matrix, Shader, Tensor, Tuning, Vector, logits_params, not_empty,
-    shape_error,
+    shape_error, sum_metrics,
 };
 use crate::error::Result;
 use crate::gpu::Access;
@@ -87,10 +87,6 @@ pub fn cross_entropy(compute: &Compute, z: &Matrix, targets: &Vector<u32>) -> Re
     let kernel = CrossEntropy { rows: z.rows(), classes: z.columns() };
     let buffers = [z.buffer(), targets.buffer(), predictions.buffer(), metrics.buffer()];
     compute.run(&kernel, &buffers, Batch::all(z.rows()))?;
-    let (mut total, mut correct) = (0.0, 0.0);
-    for pair in metrics.read(compute)?.chunks_exact(2) {
-        total += f64::from(pair[0]);
-        correct += f64::from(pair[1]);
-    }
-    Ok(Losses { total, correct: correct as u64, predictions })
+    let (total, correct) = sum_metrics(&metrics.read(compute)?);
+    Ok(Losses { total, correct, predictions })
 }

@@ -16,6 +16,7 @@ const PIECES: &[(&str, &str)] = &[
     ("layer", include_str!("../../shaders/common/layer.wgsl")),
     ("logits", include_str!("../../shaders/common/logits.wgsl")),
     ("loss", include_str!("../../shaders/common/loss.wgsl")),
+    ("loss_scale", include_str!("../../shaders/common/loss_scale.wgsl")),
     ("matmul_broadcast", include_str!("../../shaders/common/matmul_broadcast.wgsl")),
     ("matmul_broadcast_tall", include_str!("../../shaders/common/matmul_broadcast_tall.wgsl")),
     ("matmul_direct", include_str!("../../shaders/common/matmul_direct.wgsl")),

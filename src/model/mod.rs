@@ -1,6 +1,7 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
 mod parameters;
+mod repeated;
 mod safetensors;
 mod spec;
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
 
+use super::repeated::repeated_key;
 use super::{Layer, Parameters, Spec};
 use crate::data::Scaling;
 use crate::error::{Error, Place, Result};
@@ -114,7 +115,10 @@ impl Model {
             return Err(bad("a model in safetensors format", "an empty file".to_owned()));
         }
         let unreadable = |error| bad("a whole model in safetensors format", format!("{error}"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+        let (length, header) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+        if let Some(name) = repeated_key(&bytes[8..8 + length]) {
+            return Err(bad("each tensor once", format!("{name} twice")));
+        }
         let file = SafeTensors::deserialize(bytes).map_err(unreadable)?;
         let metadata: BTreeMap<_, _> = header.metadata().iter().flatten().collect();
         let entry = |key: &str| {

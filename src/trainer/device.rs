@@ -3,13 +3,14 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use super::config::Config;
+use super::chosen::parameter_bytes;
+use super::config::{Config, ScheduleKind};
 use super::cpu::CpuEngine;
 use super::engine::Engine;
 use super::gpu::GpuEngine;
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Backend, DeviceKind, Opening, adapters};
-use crate::kernels::MOST_BUFFERS;
+use crate::kernels::{MOST_BUFFERS, Tuning, blocks};
 use crate::model::{Parameters, Spec};
 
 /// What the user asked for.
@@ -122,6 +123,19 @@ impl Choice {
         }
     }
 
+    /// Checks whether the device has buffers for the network's parameters and for a batch of so many rows, before
+    /// anything is made for them.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when it has none of that size.
+    pub fn check(&self, spec: &Spec, batch: usize) -> Result<()> {
+        let Choice::Gpu(adapter) = self else { return Ok(()) };
+        adapter
+            .check_storage("parameters", parameter_bytes(ScheduleKind::Fused, spec, batch, &Tuning::GPU))?;
+        let widest = spec.sizes()[1..].iter().copied().max().unwrap_or(1);
+        adapter.check_storage("a layer's outputs", 16 * (batch as u64).saturating_mul(blocks(widest) as u64))
+    }
+
     /// An engine on this device, with these parameters. Batches have at most `batch` rows.
     ///
     /// # Errors
@@ -158,6 +172,26 @@ mod tests {
             ("RTX 4070", DeviceRequest::Name("RTX 4070".to_owned())),
         ] {
             assert_eq!(text.parse(), Ok(request));
+        }
+    }
+
+    #[test]
+    fn a_network_is_refused_by_an_adapter_without_buffers_for_it_and_not_by_the_cpu_engine() {
+        let small = Spec::new(vec![784, 300, 10]).unwrap();
+        for adapter in adapters(None) {
+            let largest = adapter.largest_storage() as usize;
+            let device = Choice::Gpu(Box::new(adapter));
+            device.check(&small, 64).unwrap();
+            let mut refused = vec![(small.clone(), largest / 1200 + 1, "a layer's outputs needs")];
+            // Where the host has less memory than such a network takes, that comes first.
+            let wide = Spec::new(vec![64, largest / 256 + 1, 4]);
+            refused.extend(wide.map(|wide| (wide, 1, "parameters needs")));
+            for (spec, batch, word) in refused {
+                let error = device.check(&spec, batch).unwrap_err();
+                assert_eq!(error.exit_code(), 2);
+                assert!(error.to_string().contains(word), "{error}");
+                Choice::Cpu.check(&spec, batch).unwrap();
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Tile shapes that were measured, and the file that keeps them from one run to the next.
 
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use crate::error::{Error, Place, Result};
 use crate::gpu::{Adapter, Backend};
 use crate::kernels::Tuning;
 use crate::model::Spec;
+use crate::output::Destination;
 
 /// What the file says that it is, and in which version.
 const FORMAT: &str = "tinytrain tuning 1";
@@ -104,6 +105,26 @@ impl Measurements {
         Ok(Self { entries: entries.iter().map(parsed).collect::<Result<_>>()? })
     }
 
+    /// Adds these to the measurements of a file, which may be new. Runs that end at the same time do so one after the
+    /// other, by the lock of a file beside it, which stays there.
+    ///
+    /// A file that is none of ours is replaced; what was wrong with it is given back.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Write`]; the file is then as it was.
+    pub fn keep(self, destination: &Destination) -> Result<Option<Error>> {
+        // Where the file system keeps no locks, the last of two runs that end together wins.
+        let lock = lock_file(destination.path())?;
+        let _ = lock.lock();
+        let (mut kept, fault) = match Self::read(destination.path()) {
+            Err(fault @ Error::Data { .. }) => (Self::default(), Some(fault)),
+            read => (read?, None),
+        };
+        self.entries.into_iter().for_each(|entry| kept.insert(entry));
+        destination.write(kept.to_text().as_bytes())?;
+        Ok(fault)
+    }
+
     /// The contents of a file: JSON, an entry a line.
     pub fn to_text(&self) -> String {
         let mut text = format!("{{\"format\":{},\"entries\":[", Value::from(FORMAT));
@@ -126,6 +147,16 @@ impl Measurements {
         self.entries.retain(|entry| entry.schedule != *schedule || entry.workload != *workload);
         self.entries.push(measurement);
     }
+}
+
+/// The file beside `path` whose lock is held by the run that changes `path`.
+fn lock_file(path: &Path) -> Result<File> {
+    let mut beside = path.to_owned();
+    beside.as_mut_os_string().push(".lock");
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let opened =
+        made.and_then(|()| OpenOptions::new().write(true).create(true).truncate(false).open(&beside));
+    opened.map_err(|source| Error::Write { path: beside, source })
 }
 
 fn written(entry: &Measurement) -> Value {
@@ -208,6 +239,37 @@ mod tests {
         assert_eq!(read(Measurements::default().to_text().as_bytes()).unwrap(), Measurements::default());
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Measurements::read(&folder.path().join("none")).unwrap(), Measurements::default());
+    }
+
+    #[test]
+    fn runs_that_end_together_keep_what_each_has_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/tuning.json");
+        let destination = Destination::check(&path).unwrap();
+        for round in 0..20 {
+            std::thread::scope(|scope| {
+                for run in 0..4 {
+                    let mut new = Measurements::default();
+                    new.insert(measurement(100 * round + run + 1, ScheduleKind::Fused, 5));
+                    let destination = &destination;
+                    scope.spawn(move || assert!(new.keep(destination).unwrap().is_none()));
+                }
+            });
+        }
+        assert_eq!(Measurements::read(&path).unwrap().entries.len(), 80);
+    }
+
+    #[test]
+    fn a_lock_file_that_a_run_has_left_holds_nobody_up_and_a_foreign_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tuning.json");
+        let destination = Destination::check(&path).unwrap();
+        fs::write(folder.path().join("tuning.json.lock"), "left").unwrap();
+        fs::write(&path, "something else").unwrap();
+        let fault = kept().keep(&destination).unwrap().unwrap();
+        assert!(fault.to_string().contains("tuning.json"), "{fault}");
+        assert!(kept().keep(&destination).unwrap().is_none());
+        assert_eq!(Measurements::read(&path).unwrap().entries.len(), 3);
     }
 
     #[test]

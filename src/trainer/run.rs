@@ -228,6 +228,7 @@ impl<'a> Run<'a> {
         let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
         let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
         let scaling = reader.scaling();
+        device.check(&spec, batch)?;
         let parameters = Parameters::he_normal(&spec, config.seed);
         let mut engine = device.engine(parameters, &spec, config, batch)?;
         engine.tell(listener.clone());

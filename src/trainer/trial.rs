@@ -46,6 +46,7 @@ impl<'a> Trial<'a> {
         let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
         let scaling = reader.scaling();
         drop(reader);
+        device.check(&spec, batch)?;
         let first = Parameters::he_normal(&spec, config.seed);
         let engine = device.engine(first.clone(), &spec, config, batch)?;
         Ok(Self { config, open, engine, first, spec, scaling, rows: 0 })

@@ -46,6 +46,15 @@ fn headers_that_lie() {
         place.write("m", lying);
         refused(&place, &EVAL, &["error: m: expected ", part]);
     }
+    // The first of two entries with other data, which a parser may take.
+    let length = u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
+    let header = String::from_utf8(whole[8..8 + length].to_vec()).unwrap();
+    let again = r#"{"w1":{"dtype":"F32","shape":[64,12],"data_offsets":[0,3072]},"#;
+    let mut text = header.trim_end().replacen('{', again, 1);
+    text += &" ".repeat(text.len().next_multiple_of(8) - text.len());
+    let twice = [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), &whole[8 + length..]].concat();
+    place.write("m", twice);
+    refused(&place, &EVAL, &["error: m: expected each tensor once, found w1 twice"]);
     let mut long = whole.clone();
     long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
     place.write("m", long);

@@ -114,6 +114,32 @@ fn networks_that_no_memory_holds() {
     }
 }
 
+/// One for which a software adapter has no buffer, while the machine has memory: 400 MB of parameters.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_network_that_no_buffer_holds_is_refused_before_it_is_made() {
+    use std::process::Stdio;
+    let place = Workplace::with_data();
+    for adapter in place.adapters("vulkan").into_iter().filter(|adapter| adapter["type"] == "software") {
+        let index = adapter["index"].to_string();
+        let arguments = ["train", "--data", "data", "--device", &index, "--hidden", "1500000"];
+        let mut child =
+            place.command(&arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut peak = 0;
+        while child.try_wait().unwrap().is_none() {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+            peak = peak.max(kilobytes.unwrap_or(0));
+        }
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("takes buffers of up to") && error.contains("parameters needs"), "{error}");
+        assert!((1..300_000).contains(&peak), "{peak} kB");
+    }
+}
+
 #[test]
 fn places_where_no_file_can_be() {
     let place = Workplace::with_data();

@@ -4,6 +4,14 @@ use std::path::PathBuf;
 
 use crate::program::Workplace;
 
+/// What a file holds whose data are these: a name, their check sum (FNV-1a), they themselves.
+fn packed(data: &[u8]) -> Vec<u8> {
+    let sum = data.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    [b"tinytrn1", &sum.to_le_bytes()[..], data].concat()
+}
+
 /// The files in the folder of the cache, after a run that must go well whatever was there.
 fn trained(place: &Workplace, device: &str) -> Vec<PathBuf> {
     let arguments = ["train", "--data", "data", "--epochs", "1", "--out", "m", "--device", device];
@@ -30,6 +38,20 @@ fn a_broken_or_foreign_cache_is_no_error_and_is_replaced() {
             assert_eq!(trained(&place, &index), files);
             assert_ne!(std::fs::read(file).unwrap(), broken);
         }
+    }
+    // Whole, but of another adapter, back end or version: each field of wgpu's header in turn.
+    for file in &files {
+        let whole = std::fs::read(file).unwrap();
+        let data = &whole[16..];
+        assert_eq!(packed(data), whole);
+        for byte in [0, 8, 12, 16, 17, 31, 32, 47, 48, 56] {
+            let mut foreign = data.to_vec();
+            foreign[byte] ^= 1;
+            std::fs::write(file, packed(&foreign)).unwrap();
+            assert_eq!(trained(&place, &index), files);
+        }
+        std::fs::write(file, packed(b"something else")).unwrap();
+        assert_eq!(trained(&place, &index), files);
     }
     // Where no folder can be, nothing is kept.
     std::fs::remove_dir_all(place.path("new")).unwrap();

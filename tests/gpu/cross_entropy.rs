@@ -1,5 +1,5 @@
 use ndarray::{Array2, s};
-use tinytrain::kernels::{Batch, CrossEntropy, Tuning, cross_entropy};
+use tinytrain::kernels::{Batch, CrossEntropy, Tuning, cross_entropy, sum_metrics};
 use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, everywhere, indices, labels, random, wide};
@@ -7,8 +7,8 @@ use crate::softmax::SHAPES;
 
 /// Sums over the workgroups of one slot: (loss, correct).
 pub fn metrics(values: &[f32], groups: usize, slot: usize) -> (f64, f64) {
-    let pairs = values[2 * groups * slot..2 * groups * (slot + 1)].chunks_exact(2);
-    pairs.fold((0.0, 0.0), |(loss, correct), pair| (loss + f64::from(pair[0]), correct + f64::from(pair[1])))
+    let (loss, correct) = sum_metrics(&values[2 * groups * slot..2 * groups * (slot + 1)]);
+    (loss, correct as f64)
 }
 
 fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u32]) {

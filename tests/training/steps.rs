@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 use tinytrain::Error;
-use tinytrain::data::{Dataset, ReadOptions, Reader, Rows, locate, rows_at};
+use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::reference::{Network, bounds};
 use tinytrain::trainer::{BatchMetrics, Choice, Config, Engine, Event, ScheduleKind, Summary, train};
@@ -285,6 +285,42 @@ fn a_diverging_run_ends_at_the_exact_step() {
         steps.push(step);
     }
     assert!(steps.iter().all(|step| *step == steps[0] && *step > 1), "{steps:?}");
+}
+
+/// A batch whose losses are finite has a finite sum, however large, and so has a data set; the loss of a row that f32
+/// cannot hold is infinite. On every engine, under every schedule.
+#[test]
+fn huge_losses_are_summed_alike() {
+    let rows = 100;
+    let data = Dataset {
+        inputs: 1,
+        features: Features::Floats(vec![1.0; rows]),
+        labels: (0..rows as u32).map(|row| row % 2).collect(),
+    };
+    let config = Config { batch_size: rows, learning_rate: 1e-30, ..Config::default() };
+    let spec = Spec::new(vec![1, 3, 2]).unwrap();
+    let order: Vec<u32> = (0..rows as u32).collect();
+    for (name, make) in engines() {
+        let mut engine = make(&Parameters::zeros(&spec), &spec, &config);
+        for (logit, row_loss) in [(1.5e38f32, 3e38f64), (3e38, f64::INFINITY)] {
+            // Rows of class 1 are wrong by twice the logit, the others are right.
+            let mut parameters = Parameters::zeros(&spec);
+            parameters.layers[1].bias = vec![logit, -logit];
+            engine.restart(&parameters).unwrap();
+            let mut losses = Vec::new();
+            let mut sink = |batch: BatchMetrics| {
+                losses.push(batch.loss);
+                Ok(())
+            };
+            engine.train(&data.view(), &order, &mut sink).unwrap();
+            engine.finish(&mut sink).unwrap();
+            let mean = engine.evaluate(&data.view()).unwrap().loss;
+            let want = row_loss / 2.0;
+            let near = |loss: f64| loss == want || (loss - want).abs() <= 1e-5 * want;
+            assert!(losses.len() == 1 && near(losses[0] / rows as f64), "{name}: {losses:?}, mean {want}");
+            assert!(near(mean), "{name}: {mean}, want {want}");
+        }
+    }
 }
 
 /// An error of the caller, such as a disk that is full, ends the run with that error.

@@ -293,12 +293,17 @@ impl Engine for CpuEngine {
         let parts: Vec<(f64, Vec<u32>)> = thread::scope(|scope| {
             let threads: Vec<_> = order
                 .chunks(part)
-                .map(|order| scope.spawn(move || engine.evaluate_part(rows, order, sparse)))
+                .map(|order| {
+                    let work = move || engine.evaluate_part(rows, order, sparse);
+                    thread::Builder::new().spawn_scoped(scope, work).map_err(|_| work)
+                })
                 .collect();
-            let result = |thread: thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            threads.into_iter().map(result).collect()
+            // What the system starts no thread for is done here.
+            let results = threads.into_iter().map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(work) => work(),
+            });
+            results.collect()
         });
         // Summed in the order of the rows, whichever thread was first.
         let loss = parts.iter().map(|(loss, _)| loss).sum::<f64>() / rows.len() as f64;

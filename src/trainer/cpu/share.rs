@@ -74,7 +74,9 @@ impl Share {
                 *d = (z - maximum).exp();
                 sum += *d;
             }
-            self.loss += f64::from(maximum) + f64::from(sum).ln() - f64::from(logits[target]);
+            let loss = f64::from(maximum) + f64::from(sum).ln() - f64::from(logits[target]);
+            // What f32 cannot hold is infinite, as it is on a GPU.
+            self.loss += if (loss as f32).is_infinite() { f64::INFINITY } else { loss };
             self.correct += u64::from(best == target);
             self.predictions.push(best as u32);
             for d in delta.iter_mut() {

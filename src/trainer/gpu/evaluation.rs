@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use super::rows::{DeviceRows, stored};
-use super::submissions::{fitting_steps, sum_metrics};
+use super::submissions::fitting_steps;
 use super::{Evaluation, GpuEngine};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::gpu::read_buffer;
-use crate::kernels::{Batch, Comparison, Compute, Stored, compare, positions_where};
+use crate::kernels::{Batch, Comparison, Compute, Stored, compare, positions_where, sum_metrics};
 use crate::trainer::schedule::{Buffer, Schedule};
 
 /// Rows whose predictions are compared with their labels at a time.
@@ -58,7 +58,7 @@ impl GpuEngine {
             self.compute.context.queue.submit([encoder.finish()]);
             let metrics = plan.metrics_stride * batches.len() as u64;
             let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
-            loss += sum_metrics(&metrics).0;
+            loss += sum_metrics(&bytemuck::pod_collect_to_vec(&metrics)).0;
             let classes = 4 * (end - start) as u64;
             let classes = read_buffer(&self.compute.context, plan.buffer(Buffer::Predictions), classes)?;
             predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));

@@ -18,7 +18,7 @@ impl Finisher {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the system has no more threads.
+    /// [`Error::Thread`] when the system has no more threads.
     pub fn new() -> Result<Self> {
         let (encoders, incoming) = channel::<(wgpu::CommandEncoder, Listener)>();
         let (outgoing, commands) = channel();
@@ -35,7 +35,7 @@ impl Finisher {
         let thread = Builder::new()
             .name("finisher".to_owned())
             .spawn(work)
-            .map_err(|error| Error::Gpu(format!("starting a thread: {error}")))?;
+            .map_err(|source| Error::Thread { purpose: "ends encoders", source })?;
         Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
     }
 

@@ -8,7 +8,7 @@ use super::plan::{MOST_STEPS, Plan};
 use super::stamper::{Stamped, Stamper};
 use crate::error::Result;
 use crate::gpu::{Context, Readback};
-use crate::kernels::Batch;
+use crate::kernels::{Batch, sum_metrics};
 use crate::trainer::engine::{BatchMetrics, Sink};
 use crate::trainer::recorder::{self, Listener, Work};
 use crate::trainer::schedule::Buffer;
@@ -215,7 +215,7 @@ impl Submissions {
         let bytes = ended.readback.take(stride * ended.rows.len() as u64)?;
         self.idle.push(ended.readback);
         for (slot, rows) in bytes.chunks_exact(stride as usize).zip(&ended.rows) {
-            let (loss, correct) = sum_metrics(slot);
+            let (loss, correct) = sum_metrics(&bytemuck::pod_collect_to_vec(slot));
             sink(BatchMetrics { rows: *rows, loss, correct })?;
         }
         Ok(())
@@ -228,12 +228,4 @@ pub fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
     let step = time.as_secs_f64().max(1e-9) / steps as f64;
     let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
     fitting.clamp(1, (2 * before).min(MOST_STEPS))
-}
-
-/// The (loss, correct) pairs of all workgroups of one step, summed.
-pub fn sum_metrics(slot: &[u8]) -> (f64, u64) {
-    let values: Vec<f32> = bytemuck::pod_collect_to_vec(slot);
-    values
-        .chunks_exact(2)
-        .fold((0.0, 0), |(loss, correct), pair| (loss + f64::from(pair[0]), correct + pair[1] as u64))
 }
