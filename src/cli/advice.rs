@@ -4,15 +4,23 @@ use tinytrain::Error;
 
 /// What is said of an error: settings by the names of their options, and which option may help.
 pub fn told(error: &anyhow::Error) -> String {
-    match error.chain().find_map(|cause| cause.downcast_ref::<Error>()) {
-        Some(Error::Setting { setting, expected, found }) => {
+    let text = error.to_string();
+    let Some(cause) = error.chain().find_map(|cause| cause.downcast_ref::<Error>()) else { return text };
+    // A context goes on from what the library says.
+    text.strip_prefix(&cause.to_string()).map_or_else(|| text.clone(), |rest| advised(cause) + rest)
+}
+
+/// The same of an error of the library alone.
+fn advised(error: &Error) -> String {
+    match error {
+        Error::Setting { setting, expected, found } => {
             format!("{}: expected {expected}, found {found}", option(setting))
         }
-        Some(Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. }) => {
+        Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => {
             format!("{error}; try a smaller --lr, or check the data for very large values")
         }
-        Some(Error::Undecided { setting, .. }) => format!("{error}; {}", decision(setting)),
-        Some(Error::Device(_)) => {
+        Error::Undecided { setting, .. } => format!("{error}; {}", decision(setting)),
+        Error::Device(_) => {
             format!("{error}; --device cpu always works, `tinytrain devices` lists what else does")
         }
         _ => error.to_string(),
@@ -80,8 +88,10 @@ mod tests {
         let error = || Error::NonFiniteModel { epoch: 3, learning_rate: 7.5 };
         let plain = said(error());
         assert!(plain.contains("learning rate 7.5; try a smaller --lr, or"), "{plain}");
-        let saved = told(&Err::<(), _>(error()).context("it failed; the model stays at m").unwrap_err());
-        assert!(saved.starts_with("it failed; the model stays at m; try a smaller --lr"), "{saved}");
+        let context = format!("{}; the model stays at m", error());
+        let saved = told(&Err::<(), _>(error()).context(context).unwrap_err());
+        assert_eq!(saved, format!("{plain}; the model stays at m"));
+        assert_eq!(told(&Err::<(), _>(error()).context("other words").unwrap_err()), "other words");
         assert!(said(Error::Device("none".to_owned())).starts_with("none; --device cpu always works"));
         for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
             let question =
