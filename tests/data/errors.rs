@@ -66,7 +66,8 @@ fn a_first_row_of_numbers_that_cannot_be_used_is_no_header() {
             "found an empty cell",
         ],
     );
-    assert_error(&csv_error(",\n0,2\n"), &["t.csv, row 1, column 1: expected a label"]);
+    assert_error(&csv_error(",\n0,2\n"), &["t.csv, row 1, column 2: expected a number"]);
+    assert_error(&csv_error(",1\n0,2\n"), &["t.csv, row 1, column 1: expected a label"]);
 }
 
 #[test]
