@@ -18,6 +18,15 @@ pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
     )))
 }
 
+/// Bytes for a thread: its stack (2 MiB unless the user says otherwise), and what is mapped beside it.
+const THREAD_BYTES: u64 = 4 << 20;
+
+/// Whether the limits of the process leave room for a thread. A thread that has a stack and no more than that would end
+/// the process.
+pub fn has_room_for_thread() -> bool {
+    left_by_limits() >= THREAD_BYTES
+}
+
 /// Bytes that can still be allocated; nothing on systems that do not tell.
 fn available() -> Option<u64> {
     let mut system = System::new().ok()?;
