@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!(
                 "epoch {}: loss {:.4}, test accuracy {:.4}, {:.2} s",
                 epoch.epoch,
-                epoch.train_loss,
-                epoch.test_accuracy.unwrap_or(f64::NAN),
+                epoch.train.loss,
+                epoch.test.map_or(f64::NAN, |test| test.accuracy),
                 epoch.duration.as_secs_f64()
             );
         }

@@ -56,6 +56,16 @@ pub enum Error {
         /// What stood there.
         found: String,
     },
+    /// What a table's form leaves open must be said.
+    #[error("{}: {question}", path.display())]
+    Undecided {
+        /// The file.
+        path: PathBuf,
+        /// What must be said: `target` or `header`.
+        setting: &'static str,
+        /// What is not known, and why.
+        question: String,
+    },
     /// A file could not be read at all.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -80,7 +90,17 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// A setting is out of range, or two settings do not go together.
+    /// A setting is out of range.
+    #[error("{setting}: expected {expected}, found {found}")]
+    Setting {
+        /// What the setting is called: `learning rate`, for example.
+        setting: &'static str,
+        /// The values it may have.
+        expected: String,
+        /// The value it has.
+        found: String,
+    },
+    /// Settings do not go together, with each other or with the machine.
     #[error("{0}")]
     Config(String),
     /// The device that was asked for is not there or cannot run this model.
@@ -101,8 +121,7 @@ pub enum Error {
     },
     /// The loss of a training step is NaN or infinite.
     #[error(
-        "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate \
-         {learning_rate:?}; try a smaller --lr, or check the data for very large values"
+        "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate {learning_rate:?}"
     )]
     NonFiniteLoss {
         /// NaN or an infinity.
@@ -116,11 +135,10 @@ pub enum Error {
         /// The step's learning rate.
         learning_rate: f32,
     },
-    /// A weight or the test loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
+    /// A weight or the validation loss is NaN or infinite after an epoch whose losses were all numbers: its last steps
     /// went wrong.
     #[error(
-        "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}; try a \
-         smaller --lr, or check the data for very large values"
+        "the network holds NaN or infinite numbers after epoch {epoch} with learning rate {learning_rate:?}"
     )]
     NonFiniteModel {
         /// Epoch, counted from 1.
@@ -128,6 +146,17 @@ pub enum Error {
         /// The learning rate.
         learning_rate: f32,
     },
+    /// The loss over the test rows is NaN or infinite, though the network holds only finite numbers.
+    #[error("{}: the loss over these rows is {loss}, while the network is sound: they hold very large values", path.display())]
+    NonFiniteTest {
+        /// The file.
+        path: PathBuf,
+        /// NaN or an infinity.
+        loss: f64,
+    },
+    /// Whoever takes the events of a run has asked it to end.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl Error {
@@ -136,13 +165,15 @@ impl Error {
         match self {
             Error::Read { source, .. } | Error::Write { source, .. } if is_machine_fault(source) => 1,
             Error::Data { .. }
+            | Error::Undecided { .. }
             | Error::Read { .. }
             | Error::Write { .. }
+            | Error::Setting { .. }
             | Error::Config(_)
             | Error::Device(_)
             | Error::Shape { .. } => 2,
-            Error::Gpu(_) | Error::Thread { .. } => 1,
-            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => 3,
+            Error::Gpu(_) | Error::Thread { .. } | Error::Interrupted => 1,
+            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } | Error::NonFiniteTest { .. } => 3,
         }
     }
 }
@@ -190,5 +221,24 @@ mod tests {
         let error = Error::Thread { purpose: "reads data", source: io::ErrorKind::WouldBlock.into() };
         assert!(error.to_string().starts_with("cannot start the thread that reads data: "), "{error}");
         assert_eq!(error.exit_code(), 1);
+    }
+
+    #[test]
+    fn settings_are_named_and_options_are_not() {
+        let (expected, found) = ("1 or more".to_owned(), "0".to_owned());
+        let (epoch, batch, learning_rate) = (1, 3, 0.5);
+        for (error, message) in [
+            (Error::Setting { setting: "epochs", expected, found }, "epochs: expected 1 or more, found 0"),
+            (
+                Error::NonFiniteLoss { loss: f64::INFINITY, step: 3, epoch, batch, learning_rate },
+                "the loss became inf at step 3 (epoch 1, batch 3) with learning rate 0.5",
+            ),
+            (
+                Error::NonFiniteModel { epoch, learning_rate },
+                "the network holds NaN or infinite numbers after epoch 1 with learning rate 0.5",
+            ),
+        ] {
+            assert_eq!(error.to_string(), message);
+        }
     }
 }

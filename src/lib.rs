@@ -19,19 +19,20 @@
 //! use tinytrain::data::{ReadOptions, Reader};
 //! use tinytrain::trainer::{Choice, Config, Event, train};
 //!
-//! // Is the sum of two numbers above 1? The label comes first.
+//! // Is the sum of two numbers above 1? The column that answers has a name by which it is known.
 //! let numbers = (0..2000).map(|i| (f64::from(i % 40) / 40.0, f64::from(i % 50) / 50.0));
-//! let table: String = numbers.map(|(a, b)| format!("{},{a},{b}\n", u8::from(a + b > 1.0))).collect();
+//! let rows: String = numbers.map(|(a, b)| format!("{a},{b},{}\n", if a + b > 1.0 { "yes" } else { "no" })).collect();
+//! let table = format!("a,b,class\n{rows}");
 //! let reader = Reader::from_csv(Path::new("sums.csv"), Cursor::new(table), &ReadOptions::default())?;
 //!
 //! let config = Config { hidden: vec![16], epochs: 20, batch_size: 16, ..Config::default() };
 //! let summary = train(&config, reader, None, &Choice::Cpu, &mut |event| {
 //!     if let Event::Epoch { epoch, .. } = event {
-//!         println!("epoch {}: loss {:.4}", epoch.epoch, epoch.train_loss);
+//!         println!("epoch {}: loss {:.4}", epoch.epoch, epoch.train.loss);
 //!     }
 //!     Ok(())
 //! })?;
-//! assert!(summary.epochs[19].train_accuracy > 0.95);
+//! assert!(summary.epochs[19].train.accuracy > 0.95);
 //! std::fs::write(std::env::temp_dir().join("sums.safetensors"), summary.model.to_bytes()?)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

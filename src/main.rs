@@ -1,14 +1,20 @@
-//! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
+//! The command line program. Exit codes: 0 done, 1 failure of the machine, 2 bad input or usage, 3 numerical fault,
+//! 130 and 143 ended by Ctrl-C and SIGTERM.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
+#![allow(
+    rustdoc::bare_urls,
+    rustdoc::invalid_html_tags,
+    reason = "the docs of options are the text of --help"
+)]
 
 mod allocator;
 mod cli;
 
-use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use cli::interrupt::Interrupted;
 use cli::output::{Unwritable, print_error};
 
 fn main() -> ExitCode {
@@ -27,9 +33,12 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         return if usage.use_stderr() { 2 } else { 0 };
     }
-    if let Some(Unwritable(source)) = error.downcast_ref() {
+    if let Some(unwritable) = error.downcast_ref::<Unwritable>() {
         // Whoever read the output has seen enough.
-        return if source.kind() == io::ErrorKind::BrokenPipe { 0 } else { 1 };
+        return if unwritable.is_unread() { 0 } else { 1 };
+    }
+    if let Some(Interrupted { code, .. }) = error.downcast_ref() {
+        return *code;
     }
     error
         .chain()

@@ -71,21 +71,36 @@ impl Destination {
     /// # Errors
     /// [`Error::Write`]; a file that was there before is then still there, unchanged, and new folders are gone.
     pub fn write(&self, contents: &[u8]) -> Result<()> {
+        let written = self.write_with(|file| file.write_all(contents));
+        written.map_err(|source| Error::Write { path: self.path.clone(), source })
+    }
+
+    /// As [`Destination::write`], for contents that come piece by piece; errors are as `write` makes them.
+    ///
+    /// # Errors
+    /// Those of `write`, and of the file.
+    pub fn write_with<E: From<io::Error>>(
+        &self,
+        write: impl FnOnce(&mut File) -> Result<(), E>,
+    ) -> Result<(), E> {
         let folder = or_here(folder(&self.path));
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !or_here(folder).exists()).collect();
-        self.replace(folder, contents).map_err(|source| {
+        self.replace(folder, write).inspect_err(|_| {
             for made in missing {
                 // Only empty folders can be removed this way; what else is there is not ours.
                 let _ = fs::remove_dir(made);
             }
-            Error::Write { path: self.path.clone(), source }
         })
     }
 
-    fn replace(&self, folder: &Path, contents: &[u8]) -> io::Result<()> {
+    fn replace<E: From<io::Error>>(
+        &self,
+        folder: &Path,
+        write: impl FnOnce(&mut File) -> Result<(), E>,
+    ) -> Result<(), E> {
         fs::create_dir_all(folder)?;
         let mut file = temporary::create(folder)?;
-        file.write_all(contents)?;
+        write(file.as_file_mut())?;
         // Until now nobody else could read it. One that is replaced hands down its permissions.
         let permissions = match fs::metadata(&self.path) {
             Ok(found) => found.permissions(),

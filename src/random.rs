@@ -12,6 +12,8 @@ pub enum Purpose {
     Order = 1,
     /// Initial weights.
     Weights = 2,
+    /// Which rows validate and test.
+    Split = 3,
 }
 
 /// Ten rounds of Philox4x32: four independent uniform words for each counter and key.

@@ -14,6 +14,9 @@ mod eval;
 mod help;
 #[path = "cli/model.rs"]
 mod model;
+#[cfg(unix)]
+#[path = "cli/names.rs"]
+mod names;
 #[path = "cli/profile.rs"]
 mod profile;
 #[path = "cli/saving.rs"]

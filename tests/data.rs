@@ -1,5 +1,7 @@
 //! Reading training data: what is read, when it arrives, and what is said about files that cannot be read.
 
+#[path = "data/bundled_tables.rs"]
+mod bundled_tables;
 #[path = "data/errors.rs"]
 mod errors;
 #[path = "data/formats.rs"]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
 use csv::{ByteRecord, ReaderBuilder};
-use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scaling, Source, locate};
+use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Source, Transform, locate};
 
 /// Rows of the tables.
 const ROWS: usize = 20_000;
@@ -96,7 +96,7 @@ fn main() {
         .configure_from_args();
     let source = mnist();
     let open = || Reader::open(&source, &ReadOptions::default()).expect("MNIST can be read");
-    let data = open().into_dataset(Scaling::Bytes).expect("MNIST can be read");
+    let data = open().into_dataset(&Transform::Bytes).expect("MNIST can be read");
     let tables = [
         ("bytes", table(&data, |pixel| pixel.to_string())),
         ("numbers", table(&data, |pixel| format!("{:.3}", f64::from(pixel) / 255.0))),

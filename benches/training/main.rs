@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use tinytrain::data::{Dataset, ReadOptions, Reader, Scaling, locate, rows_at};
+use tinytrain::data::{Dataset, ReadOptions, Reader, Transform, locate, rows_at};
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::trainer::{Choice, Config, DeviceRequest, Engine, ScheduleKind, choose};
 
@@ -79,7 +79,7 @@ fn mnist() -> Dataset {
     let sources = locate(&folder).expect("MNIST is in the repository");
     let source = sources.train.expect("MNIST has training files");
     let reader = Reader::open(&source, &ReadOptions::default()).expect("MNIST can be read");
-    reader.into_dataset(Scaling::Bytes).expect("MNIST can be read")
+    reader.into_dataset(&Transform::Bytes).expect("MNIST can be read")
 }
 
 fn main() {

@@ -42,8 +42,8 @@ impl Witness {
         Ok(Self { spec: problem.spec, x, labels, parameters, gradients })
     }
 
-    /// As a safetensors file: x (f32), labels (i64), and for layer n = 1, 2, ... wn [inputs, outputs], bn [outputs],
-    /// dwn, dbn (f32).
+    /// As a safetensors file: x (f32), labels (i64), and for layer n = 1, 2, ... `wn [inputs, outputs]`,
+    /// `bn [outputs]`, dwn, dbn (f32).
     ///
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tinytrain::data::LabelColumn;
+use tinytrain::data::Scale;
 use tinytrain::gpu::Opening;
 use tinytrain::trainer::{DeviceRequest, ScheduleKind};
 
@@ -97,11 +97,39 @@ pub fn opening(checked: bool) -> Opening {
 }
 
 /// A column of a table.
-pub fn label_column(text: &str) -> Result<LabelColumn, String> {
+pub fn column(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("expected a column's name or its index, counted from 0".to_owned());
     }
-    Ok(LabelColumn::Named(text.to_owned()))
+    Ok(text.to_owned())
+}
+
+/// A share of rows.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
+    share.ok_or_else(|| "expected a number between 0 and 1".to_owned())
+}
+
+/// What stands between two cells.
+pub fn delimiter(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, [byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ => Err("expected one ASCII character other than a quote, or tab".to_owned()),
+    }
+}
+
+/// What stands before the digits of a fraction.
+pub fn decimal(text: &str) -> Result<u8, String> {
+    match text {
+        "." | "," => Ok(text.as_bytes()[0]),
+        _ => Err("expected . or ,".to_owned()),
+    }
+}
+
+/// How values become inputs.
+pub fn scale() -> impl TypedValueParser<Value = Scale> {
+    PossibleValuesParser::new(["auto", "standard", "none", "bytes"]).try_map(|text| text.parse::<Scale>())
 }
 
 /// The name of a schedule.

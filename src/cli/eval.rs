@@ -1,23 +1,27 @@
 //! `tinytrain eval`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::data::{LabelColumn, Reader};
+use tinytrain::Error;
+use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
 use tinytrain::model::Model;
-use tinytrain::trainer::{DeviceRequest, Evaluation, choose, evaluate, evaluate_with_errors};
+use tinytrain::trainer::{DeviceRequest, Evaluated, Evaluation, choose, evaluate, read_for};
 
 use super::args::{self, Format};
-use super::classes::{ClassFigures, confusion, figures};
+use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
 use super::output::{print_line, print_object};
 use super::places;
+use super::table_options::Written;
 use super::text::{Align, counted, grouped, loss, percent, table};
 
 /// The most classes of which a text shows the confusion matrix.
 const TEXT_CLASSES: usize = 20;
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;
+/// The most characters of a class's name in a table.
+const SHOWN_NAME: usize = 20;
 /// The most classes of which a text shows the figures.
 const TABLE_CLASSES: usize = 40;
 
@@ -30,13 +34,14 @@ pub struct Options {
     /// The model, as `tinytrain train` saved it.
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// Data: a folder (its test files, or else its training files), an IDX file of images, or a CSV table.
-    /// [default: the folder data/mnist of the repository]
+    /// Data: a folder (its test files, or else its training files), an IDX file of images, or a CSV table; `-` is a table
+    /// on standard input. [default: what the model was tested on, or else trained on]
     #[arg(long, value_name = "DIR-or-FILE")]
     data: Option<PathBuf>,
-    /// Column of a CSV table that holds the labels: its name, or its index from 0. [default: the first]
-    #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::label_column, allow_hyphen_values = true)]
-    label_column: Option<LabelColumn>,
+    /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: as in training]
+    #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
+          allow_hyphen_values = true)]
+    target: Option<String>,
     /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
@@ -52,6 +57,8 @@ pub struct Options {
     /// How results are written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Evaluates and prints.
@@ -60,42 +67,55 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = Model::load(&options.model)?;
-    let source = places::evaluation(options.data.as_deref())?;
-    let reader = Reader::open(&source, &places::read_options(options.label_column.as_ref(), false))?;
+    let Chosen { source, part } = chosen(options, &model)?;
+    let target = options.target.clone().map_or(Target::Auto, Target::Column);
+    let reader = Reader::open(&source, &options.written.like(model.meaning.schema.clone(), target))?;
     let device = choose(&options.device)?.opened(args::opening(options.checked));
-    let (data, evaluation, errors, device) = if options.errors.is_some() {
-        let (data, evaluation, errors, device) = evaluate_with_errors(&model, reader, &device)?;
-        (data, evaluation, Some(errors), device)
-    } else {
-        let (data, evaluation, device) = evaluate(&model, reader, &device)?;
-        (data, evaluation, None, device)
+    let mut file = places::file(&source).display().to_string();
+    let data = match &part {
+        Some(part) => {
+            file +=
+                &format!(", the {} % of its rows that were held out for testing", 100.0 * part.split.test);
+            part.rows(&model, reader)?
+        }
+        None => read_for(&model, reader)?,
     };
-    let file = places::file(&source).display().to_string();
-    let (labels, classes) = (&data.labels, model.spec.classes());
+    let Evaluated { evaluation, errors, device } =
+        evaluate(&model, &data, &device, options.errors.is_some())?;
+    if !evaluation.loss.is_finite() {
+        let (path, loss) = (places::file(&source).to_owned(), evaluation.loss);
+        return Err(Error::NonFiniteTest { path, loss }.into());
+    }
+    let (labels, classes) = (&data.labels, &model.meaning.classes);
+    let figures = figures(labels, &evaluation.predictions, classes.len());
     match options.format {
         Format::Json => {
-            let matrix =
-                (classes <= JSON_CLASSES).then(|| confusion(labels, &evaluation.predictions, classes));
+            let matrix = (classes.len() <= JSON_CLASSES)
+                .then(|| confusion(labels, &evaluation.predictions, classes.len()));
             let mut fields = vec![
                 ("model", options.model.to_string_lossy().into()),
                 ("data", file.into()),
                 ("samples", data.rows().into()),
                 ("loss", evaluation.loss.into()),
                 ("accuracy", evaluation.accuracy(labels).into()),
+                ("balanced_accuracy", balanced_accuracy(&figures).into()),
+                ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.map(Value::from).into()),
             ];
-            fields.extend(errors.map(|errors| ("errors", list(&errors, labels, &evaluation.predictions))));
+            fields.extend(
+                errors.map(|errors| ("errors", list(&errors, labels, &evaluation.predictions, classes))),
+            );
             print_object(&fields)?;
         }
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
             print_line(&format!("{} network of {}", model.spec, options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
-            for line in text(labels, &evaluation, classes) {
+            for line in text(labels, &evaluation, classes, &figures) {
                 print_line(&line)?;
             }
             if let (Some(errors), Some(most)) = (errors, options.errors) {
-                for line in error_table(&errors, labels, &evaluation.predictions, most) {
+                for line in error_table(&errors, labels, &evaluation.predictions, most, classes) {
                     print_line(&line)?;
                 }
             }
@@ -104,37 +124,125 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn text(labels: &[u32], evaluation: &Evaluation, classes: usize) -> Vec<String> {
+/// What is evaluated: a set, or the rows of it that were held out for testing.
+struct Chosen {
+    source: Source,
+    part: Option<Part>,
+}
+
+/// The rows that were held out of training.
+struct Part {
+    split: Split,
+    /// Rows of the whole file.
+    rows: usize,
+}
+
+/// The data that the options name, or those that the model was tested on, or else trained on.
+fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Chosen> {
+    let setting = |key: &str| model.settings.get(key).map(String::as_str);
+    let whole = |path: Option<&Path>| Ok(Chosen { source: places::evaluation(path)?, part: None });
+    if options.data.is_some() {
+        return whole(options.data.as_deref());
+    }
+    let unknown = |what: &str| {
+        let text = format!(
+            "--data: expected data to evaluate on, since {} does not say where its {what} are",
+            options.model.display()
+        );
+        Err(Error::Config(text))
+    };
+    if let Some(test) = setting("test_data") {
+        return whole(Some(Path::new(test)));
+    }
+    if setting("unnamed_test_data").is_some() {
+        return unknown("test data");
+    }
+    let Some(data) = setting("data").map(Path::new) else {
+        // The first models did not say; they were of MNIST as likely as not.
+        let is_old = setting("version").is_none() && (model.spec.inputs(), model.spec.classes()) == (784, 10);
+        return if is_old { whole(None) } else { unknown("data") };
+    };
+    let number = |key: &str| setting(key).and_then(|text| text.parse::<f64>().ok());
+    let (Some(test), Some(seed)) =
+        (number("test_fraction"), setting("seed").and_then(|seed| seed.parse().ok()))
+    else {
+        return whole(Some(data));
+    };
+    if test == 0.0 {
+        return whole(Some(data));
+    }
+    let split = Split { validation: number("validation_fraction").unwrap_or(0.0), test, seed };
+    let (source, _) = places::training(Some(data))?;
+    let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
+    Ok(Chosen { source, part: Some(Part { split, rows }) })
+}
+
+impl Part {
+    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<Dataset> {
+        reader.read_to_end()?;
+        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
+            let text = format!(
+                "{}: expected the {} rows of training, found {} rows or other labels: which were held out is not known any \
+                 more; --data evaluates all rows of a file",
+                reader.name().display(),
+                self.rows,
+                reader.rows()
+            );
+            return Err(Error::Config(text));
+        }
+        let [_, test] = reader.divide(&self.split)?;
+        test.transformed(&model.transform)
+    }
+}
+
+fn text(labels: &[u32], evaluation: &Evaluation, classes: &Classes, figures: &[ClassFigures]) -> Vec<String> {
     let mut lines = vec![
-        format!("loss {}, accuracy {}", loss(evaluation.loss), percent(evaluation.accuracy(labels))),
+        format!(
+            "loss {}, accuracy {}, balanced accuracy {}",
+            loss(evaluation.loss),
+            percent(evaluation.accuracy(labels)),
+            percent(balanced_accuracy(figures))
+        ),
         String::new(),
     ];
-    lines.extend(class_table(&figures(labels, &evaluation.predictions, classes)));
-    if classes <= TEXT_CLASSES {
+    lines.extend(class_table(figures, classes));
+    if classes.len() <= TEXT_CLASSES {
         lines
             .extend([String::new(), "confusion matrix: true classes down, predicted ones across".to_owned()]);
-        lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes)));
+        lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes.len()), classes));
     }
     lines
 }
 
+/// A class for a machine: a number where the classes count from 0, else its name.
+fn class_value(classes: &Classes, class: u32) -> Value {
+    if classes.are_counted() { class.into() } else { classes.name(class).into() }
+}
+
 /// Errors for a machine. Samples count from 1, as in the messages about data.
-fn list(errors: &[u32], labels: &[u32], predictions: &[u32]) -> Value {
+fn list(errors: &[u32], labels: &[u32], predictions: &[u32], classes: &Classes) -> Value {
     let object = |row: &u32| {
-        let (class, predicted) = (labels[*row as usize], predictions[*row as usize]);
+        let value = |of: &[u32]| class_value(classes, of[*row as usize]);
+        let (class, predicted) = (value(labels), value(predictions));
         json!({ "sample": u64::from(*row) + 1, "class": class, "predicted": predicted })
     };
     errors.iter().map(object).collect()
 }
 
 /// The first `most` errors for people.
-fn error_table(errors: &[u32], labels: &[u32], predictions: &[u32], most: usize) -> Vec<String> {
+fn error_table(
+    errors: &[u32],
+    labels: &[u32],
+    predictions: &[u32],
+    most: usize,
+    classes: &Classes,
+) -> Vec<String> {
     let samples = counted(errors.len() as u64, "sample", "samples");
     let mut lines = vec![String::new(), format!("{samples} taken for another class")];
     let mut rows = vec![["sample", "class", "predicted"].map(String::from).to_vec()];
     rows.extend(errors.iter().take(most).map(|row| {
         let at = *row as usize;
-        vec![(at + 1).to_string(), labels[at].to_string(), predictions[at].to_string()]
+        vec![(at + 1).to_string(), shown(classes, labels[at]), shown(classes, predictions[at])]
     }));
     if rows.len() > 1 {
         lines.extend(table(&rows, &[Align::Right; 3]));
@@ -145,14 +253,24 @@ fn error_table(errors: &[u32], labels: &[u32], predictions: &[u32], most: usize)
     lines
 }
 
-fn class_table(figures: &[ClassFigures]) -> Vec<String> {
+/// The name of a class, cut.
+fn shown(classes: &Classes, class: u32) -> String {
+    let name = classes.name(class);
+    if name.chars().count() <= SHOWN_NAME {
+        name.to_owned()
+    } else {
+        name.chars().take(SHOWN_NAME - 1).chain(['…']).collect()
+    }
+}
+
+fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
     let mut rows =
         vec![["class", "samples", "correct", "precision", "recall", "F1"].map(String::from).to_vec()];
-    let occurring: Vec<_> = figures.iter().enumerate().filter(|(_, figures)| figures.occurs()).collect();
+    let occurring: Vec<_> = (0..).zip(figures).filter(|(_, figures)| figures.occurs()).collect();
     rows.extend(occurring.iter().take(TABLE_CLASSES).map(|(class, figures)| {
         vec![
-            class.to_string(),
+            shown(classes, *class),
             grouped(figures.samples),
             grouped(figures.correct),
             share(figures.precision()),
@@ -167,12 +285,12 @@ fn class_table(figures: &[ClassFigures]) -> Vec<String> {
     lines
 }
 
-fn matrix_table(matrix: &[Vec<u64>]) -> Vec<String> {
+fn matrix_table(matrix: &[Vec<u64>], classes: &Classes) -> Vec<String> {
     let mut header = vec![String::new()];
-    header.extend((0..matrix.len()).map(|class| class.to_string()));
+    header.extend((0..matrix.len() as u32).map(|class| shown(classes, class)));
     let mut rows = vec![header];
-    rows.extend(matrix.iter().enumerate().map(|(class, counts)| {
-        let mut row = vec![class.to_string()];
+    rows.extend((0..).zip(matrix).map(|(class, counts)| {
+        let mut row = vec![shown(classes, class)];
         row.extend(counts.iter().map(|count| grouped(*count)));
         row
     }));

@@ -3,17 +3,22 @@
 pub mod environment;
 pub mod output;
 
+mod advice;
 mod args;
 mod check;
 mod classes;
 mod comparison_text;
 mod devices;
 mod eval;
+pub mod interrupt;
 mod model_file;
 mod places;
+mod predict;
+mod printable;
 mod profile;
 mod profile_text;
 mod progress;
+mod table_options;
 mod text;
 mod train;
 mod train_report;
@@ -39,6 +44,7 @@ struct Cli {
 enum Command {
     Train(train::Options),
     Eval(eval::Options),
+    Predict(predict::Options),
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
@@ -54,6 +60,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
     match Cli::try_parse()?.command {
         Command::Train(options) => train::run(&options, start),
         Command::Eval(options) => eval::run(&options),
+        Command::Predict(options) => predict::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),

@@ -5,11 +5,20 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::advice::told;
+use super::printable::{printable, printable_json};
 use super::progress::Progress;
 
 /// Standard output cannot be written to.
 #[derive(Debug)]
 pub struct Unwritable(pub io::Error);
+
+impl Unwritable {
+    /// Whether whoever read it has gone away.
+    pub fn is_unread(&self) -> bool {
+        self.0.kind() == io::ErrorKind::BrokenPipe
+    }
+}
 
 impl fmt::Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,13 +28,21 @@ impl fmt::Display for Unwritable {
 
 impl std::error::Error for Unwritable {}
 
-/// Prints a line on standard output, at once.
+/// Prints a line of text on standard output, at once; what is not printable is escaped.
 ///
 /// # Errors
 /// [`Unwritable`].
 pub fn print_line(line: &str) -> Result<(), Unwritable> {
     let mut out = io::stdout().lock();
-    out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush()).map_err(Unwritable)
+    out.write_all((printable(line) + "\n").as_bytes()).and_then(|()| out.flush()).map_err(Unwritable)
+}
+
+/// Prints JSON on a line of its own; what is not printable is escaped so that it reads back the same.
+///
+/// # Errors
+/// [`Unwritable`].
+pub fn print_json(json: &str) -> Result<(), Unwritable> {
+    print_line(&printable_json(json))
 }
 
 /// Prints an object on a line of its own, its fields in this order.
@@ -36,22 +53,22 @@ pub fn print_object(fields: &[(&str, Value)]) -> Result<(), Unwritable> {
     print_line(&object(fields))
 }
 
-/// An object in JSON, its fields in this order.
+/// An object in JSON, its fields in this order, all of it printable.
 pub fn object(fields: &[(&str, Value)]) -> String {
     // A `serde_json::Map` would sort them.
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("{}:{value}", Value::from(*name))).collect();
-    format!("{{{}}}", fields.join(","))
+    printable_json(&format!("{{{}}}", fields.join(",")))
 }
 
 /// Prints what ended the program: help on standard output, all else as one line on standard error.
 pub fn print_error(error: &anyhow::Error) {
     // Where nobody can be told, nothing is left to do: the exit code stays.
-    let _ = match (error.downcast_ref::<clap::Error>(), error.downcast_ref()) {
+    let _ = match (error.downcast_ref::<clap::Error>(), error.downcast_ref::<Unwritable>()) {
         (Some(usage), _) if is_help(usage) => usage.print(),
-        (Some(usage), _) => notice(&usage_line(usage)),
-        (_, Some(Unwritable(source))) if source.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        _ => notice(&format!("error: {}", one_line(&error.to_string()))),
+        (Some(usage), _) => notice(&usage_line(&usage.render().to_string())),
+        (_, Some(unwritable)) if unwritable.is_unread() => Ok(()),
+        _ => notice(&format!("error: {}", told(error))),
     };
 }
 
@@ -60,39 +77,32 @@ fn is_help(usage: &clap::Error) -> bool {
     matches!(usage.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
 }
 
-/// The first paragraph of clap's message, and where to find more.
-fn usage_line(usage: &clap::Error) -> String {
-    let text = usage.render().to_string();
-    let paragraph: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-    format!("{}; see --help", one_line(&paragraph.join(" ")))
+/// Of clap's message the first paragraph, the tips, and where to find more.
+fn usage_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim);
+    let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    let tips: String =
+        lines.filter_map(|line| line.strip_prefix("tip: ")).map(|tip| format!("; {tip}")).collect();
+    format!("{}{tips}; see --help", paragraph.join(" "))
 }
 
-/// File names may hold line ends, and worse.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .map(
-            |letter| {
-                if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
-            },
-        )
-        .collect()
-}
-
+/// Prints a line of text on standard error; what is not printable is escaped.
 fn notice(line: &str) -> io::Result<()> {
-    io::stderr().lock().write_all(format!("{line}\n").as_bytes())
+    io::stderr().lock().write_all((printable(line) + "\n").as_bytes())
 }
 
 /// What a run prints while it goes on: lines on standard output, and, unless it is to be quiet, notices and a progress
 /// bar on standard error.
 pub struct Console {
     quiet: bool,
+    muted: bool,
     progress: Progress,
 }
 
 impl Console {
     /// A console that has printed nothing yet.
     pub fn new(quiet: bool, epochs: usize) -> Self {
-        Self { quiet, progress: Progress::new(!quiet, epochs) }
+        Self { quiet, muted: false, progress: Progress::new(!quiet, epochs) }
     }
 
     /// Prints a line on standard output.
@@ -100,7 +110,7 @@ impl Console {
     /// # Errors
     /// [`Unwritable`].
     pub fn line(&self, line: &str) -> Result<(), Unwritable> {
-        self.progress.suspend(|| print_line(line))
+        if self.muted { Ok(()) } else { self.progress.suspend(|| print_line(line)) }
     }
 
     /// Prints an object on standard output.
@@ -115,8 +125,13 @@ impl Console {
     pub fn notice(&self, line: &str) {
         if !self.quiet {
             // A run does not end because nobody listens to what it says beside its results.
-            let _ = self.progress.suspend(|| notice(&one_line(line)));
+            let _ = self.progress.suspend(|| notice(line));
         }
+    }
+
+    /// Prints nothing on standard output from now on.
+    pub fn mute(&mut self) {
+        self.muted = true;
     }
 
     /// The progress bar.
@@ -136,7 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_line() {
-        assert_eq!(one_line("a\nb\u{1b}[0m ä"), "a\\nb\\u{1b}[0m ä");
+    fn objects_are_printable_and_read_back_the_same() {
+        let name = "a\u{202e}b\u{9b}\n";
+        let text = object(&[("model", name.into())]);
+        assert_eq!(text, r#"{"model":"a\u202eb\u009b\n"}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["model"], name);
+    }
+
+    #[test]
+    fn a_usage_message_is_one_line_with_its_tips() {
+        let message = "error: unexpected argument\n'--a' found\n\n  tip: try b\n  tip: or c\n\nUsage: d\n";
+        assert_eq!(usage_line(message), "error: unexpected argument '--a' found; try b; or c; see --help");
+        assert_eq!(usage_line("error: x\n\nUsage: d\n"), "error: x; see --help");
     }
 }

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tinytrain::data::{LabelColumn, ReadOptions, Source, Sources, locate};
+use tinytrain::data::{Source, Sources, locate};
 use tinytrain::error::Place;
 use tinytrain::{Error, Result};
 
 /// Where MNIST lies in the repository.
-const MNIST: &str = "data/mnist";
+pub const MNIST: &str = "data/mnist";
 
 /// The training data that `--data` names, and the test data beside it.
 ///
@@ -41,15 +41,6 @@ pub fn evaluation(data: Option<&Path>) -> Result<Source> {
     test.or(train).ok_or_else(|| lacks(&path, "data files", "none"))
 }
 
-/// How data are read: only training needs several classes.
-pub fn read_options(label_column: Option<&LabelColumn>, needs_two_classes: bool) -> ReadOptions {
-    ReadOptions {
-        label_column: label_column.cloned().unwrap_or_default(),
-        needs_two_classes,
-        ..ReadOptions::default()
-    }
-}
-
 /// The file that stands for a source in messages.
 pub fn file(source: &Source) -> &Path {
     match source {
@@ -62,7 +53,11 @@ pub fn file(source: &Source) -> &Path {
 ///
 /// # Errors
 /// [`Error::Config`] with its name.
-pub fn spare_data(option: &str, out: Option<&Path>, sources: [Option<&Source>; 2]) -> Result<()> {
+pub fn spare_data<const N: usize>(
+    option: &str,
+    out: Option<&Path>,
+    sources: [Option<&Source>; N],
+) -> Result<()> {
     let Some(written) = out.and_then(|out| fs::canonicalize(out).ok()) else { return Ok(()) };
     let files = sources.into_iter().flatten().flat_map(|source| match source {
         Source::Idx { images, labels } => vec![images, labels],
@@ -80,7 +75,7 @@ pub fn spare_data(option: &str, out: Option<&Path>, sources: [Option<&Source>; 2
 }
 
 fn data_path(data: Option<&Path>) -> Result<PathBuf> {
-    if let Some(path) = data {
+    if let Some(path) = data.filter(|path| *path != Path::new(MNIST)) {
         return Ok(path.to_owned());
     }
     [PathBuf::from(MNIST), Path::new(env!("CARGO_MANIFEST_DIR")).join(MNIST)]

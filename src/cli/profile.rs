@@ -11,7 +11,7 @@ use tinytrain::trainer::{Choice, Config, Measurements, ScheduleKind};
 
 use super::args::{self, Format};
 use super::comparison_text::comparison_lines;
-use super::output::{Console, print_line};
+use super::output::{Console, print_json, print_line};
 use super::places;
 use super::profile_text::lines;
 use super::progress::Bar;
@@ -57,8 +57,8 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let Training { data, label_column, .. } = &options.training;
-    options.training.config(1, Measurements::default()).validate()?;
+    let Training { data, columns, .. } = &options.training;
+    options.training.config(None, Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, beside) = places::training(data.as_deref())?;
@@ -73,13 +73,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
         return Err(Error::Config(text).into());
     }
-    let read = ReadOptions { timed: true, ..places::read_options(label_column.as_ref(), true) };
+    let read = ReadOptions { timed: true, ..columns.read_options() };
     let (device, mut notices) =
         options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
-    let config = options.training.config(1, options.kernels.measured(&device, &mut notices));
+    let mut open = || Reader::open(&source, &read);
+    let rows = options.training.rows(&mut open)?;
+    let config = options.training.config(rows, options.kernels.measured(&device, &mut notices));
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
-    let mut open = || Reader::open(&source, &read);
     if options.compare {
         return compared(options, &config, &device, &mut open);
     }
@@ -98,7 +99,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         png.write(&picture.png)?;
     }
     match options.format {
-        Format::Json => print_line(&made.report.to_json())?,
+        Format::Json => print_json(&made.report.to_json())?,
         Format::Text => {
             for line in lines(&made.report) {
                 print_line(&line)?;
@@ -155,7 +156,7 @@ fn compared(
     let comparison = compare(config, device, rows, open, &mut |timed, all| bar.update(timed, all))?;
     bar.clear();
     match options.format {
-        Format::Json => print_line(&comparison.to_json())?,
+        Format::Json => print_json(&comparison.to_json())?,
         Format::Text => comparison_lines(&comparison).iter().try_for_each(|line| print_line(line))?,
     }
     Ok(())

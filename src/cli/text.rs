@@ -1,7 +1,11 @@
 //! Numbers and tables as people read them.
 
+use std::ffi::OsStr;
+use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
+
+use super::printable::{is_printable, printable};
 
 /// With a comma before every three digits: 60,000.
 pub fn grouped(number: u64) -> String {
@@ -38,19 +42,47 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
 
 /// A path as a shell takes it.
 pub fn shell_word(path: &Path) -> String {
-    let mut text = path.to_string_lossy();
-    if text.starts_with('-') {
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         // Else a command would take it for an option.
-        text = format!("./{text}").into();
+        return quoted(Path::new(".").join(path).as_os_str());
     }
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@\\".contains(letter);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.into_owned()
-    } else if cfg!(windows) {
-        format!("\"{text}\"")
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
+    quoted(path.as_os_str())
+}
+
+/// A word as a shell takes it; in `$'...'`, which bash, zsh and other shells but the oldest know, where it could not be
+/// printed else.
+fn quoted(word: &OsStr) -> String {
+    let is_plain = |letter: char| {
+        letter.is_alphanumeric() || "/._-+,:@".contains(letter) || (cfg!(windows) && letter == '\\')
+    };
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        _ if cfg!(windows) => format!("\"{}\"", word.to_string_lossy()),
+        Some(text) if text.chars().all(is_printable) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => format!("$'{}'", bytes_escaped(word.as_encoded_bytes())),
     }
+}
+
+/// What stands between `$'` and `'` for these bytes.
+fn bytes_escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let escape = |text: &mut String, bytes: &[u8]| {
+        for byte in bytes {
+            // Writing into a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    };
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if is_printable(letter) && !"'\\".contains(letter) {
+                text.push(letter);
+            } else {
+                escape(&mut text, letter.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        escape(&mut text, chunk.invalid());
+    }
+    text
 }
 
 /// To which side a column leans.
@@ -64,6 +96,9 @@ pub enum Align {
 
 /// A table's lines, two spaces between its columns; the first row is the header.
 pub fn table(rows: &[Vec<String>], align: &[Align]) -> Vec<String> {
+    // Escapes are wider than what they stand for.
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
@@ -98,15 +133,84 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn paths_can_be_copied_into_a_shell() {
+    fn words_are_quoted_where_they_must_be() {
         let words =
-            ["runs/a-b/model.safetensors", "my model", "it's"].map(|text| shell_word(Path::new(text)));
-        assert_eq!(words, ["runs/a-b/model.safetensors", "'my model'", r"'it'\''s'"]);
+            ["runs/a-b/model.safetensors", "ä", "my model", "it's", r"a\b", "-x", "~", "a\n'\u{202e}\\b"]
+                .map(|text| shell_word(Path::new(text)));
+        let expected = [
+            "runs/a-b/model.safetensors",
+            "ä",
+            "'my model'",
+            r"'it'\''s'",
+            r"'a\b'",
+            "./-x",
+            "'~'",
+            r"$'a\x0a\x27\xe2\x80\xae\x5cb'",
+        ];
+        assert_eq!(words, expected);
+    }
+
+    /// What this shell makes of a word.
+    #[cfg(unix)]
+    fn read_by(shell: &str, word: &str) -> Vec<u8> {
+        let output =
+            std::process::Command::new(shell).args(["-c", &format!("printf %s {word}")]).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{shell}: {word}");
+        output.stdout
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn shells_read_the_same_bytes() {
+        use std::os::unix::ffi::OsStrExt;
+        let printable = [
+            "a",
+            "a b",
+            "it's",
+            r"a\b",
+            r"\\n\",
+            "$HOME",
+            "`x`",
+            "*",
+            "~",
+            "#a",
+            "!",
+            "a=b",
+            "ä 日本",
+            "\"",
+            "%s",
+        ];
+        for text in printable {
+            let word = shell_word(Path::new(text));
+            for shell in ["sh", "bash"] {
+                assert_eq!(read_by(shell, &word), text.as_bytes(), "{shell}: {word}");
+            }
+        }
+        let others: [&[u8]; 7] = [
+            b"a\xffb",
+            b"\xffab 'c' \\d",
+            b"line\nend\n",
+            b"\x1b[31m\x7f\t",
+            "\u{202e}abc\u{2069}d".as_bytes(),
+            b"\xe2\x80",
+            b"ab\xc3(\xa9\x01!9",
+        ];
+        for bytes in others {
+            let word = shell_word(Path::new(OsStr::from_bytes(bytes)));
+            assert!(word.chars().all(is_printable), "{word}");
+            assert_eq!(read_by("bash", &word), bytes, "{word}");
+        }
+        for (bytes, same) in [(&b"-x"[..], &b"./-x"[..]), (b"-\xff", b"./-\xff"), (b"--help", b"./--help")] {
+            let word = shell_word(Path::new(OsStr::from_bytes(bytes)));
+            assert_eq!(read_by("bash", &word), same, "{word}");
+        }
     }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [["name", "n"], ["ä", "10"]].map(|row| row.map(String::from).to_vec());
         assert_eq!(table(&rows, &[Align::Left, Align::Right]), ["name   n", "ä     10"]);
+        let rows = [["\t", "n"], ["ab", "1"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(table(&rows, &[Align::Left, Align::Left]), ["\\t  n", "ab  1"]);
     }
 }

@@ -1,73 +1,142 @@
 //! What `tinytrain train` saves and tells while it trains.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::trainer::{Chosen, Epoch, Event, Summary, Tiles};
+use tinytrain::data::Transform;
+use tinytrain::model::{Meaning, Model};
+use tinytrain::trainer::{Chosen, Config, End, Epoch, Event, Score, Summary, Tiles, TrainingData};
 
 use super::args::Format;
+use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
+use super::places::MNIST;
 use super::text::{counted, grouped, loss, percent, seconds, shell_word};
 use super::train::Options;
+
+/// The most lines of the table of epochs, but for the first and the last.
+const MOST_LINES: usize = 50;
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
     options: &'a Options,
+    config: &'a Config,
     start: Instant,
     console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
     notices: Vec<String>,
+    /// What the model file says besides what the library knows.
+    settings: BTreeMap<String, String>,
+    /// The columns of the table of epochs, once it has a header.
+    table: Option<Table>,
+    validates: bool,
     model_file: ModelFile,
     saved: Option<Saved>,
+    interrupts: Interrupts,
     /// Why the run was ended from here.
     unwritable: Option<Unwritable>,
 }
 
 struct Saved {
-    epoch: usize,
+    what: String,
     path: PathBuf,
 }
 
 impl<'a> TrainReport<'a> {
     /// Nothing told yet. `notices` are to be told first.
-    pub fn new(options: &'a Options, model_file: ModelFile, notices: Vec<String>, start: Instant) -> Self {
-        let console = Console::new(options.quiet, options.epochs);
-        Self { options, start, console, notices, model_file, saved: None, unwritable: None }
+    pub fn new(
+        options: &'a Options,
+        config: &'a Config,
+        data: &TrainingData,
+        model_file: ModelFile,
+        mut notices: Vec<String>,
+        interrupts: Interrupts,
+        start: Instant,
+    ) -> Self {
+        let console = Console::new(options.quiet, config.epochs);
+        let numbers = data.row_numbers();
+        if !numbers.is_empty() {
+            let columns = counted(numbers.len() as u64, "column", "columns");
+            notices.push(format!(
+                "{columns} left out, since it only numbers the rows: {}; --only names inputs",
+                numbers.join(", ")
+            ));
+        }
+        Self {
+            options,
+            config,
+            start,
+            console,
+            notices,
+            settings: settings(options, data),
+            table: None,
+            validates: data.validates(),
+            model_file,
+            saved: None,
+            interrupts,
+            unwritable: None,
+        }
     }
 
     /// Saves and prints what belongs to an event.
     ///
     /// # Errors
-    /// When the model cannot be saved, or standard output cannot be written to.
+    /// When the model cannot be saved, or standard output cannot be written to (a reader of it that went away is no
+    /// reason to end); [`Error::Interrupted`] when a signal has come.
     pub fn take(&mut self, event: Event<'_>) -> tinytrain::Result<()> {
-        if let Event::Progress { epoch, rows, total, loss, accuracy } = event {
-            self.console.progress().update(epoch, rows, total, loss, accuracy);
-            return Ok(());
-        }
-        if let Event::Epoch { epoch, model } = &event {
-            self.console.progress().clear();
-            let path = self.model_file.save(model)?;
-            self.saved = Some(Saved { epoch: epoch.epoch, path });
-        }
-        if let Event::Started { .. } = &event {
-            for notice in self.notices.drain(..) {
-                self.console.notice(&notice);
+        match &event {
+            Event::Progress { epoch, rows, total, score } => {
+                self.console.progress().update(*epoch, *rows, *total, score.loss, score.accuracy);
+                return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
+            Event::Epoch { epoch, model, is_kept } => {
+                self.console.progress().clear();
+                if *is_kept {
+                    self.save(model, format!("the model after epoch {}", epoch.epoch))?;
+                }
+            }
+            Event::Interrupted { epoch, steps, model } => {
+                self.console.progress().clear();
+                self.save(model, format!("the model after step {steps}, in epoch {epoch}"))?;
+                return Ok(());
+            }
+            Event::Started { .. } => {
+                for notice in self.notices.drain(..) {
+                    self.console.notice(&notice);
+                }
+            }
+            Event::Restarted { .. } => {}
         }
         let printed = match self.options.format {
             Format::Json => self.json(&event),
             Format::Text => self.text(&event),
         };
+        if let Err(unwritable) = &printed
+            && unwritable.is_unread()
+        {
+            self.console.mute();
+            self.console.notice("standard output is closed; training goes on without it");
+            return Ok(());
+        }
         printed.map_err(|unwritable| {
             // The library's errors have no place for this one.
             let message = unwritable.to_string();
             self.unwritable = Some(unwritable);
             Error::Config(message)
         })
+    }
+
+    fn save(&mut self, model: &Model, what: String) -> tinytrain::Result<()> {
+        let mut model = model.clone();
+        model.settings.extend(self.settings.clone());
+        let path = self.model_file.save(&model)?;
+        self.saved = Some(Saved { what, path });
+        Ok(())
     }
 
     /// Prints the end of a run.
@@ -79,12 +148,20 @@ impl<'a> TrainReport<'a> {
         if let Some(unwritable) = self.unwritable {
             return Err(unwritable.into());
         }
-        match (trained, self.saved.take()) {
-            (Ok(summary), Some(Saved { path, .. })) => {
-                Ok(self.summary(&summary, &path.to_string_lossy(), path.as_path())?)
+        let saved = self.saved.take();
+        match (trained, saved) {
+            (Ok(Summary { end: End::Interrupted, .. }), Some(Saved { what, path })) => {
+                let message = format!("interrupted; {what} is saved at {}", path.display());
+                Err(self.interrupts.ended(message).into())
             }
-            (Err(error), Some(Saved { epoch, path })) if path.is_file() => {
-                let message = format!("{error}; the model after epoch {epoch} stays at {}", path.display());
+            (Ok(summary), Some(Saved { path, .. })) => {
+                match self.summary(&summary, &path.to_string_lossy(), &path) {
+                    Err(unwritable) if unwritable.is_unread() => Ok(()),
+                    printed => Ok(printed?),
+                }
+            }
+            (Err(error), Some(Saved { what, path })) if path.is_file() => {
+                let message = format!("{error}; {what} stays at {}", path.display());
                 Err(error).context(message)
             }
             (trained, _) => Ok(trained.map(|_| ())?),
@@ -97,33 +174,47 @@ impl<'a> TrainReport<'a> {
             self.details(event);
         }
         match event {
-            Event::Progress { .. } => Ok(()),
-            Event::Started { engine, device, spec, scaling, schedule, tiles, .. } => self.console.object(&[
-                ("event", "start".into()),
-                ("engine", engine.to_string().into()),
-                ("device", (*device).into()),
-                ("layers", spec.sizes().to_vec().into()),
-                ("parameters", spec.parameter_count().into()),
-                ("scaling", scaling.to_string().into()),
-                ("seed", options.training.seed.into()),
-                ("batch_size", options.training.batch_size.into()),
-                ("learning_rate", decimal(options.training.lr)),
-                ("schedule", schedule.map(|schedule| schedule.kind.to_string()).into()),
-                ("tuning", tiles.map(|tiles| tiles.tuning.to_string()).into()),
-                ("tuning_source", tiles.map(|tiles| tiles.source.to_string()).into()),
-            ]),
+            Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
+            Event::Started { engine, device, spec, transform, meaning, rows, schedule, tiles, .. } => {
+                let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+                let target = target.map(|target| match &target.name {
+                    Some(name) => Value::from(name.as_str()),
+                    None => target.position.into(),
+                });
+                self.console.object(&[
+                    ("event", "start".into()),
+                    ("engine", engine.to_string().into()),
+                    ("device", (*device).into()),
+                    ("layers", spec.sizes().to_vec().into()),
+                    ("parameters", spec.parameter_count().into()),
+                    ("scaling", transform.to_string().into()),
+                    ("target", target.into()),
+                    ("classes", meaning.classes.names().to_vec().into()),
+                    ("rows", (*rows).into()),
+                    ("epochs", self.config.epochs.into()),
+                    ("seed", options.training.seed.into()),
+                    ("batch_size", self.config.batch_size.into()),
+                    ("learning_rate", decimal(options.training.lr)),
+                    ("schedule", schedule.map(|schedule| schedule.kind.to_string()).into()),
+                    ("tuning", tiles.map(|tiles| tiles.tuning.to_string()).into()),
+                    ("tuning_source", tiles.map(|tiles| tiles.source.to_string()).into()),
+                ])
+            }
             Event::Restarted { reason } => {
                 self.console.object(&[("event", "restart".into()), ("reason", (*reason).into())])
             }
-            Event::Epoch { epoch, .. } => self.console.object(&[
+            Event::Epoch { epoch, is_kept, .. } => self.console.object(&[
                 ("event", "epoch".into()),
                 ("epoch", epoch.epoch.into()),
-                ("train_loss", epoch.train_loss.into()),
-                ("train_accuracy", epoch.train_accuracy.into()),
-                ("test_loss", epoch.test_loss.into()),
-                ("test_accuracy", epoch.test_accuracy.into()),
+                ("train_loss", epoch.train.loss.into()),
+                ("train_accuracy", epoch.train.accuracy.into()),
+                ("validation_loss", epoch.validation.map(|score| score.loss).into()),
+                ("validation_accuracy", epoch.validation.map(|score| score.accuracy).into()),
+                ("test_loss", epoch.test.map(|score| score.loss).into()),
+                ("test_accuracy", epoch.test.map(|score| score.accuracy).into()),
                 ("seconds", epoch.duration.as_secs_f64().into()),
                 ("samples_per_second", epoch.samples_per_second().into()),
+                ("kept", (*is_kept).into()),
             ]),
         }
     }
@@ -133,38 +224,95 @@ impl<'a> TrainReport<'a> {
             return Ok(());
         }
         match event {
-            Event::Progress { .. } => Ok(()),
-            Event::Started { device, spec, .. } => {
+            Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
+            Event::Started { device, spec, transform, meaning, rows, .. } => {
                 let parameters = grouped(spec.parameter_count() as u64);
+                self.console.line(&self.data_line(transform, meaning, *rows))?;
                 self.console.line(&format!("{spec} network, {parameters} parameters, on {device}"))?;
+                self.console.line(&self.plan_line(*rows))?;
                 self.details(event);
-                self.console.line(&columns([
-                    "epoch",
-                    "train loss",
-                    "train accuracy",
-                    "test loss",
-                    "test accuracy",
-                    "seconds",
-                    "samples/s",
-                ]))
+                if self.table.is_none() {
+                    let table = Table { validates: self.validates };
+                    self.console.line(&table.header())?;
+                    self.table = Some(table);
+                }
+                Ok(())
             }
             Event::Restarted { reason } => {
                 self.console.progress().clear();
-                self.console.notice(&format!("{reason}: training starts again"));
+                self.console
+                    .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
             }
-            Event::Epoch { epoch, .. } => self.console.line(&epoch_line(epoch)),
+            Event::Epoch { epoch, is_kept, .. } => match &self.table {
+                Some(table) if self.is_shown(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
+                _ => Ok(()),
+            },
         }
+    }
+
+    /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
+    fn is_shown(&self, epoch: usize) -> bool {
+        let epochs = self.config.epochs;
+        epoch == 1 || epoch == epochs || epoch.is_multiple_of(epochs.div_ceil(MOST_LINES))
+    }
+
+    /// What was understood of the data.
+    fn data_line(&self, transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
+        let rows =
+            rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
+        let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
+        let inputs = match (meaning.image, inputs) {
+            (Some((height, width)), _) => format!("images of {height} x {width}"),
+            (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
+            (None, None) => "inputs".to_owned(),
+        };
+        let scaled = match transform {
+            Transform::Bytes => "divided by 255",
+            Transform::None => "as they are",
+            Transform::Standard(_) => "standardised",
+        };
+        let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+        let target = target.map_or_else(
+            || "labels".to_owned(),
+            |target| match &target.name {
+                Some(name) => format!("target {name}"),
+                None => format!("target column {}", target.position),
+            },
+        );
+        let classes = match meaning.classes.len() {
+            count @ ..=6 => format!("{count} classes: {}", meaning.classes.names().join(", ")),
+            count => format!("{count} classes"),
+        };
+        format!("{rows}, {inputs} {scaled}, {target} of {classes}")
+    }
+
+    /// How long it will train, and what of that was chosen here.
+    fn plan_line(&self, rows: Option<usize>) -> String {
+        let Config { epochs, batch_size, learning_rate, .. } = self.config;
+        let epochs = counted(*epochs as u64, "epoch", "epochs");
+        let steps = rows.map_or_else(String::new, |rows| {
+            format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
+        });
+        let batch = counted(*batch_size as u64, "row", "rows");
+        let is_chosen = (self.options.epochs.is_none(), self.options.training.batch_size.is_none());
+        let chosen = match is_chosen {
+            (true, true) => " (both by the number of rows)",
+            (true, false) => " (epochs by the number of rows)",
+            (false, true) => " (batches by the number of rows)",
+            (false, false) => "",
+        };
+        format!("{epochs}{steps}, batches of {batch}{chosen}, learning rate {learning_rate}")
     }
 
     /// What `--verbose` adds.
     fn details(&self, event: &Event<'_>) {
-        if let (true, Event::Started { spec, scaling, schedule, tiles, dispatches, .. }) =
+        if let (true, Event::Started { spec, transform, schedule, tiles, dispatches, .. }) =
             (self.options.verbose, event)
         {
             let parameters = grouped(spec.parameter_count() as u64);
             self.console.notice(&format!(
-                "seed {}, {parameters} parameters, inputs scaled by {scaling}",
+                "seed {}, {parameters} parameters, inputs scaled by {transform}",
                 self.options.training.seed
             ));
             if let Some(Tiles { tuning, source }) = tiles {
@@ -180,33 +328,52 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    fn summary(&self, summary: &Summary, name: &str, path: &std::path::Path) -> Result<(), Unwritable> {
+    fn summary(&self, summary: &Summary, name: &str, path: &Path) -> Result<(), Unwritable> {
         let (total, first) = (self.start.elapsed(), summary.first_batch.duration_since(self.start));
-        let last = summary.epochs.last();
-        let test_accuracy = last.and_then(|epoch| epoch.test_accuracy);
+        let kept = summary.kept_epoch();
+        let accuracy = |score: Option<Score>| score.map(|score| score.accuracy);
+        let test_accuracy = kept.and_then(|epoch| accuracy(epoch.test));
+        let validation_accuracy = kept.and_then(|epoch| accuracy(epoch.validation));
+        if let Some(doubt) = &summary.doubt {
+            self.console.notice(&format!(
+                "warning: {doubt}; try another --lr or --scale, more --epochs, or look whether the inputs tell anything of \
+                 the target"
+            ));
+        }
         if self.options.format == Format::Json {
             return self.console.object(&[
                 ("event", "summary".into()),
                 ("epochs", summary.epochs.len().into()),
+                ("kept_epoch", summary.kept.into()),
+                ("validation_accuracy", validation_accuracy.into()),
                 ("test_accuracy", test_accuracy.into()),
                 ("seconds", total.as_secs_f64().into()),
                 ("first_batch_seconds", first.as_secs_f64().into()),
                 ("engine", summary.engine.to_string().into()),
                 ("device", summary.device.as_str().into()),
+                ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
                 ("model", name.into()),
             ]);
         }
-        let accuracy = match (test_accuracy, last) {
-            (Some(accuracy), _) => format!("test accuracy {}", percent(accuracy)),
-            (None, Some(epoch)) => format!("train accuracy {} (no test data)", percent(epoch.train_accuracy)),
-            (None, None) => "no epoch".to_owned(),
+        let accuracy = match (test_accuracy, validation_accuracy, kept) {
+            (Some(accuracy), ..) => format!("test accuracy {}", percent(accuracy)),
+            (None, Some(accuracy), _) => format!("validation accuracy {} (no test data)", percent(accuracy)),
+            (None, None, Some(epoch)) => {
+                format!("train accuracy {} (no test data)", percent(epoch.train.accuracy))
+            }
+            (None, None, None) => "no epoch".to_owned(),
         };
         if self.options.quiet {
             return self.console.line(&format!("{accuracy}, model {name}"));
         }
         let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
+        let kept = match (summary.epochs.len(), summary.kept) {
+            (all, kept) if all == kept => String::new(),
+            (_, kept) => format!(" (the model of epoch {kept}, the best)"),
+        };
+        let patience = if summary.end == End::Patience { ", no better one since" } else { "" };
         self.console.line(&format!(
-            "{accuracy} after {epochs} in {}, first batch after {}",
+            "{accuracy} after {epochs}{kept}{patience} in {}, first batch after {}",
             seconds(total),
             seconds(first)
         ))?;
@@ -214,21 +381,37 @@ impl<'a> TrainReport<'a> {
         self.console.line(&format!(
             "evaluate it: tinytrain eval --model {}{}",
             shell_word(path),
-            self.data_options()
+            self.data_option()
         ))
     }
 
-    /// The options by which `tinytrain eval` finds the same data.
-    fn data_options(&self) -> String {
-        let mut text = String::new();
-        if let Some(data) = self.options.test.as_ref().or(self.options.training.data.as_ref()) {
-            text += &format!(" --data {}", shell_word(data));
+    /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.
+    fn data_option(&self) -> String {
+        if self.settings.contains_key("data") && !self.settings.contains_key("unnamed_test_data") {
+            return String::new();
         }
-        if let Some(tinytrain::data::LabelColumn::Named(column)) = &self.options.training.label_column {
-            text += &format!(" --label-column {}", shell_word(column.as_ref()));
-        }
-        text
+        let data = self.options.held_out.test.as_ref().or(self.options.training.data.as_ref());
+        let data = data.filter(|data| *data != Path::new("-"));
+        data.map_or_else(|| " --data FILE".to_owned(), |data| format!(" --data {}", shell_word(data)))
     }
+}
+
+/// Where the rows come from, as far as a model file can tell: names that are text, of files that can be read again.
+fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, String> {
+    let named = |path: Option<&PathBuf>| {
+        let name = path.map_or(Some(MNIST), |path| path.to_str());
+        name.filter(|name| *name != "-").map(str::to_owned)
+    };
+    let mut settings = BTreeMap::new();
+    settings.extend(named(options.training.data.as_ref()).map(|name| ("data".to_owned(), name)));
+    if let Some(test) = &options.held_out.test {
+        match named(Some(test)) {
+            Some(name) => settings.insert("test_data".to_owned(), name),
+            None => settings.insert("unnamed_test_data".to_owned(), "true".to_owned()),
+        };
+    }
+    settings.extend(data.file_rows().map(|rows| ("rows".to_owned(), rows.to_string())));
+    settings
 }
 
 /// The decimal fraction that the user wrote, not the digits of its binary neighbour.
@@ -236,24 +419,59 @@ fn decimal(value: f32) -> Value {
     value.to_string().parse::<f64>().ok().into()
 }
 
-fn epoch_line(epoch: &Epoch) -> String {
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    columns([
-        &epoch.epoch.to_string(),
-        &loss(epoch.train_loss),
-        &percent(epoch.train_accuracy),
-        &or_dash(epoch.test_loss.map(loss)),
-        &or_dash(epoch.test_accuracy.map(percent)),
-        &format!("{:.2}", epoch.duration.as_secs_f64()),
-        &grouped(epoch.samples_per_second() as u64),
-    ])
+/// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
+/// characters.
+struct Table {
+    validates: bool,
 }
 
-/// One line of the table of epochs, which grows line by line and so cannot wait for its widest cell.
-fn columns(cells: [&str; 7]) -> String {
-    let [epoch, train_loss, train_accuracy, test_loss, test_accuracy, seconds, speed] = cells;
-    format!(
-        "{epoch:>5}  {train_loss:>10}  {train_accuracy:>14}  {test_loss:>10}  {test_accuracy:>13}  {seconds:>8}  \
-         {speed:>11}"
-    )
+impl Table {
+    fn header(&self) -> String {
+        let validation = if self.validates { ["val loss", "val acc"] } else { ["", ""] };
+        let [loss, accuracy] = validation;
+        self.columns([
+            "epoch",
+            "train loss",
+            "train acc",
+            loss,
+            accuracy,
+            "test loss",
+            "test acc",
+            "seconds",
+            "rows/s",
+        ])
+    }
+
+    /// The figures of an epoch; a star stands behind an epoch that is better on the validation rows than all before.
+    fn line(&self, epoch: &Epoch, is_kept: bool) -> String {
+        let cell =
+            |score: Option<Score>, text: fn(Score) -> String| score.map_or_else(|| "-".to_owned(), text);
+        let of_loss: fn(Score) -> String = |score| loss(score.loss);
+        let of_accuracy: fn(Score) -> String = |score| percent(score.accuracy);
+        let star = if self.validates && is_kept { "*" } else { "" };
+        self.columns([
+            &epoch.epoch.to_string(),
+            &loss(epoch.train.loss),
+            &percent(epoch.train.accuracy),
+            &cell(epoch.validation, of_loss),
+            &(cell(epoch.validation, of_accuracy) + star),
+            &cell(epoch.test, of_loss),
+            &cell(epoch.test, of_accuracy),
+            &format!("{:.2}", epoch.duration.as_secs_f64()),
+            &grouped(epoch.samples_per_second() as u64),
+        ])
+    }
+
+    fn columns(&self, cells: [&str; 9]) -> String {
+        let [epoch, train_loss, train, val_loss, val, test_loss, test, seconds, speed] = cells;
+        if self.validates {
+            format!(
+                "{epoch:>5} {train_loss:>10} {train:>9} {val_loss:>8} {val:>9} {test:>9} {seconds:>7} {speed:>11}"
+            )
+        } else {
+            format!(
+                "{epoch:>5}  {train_loss:>10}  {train:>9}  {test_loss:>9}  {test:>9}  {seconds:>8}  {speed:>11}"
+            )
+        }
+    }
 }

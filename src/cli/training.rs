@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tinytrain::Result;
-use tinytrain::data::LabelColumn;
+use tinytrain::data::Reader;
 use tinytrain::gpu::Opening;
-use tinytrain::trainer::{Choice, Config, DeviceRequest, Measurements, ScheduleKind, choose};
+use tinytrain::trainer::{Choice, Config, DeviceRequest, Measurements, ScheduleKind, TrainingData, choose};
 
 use super::args::{self, Hidden};
+use super::table_options::Columns;
 use super::tuning_file;
 
 /// What is trained, on which data, by what.
 #[derive(Debug, Args)]
 pub struct Training {
-    /// Rows that one training step looks at.
-    #[arg(long, value_name = "N", default_value_t = Config::default().batch_size, value_parser = args::count,
-          allow_hyphen_values = true)]
-    pub batch_size: usize,
+    /// Rows that one training step looks at. [default: 64; 32 below 2,048 training rows, 16 below 512]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    pub batch_size: Option<usize>,
     /// Learning rate: the size of a training step.
     #[arg(long, value_name = "X", default_value_t = Config::default().learning_rate,
           value_parser = args::learning_rate, allow_hyphen_values = true)]
@@ -31,13 +31,10 @@ pub struct Training {
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
           allow_hyphen_values = true)]
     pub seed: u64,
-    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not.
-    /// [default: the folder data/mnist of the repository]
+    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not;
+    /// `-` is a table on standard input. [default: the folder data/mnist of the repository]
     #[arg(long, value_name = "DIR-or-FILE")]
     pub data: Option<PathBuf>,
-    /// Column of a CSV table that holds the labels: its name, or its index from 0. [default: the first]
-    #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::label_column, allow_hyphen_values = true)]
-    pub label_column: Option<LabelColumn>,
     /// What trains: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
@@ -46,20 +43,36 @@ pub struct Training {
     /// fastest, as `tinytrain tune` has measured or as far as the network's shape tells]
     #[arg(long, value_name = "KIND", value_parser = args::schedule())]
     pub schedule: Option<ScheduleKind>,
+    #[command(flatten)]
+    pub columns: Columns,
 }
 
 impl Training {
-    /// What the library needs of them for so many epochs. Tile shapes that were `measured` for this network are taken.
-    pub fn config(&self, epochs: usize, measured: Measurements) -> Config {
+    /// What the library needs of them for one epoch over so many rows, where their number is known. Tile shapes that were
+    /// `measured` for this network are taken.
+    pub fn config(&self, rows: Option<usize>, measured: Measurements) -> Config {
         Config {
             hidden: self.hidden.0.clone(),
-            epochs,
-            batch_size: self.batch_size,
+            epochs: 1,
+            batch_size: self.batch_size.unwrap_or_else(|| Config::default_batch_size(rows)),
             learning_rate: self.lr,
             seed: self.seed,
             schedule: self.schedule,
+            data: self.columns.data_options(),
             measured,
+            ..Config::default()
         }
+    }
+
+    /// Rows of a training set, if the default batch size depends on them; tables are then read for that.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn rows(&self, open: impl FnOnce() -> Result<Reader>) -> Result<Option<usize>> {
+        if self.batch_size.is_some() {
+            return Ok(None);
+        }
+        Ok(TrainingData::new(open()?, None, None, &self.columns.data_options())?.rows())
     }
 }
 

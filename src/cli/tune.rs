@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
+use tinytrain::Error;
 use tinytrain::data::Reader;
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
 use tinytrain::trainer::{
-    Attempt, Choice, DeviceRequest, Measurement, Measurements, Subject, Tuned, TunedSchedule, Verdict,
-    Workload, choose, tune,
+    Attempt, Choice, DeviceRequest, Measurement, Measurements, Subject, TrainingData, Tuned, TunedSchedule,
+    Verdict, Workload, choose, tune,
 };
 
 use super::args::{self, Format};
@@ -46,22 +47,19 @@ pub struct Options {
 /// Those of the options, the data, the device and the cache folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let work = &options.work;
-    let config = work.config(1, Measurements::default());
-    config.validate()?;
+    work.config(None, Measurements::default()).validate()?;
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(work.data.as_deref())?;
-    let mut reader = Reader::open(&source, &places::read_options(work.label_column.as_ref(), true))?;
+    let reader = Reader::open(&source, &work.columns.read_options())?;
     let adapter = adapter(&work.device)?;
-    // A late row of a table may show more classes, which makes another network.
-    if reader.total_rows().is_none() {
-        reader.read_to_end()?;
-    }
-    while reader.rows() < config.batch_size && reader.next_block()? {}
-    let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
-    let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
+    let mut data = TrainingData::new(reader, None, None, &work.columns.data_options())?;
+    let config = work.config(data.rows(), Measurements::default());
+    let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
+    data.read_rows(config.batch_size)?;
+    let spec = config.spec(data.inputs(), data.meaning().classes.len(), batch)?;
     Choice::Gpu(Box::new(adapter.clone())).check(&spec, batch)?;
-    let mut rows = reader.view(reader.scaling());
+    let mut rows = data.view();
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());
     let console = Console::new(false, 0);
@@ -98,7 +96,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn adapter(request: &DeviceRequest) -> tinytrain::Result<Adapter> {
     match choose(request)?.opened(args::opening(false)) {
         Choice::Gpu(adapter) => Ok(*adapter),
-        Choice::Cpu => Err(tinytrain::Error::Device(
+        Choice::Cpu => Err(Error::Config(
             "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \
              best of them"
                 .to_owned(),

@@ -5,11 +5,13 @@ use std::ops::Range;
 use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
+use super::classes::Interner;
+use super::columns::{Columns, Header, Schema, Selection};
 use super::dataset::Features;
 use super::decimal::Layout;
-use super::number::{GROUP, digits, feature, float, is_number, label, show, show_name, small, small_at_end};
-use super::quotes::QuoteWatch;
-use super::reader::{LabelColumn, ReadOptions};
+use super::dialect::{Dialect, Format, SAMPLE_ROWS, with_point};
+use super::number::{GROUP, digits, expected_feature, feature, float, show, show_name, small, small_at_end};
+use super::quotes::{QuoteWatch, TooLong};
 use super::stream::Stream;
 use super::table::Chunk;
 use crate::error::Place;
@@ -18,85 +20,115 @@ use crate::{Error, Result};
 /// Few enough that the copy which `QuoteWatch` keeps stays in a near cache too.
 const BUFFER_BYTES: usize = 1 << 14;
 
-/// A CSV table of which the first row has been read.
+/// Bytes that are looked at before the first row is read, unless these rows are longer.
+const SAMPLE_BYTES: usize = 1 << 18;
+const LEAST_SAMPLE_ROWS: usize = 8;
+
+/// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
+const BYTES_A_COLUMN: usize = 16;
+
+/// A CSV table of which the columns are known.
 pub(super) struct Rows {
     reader: ::csv::Reader<QuoteWatch<Stream>>,
     record: ByteRecord,
     /// Rows read so far, a header included.
     records: u64,
-    header: Option<Vec<String>>,
-    columns: usize,
-    label_column: usize,
+    names: Option<Vec<String>>,
+    columns: Columns,
+    dialect: Dialect,
     /// Whether `record` holds the first row of numbers, which is still to be parsed.
     first_is_pending: bool,
-    needs_two_classes: bool,
+    most_columns: usize,
+    labels: Interner,
 }
 
 impl Rows {
-    /// Reads the first row and decides whether it is a header.
-    pub(super) fn open(mut stream: Stream, options: &ReadOptions) -> Result<Self> {
+    /// Looks at the first rows and decides how the table is written and which columns are read.
+    pub(super) fn open(mut stream: Stream, format: &Format, wanted: &Selection) -> Result<Self> {
         stream.skip_byte_order_mark()?;
+        let (start, is_whole) =
+            stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
+        let (dialect, sample) = Dialect::find(&start, is_whole, format);
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
+            .delimiter(dialect.delimiter)
             .buffer_capacity(BUFFER_BYTES)
-            .from_reader(QuoteWatch::new(stream));
+            .from_reader(QuoteWatch::new(stream, dialect.delimiter, format.row_limit));
         let mut rows = Self {
             reader,
             record: ByteRecord::new(),
             records: 0,
-            header: None,
-            columns: 0,
-            label_column: 0,
+            names: None,
+            columns: Columns::default(),
+            dialect,
             first_is_pending: true,
-            needs_two_classes: options.needs_two_classes,
+            most_columns: (format.row_limit / BYTES_A_COLUMN).max(1),
+            labels: Interner::new(),
         };
         if !rows.next()? {
             return Err(rows.stream().error(Place::default(), "a table", "an empty file"));
         }
-        rows.columns = rows.record.len();
         rows.check_text()?;
-        if rows.record.iter().any(|cell| !cell.trim_ascii().is_empty() && !is_number(cell)) {
-            rows.header = Some(rows.record.iter().map(|cell| show_name(cell.trim_ascii())).collect());
-        }
-        rows.label_column = rows.find_label_column(&options.label_column)?;
-        if rows.columns < 2 {
-            let expected = "a label column and at least one column of numbers, separated by commas";
-            return Err(rows.error(expected, "only one column"));
-        }
-        if rows.header.is_some() && !rows.next()? {
-            return Err(rows.stream().error(Place::default(), "rows of numbers", "only a header"));
+        let names: Vec<String> =
+            rows.record.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
+        let path = rows.stream().name().to_owned();
+        let header =
+            Header { path: &path, names: Some(&names), count: names.len(), dialect, sample: &sample };
+        let has_header = match format.header {
+            Some(said) => said,
+            // The names of a model are proof.
+            None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
+            None => sample.has_header(dialect).map_err(|doubt| header.undecided("header", doubt))?,
+        };
+        let header = Header { names: has_header.then_some(&names), ..header };
+        rows.columns = header.columns(wanted)?;
+        if has_header {
+            rows.names = Some(names);
+            if !rows.next()? {
+                return Err(rows.stream().error(Place::default(), "rows of numbers", "only a header"));
+            }
         }
         Ok(rows)
     }
 
     /// Feature columns.
     pub(super) fn inputs(&self) -> usize {
-        self.columns - 1
+        self.columns.inputs()
+    }
+
+    /// What a model must know to read another table like this.
+    pub(super) fn schema(&self) -> Schema {
+        self.columns.schema(self.names.as_deref())
+    }
+
+    /// The columns that only number the rows: their names, or else their indices.
+    pub(super) fn row_numbers(&self) -> Vec<String> {
+        let name = |column: &usize| match &self.names {
+            Some(names) if !names[*column].is_empty() => names[*column].clone(),
+            _ => column.to_string(),
+        };
+        self.columns.row_numbers.iter().map(name).collect()
     }
 
     /// Reads everything, block by block, until `emit` wants no more.
     pub(super) fn read(mut self, mut emit: impl FnMut(Chunk) -> bool) -> Result<()> {
         let mut floats = false;
-        let mut first_label = None;
-        let mut several_labels = false;
+        let mut all_rows = 0;
         loop {
             let mut features = Features::with_room(BLOCK_ROWS.saturating_mul(self.inputs()), floats);
-            let mut labels = Vec::with_capacity(BLOCK_ROWS);
-            while labels.len() < BLOCK_ROWS && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
-                let label = self.parse(&mut features)?;
-                several_labels |= *first_label.get_or_insert(label) != label;
-                labels.push(label);
-            }
-            let ended = labels.len() < BLOCK_ROWS;
-            if let (true, true, false, Some(label)) =
-                (ended, self.needs_two_classes, several_labels, first_label)
-            {
-                let found = format!("only label {label}");
-                return Err(self.stream().error(Place::default(), "labels of two or more classes", found));
+            let (mut rows, mut labels, mut ids) = (0, Vec::new(), Vec::new());
+            while rows < BLOCK_ROWS && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
+                self.parse(&mut features)?;
+                self.check_row_numbers(all_rows)?;
+                all_rows += 1;
+                labels.extend(self.label()?);
+                ids.extend(self.columns.id.map(|id| String::from_utf8_lossy(&self.record[id]).into_owned()));
+                rows += 1;
             }
             floats = matches!(features, Features::Floats(_));
-            if !labels.is_empty() && !emit(Chunk { features, labels }) || ended {
+            let chunk = Chunk { features, labels, new_labels: self.labels.take_new(), ids };
+            if rows > 0 && !emit(chunk) || rows < BLOCK_ROWS {
                 return Ok(());
             }
         }
@@ -120,31 +152,63 @@ impl Rows {
                 ));
             }
             self.records += u64::from(found);
+            self.check_width()?;
             // A line of spaces is as blank as an empty one, which the parser skips by itself.
-            let blank = self.record.len() == 1
-                && !self.record[0].is_empty()
-                && self.record[0].trim_ascii().is_empty();
+            let blank = self.dialect.is_blank(&self.record);
             if !(found && blank) {
                 return Ok(found);
             }
         }
     }
 
-    /// Appends the features of `record` and returns its label.
-    fn parse(&self, features: &mut Features) -> Result<u32> {
-        if self.record.len() != self.columns {
-            let expected = format!("{} cells, as many as in the first row", self.columns);
+    /// Appends the features of `record`.
+    fn parse(&self, features: &mut Features) -> Result<()> {
+        if self.record.len() != self.columns.count {
+            let expected = format!("{} cells, as many as in the first row", self.columns.count);
             return Err(self.error(expected, format!("{}", self.record.len())));
         }
-        let column = self.label_column;
-        self.parse_features(0..column, features)?;
-        let label = label(&self.record[column]).map_err(|expected| self.cell_error(column, expected))?;
-        self.parse_features(column + 1..self.columns, features)?;
-        Ok(label)
+        self.columns.runs.iter().try_for_each(|run| self.parse_features(run.clone(), features))
+    }
+
+    /// Checks that the columns which were taken for numbers of the rows still are, in data row `row`, counted from 0.
+    fn check_row_numbers(&self, row: u64) -> Result<()> {
+        for (column, first) in &self.columns.counted {
+            let expected = first + row as f64;
+            let text = str::from_utf8(self.record[*column].trim_ascii()).unwrap_or_default();
+            if text.parse() != Ok(expected) {
+                let name = self
+                    .names
+                    .as_ref()
+                    .map_or_else(|| column.to_string(), |names| show_name(names[*column].as_bytes()));
+                let question = format!(
+                    "is column {name} an input? It counts the rows, but not in row {}: expected {expected}, found {}",
+                    self.row(),
+                    show(&self.record[*column])
+                );
+                return Err(Error::Undecided {
+                    path: self.stream().name().to_owned(),
+                    setting: "only",
+                    question,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the label of `record`, if the table has labels.
+    fn label(&mut self) -> Result<Option<u32>> {
+        let Some(column) = self.columns.target else { return Ok(None) };
+        if let Some(number) = self.labels.find(&self.record[column]) {
+            return Ok(Some(number));
+        }
+        let row = self.row();
+        let number = self.labels.add(&self.record[column], row);
+        number.map(Some).map_err(|expected| self.cell_error(column, &expected))
     }
 
     fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
         match features {
+            _ if self.dialect.decimal == b',' => {}
             Features::Floats(floats) => return self.parse_floats(columns, floats),
             Features::Bytes(bytes) => {
                 if self.parse_bytes(columns.clone(), bytes) {
@@ -153,8 +217,12 @@ impl Rows {
             }
         }
         for column in columns {
-            let value = feature(&self.record[column]);
-            features.push(value.map_err(|expected| self.cell_error(column, expected))?);
+            let cell = &self.record[column];
+            let value = match self.dialect.decimal {
+                b',' => feature(with_point(&String::from_utf8_lossy(cell)).as_bytes()),
+                _ => feature(cell),
+            };
+            features.push(value.map_err(|fault| self.feature_error(column, fault))?);
         }
         Ok(())
     }
@@ -215,7 +283,7 @@ impl Rows {
     /// A cell that is written unlike the one before it, among the first of its row, or no number.
     #[inline(never)]
     fn float(&self, column: usize) -> Result<f32> {
-        float(&self.record[column]).map_err(|expected| self.cell_error(column, expected))
+        float(&self.record[column]).map_err(|fault| self.feature_error(column, fault))
     }
 
     /// Where the text of a cell of `record` ends.
@@ -282,25 +350,12 @@ impl Rows {
         }
     }
 
-    fn find_label_column(&self, wanted: &LabelColumn) -> Result<usize> {
-        let LabelColumn::Named(wanted) = wanted else { return Ok(0) };
-        let wanted = wanted.trim();
-        if self.header.is_some()
-            && let Some(column) = self.record.iter().position(|cell| cell.trim_ascii() == wanted.as_bytes())
-        {
-            return Ok(column);
+    fn check_width(&self) -> Result<()> {
+        if self.record.len() <= self.most_columns {
+            return Ok(());
         }
-        match wanted.parse::<usize>() {
-            Ok(column) if column < self.columns => return Ok(column),
-            _ => {}
-        }
-        let expected = format!("a label column {}", show(wanted.as_bytes()));
-        let found = match &self.header {
-            Some(names) if names.len() <= 8 => format!("the columns {}", names.join(", ")),
-            Some(names) => format!("{} columns: {}, ...", names.len(), names[..8].join(", ")),
-            None => format!("no header, and columns 0 to {}", self.columns - 1),
-        };
-        Err(self.error(expected, found))
+        let found = format!("{}; the limit of a row's bytes can be raised", self.record.len());
+        Err(self.error(format!("at most {} columns", self.most_columns), found))
     }
 
     /// The line on which `record` begins.
@@ -315,8 +370,13 @@ impl Rows {
         self.stream().error(Place::row(self.row()), expected, found)
     }
 
+    fn feature_error(&self, column: usize, fault: &str) -> Error {
+        self.cell_error(column, &expected_feature(&self.record[column], fault))
+    }
+
     fn cell_error(&self, column: usize, expected: &str) -> Error {
-        let name = self.header.as_ref().and_then(|names| names.get(column)).map(|name| name.as_str().into());
+        let name = self.names.as_ref().and_then(|names| names.get(column));
+        let name = name.map(|name| show_name(name.as_bytes()).into());
         let place = Place { row: Some(self.row()), column: Some(column + 1), name };
         self.stream().error(place, expected, show(&self.record[column]))
     }
@@ -324,6 +384,11 @@ impl Rows {
     fn parser_fault(&self, error: ::csv::Error) -> Error {
         let text = error.to_string();
         match error.into_kind() {
+            ErrorKind::Io(source) if source.get_ref().is_some_and(|source| source.is::<TooLong>()) => {
+                let row = self.records + 1;
+                let expected = format!("at most {} bytes in a row", self.reader.get_ref().limit());
+                self.stream().error(Place::row(row), expected, "more; the limit can be raised")
+            }
             ErrorKind::Io(source) => self.stream().fault(source),
             _ => self.error("a CSV table", text),
         }

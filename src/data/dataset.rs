@@ -1,11 +1,10 @@
 //! Labelled rows in memory, and the rule by which values become a network's inputs.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
-use crate::{Error, Result};
+use super::transform::Transform;
+use crate::Result;
 
 /// Feature values, row-major [rows, inputs].
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +24,7 @@ pub enum FeaturesRef<'a> {
     Floats(Cow<'a, [f32]>),
 }
 
-/// How table values become the network's inputs; decided on the training set, stored in the model, applied
-/// to test sets.
+/// How values become the network's inputs where they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scaling {
     /// value / 255
@@ -35,24 +33,9 @@ pub enum Scaling {
     AsIs,
 }
 
-impl fmt::Display for Scaling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Scaling::Bytes => "1/255",
-            Scaling::AsIs => "1",
-        })
-    }
-}
-
-impl FromStr for Scaling {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "1/255" => Ok(Scaling::Bytes),
-            "1" => Ok(Scaling::AsIs),
-            _ => Err(Error::Config(format!("scaling: expected 1/255 or 1, found {text:?}"))),
-        }
+impl Default for Features {
+    fn default() -> Self {
+        Features::Bytes(Vec::new())
     }
 }
 
@@ -133,6 +116,20 @@ impl<'a> Rows<'a> {
 }
 
 impl Dataset {
+    /// The rows after a transform, of which nothing is left to do where they are read but to divide bytes.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) when memory does not hold them.
+    pub fn transformed(mut self, transform: &Transform) -> Result<Self> {
+        transform.apply(&mut self.features)?;
+        if transform.scaling() == Scaling::AsIs {
+            self.features.make_floats()?;
+        } else if let Features::Floats(floats) = &mut self.features {
+            floats.iter_mut().for_each(|value| *value /= 255.0);
+        }
+        Ok(self)
+    }
+
     /// All rows.
     pub fn view(&self) -> Rows<'_> {
         let scaling = match self.features {

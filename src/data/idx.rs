@@ -80,7 +80,7 @@ fn check_promise(stream: &Stream, header: &Header, bytes_per_value: u128) -> Res
 }
 
 /// Reads a label file, wholly.
-pub(super) fn read_labels(stream: &mut Stream) -> Result<Vec<u32>> {
+pub(super) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
     let header = read_header(stream, "IDX labels (0x00000801)", |dimensions| dimensions == 1)?;
     check_promise(stream, &header, size_of::<u32>() as u128 + 1)?;
     let mut bytes = vec![0; header.rows()];
@@ -90,7 +90,7 @@ pub(super) fn read_labels(stream: &mut Stream) -> Result<Vec<u32>> {
         return Err(stream.error(Place::default(), expected, format!("the end of the file after {found}")));
     }
     stream.expect_end(&format!("{} labels", bytes.len()))?;
-    Ok(bytes.into_iter().map(u32::from).collect())
+    Ok(bytes)
 }
 
 /// An image file of which the header has been read.
@@ -98,20 +98,25 @@ pub(super) struct Images {
     stream: Stream,
     rows: usize,
     inputs: usize,
+    /// Height and width, where an image has both.
+    sides: Option<(usize, usize)>,
 }
 
 impl Images {
-    /// Reads the header and checks it, also against the labels.
-    pub(super) fn open(mut stream: Stream, labels: usize, labels_name: &Path) -> Result<Self> {
+    /// Reads the header and checks it, also against the labels, if there are any: how many, and the name of their file.
+    pub(super) fn open(mut stream: Stream, labels: Option<(usize, &Path)>) -> Result<Self> {
         let wanted = "IDX images (0x00000803, or bytes of 2 or more dimensions)";
         let header = read_header(&mut stream, wanted, |dimensions| dimensions >= 2)?;
-        if header.rows() != labels {
+        if let Some((labels, labels_name)) = labels
+            && header.rows() != labels
+        {
             let expected = format!("{labels} images, one for each label of {}", labels_name.display());
             return Err(stream.error(Place::default(), expected, format!("{}", header.rows())));
         }
         check_promise(&stream, &header, 1)?;
-        let inputs = header.dimensions[1..].iter().map(|size| *size as usize).product();
-        Ok(Self { stream, rows: header.rows(), inputs })
+        let sizes: Vec<usize> = header.dimensions[1..].iter().map(|size| *size as usize).collect();
+        let sides = <[usize; 2]>::try_from(sizes.as_slice()).ok().map(|[height, width]| (height, width));
+        Ok(Self { stream, rows: header.rows(), inputs: sizes.iter().product(), sides })
     }
 
     /// The name in messages.
@@ -119,9 +124,19 @@ impl Images {
         self.stream.name()
     }
 
+    /// How many images there are.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// Values of an image.
     pub(super) fn inputs(&self) -> usize {
         self.inputs
+    }
+
+    /// Height and width of an image, if it has both.
+    pub(super) fn sides(&self) -> Option<(usize, usize)> {
+        self.sides
     }
 
     /// Reads everything, chunk by chunk, until `emit` wants no more.
@@ -136,7 +151,7 @@ impl Images {
                 let place = Place::row((done + found / self.inputs) as u64 + 1);
                 return Err(self.stream.error(place, expected, "the end of the file"));
             }
-            if !emit(Chunk { features: Features::Bytes(bytes), labels: Vec::new() }) {
+            if !emit(Chunk { features: Features::Bytes(bytes), ..Chunk::default() }) {
                 return Ok(());
             }
             done += rows;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::stream::Stream;
+use super::stream::{STANDARD_INPUT, Stream};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -33,7 +33,12 @@ pub struct Sources {
 }
 
 /// Finds the training and test data that `path`, a directory or a file, stands for.
+///
+/// `-` stands for a table on standard input.
 pub fn locate(path: &Path) -> Result<Sources> {
+    if path == Path::new(STANDARD_INPUT) {
+        return Ok(Sources { train: Some(Source::Csv { path: path.to_path_buf() }), test: None });
+    }
     let metadata = path.metadata().map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     if metadata.is_dir() {
         return locate_in(path);
@@ -51,6 +56,15 @@ pub fn locate(path: &Path) -> Result<Sources> {
         Source::Csv { path: path.to_path_buf() }
     };
     Ok(Sources { train: Some(source), test: None })
+}
+
+/// Whether a file begins as a PNG file does. What is no regular file can be read only once, and is none.
+///
+/// # Errors
+/// [`Error::Read`] when it cannot be read.
+pub fn is_png(path: &Path) -> Result<bool> {
+    const MAGIC: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+    Ok(path.is_file() && Stream::open(path)?.peek(MAGIC.len())? == MAGIC)
 }
 
 fn locate_in(directory: &Path) -> Result<Sources> {

@@ -1,21 +1,35 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
+mod classes;
+mod columns;
 mod csv;
 mod dataset;
 mod decimal;
+mod dialect;
 mod idx;
+mod image;
 mod locate;
 mod number;
 mod order;
 mod quotes;
 mod reader;
+mod sorted;
+mod split;
 mod stream;
 mod table;
+mod transform;
 
+pub use classes::Classes;
+pub use columns::{Column, Schema, Selection, Target};
 pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
-pub use locate::{Source, Sources, locate};
+pub use dialect::Format;
+pub use image::read_png;
+pub use locate::{Source, Sources, is_png, locate};
 pub use order::{first_epoch_block, order, rows_at};
-pub use reader::{LabelColumn, ReadOptions, Reader};
+pub use reader::{Block, ReadOptions, Reader};
+pub use sorted::is_sorted;
+pub use split::{Parts, Split};
+pub use transform::{Scale, Standard, Transform};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
 /// block is in. The same for every format and engine.

@@ -11,9 +11,6 @@ pub(super) enum Value {
     Float(f32),
 }
 
-/// The greatest label that a table may hold.
-const GREATEST_LABEL: u32 = 65_535;
-
 /// Digits that are shown of a cell before it is cut.
 const SHOWN_CHARACTERS: usize = 40;
 
@@ -86,24 +83,31 @@ fn any_feature(cell: &[u8]) -> Result<Value, &'static str> {
     }
 }
 
-/// A cell as a label, or what should have stood there.
-#[inline]
-pub(super) fn label(cell: &[u8]) -> Result<u32, &'static str> {
-    if let Some(value) = small(cell) {
-        return Ok(value);
-    }
-    let value: Option<f64> = text(cell).and_then(|text| text.parse().ok());
-    match value {
-        Some(value) if value.fract() == 0.0 && (0.0..=f64::from(GREATEST_LABEL)).contains(&value) => {
-            Ok(value as u32)
-        }
-        _ => Err("a label, a whole number from 0 to 65535"),
-    }
+/// Words that stand for a missing value, in small letters.
+const MISSING: [&[u8]; 7] = [b"", b"na", b"n/a", b"nan", b"null", b"?", b"-"];
+
+/// Whether a cell is empty or stands for a missing value.
+pub(super) fn is_missing(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// Whether a cell reads as a number, which no header cell does; NaN and infinity count.
-pub(super) fn is_number(cell: &[u8]) -> bool {
-    text(cell).is_some_and(|text| text.parse::<f32>().is_ok())
+/// What should have stood in the place of a cell that is no feature; `fault` is what parsing has said.
+pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
+    let hint = if is_missing(cell) {
+        "missing values are not supported: fill them in, or leave out the row or the column"
+    } else if fault != "a number" {
+        return fault.to_owned();
+    } else if is_comma_decimal(cell) {
+        "decimals with a comma are read where they are said to be"
+    } else {
+        "columns of text are not supported as inputs: leave this one out"
+    };
+    format!("{fault} ({hint})")
+}
+
+fn is_comma_decimal(cell: &[u8]) -> bool {
+    text(cell).is_some_and(|text| text.contains(',') && text.replacen(',', ".", 1).parse::<f32>().is_ok())
 }
 
 fn text(cell: &[u8]) -> Option<&str> {
@@ -127,6 +131,14 @@ pub(super) fn show_name(cell: &[u8]) -> String {
     let escape =
         |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
     cut(cell).chars().map(escape).collect()
+}
+
+/// Names in a message: the first of them, and how many there are.
+pub(super) fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 8;
+    let count = names.len();
+    let shown: Vec<String> = names.take(SHOWN).collect();
+    if count > SHOWN { format!("{}, ... ({count} in all)", shown.join(", ")) } else { shown.join(", ") }
 }
 
 fn cut(cell: &[u8]) -> String {
@@ -246,13 +258,19 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_whole_numbers_of_16_bits() {
-        for (cell, value) in [("0", 0), ("5.0", 5), (" 65535 ", 65_535), ("1e3", 1000), ("999", 999)] {
-            assert_eq!(label(cell.as_bytes()), Ok(value), "{cell}");
+    fn missing_values_and_text_are_told_apart() {
+        for cell in ["", " ", "NA", "n/a", "NaN", "null", "?", "-"] {
+            assert!(is_missing(cell.as_bytes()), "{cell}");
+            assert!(
+                expected_feature(cell.as_bytes(), "a number").contains("missing values are not supported")
+            );
         }
-        for cell in ["", "-1", "3.5", "65536", "65535.001", "cat", "nan", "inf", "1e39"] {
-            assert!(label(cell.as_bytes()).is_err(), "{cell}");
+        for cell in ["none", "0", "--", "nan1", "x"] {
+            assert!(!is_missing(cell.as_bytes()), "{cell}");
         }
+        assert!(expected_feature(b"red", "a number").contains("columns of text"));
+        assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
+        assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
     }
 
     #[test]

@@ -3,11 +3,15 @@
 //! The parser takes an open quote at the end of a file for a closed one and counts the two bytes of a CRLF
 //! to different records; messages need both exactly.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read};
 
 /// Passes bytes on and remembers just enough of them.
 pub(super) struct QuoteWatch<R> {
     inner: R,
+    delimiter: u8,
+    /// The most bytes of a record.
+    limit: usize,
     /// The bytes that were passed on last, and where they stand in the stream.
     chunk: Vec<u8>,
     chunk_start: u64,
@@ -40,13 +44,27 @@ enum State {
 }
 
 impl<R> QuoteWatch<R> {
-    pub(super) fn new(inner: R) -> Self {
+    pub(super) fn new(inner: R, delimiter: u8, limit: usize) -> Self {
         let before_chunk = Progress { state: State::CellStart, line: 1, opened_on: 1 };
-        Self { inner, chunk: Vec::new(), chunk_start: 0, record_start: 0, before_chunk, at_end: None }
+        Self {
+            inner,
+            delimiter,
+            limit,
+            chunk: Vec::new(),
+            chunk_start: 0,
+            record_start: 0,
+            before_chunk,
+            at_end: None,
+        }
     }
 
     pub(super) fn inner(&self) -> &R {
         &self.inner
+    }
+
+    /// The most bytes of a record.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// Tells that the parser begins a record at `offset`.
@@ -91,7 +109,8 @@ impl<R> QuoteWatch<R> {
                 }
                 (State::Quoted, b'"') => State::QuoteInQuoted,
                 (State::QuoteInQuoted, b'"') | (State::Quoted, _) => State::Quoted,
-                (_, b',' | b'\n' | b'\r') => State::CellStart,
+                (_, b'\n' | b'\r') => State::CellStart,
+                (_, byte) if byte == self.delimiter => State::CellStart,
                 _ => State::Unquoted,
             };
             progress.line += u64::from(*byte == b'\n');
@@ -106,9 +125,26 @@ fn count_lines(bytes: &[u8]) -> u64 {
     bytes.chunks(usize::from(u8::MAX)).map(|bytes| u64::from(count(bytes))).sum()
 }
 
+/// A record has more bytes than it may have.
+#[derive(Debug)]
+pub(super) struct TooLong;
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record is too long")
+    }
+}
+
+impl std::error::Error for TooLong {}
+
 impl<R: Read> Read for QuoteWatch<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.at_end.is_none() {
+            // More is asked for only where the record goes on.
+            let record = (self.chunk_start + self.chunk.len() as u64).saturating_sub(self.record_start);
+            if record > self.limit as u64 {
+                return Err(io::Error::other(TooLong));
+            }
             match self.inner.read(buffer) {
                 Ok(0) => self.at_end = Some(self.after_chunk()),
                 Ok(count) => {

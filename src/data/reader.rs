@@ -9,12 +9,18 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
+use super::classes::{Classes, not_classes};
+use super::columns::{Schema, Selection};
 use super::csv::Rows;
-use super::dataset::{Dataset, FeaturesRef, Rows as RowsView, Scaling};
+use super::dataset::{Dataset, Features, FeaturesRef, Rows as RowsView, Scaling};
+use super::dialect::Format;
 use super::idx::{CHUNK_ROWS, Images, read_labels};
 use super::locate::Source;
+use super::number::show_name;
+use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
+use super::transform::{Standard, Transform};
 use crate::error::Place;
 use crate::threads::spawn;
 use crate::{Error, Result};
@@ -25,31 +31,24 @@ const WAITING_BLOCKS: usize = 4;
 /// The same of images in chunks: a whole block, which is there when the one before is trained.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
 
-/// The column of a table that holds the labels.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum LabelColumn {
-    /// The first one.
-    #[default]
-    First,
-    /// The one with this text in the header; where there is none, the one with this index, counted from 0.
-    Named(String),
-}
-
 /// What a reader has to know besides the files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Where the labels of a CSV table are.
-    pub label_column: LabelColumn,
-    /// Whether a table in which all labels are the same is an error: true for training, false for tests.
-    pub needs_two_classes: bool,
+    /// Which columns of a CSV table are read.
+    pub columns: Selection,
+    /// How a CSV table is written.
+    pub format: Format,
     /// Whether the reader thread looks at the clock round every block: see [`Reader::times`].
     pub timed: bool,
 }
 
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self { label_column: LabelColumn::First, needs_two_classes: true, timed: false }
-    }
+/// Rows that were taken from a reader.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// The values, as they stand in the file.
+    pub features: Features,
+    /// The cell of each row that is handed on, if one is.
+    pub ids: Vec<String>,
 }
 
 /// A block of rows, or the end.
@@ -60,12 +59,22 @@ type Message = Result<Option<Chunk>>;
 /// Dropping it stops the thread, without waiting for it, at the next block it delivers.
 pub struct Reader {
     name: PathBuf,
+    /// The file that holds the labels.
+    labels_name: PathBuf,
     inputs: usize,
     table: Table,
     known_rows: Option<usize>,
-    is_idx: bool,
+    form: Form,
     times: Option<Times>,
     state: State,
+}
+
+/// What a data set is made of.
+enum Form {
+    /// Images, with height and width where they have both.
+    Images(Option<(usize, usize)>),
+    /// A table, and those of its columns that only number the rows.
+    Table { schema: Schema, row_numbers: Vec<String> },
 }
 
 /// Begin and end of each block that the thread has parsed.
@@ -90,6 +99,15 @@ impl Reader {
         }
     }
 
+    /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
+    pub fn open_unlabelled(path: &Path, options: &ReadOptions) -> Result<Self> {
+        let mut stream = Stream::open(path)?;
+        if stream.peek(2)? != [0, 0] {
+            return Self::csv(stream, options);
+        }
+        Self::images(Images::open(stream, None)?, Table::new(), options)
+    }
+
     /// Reads CSV from any source of bytes; `name` stands for the path in messages.
     pub fn from_csv(name: &Path, stream: impl Read + Send + 'static, options: &ReadOptions) -> Result<Self> {
         Self::csv(Stream::new(name, stream)?, options)
@@ -108,19 +126,13 @@ impl Reader {
 
     fn csv(stream: Stream, options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
-        let rows = Rows::open(stream, options)?;
+        let rows = Rows::open(stream, &options.format, &options.columns)?;
         let inputs = rows.inputs();
+        let form = Form::Table { schema: rows.schema(), row_numbers: rows.row_numbers() };
         let times = options.timed.then(Times::default);
         let state = start(WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
-        Ok(Self {
-            name,
-            inputs,
-            table: Table::new(Vec::new()),
-            known_rows: None,
-            is_idx: false,
-            times,
-            state,
-        })
+        let (labels_name, table) = (name.clone(), Table::new());
+        Ok(Self { name, labels_name, inputs, table, known_rows: None, form, times, state })
     }
 
     fn idx(
@@ -129,19 +141,20 @@ impl Reader {
         options: &ReadOptions,
     ) -> Result<Self> {
         let labels = read_labels(&mut labels_stream)?;
-        if options.needs_two_classes && labels.iter().all(|label| *label == labels[0]) {
-            let found = format!("only label {}", labels[0]);
-            return Err(labels_stream.error(Place::default(), "labels of two or more classes", found));
-        }
-        let images = Images::open(open_images()?, labels.len(), labels_stream.name())?;
+        let images = Images::open(open_images()?, Some((labels.len(), labels_stream.name())))?;
+        let mut reader = Self::images(images, Table::labelled(&labels), options)?;
+        reader.labels_name = labels_stream.name().to_owned();
+        Ok(reader)
+    }
+
+    fn images(images: Images, mut table: Table, options: &ReadOptions) -> Result<Self> {
         let name = images.name().to_path_buf();
-        let inputs = images.inputs();
-        let rows = labels.len();
-        let mut table = Table::new(labels);
+        let (inputs, form, rows) = (images.inputs(), Form::Images(images.sides()), images.rows());
         table.reserve(rows * inputs, &name)?;
         let times = options.timed.then(Times::default);
         let state = start(WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
-        Ok(Self { name, inputs, table, known_rows: Some(rows), is_idx: true, times, state })
+        let labels_name = name.clone();
+        Ok(Self { name, labels_name, inputs, table, known_rows: Some(rows), form, times, state })
     }
 
     /// Waits until one more block of [`BLOCK_ROWS`] rows is in, or the end of the file.
@@ -227,17 +240,109 @@ impl Reader {
         self.inputs
     }
 
-    /// The greatest label + 1: of the whole file for IDX, of the rows so far for CSV.
-    pub fn classes(&self) -> usize {
-        self.table.classes()
+    /// The classes: of the whole file for IDX, of the rows so far for CSV.
+    pub fn classes(&self) -> &Classes {
+        &self.table.classes
     }
 
-    /// How values become inputs, by what has been seen so far.
+    /// The class of each row: of the whole file for IDX, of the rows so far for CSV.
+    pub fn labels(&self) -> &[u32] {
+        &self.table.labels
+    }
+
+    /// Checks that the labels so far are classes to be told apart.
     ///
-    /// IDX holds bytes. A CSV table of whole numbers from 0 to 255, at least one of them above 16, is taken
-    /// for bytes, every other one as it is.
-    pub fn scaling(&self) -> Scaling {
-        if self.is_idx || self.table.looks_like_pixels() { Scaling::Bytes } else { Scaling::AsIs }
+    /// # Errors
+    /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
+    /// label of its own in more than half of the rows.
+    pub fn check_classes(&self) -> Result<()> {
+        let (classes, names) = (self.classes(), &self.table.names);
+        let target = self.schema().and_then(|schema| schema.target.as_ref());
+        let column = target.map(|target| target.position + 1);
+        let name = target.and_then(|target| target.name.as_deref());
+        let name = name.map(|name| show_name(name.as_bytes()).into());
+        let error = |row, expected: &str, found| {
+            let place = Place { row, column, name };
+            Err(Error::Data { path: self.labels_name.clone(), place, expected: expected.to_owned(), found })
+        };
+        if classes.len() < 2 {
+            let found = format!("only label {}", classes.some_names());
+            return error(None, "labels of two or more classes", found);
+        }
+        match not_classes(names, classes, self.labels().len()) {
+            Some((found, row)) => {
+                let expected = "labels of classes (classification needs some; regression is not supported)";
+                error(row, expected, found)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// How the values are made of which the rows consist: nothing for IDX.
+    pub fn schema(&self) -> Option<&Schema> {
+        match &self.form {
+            Form::Images(_) => None,
+            Form::Table { schema, .. } => Some(schema),
+        }
+    }
+
+    /// Columns that were left out of the inputs because they only number the rows: their names, or else their indices.
+    pub fn row_numbers(&self) -> &[String] {
+        match &self.form {
+            Form::Images(_) => &[],
+            Form::Table { row_numbers, .. } => row_numbers,
+        }
+    }
+
+    /// Height and width of the images, if the rows are images: as IDX says, or of a square.
+    pub fn image(&self) -> Option<(usize, usize)> {
+        let side = self.inputs.isqrt();
+        match self.form {
+            Form::Images(sides) => sides,
+            Form::Table { .. } => (self.holds_images() && side * side == self.inputs).then_some((side, side)),
+        }
+    }
+
+    /// Whether the rows are images of bytes: all of IDX are. Rows of a table are, if they have as many columns as the
+    /// pixels of a square, or three times as many, 64 at least, and if more than half of the rows of the first block so
+    /// far hold nothing but whole numbers from 0 to 255, one of them above 127.
+    pub fn holds_images(&self) -> bool {
+        matches!(self.form, Form::Images(_)) || self.table.holds_images(self.inputs)
+    }
+
+    /// Whether all values so far are whole numbers from 0 to 255.
+    pub fn has_bytes(&self) -> bool {
+        matches!(self.table.features, Features::Bytes(_))
+    }
+
+    /// Mean and standard deviation of each input over the rows so far.
+    pub fn standard(&self) -> Standard {
+        Standard::of(&self.table.features, self.inputs)
+    }
+
+    /// Applies a transform to the rows so far; call it once, when all are here.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when memory does not hold them.
+    pub fn apply(&mut self, transform: &Transform) -> Result<()> {
+        transform.apply(&mut self.table.features)
+    }
+
+    /// Reads to the end and takes the rows out that validate and those that test.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`].
+    pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
+        self.read_to_end()?;
+        let Parts { train, validation, test } = split.parts(&self.table.labels);
+        self.known_rows = Some(train.len());
+        Ok(self.table.divide(self.inputs, [&validation, &test], &train))
+    }
+
+    /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
+    pub fn take_block(&mut self) -> Block {
+        let table = std::mem::replace(&mut self.table, Table::new());
+        Block { features: table.features, ids: table.ids }
     }
 
     /// The rows `range`, which must have been delivered, as network inputs, and their labels.
@@ -253,12 +358,50 @@ impl Reader {
         RowsView { inputs: self.inputs, features: &self.table.features, labels, scaling, total }
     }
 
-    /// Reads to the end and hands over all rows as network inputs under `scaling`.
-    pub fn into_dataset(mut self, scaling: Scaling) -> Result<Dataset> {
+    /// Reads to the end and hands over all rows as network inputs under `transform`.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`].
+    pub fn into_dataset(mut self, transform: &Transform) -> Result<Dataset> {
         self.read_to_end()?;
         let labels = std::mem::take(&mut self.table.labels);
-        let features = self.table.into_scaled(scaling, &self.name)?;
-        Ok(Dataset { inputs: self.inputs, features, labels })
+        let features = std::mem::take(&mut self.table.features);
+        Dataset { inputs: self.inputs, features, labels }.transformed(transform)
+    }
+
+    /// As [`Reader::into_dataset`], with labels that count these classes.
+    ///
+    /// # Errors
+    /// Also [`Error::Data`] for a label that is none of them.
+    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<Dataset> {
+        self.read_to_end()?;
+        let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| classes.find(name)).collect();
+        if let Some(unknown) = own.iter().position(Option::is_none) {
+            return Err(self.unknown_label(unknown, classes));
+        }
+        let own: Vec<u32> = own.into_iter().flatten().collect();
+        self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
+        self.into_dataset(transform)
+    }
+
+    /// Checks that the labels so far are among these classes.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with the first that is not.
+    pub fn check_labels(&self, classes: &Classes) -> Result<()> {
+        match self.classes().names().iter().position(|name| classes.find(name).is_none()) {
+            Some(unknown) => Err(self.unknown_label(unknown, classes)),
+            None => Ok(()),
+        }
+    }
+
+    fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
+        let name = &self.classes().names()[class];
+        let row = self.labels().iter().position(|label| *label as usize == class);
+        let sample = row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
+        let found = format!("label {}{sample}", show_name(name.as_bytes()));
+        let expected = format!("labels of the training data ({})", classes.some_names());
+        Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
     }
 }
 

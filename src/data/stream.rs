@@ -9,6 +9,9 @@ use flate2::read::MultiGzDecoder;
 use crate::error::Place;
 use crate::{Error, Result};
 
+/// The name that stands for standard input.
+pub(super) const STANDARD_INPUT: &str = "-";
+
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// Deflate never packs more bytes than this into one.
@@ -24,8 +27,11 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Opens a file or a pipe, once.
+    /// Opens a file or a pipe, or standard input, once.
     pub(super) fn open(path: &Path) -> Result<Self> {
+        if path == Path::new(STANDARD_INPUT) {
+            return Self::unpack(Path::new("standard input"), io::stdin(), None);
+        }
         let fault = |source| Error::Read { path: path.to_path_buf(), source };
         if path.is_dir() {
             return Err(fault(ErrorKind::IsADirectory.into()));
@@ -57,6 +63,36 @@ impl Stream {
         start.truncate(found);
         self.put_back(start.clone());
         Ok(start)
+    }
+
+    /// The first rows, which stay in the stream: `rows` of them, or at least `least` where these have `bytes` bytes or
+    /// more; and whether they are all there is. A row is at most `limit` bytes long.
+    pub(super) fn peek_rows(
+        &mut self,
+        rows: usize,
+        least: usize,
+        bytes: usize,
+        limit: usize,
+    ) -> Result<(Vec<u8>, bool)> {
+        let (mut start, mut lines) = (Vec::new(), 0);
+        let mut piece = vec![0; 1 << 14];
+        let is_whole = loop {
+            if lines > rows || lines > least && start.len() >= bytes || start.len() > limit.saturating_mul(2)
+            {
+                break false;
+            }
+            // As much as is there: the rest of a pipe may take its time.
+            let count = match self.inner.read(&mut piece) {
+                Ok(0) => break true,
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.fault(error)),
+            };
+            lines += piece[..count].iter().filter(|byte| **byte == b'\n').count();
+            start.extend_from_slice(&piece[..count]);
+        };
+        self.put_back(start.clone());
+        Ok((start, is_whole))
     }
 
     fn put_back(&mut self, start: Vec<u8>) {

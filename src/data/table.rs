@@ -2,16 +2,21 @@
 
 use std::path::Path;
 
-use super::dataset::{Features, Scaling};
+use super::BLOCK_ROWS;
+use super::classes::{Classes, Label};
+use super::dataset::{Dataset, Features};
 use super::number::Value;
 use crate::memory::check_memory;
 use crate::{Error, Result};
 
-/// A table of whole numbers from 0 to 255 holds pixels where one of them is greater than this.
-const GREATEST_SMALL_NUMBER: u8 = 16;
-
 /// Values that the reader thread makes ready at once without knowing how many will come.
 const RESERVED_VALUES: usize = 1 << 22;
+
+/// Inputs that an image has at least.
+const LEAST_PIXELS: usize = 64;
+
+/// An image has a pixel that is brighter than this.
+const BRIGHT: u8 = 127;
 
 impl Features {
     /// Room for a block's values, or for the start of it.
@@ -38,27 +43,100 @@ impl Features {
             }
         }
     }
+
+    /// The values as floats, which they are from now on.
+    pub(super) fn make_floats(&mut self) -> Result<&mut Vec<f32>> {
+        if let Features::Bytes(bytes) = self {
+            *self = Features::Floats(floats(bytes, 0, Path::new("standardised"))?);
+        }
+        match self {
+            Features::Floats(floats) => Ok(floats),
+            Features::Bytes(_) => unreachable!("became floats above"),
+        }
+    }
+
+    /// The rows, of `width` values each, with these numbers.
+    fn rows(&self, width: usize, numbers: &[u32]) -> Self {
+        fn rows<T: Copy>(values: &[T], width: usize, numbers: &[u32]) -> Vec<T> {
+            numbers.iter().flat_map(|row| values[*row as usize * width..][..width].iter().copied()).collect()
+        }
+        match self {
+            Features::Bytes(values) => Features::Bytes(rows(values, width, numbers)),
+            Features::Floats(values) => Features::Floats(rows(values, width, numbers)),
+        }
+    }
+
+    /// Keeps the rows with these numbers, which ascend, and no others.
+    fn keep_rows(&mut self, width: usize, numbers: &[u32]) {
+        fn keep<T: Copy>(values: &mut Vec<T>, width: usize, numbers: &[u32]) {
+            for (to, from) in numbers.iter().enumerate() {
+                values.copy_within(*from as usize * width..(*from as usize + 1) * width, to * width);
+            }
+            values.truncate(numbers.len() * width);
+            values.shrink_to_fit();
+        }
+        match self {
+            Features::Bytes(values) => keep(values, width, numbers),
+            Features::Floats(values) => keep(values, width, numbers),
+        }
+    }
 }
 
-/// Some rows on their way from the reader thread; labels are empty where they were known before.
+/// Some rows on their way from the reader thread; labels are empty where they were known before, or where there are
+/// none.
+#[derive(Default)]
 pub(super) struct Chunk {
     pub(super) features: Features,
+    /// The number of each row's label, in the order in which labels come in the file.
     pub(super) labels: Vec<u32>,
+    /// The labels that came first in these rows.
+    pub(super) new_labels: Vec<Label>,
+    /// The cell of each row that is handed on.
+    pub(super) ids: Vec<String>,
 }
 
 /// All rows so far, as they stand in the file.
 pub(super) struct Table {
     pub(super) features: Features,
+    /// The class of each row.
     pub(super) labels: Vec<u32>,
-    greatest_byte: u8,
-    greatest_label: Option<u32>,
+    pub(super) ids: Vec<String>,
+    pub(super) classes: Classes,
+    /// The number of each row's label.
+    numbers: Vec<u32>,
+    /// The labels by their numbers, and the class of each.
+    pub(super) names: Vec<Label>,
+    class_of: Vec<u32>,
 }
 
 impl Table {
-    /// An empty table, or one whose labels are known before its features.
-    pub(super) fn new(labels: Vec<u32>) -> Self {
-        let greatest_label = labels.iter().copied().max();
-        Self { features: Features::Bytes(Vec::new()), labels, greatest_byte: 0, greatest_label }
+    /// An empty table.
+    pub(super) fn new() -> Self {
+        Self {
+            features: Features::default(),
+            labels: Vec::new(),
+            ids: Vec::new(),
+            classes: Classes::numbered(0),
+            numbers: Vec::new(),
+            names: Vec::new(),
+            class_of: Vec::new(),
+        }
+    }
+
+    /// A table whose labels are known before its features.
+    pub(super) fn labelled(labels: &[u8]) -> Self {
+        let mut place = [None; 256];
+        let mut table = Self::new();
+        for (label, row) in labels.iter().zip(1..) {
+            place[usize::from(*label)].get_or_insert_with(|| {
+                table.names.push(Label { text: label.to_string(), row });
+                table.names.len() - 1
+            });
+        }
+        (table.classes, table.class_of) = Classes::of(&table.names);
+        let class = |label: &u8| place[usize::from(*label)].map(|number| table.class_of[number]);
+        table.labels = labels.iter().filter_map(class).collect();
+        table
     }
 
     /// Makes room for exactly this many more values.
@@ -69,39 +147,50 @@ impl Table {
         }
     }
 
-    /// The greatest label so far + 1.
-    pub(super) fn classes(&self) -> usize {
-        self.greatest_label.map_or(0, |label| label as usize + 1)
-    }
-
-    /// Whether all values so far are bytes and at least one is too great for a small count or a flag.
-    pub(super) fn looks_like_pixels(&self) -> bool {
-        matches!(self.features, Features::Bytes(_)) && self.greatest_byte > GREATEST_SMALL_NUMBER
-    }
-
-    /// All features as network inputs, converted in place where they already are floats.
-    pub(super) fn into_scaled(self, scaling: Scaling, name: &Path) -> Result<Features> {
-        Ok(match (self.features, scaling) {
-            (Features::Bytes(bytes), Scaling::AsIs) => Features::Floats(floats(&bytes, 0, name)?),
-            (Features::Floats(mut floats), Scaling::Bytes) => {
-                floats.iter_mut().for_each(|value| *value /= 255.0);
-                Features::Floats(floats)
+    /// Whether rows of so many values are images: as many as the pixels of a square, or three times as many; and more
+    /// than half of the rows of the first block hold nothing but whole numbers from 0 to 255, and one of them a bright
+    /// pixel. No single row can decide that.
+    pub(super) fn holds_images(&self, width: usize) -> bool {
+        let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
+        if width < LEAST_PIXELS || !(is_square(width) || width.is_multiple_of(3) && is_square(width / 3)) {
+            return false;
+        }
+        let values = self.features.len().min(BLOCK_ROWS * width);
+        let (images, is_bright) = match &self.features {
+            Features::Bytes(bytes) => (values / width, bytes[..values].iter().any(|value| *value > BRIGHT)),
+            Features::Floats(floats) => {
+                let is_byte = |value: &f32| value.fract() == 0.0 && (0.0..=255.0).contains(value);
+                let images = || floats[..values].chunks_exact(width).filter(|row| row.iter().all(is_byte));
+                (images().count(), images().flatten().any(|value| *value > f32::from(BRIGHT)))
             }
-            (features, _) => features,
-        })
+        };
+        is_bright && images > values / width / 2
+    }
+
+    /// Takes these rows out, in ascending order, and leaves those to `keep`.
+    pub(super) fn divide(&mut self, width: usize, out: [&[u32]; 2], keep: &[u32]) -> [Dataset; 2] {
+        let rows = |numbers: &[u32]| Dataset {
+            inputs: width,
+            features: self.features.rows(width, numbers),
+            labels: numbers.iter().map(|row| self.labels[*row as usize]).collect(),
+        };
+        let out = out.map(rows);
+        self.features.keep_rows(width, keep);
+        self.labels = keep.iter().map(|row| self.labels[*row as usize]).collect();
+        // No rows come any more whose labels would need them.
+        self.numbers = Vec::new();
+        out
     }
 
     /// Adds rows at the end.
     pub(super) fn append(&mut self, chunk: Chunk, name: &Path) -> Result<()> {
-        self.greatest_label = self.greatest_label.max(chunk.labels.iter().copied().max());
-        grow(&mut self.labels, chunk.labels.len(), name)?;
-        self.labels.extend_from_slice(&chunk.labels);
+        self.append_labels(&chunk, name)?;
+        self.ids.extend(chunk.ids);
         if let (Features::Bytes(bytes), Features::Floats(_)) = (&self.features, &chunk.features) {
             self.features = Features::Floats(floats(bytes, chunk.features.len(), name)?);
         }
         match (&mut self.features, &chunk.features) {
             (Features::Bytes(all), Features::Bytes(new)) => {
-                self.greatest_byte = self.greatest_byte.max(new.iter().copied().max().unwrap_or(0));
                 grow(all, new.len(), name)?;
                 all.extend_from_slice(new);
             }
@@ -115,6 +204,22 @@ impl Table {
             }
             (Features::Bytes(_), Features::Floats(_)) => unreachable!("became floats above"),
         }
+        Ok(())
+    }
+
+    fn append_labels(&mut self, chunk: &Chunk, name: &Path) -> Result<()> {
+        grow(&mut self.numbers, chunk.labels.len(), name)?;
+        grow(&mut self.labels, chunk.labels.len(), name)?;
+        self.numbers.extend_from_slice(&chunk.labels);
+        if !chunk.new_labels.is_empty() {
+            // Classes stand in natural order: one that is new may change the place of every other.
+            self.names.extend_from_slice(&chunk.new_labels);
+            (self.classes, self.class_of) = Classes::of(&self.names);
+            self.labels.clear();
+        }
+        let new = &self.numbers[self.labels.len().min(self.numbers.len())..];
+        let new = if chunk.labels.is_empty() { &[] } else { new };
+        self.labels.extend(new.iter().map(|number| self.class_of[*number as usize]));
         Ok(())
     }
 }

@@ -201,8 +201,8 @@ pub(super) fn storage_size(name: &str, limits: &wgpu::Limits, label: &str, bytes
         return Ok(size);
     }
     Err(Error::Device(format!(
-        "{name} takes buffers of up to {largest} bytes, {label} needs {size}; try smaller batches, a smaller network, \
-         or --device cpu"
+        "{name} takes buffers of up to {largest} bytes, {label} needs {size}; try smaller batches or a smaller \
+         network"
     )))
 }
 

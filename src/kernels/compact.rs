@@ -22,7 +22,7 @@ static SHADER: Shader = Shader {
     per_batch: false,
 };
 
-/// Moves what is kept to the front. Buffers: X (not read for `positions`), keep, offsets [length], Y [kept].
+/// Moves what is kept to the front. Buffers: X (not read for `positions`), keep, `offsets [length]`, `Y [kept]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Compact {
     /// Elements before.

@@ -42,17 +42,17 @@ const MOST_SHARED: usize = 16_352 / 4;
 /// is nothing to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The n - k + 1 for which all taps meet elements: C[i] = sum over j of A[i + j] B[j].
+    /// The n - k + 1 for which all taps meet elements: `C[i] = sum over j of A[i + j] B[j]`.
     Valid,
-    /// n, tap k / 2 above the output: C[i] = sum over j of A[i + j - k / 2] B[j]. So do `scipy.ndimage.correlate1d`
+    /// n, tap k / 2 above the output: `C[i] = sum over j of A[i + j - k / 2] B[j]`. So do `scipy.ndimage.correlate1d`
     /// with zeros outside and, where n is not below k, `scipy.signal.correlate` and `numpy.correlate` with "same".
     Same,
     /// n, the first tap above the output: as Valid, with the end of the line missing from the last ones.
     Tail,
 }
 
-/// C[line, i] = sum over j of A[line, i + j - origin] B[j]. Buffers: A [lines, length] and C [lines, outputs], or both
-/// transposed; B [taps].
+/// `C[line, i] = sum over j of A[line, i + j - origin] B[j]`. Buffers: A [lines, length] and C [lines, outputs], or
+/// both transposed; `B [taps]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Convolve {
     /// Whether the lines are rows or columns.
@@ -217,7 +217,7 @@ fn run<T: Tensor<Element = f32>>(
     Ok(c)
 }
 
-/// A vector, or every row of a matrix, convolved with `taps`: C[i] = sum over j of A[i + j - origin] B[j], the origin
+/// A vector, or every row of a matrix, convolved with `taps`: `C[i] = sum over j of A[i + j - origin] B[j]`, the origin
 /// as the mode says. This is the order of correlation, which neural networks and the GPU puzzles call convolution; for
 /// that of signal processing, reverse the taps.
 ///
@@ -239,7 +239,7 @@ pub fn convolve<T: Tensor<Element = f32>>(compute: &Compute, a: &T, taps: &Vecto
 }
 
 /// A matrix convolved in two dimensions with the product of two kernels, in two passes instead of k x k products an
-/// element: C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]. `row_taps` go
+/// element: `C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]`. `row_taps` go
 /// along the rows, `column_taps` down the columns.
 ///
 /// ```

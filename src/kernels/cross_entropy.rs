@@ -15,7 +15,7 @@ static SHADER: Shader = Shader {
 };
 
 /// Loss and prediction of every row, from the logits.
-/// Buffers: Z [rows, classes], targets [rows], predictions [samples],
+/// Buffers: Z [rows, classes], `targets [rows]`, `predictions [samples]`,
 /// metrics [slots, groups] as [`Tuning::row_groups`](super::Tuning::row_groups) counts them.
 #[derive(Debug, Clone, Copy)]
 pub struct CrossEntropy {
@@ -61,7 +61,7 @@ pub struct Losses {
     pub predictions: Vector<u32>,
 }
 
-/// Cross-entropy of every row of the logits with its target class, log sum exp Z - Z[target], and what is predicted.
+/// Cross-entropy of every row of the logits with its target class, `log sum exp Z - Z[target]`, and what is predicted.
 /// A target that is no class has probability 0: its loss is infinite.
 ///
 /// ```

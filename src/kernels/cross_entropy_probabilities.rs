@@ -14,7 +14,7 @@ static SHADER: Shader = Shader {
     per_batch: true,
 };
 
-/// loss[r] = sum over c of Q[r, c] (log sum exp Z[r] - Z[r, c]). Buffers: Z, Q [rows, classes], loss [rows].
+/// `loss[r] = sum over c of Q[r, c] (log sum exp Z[r] - Z[r, c])`. Buffers: Z, Q [rows, classes], `loss [rows]`.
 #[derive(Debug, Clone, Copy)]
 pub struct CrossEntropyProbabilities {
     /// Most rows of a batch.
@@ -47,7 +47,7 @@ impl Kernel for CrossEntropyProbabilities {
     }
 }
 
-/// Cross-entropy of every row of the logits Z with target probabilities Q: sum over c of Q[c] (log sum exp Z - Z[c]).
+/// Cross-entropy of every row of the logits Z with target probabilities Q: `sum over c of Q[c] (log sum exp Z - Z[c])`.
 /// Rows of Q need not add up to 1.
 ///
 /// ```

@@ -15,7 +15,7 @@ static SHADER: Shader = Shader {
     per_batch: false,
 };
 
-/// The first dispatch of a dot product: sums of products. Buffers: A, B [length], Y [outputs].
+/// The first dispatch of a dot product: sums of products. Buffers: A, `B [length]`, `Y [outputs]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Dot {
     /// Shapes.
@@ -53,7 +53,7 @@ impl Kernel for Dot {
     }
 }
 
-/// The dot product of two vectors: sum of a[i] b[i]; 0 of nothing.
+/// The dot product of two vectors: sum of `a[i] b[i]`; 0 of nothing.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, dot};

@@ -61,8 +61,8 @@ impl Stored {
     }
 }
 
-/// X[r] = features[order[first + r]], targets[r] = labels[order[first + r]].
-/// Buffers: features, labels, order, X [rows, inputs], targets [rows].
+/// `X[r] = features[order[first + r]]`, `targets[r] = labels[order[first + r]]`.
+/// Buffers: features, labels, order, X [rows, inputs], `targets [rows]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Gather {
     /// Most rows of a batch.

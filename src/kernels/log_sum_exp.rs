@@ -13,7 +13,7 @@ static SHADER: Shader = Shader {
     per_batch: true,
 };
 
-/// Y[r] = log sum exp Z[r]. Buffers: Z [rows, classes], Y [rows].
+/// `Y[r] = log sum exp Z[r]`. Buffers: Z [rows, classes], `Y [rows]`.
 #[derive(Debug, Clone, Copy)]
 pub struct LogSumExp {
     /// Most rows of a batch.

@@ -31,7 +31,7 @@ static SHADER: Shader = Shader {
 };
 
 /// C = A B, one product or several; with a bias and ReLU on top. Buffers: A [matrices, m, k], B [matrices, k, n],
-/// bias [n] (any buffer where there is none), C [matrices, m, n].
+/// `bias [n]` (any buffer where there is none), C [matrices, m, n].
 #[derive(Debug, Clone, Copy)]
 pub struct Matmul {
     /// Rows of C.
@@ -160,8 +160,8 @@ pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilo
     product(compute, a, b, 1, [m, k, n], epilogue)
 }
 
-/// `matrices` products at once: C[i] = A[i] B[i]. The operands are stacked: A [matrices m, k], B [matrices k, n], and so
-/// is C [matrices m, n]. The epilogue is that of each product.
+/// `matrices` products at once: `C[i] = A[i] B[i]`. The operands are stacked: A [matrices m, k], B [matrices k, n], and
+/// so is C [matrices m, n]. The epilogue is that of each product.
 ///
 /// ```
 /// use ndarray::array;

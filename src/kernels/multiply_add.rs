@@ -22,7 +22,7 @@ static SHADER: Shader = Shader {
     per_batch: false,
 };
 
-/// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: Y [threads] vec4s.
+/// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.
 #[derive(Debug, Clone, Copy)]
 pub struct MultiplyAdd {
     /// Number of threads.

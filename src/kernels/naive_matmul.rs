@@ -55,7 +55,7 @@ impl Kernel for NaiveMatmul {
     }
 }
 
-/// C = A B as the formula reads: what [`matmul`](super::matmul) is measured against.
+/// C = A B as the formula reads: what [`matmul`](super::matmul()) is measured against.
 ///
 /// ```
 /// use ndarray::array;

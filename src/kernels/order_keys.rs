@@ -30,7 +30,7 @@ static SHADER: Shader = Shader {
     per_batch: false,
 };
 
-/// The keys by which [`order`](crate::data::order()) sorts rows. Buffers: keys, rows [length].
+/// The keys by which [`order`](crate::data::order()) sorts rows. Buffers: keys, `rows [length]`.
 #[derive(Debug, Clone, Copy)]
 pub struct OrderKeys {
     /// Rows.

@@ -33,7 +33,7 @@ static SHADER: Shader = Shader {
 };
 
 /// Half of one pass of the sort: counts the digits of every group, or moves the keys.
-/// Buffers: keys, payload [length], offsets [16, groups], output (counts [16, groups], or keys), payload.
+/// Buffers: keys, `payload [length]`, offsets [16, groups], output (counts [16, groups], or keys), payload.
 #[derive(Debug, Clone, Copy)]
 pub struct RadixSort {
     /// Keys.

@@ -26,7 +26,7 @@ static SHADER: Shader = Shader {
     per_batch: false,
 };
 
-/// The prefix sums of every block of a vector. Buffers: X, Y [length], sums of the blocks.
+/// The prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan {
     /// Elements.
@@ -148,7 +148,7 @@ pub fn scan<T: Element>(compute: &Compute, kernel: Scan, x: &Vector<T>) -> Resul
     Ok(scanning.output)
 }
 
-/// Prefix sums without the element itself: Y[i] is the sum of all X[j] with j < i. u32 wraps around at 2^32.
+/// Prefix sums without the element itself: `Y[i]` is the sum of all `X[j]` with j < i. u32 wraps around at 2^32.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, exclusive_scan};
@@ -164,7 +164,7 @@ pub fn exclusive_scan<T: Element>(compute: &Compute, x: &Vector<T>) -> Result<Ve
     scan(compute, Scan::new::<T>(x.len(), false, &compute.tuning), x)
 }
 
-/// Prefix sums with the element itself: Y[i] is the sum of all X[j] with j <= i. u32 wraps around at 2^32.
+/// Prefix sums with the element itself: `Y[i]` is the sum of all `X[j]` with j <= i. u32 wraps around at 2^32.
 ///
 /// ```
 /// use tinytrain::kernels::{Compute, inclusive_scan};

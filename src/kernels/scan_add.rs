@@ -21,7 +21,7 @@ static SHADER: Shader = Shader {
     per_batch: false,
 };
 
-/// Adds to every block what comes before it. Buffers: offsets of the blocks, Y [length].
+/// Adds to every block what comes before it. Buffers: offsets of the blocks, `Y [length]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanAdd {
     /// Elements.

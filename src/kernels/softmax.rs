@@ -51,7 +51,7 @@ impl Kernel for Softmax {
     }
 }
 
-/// softmax of every row: P[c] = exp(Z[c] - max Z) / sum exp(Z - max Z). A row with NaN or +infinity in it gives NaN.
+/// softmax of every row: `P[c] = exp(Z[c] - max Z) / sum exp(Z - max Z)`. A row with NaN or +infinity in it gives NaN.
 ///
 /// ```
 /// use ndarray::array;
@@ -68,7 +68,7 @@ pub fn softmax(compute: &Compute, z: &Matrix) -> Result<Matrix> {
     run(compute, z, false)
 }
 
-/// log softmax of every row: Z[c] - max Z - log sum exp(Z - max Z), which is finite where softmax underflows to 0.
+/// log softmax of every row: `Z[c] - max Z - log sum exp(Z - max Z)`, which is finite where softmax underflows to 0.
 ///
 /// ```
 /// use ndarray::array;

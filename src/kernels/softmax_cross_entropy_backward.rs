@@ -20,7 +20,7 @@ static SHADER: Shader = Shader {
     per_batch: true,
 };
 
-/// D = (P - onehot(target)) / rows. Buffers: P [rows, classes], targets [rows], D [rows, classes].
+/// D = (P - onehot(target)) / rows. Buffers: P [rows, classes], `targets [rows]`, D [rows, classes].
 #[derive(Debug, Clone, Copy)]
 pub struct SoftmaxCrossEntropyBackward {
     /// Most rows of a batch.

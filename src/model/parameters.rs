@@ -6,7 +6,7 @@ use super::Spec;
 use crate::random::{Purpose, normal};
 use crate::reference::Network;
 
-/// Weights [inputs, outputs], row-major, and bias [outputs] of one layer.
+/// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     /// Numbers of a row that goes in.

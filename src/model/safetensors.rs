@@ -1,5 +1,6 @@
-//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major; layer sizes,
-//! activation, input scaling and where it was trained in its metadata.
+//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major, and for
+//! standardised inputs their `input_mean` and `input_deviation`, f64; layer sizes, activation, input scaling, classes,
+//! columns and how it was trained in its metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -9,9 +10,10 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
 
+use super::metadata::{KEYS, Meaning};
 use super::repeated::repeated_key;
 use super::{Layer, Parameters, Spec};
-use crate::data::Scaling;
+use crate::data::{Standard, Transform};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
@@ -22,6 +24,11 @@ const INPUT_SCALING: &str = "input_scaling";
 const DEVICE: &str = "device";
 const SCHEDULE: &str = "schedule";
 const TUNING: &str = "tuning";
+const FORMAT: &str = "format";
+
+/// Tensors of standardised inputs.
+const MEAN: &str = "input_mean";
+const DEVIATION: &str = "input_deviation";
 
 /// On what a network was trained, and how: sums in the same order give the same bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,12 +46,16 @@ pub struct Origin {
 pub struct Model {
     /// Its shape.
     pub spec: Spec,
-    /// How table values become its inputs.
-    pub scaling: Scaling,
+    /// How values become its inputs.
+    pub transform: Transform,
+    /// What its inputs and outputs stand for.
+    pub meaning: Meaning,
     /// Its weights and biases.
     pub parameters: Parameters,
     /// Where it comes from, if its file says so.
     pub origin: Option<Origin>,
+    /// How it was trained: whatever else the metadata hold.
+    pub settings: BTreeMap<String, String>,
 }
 
 impl Model {
@@ -53,28 +64,37 @@ impl Model {
     /// # Errors
     /// [`Error::Config`] if the format cannot hold the model, which no spec that fits in memory causes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut tensors: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+        let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
         for (number, layer) in (1..).zip(&self.parameters.layers) {
             let little_endian = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
             tensors.push((
                 format!("w{number}"),
+                Dtype::F32,
                 vec![layer.inputs, layer.outputs],
                 little_endian(&layer.weights),
             ));
-            tensors.push((format!("b{number}"), vec![layer.outputs], little_endian(&layer.bias)));
+            tensors.push((format!("b{number}"), Dtype::F32, vec![layer.outputs], little_endian(&layer.bias)));
+        }
+        if let Transform::Standard(Standard { mean, deviation }) = &self.transform {
+            for (name, values) in [(MEAN, mean), (DEVIATION, deviation)] {
+                let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                tensors.push((name.to_owned(), Dtype::F64, vec![values.len()], bytes));
+            }
         }
         let views = tensors
             .iter()
-            .map(|(name, shape, bytes)| Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?)))
+            .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
             .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
             .map_err(unsaved)?;
         let sizes: Vec<String> = self.spec.sizes().iter().map(usize::to_string).collect();
-        let mut metadata = HashMap::from([
-            ("format".to_owned(), "tinytrain".to_owned()),
+        let mut metadata: HashMap<String, String> = self.settings.clone().into_iter().collect();
+        metadata.extend([
+            (FORMAT.to_owned(), "tinytrain".to_owned()),
             (LAYERS.to_owned(), sizes.join(",")),
             (ACTIVATION.to_owned(), "relu".to_owned()),
-            (INPUT_SCALING.to_owned(), self.scaling.to_string()),
+            (INPUT_SCALING.to_owned(), self.transform.to_string()),
         ]);
+        metadata.extend(self.meaning.entries());
         if let Some(Origin { device, schedule, tuning }) = &self.origin {
             let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref()), (TUNING, tuning.as_ref())];
             let known = entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.clone())));
@@ -120,11 +140,11 @@ impl Model {
             return Err(bad("each tensor once", format!("{name} twice")));
         }
         let file = SafeTensors::deserialize(bytes).map_err(unreadable)?;
-        let metadata: BTreeMap<_, _> = header.metadata().iter().flatten().collect();
+        let metadata: BTreeMap<String, String> = header.metadata().clone().into_iter().flatten().collect();
         let entry = |key: &str| {
             metadata
-                .get(&key.to_owned())
-                .map(|value| value.as_str())
+                .get(key)
+                .map(String::as_str)
                 .ok_or_else(|| bad("a model written by tinytrain", format!("no {key:?} in its metadata")))
         };
         let sizes = entry(LAYERS)?;
@@ -136,9 +156,6 @@ impl Model {
         if activation != "relu" {
             return Err(bad("activation relu", format!("{activation:?}")));
         }
-        let scaling = entry(INPUT_SCALING)?;
-        let scaling: Scaling =
-            scaling.parse().map_err(|_| bad("input scaling 1/255 or 1", format!("{scaling:?}")))?;
         let spec = Spec::new(sizes.clone())
             .map_err(|_| bad("layer sizes of a network in its metadata", format!("{sizes:?}")))?;
         let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
@@ -159,6 +176,17 @@ impl Model {
                 None => Ok(values),
             }
         };
+        let numbers = |name: &str| -> Result<Vec<f64>> {
+            let expected = format!("{name} of {} finite f64", spec.inputs());
+            let view = file.tensor(name).map_err(|_| bad(&expected, "none".to_owned()))?;
+            let words = view.data().chunks_exact(8).map(|word| word.try_into().map(f64::from_le_bytes));
+            let values: Vec<f64> = words.flatten().filter(|value| value.is_finite()).collect();
+            if view.dtype() != Dtype::F64 || view.shape() != [spec.inputs()] || values.len() != spec.inputs()
+            {
+                return Err(bad(&expected, format!("{:?} {:?}", view.dtype(), view.shape())));
+            }
+            Ok(values)
+        };
         let layers = (1..)
             .zip(spec.layers())
             .map(|(number, (inputs, outputs))| {
@@ -170,7 +198,22 @@ impl Model {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let expected = 2 * layers.len();
+        let transform = match entry(INPUT_SCALING)? {
+            "1/255" => Transform::Bytes,
+            "1" => Transform::None,
+            "standard" => Transform::Standard(Standard {
+                mean: numbers(MEAN)?,
+                deviation: numbers(DEVIATION).and_then(|deviation| {
+                    match deviation.iter().find(|deviation| **deviation <= 0.0) {
+                        Some(deviation) => Err(bad("deviations above 0", deviation.to_string())),
+                        None => Ok(deviation),
+                    }
+                })?,
+            }),
+            other => return Err(bad("input scaling 1/255, 1 or standard", format!("{other:?}"))),
+        };
+        let standard = matches!(transform, Transform::Standard(_));
+        let expected = 2 * layers.len() + if standard { 2 } else { 0 };
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
@@ -180,7 +223,12 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        Ok(Self { spec, scaling, parameters: Parameters { layers }, origin })
+        let meaning = Meaning::read(&metadata, spec.inputs(), spec.classes())
+            .map_err(|key| bad(&format!("{key} that fit the network"), format!("{:?}", metadata.get(key))))?;
+        let known = [FORMAT, LAYERS, ACTIVATION, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
+        let is_setting = |key: &String| !known.contains(&key.as_str()) && !KEYS.contains(&key.as_str());
+        let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
+        Ok(Self { spec, transform, meaning, parameters: Parameters { layers }, origin, settings })
     }
 }
 
@@ -208,14 +256,24 @@ mod tests {
         let origin =
             Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
         let parameters = Parameters::he_normal(&spec, 3);
-        Model { parameters, spec, scaling: Scaling::Bytes, origin: Some(origin) }
+        let meaning = Meaning { image: Some((1, 5)), ..Meaning::numbered(4) };
+        let settings = [("seed".to_owned(), "7".to_owned())].into();
+        Model { parameters, spec, transform: Transform::Bytes, meaning, origin: Some(origin), settings }
+    }
+
+    fn standardised() -> Model {
+        let standard = Standard { mean: vec![0.5; 5], deviation: vec![1.0, 0.1, 2e-9, 3e30, 1.0] };
+        Model { transform: Transform::Standard(standard), ..model() }
     }
 
     #[test]
     fn what_is_written_reads_back_and_is_always_the_same() {
+        for model in [model(), standardised(), Model { transform: Transform::None, ..model() }] {
+            let bytes = model.to_bytes().unwrap();
+            assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
+        }
         let model = model();
         let bytes = model.to_bytes().unwrap();
-        assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
         for _ in 0..20 {
             assert_eq!(model.to_bytes().unwrap(), bytes);
         }
@@ -225,10 +283,11 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_say_where_it_comes_from_is_read() {
-        let model = Model { origin: None, ..model() };
+        let model =
+            Model { origin: None, meaning: Meaning::numbered(4), settings: BTreeMap::new(), ..model() };
         let bytes = model.to_bytes().unwrap();
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
-        assert_eq!(header.metadata().as_ref().unwrap().len(), 4);
+        assert_eq!(header.metadata().as_ref().unwrap().len(), 5);
         assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
     }
 

@@ -9,7 +9,7 @@ use super::ops;
 pub struct Network {
     /// Weights [inputs, outputs] of each layer.
     pub weights: Vec<Array2<f64>>,
-    /// Bias [outputs] of each layer.
+    /// Bias `[outputs]` of each layer.
     pub biases: Vec<Array1<f64>>,
 }
 

@@ -12,7 +12,7 @@ pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
     Array2::from_shape_fn((m, n), |(i, j)| (0..inner).map(|k| a[[i, k]] * b[[k, j]]).sum())
 }
 
-/// a . b: the sum of a[i] b[i].
+/// a . b: the sum of `a[i] b[i]`.
 pub fn dot(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -77,12 +77,12 @@ pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
         .collect()
 }
 
-/// Loss of each row with target probabilities Q: sum over c of Q[i, c] (log sum exp Z[i] - Z[i, c]).
+/// Loss of each row with target probabilities Q: `sum over c of Q[i, c] (log sum exp Z[i] - Z[i, c])`.
 pub fn cross_entropy_probabilities(z: ArrayView2<f64>, q: ArrayView2<f64>) -> Array1<f64> {
     (&q * &-log_softmax(z)).sum_axis(Axis(1))
 }
 
-/// Loss of each row: log sum over c of exp(Z[i, c]) - Z[i, target[i]].
+/// Loss of each row: `log sum over c of exp(Z[i, c]) - Z[i, target[i]]`.
 pub fn cross_entropy(z: ArrayView2<f64>, targets: &[usize]) -> Array1<f64> {
     let sums = log_sum_exp(z);
     targets.iter().enumerate().map(|(i, target)| sums[i] - z[[i, *target]]).collect()
@@ -146,7 +146,7 @@ pub fn convolve(
     })
 }
 
-/// Y[i] = sum of X[j] over j < i, or over j <= i where `inclusive`; `add` is the addition.
+/// `Y[i]` = sum of `X[j]` over j < i, or over j <= i where `inclusive`; `add` is the addition.
 pub fn scan<T: Copy + Default>(x: &[T], inclusive: bool, add: impl Fn(T, T) -> T) -> Vec<T> {
     let mut sum = T::default();
     x.iter()
@@ -158,7 +158,7 @@ pub fn scan<T: Copy + Default>(x: &[T], inclusive: bool, add: impl Fn(T, T) -> T
         .collect()
 }
 
-/// Y[i] + offsets[i / block], of u32 that wrap around.
+/// `Y[i] + offsets[i / block]`, of u32 that wrap around.
 pub fn scan_add(y: &[u32], offsets: &[u32], block: usize) -> Vec<u32> {
     y.iter().enumerate().map(|(i, value)| value.wrapping_add(offsets[i / block])).collect()
 }

@@ -110,9 +110,7 @@ fn missing(request: &DeviceRequest, found: &[Adapter]) -> Error {
         .map(|adapter| format!("{} {} ({})", adapter.index, adapter.name, adapter.backend))
         .collect();
     let there = if names.is_empty() { String::new() } else { format!("; there are: {}", names.join(", ")) };
-    Error::Device(format!(
-        "{asked}{there}; --device cpu always works, `tinytrain devices` lists what else does"
-    ))
+    Error::Device(format!("{asked}{there}"))
 }
 
 impl Choice {
@@ -203,6 +201,7 @@ mod tests {
             let error = choose(&request).unwrap_err();
             assert_eq!(error.exit_code(), 2);
             assert!(!error.to_string().contains('\n'), "{error}");
+            assert!(!error.to_string().contains("--"), "the library knows no options: {error}");
         }
     }
 }

@@ -105,6 +105,13 @@ pub trait Engine {
     /// Those of the device.
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
 
+    /// Outputs of the last layer for `rows`, [rows, classes]: those from which [`Engine::evaluate`] predicts, bit for bit.
+    /// Labels are not looked at. Call it after [`Engine::finish`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn logits(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>>;
+
     /// Which predictions are not their labels: row numbers in ascending order.
     ///
     /// # Errors

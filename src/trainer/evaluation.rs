@@ -5,62 +5,120 @@ use std::path::Path;
 use super::config::Config;
 use super::device::Choice;
 use super::engine::{Engine, Evaluation};
-use crate::data::{Dataset, Reader, Scaling};
+use crate::data::{Classes, Dataset, Features, Reader, Transform};
 use crate::error::{Error, Place, Result};
-use crate::model::{Model, Spec};
+use crate::model::Model;
 
-/// Loss and predictions of a model on a data set.
-///
-/// # Errors
-/// [`Error::Data`] when the data do not fit the model; those of the device.
-pub fn evaluate(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, String)> {
-    let (data, evaluation, engine) = tested(model, data, device)?;
-    Ok((data, evaluation, engine.device()))
+/// What a model gave for a data set.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// Loss and predictions.
+    pub evaluation: Evaluation,
+    /// Which rows were not predicted as labelled, in ascending order, if that was asked for; the device looks for them.
+    pub errors: Option<Vec<u32>>,
+    /// The device, for people.
+    pub device: String,
 }
 
-/// As [`evaluate`], and which rows were not predicted as labelled, in ascending order; the device looks for them.
+/// Reads a data set and checks whether it fits a model. Its labels count the model's classes.
 ///
 /// # Errors
-/// As [`evaluate`].
-pub fn evaluate_with_errors(
-    model: &Model,
-    data: Reader,
-    device: &Choice,
-) -> Result<(Dataset, Evaluation, Vec<u32>, String)> {
-    let (data, evaluation, mut engine) = tested(model, data, device)?;
-    let errors = engine.errors(&data.labels, &evaluation.predictions)?;
-    Ok((data, evaluation, errors, engine.device()))
+/// [`Error::Data`] when the data do not fit the model.
+pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
+    test_set(data, model.spec.inputs(), &model.transform, &model.meaning.classes)
 }
 
-fn tested(model: &Model, data: Reader, device: &Choice) -> Result<(Dataset, Evaluation, Box<dyn Engine>)> {
-    let data = test_set(data, &model.spec, model.scaling)?;
-    let config = Config { hidden: Vec::new(), ..Config::default() };
-    let mut engine = device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)?;
+/// Loss and predictions of a model on a data set that was read for it.
+///
+/// # Errors
+/// Those of the device.
+pub fn evaluate(model: &Model, data: &Dataset, device: &Choice, wants_errors: bool) -> Result<Evaluated> {
+    let mut engine = engine(model, device)?;
     let evaluation = engine.evaluate(&data.view())?;
-    Ok((data, evaluation, engine))
+    let errors = wants_errors.then(|| engine.errors(&data.labels, &evaluation.predictions)).transpose()?;
+    Ok(Evaluated { evaluation, errors, device: engine.device() })
 }
 
-/// Reads a test set wholly and looks whether it fits the network.
-pub(super) fn test_set(reader: Reader, spec: &Spec, scaling: Scaling) -> Result<Dataset> {
-    let path = reader.name().to_owned();
-    check_inputs(&path, reader.inputs(), spec.inputs())?;
-    let data = reader.into_dataset(scaling)?;
-    match data.labels.iter().position(|label| *label as usize >= spec.classes()) {
-        Some(row) => {
-            let found = format!("label {} (sample {})", data.labels[row], row + 1);
-            Err(unknown_label(&path, found, spec.classes()))
+fn engine(model: &Model, device: &Choice) -> Result<Box<dyn Engine>> {
+    let config = Config { hidden: Vec::new(), ..Config::default() };
+    device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)
+}
+
+/// A model that predicts rows nobody has labelled.
+pub struct Predictor {
+    engine: Box<dyn Engine>,
+    transform: Transform,
+    inputs: usize,
+    classes: usize,
+}
+
+/// What a model makes of some rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictions {
+    /// The class of each row: the first of the most probable ones.
+    pub classes: Vec<u32>,
+    /// Softmax of the logits, in f64: [rows, classes].
+    pub probabilities: Vec<f64>,
+}
+
+impl Predictor {
+    /// Puts a model on a device.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn new(model: &Model, device: &Choice) -> Result<Self> {
+        let (inputs, classes) = (model.spec.inputs(), model.spec.classes());
+        Ok(Self { engine: engine(model, device)?, transform: model.transform.clone(), inputs, classes })
+    }
+
+    /// The device, for people.
+    pub fn device(&self) -> String {
+        self.engine.device()
+    }
+
+    /// Checks whether rows of so many values fit the model.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with this path.
+    pub fn check_inputs(&self, path: &Path, found: usize) -> Result<()> {
+        check_inputs(path, found, self.inputs)
+    }
+
+    /// Predicts rows of values as they stand in a file: what [`evaluate`] predicts for the same rows, bit for bit.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn predict(&mut self, features: Features) -> Result<Predictions> {
+        let rows = features.len() / self.inputs;
+        let rows =
+            Dataset { inputs: self.inputs, features, labels: vec![0; rows] }.transformed(&self.transform)?;
+        let logits = self.engine.logits(&rows.view())?;
+        let mut predictions =
+            Predictions { classes: Vec::new(), probabilities: Vec::with_capacity(logits.len()) };
+        for row in logits.chunks_exact(self.classes) {
+            let best =
+                (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+            let powers = || row.iter().map(|logit| (f64::from(*logit) - f64::from(row[best])).exp());
+            let sum: f64 = powers().sum();
+            predictions.classes.push(best as u32);
+            predictions.probabilities.extend(powers().map(|power| power / sum));
         }
-        None => Ok(data),
+        Ok(predictions)
     }
 }
 
-/// A label of a test set that the network cannot predict.
-pub(super) fn unknown_label(path: &Path, found: String, classes: usize) -> Error {
-    let expected = format!("labels from 0 to {}, as the network has classes", classes - 1);
-    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
+/// Reads a test set wholly and checks whether it fits a network with these inputs and classes.
+pub(super) fn test_set(
+    reader: Reader,
+    inputs: usize,
+    transform: &Transform,
+    classes: &Classes,
+) -> Result<Dataset> {
+    check_inputs(reader.name(), reader.inputs(), inputs)?;
+    reader.into_dataset_of(transform, classes)
 }
 
-/// Looks whether rows are as wide as the network's input, which can be told before they are read.
+/// Checks whether rows are as wide as the network's input, which can be told before they are read.
 pub(super) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());

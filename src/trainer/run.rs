@@ -3,122 +3,24 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::chosen::Chosen;
 use super::config::Config;
 use super::device::Choice;
-use super::engine::{BatchMetrics, Engine, EngineKind};
-use super::evaluation::{check_inputs, test_set, unknown_label};
+use super::doubt::Doubt;
+use super::engine::{BatchMetrics, Engine};
+use super::events::{End, Epoch, Event, Report, Score, Summary};
+use super::keeper::{Keeper, Kept};
 use super::recorder::{Listener, Work, begin};
-use super::tiles::Tiles;
-use crate::data::{Dataset, Reader, Scaling};
+use super::training_data::{HeldOut, TrainingData};
+use crate::data::{Dataset, Reader, Transform};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
-use crate::kernels::Ceilings;
-use crate::model::{Model, Parameters, Spec};
+use crate::model::{Meaning, Model, Parameters, Spec};
 
-/// What one epoch gave.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Epoch {
-    /// Number, from 1.
-    pub epoch: usize,
-    /// Mean loss over the training rows, each as it was when its batch was trained.
-    pub train_loss: f64,
-    /// Share of training rows classified correctly, likewise.
-    pub train_accuracy: f64,
-    /// Mean loss over the test rows after the epoch.
-    pub test_loss: Option<f64>,
-    /// Share of test rows classified correctly after the epoch.
-    pub test_accuracy: Option<f64>,
-    /// Time of training alone.
-    pub duration: Duration,
-    /// Training rows.
-    pub rows: usize,
-}
-
-impl Epoch {
-    /// Training rows a second.
-    pub fn samples_per_second(&self) -> f64 {
-        self.rows as f64 / self.duration.as_secs_f64().max(1e-9)
-    }
-}
-
-/// What a run tells while it goes on.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Training begins.
-    Started {
-        /// What computes.
-        engine: EngineKind,
-        /// The device, for people.
-        device: &'a str,
-        /// The network.
-        spec: &'a Spec,
-        /// How table values become inputs.
-        scaling: Scaling,
-        /// How a step is divided into dispatches, where it is.
-        schedule: Option<&'a Chosen>,
-        /// Tile shapes, where there are any.
-        tiles: Option<&'a Tiles>,
-        /// Those dispatches in words.
-        dispatches: &'a [String],
-    },
-    /// Some batches more have been trained.
-    Progress {
-        /// The epoch, from 1.
-        epoch: usize,
-        /// Its rows trained so far.
-        rows: usize,
-        /// Its rows in all, where that is known.
-        total: Option<usize>,
-        /// Mean loss over the rows so far.
-        loss: f64,
-        /// Share of them classified correctly.
-        accuracy: f64,
-    },
-    /// A later row showed that the first ones had misled: everything is read first, then training starts again.
-    Restarted {
-        /// What was found.
-        reason: &'a str,
-    },
-    /// An epoch has ended. Whoever wants to keep the model saves it now.
-    Epoch {
-        /// Its figures.
-        epoch: &'a Epoch,
-        /// The model after it.
-        model: &'a Model,
-    },
-}
-
-/// Takes the events of a run. An error ends the run.
-pub type Report<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
-
-/// What a run gave.
-#[derive(Debug)]
-pub struct Summary {
-    /// All epochs.
-    pub epochs: Vec<Epoch>,
-    /// The model after the last.
-    pub model: Model,
-    /// What computed.
-    pub engine: EngineKind,
-    /// The device, for people.
-    pub device: String,
-    /// When the first batch was known to be trained.
-    pub first_batch: Instant,
-    /// How a step was divided into dispatches, where it was.
-    pub schedule: Option<Chosen>,
-    /// Steps of all epochs.
-    pub steps: u64,
-    /// What the device can do at most, if somebody was told what took how long.
-    pub ceilings: Option<Ceilings>,
-}
-
-/// Trains a network on what `reader` delivers, starting when its first block is there, and tests it on `test` after
-/// every epoch.
+/// Trains a network on what `reader` delivers, and tests it on `test` after every epoch: [`train_on`] with the data
+/// options of the settings and without a listener.
 ///
 /// # Errors
-/// Those of the data, of the device and of `report`; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
-/// infinite.
+/// As [`train_on`].
 pub fn train(
     config: &Config,
     reader: Reader,
@@ -126,72 +28,92 @@ pub fn train(
     device: &Choice,
     report: &mut Report<'_>,
 ) -> Result<Summary> {
-    train_timed(config, reader, test, device, &None, report)
+    config.validate()?;
+    let data = TrainingData::new(reader, None, test, &config.data)?;
+    train_on(config, data, device, &None, report)
 }
 
-/// As [`train`]; `listener` is told what takes how long in the epochs, and the device's ceilings are measured at the
-/// end for it.
+/// Trains a network, starting when enough rows are there, and evaluates it after every epoch. `listener` is told what
+/// takes how long in the epochs, and the device's ceilings are measured at the end for it.
 ///
 /// # Errors
-/// As [`train`].
-pub fn train_timed(
+/// Those of the data, of the device and of `report`; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
+/// infinite.
+pub fn train_on(
     config: &Config,
-    mut reader: Reader,
-    mut test: Option<Reader>,
+    mut data: TrainingData,
     device: &Choice,
     listener: &Listener,
     report: &mut Report<'_>,
 ) -> Result<Summary> {
     config.validate()?;
-    if let Some(test) = &test {
-        check_inputs(test.name(), test.inputs(), reader.inputs())?;
-    }
-    while reader.next_block()? && reader.rows() < config.batch_size {}
-    // What is wrong with a small test set shows before an epoch has been spent; of IDX the labels are known already.
-    if let Some(test) = &mut test
-        && test.total_rows().is_none()
-    {
-        test.next_block()?;
-    }
-    if let (Some(test), Some(_)) = (&test, reader.total_rows())
-        && test.classes() > reader.classes()
-    {
-        let found = format!("label {}", test.classes() - 1);
-        return Err(unknown_label(test.name(), found, reader.classes()));
-    }
-    let mut started = Run::start(config, &reader, device, listener, report)?;
-    let (mut run, mut totals) = match started.first_epoch(&mut reader, report)? {
-        Some(totals) => (started, totals),
-        None => {
+    let mut started = Run::start(config, &data, device, listener, report)?;
+    let mut totals = Totals { epoch: 1, ..Totals::default() };
+    let mut first = started.first_epoch(&mut data, &mut totals, report);
+    let mut run = match first {
+        Ok(false) => {
             // Its memory is free for the network that takes its place.
             drop(started);
             if let Some(recorder) = listener {
                 recorder.take();
             }
-            reader.read_to_end()?;
-            let mut again = Run::start(config, &reader, device, listener, report)?;
-            let totals = again.first_epoch(&mut reader, report)?.ok_or_else(|| {
-                Error::Config("the data changed its shape after it was wholly read".to_owned())
-            })?;
-            (again, totals)
+            data.make_whole()?;
+            let mut again = Run::start(config, &data, device, listener, report)?;
+            totals = Totals { epoch: 1, ..Totals::default() };
+            first = again.first_epoch(&mut data, &mut totals, report);
+            again
         }
+        _ => started,
     };
-    let test = test.take().map(|test| test_set(test, &run.spec, run.scaling)).transpose()?;
+    let mut keeper = Keeper::new(config.keep, config.patience, data.validates());
+    let mut trained = first.map(|_| ());
+    let mut held_out = None;
     let mut epochs = Vec::new();
-    loop {
-        let (epoch, model) = run.end_epoch(&totals, test.as_ref())?;
-        report(Event::Epoch { epoch: &epoch, model: &model })?;
-        epochs.push(epoch);
-        if epochs.len() == config.epochs {
-            let (engine, device) = (run.engine.kind(), run.engine.device());
-            let first_batch = run.first_batch.unwrap_or_else(Instant::now);
-            let schedule = run.engine.schedule();
-            let ceilings = listener.as_ref().map(|_| run.engine.ceilings()).transpose()?;
-            let steps = run.steps;
-            return Ok(Summary { epochs, model, engine, device, first_batch, schedule, steps, ceilings });
+    let end = loop {
+        if let Err(Error::Interrupted) = trained {
+            run.interrupt(&mut totals, &mut keeper, report)?;
+            break End::Interrupted;
         }
-        totals = run.later_epoch(epochs.len() + 1, &reader, report)?;
+        trained?;
+        if held_out.is_none() {
+            let rows = |held_out: Option<HeldOut>| {
+                held_out.map(|rows| rows.rows(run.spec.inputs(), &data.transform, &run.meaning)).transpose()
+            };
+            held_out = Some([rows(data.validation.take())?, rows(data.test.take())?]);
+        }
+        let [validation, test] = held_out.as_ref().expect("it was made just now");
+        let last = epochs.len() + 1 == config.epochs;
+        let (epoch, model, doubt) =
+            run.end_epoch(&totals, validation.as_ref(), test.as_ref(), &data, last)?;
+        let is_kept = keeper.take(&epoch, &model, doubt);
+        report(Event::Epoch { epoch: &epoch, model: &model, is_kept })?;
+        epochs.push(epoch);
+        if last {
+            break End::Done;
+        }
+        if keeper.has_lost_patience() {
+            break End::Patience;
+        }
+        totals = Totals { epoch: epochs.len() + 1, ..Totals::default() };
+        trained = run.later_epoch(&data, &mut totals, report);
+    };
+    if let (Some(loss), End::Done | End::Patience) = (run.bad_test, end) {
+        return Err(Error::NonFiniteTest { path: data.test_name.clone(), loss });
     }
+    let Some(Kept { epoch: kept, model, doubt }) = keeper.kept else { return Err(Error::Interrupted) };
+    Ok(Summary {
+        epochs,
+        kept,
+        model,
+        end,
+        doubt,
+        engine: run.engine.kind(),
+        device: run.engine.device(),
+        first_batch: run.first_batch.unwrap_or_else(Instant::now),
+        schedule: run.engine.schedule(),
+        steps: run.steps,
+        ceilings: listener.as_ref().map(|_| run.engine.ceilings()).transpose()?,
+    })
 }
 
 /// Sums over the batches of an epoch.
@@ -205,29 +127,40 @@ struct Totals {
     duration: Duration,
 }
 
+impl Totals {
+    fn score(&self) -> Score {
+        let rows = self.rows as f64;
+        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows }
+    }
+}
+
 /// A run in progress.
 struct Run<'a> {
     config: &'a Config,
     spec: Spec,
-    scaling: Scaling,
+    transform: Transform,
+    meaning: Meaning,
+    has_bytes: bool,
     engine: Box<dyn Engine>,
     steps: u64,
     first_batch: Option<Instant>,
+    /// The last loss over the test rows that was no finite number.
+    bad_test: Option<f64>,
     listener: &'a Listener,
 }
 
 impl<'a> Run<'a> {
-    /// Makes the network for what the reader has shown so far.
+    /// Makes the network for what the rows so far have shown.
     fn start(
         config: &'a Config,
-        reader: &Reader,
+        data: &TrainingData,
         device: &Choice,
         listener: &'a Listener,
         report: &mut Report<'_>,
     ) -> Result<Self> {
-        let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
-        let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
-        let scaling = reader.scaling();
+        let (transform, meaning) = (data.transform.clone(), data.meaning());
+        let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
+        let spec = config.spec(data.reader.inputs(), meaning.classes.len(), batch)?;
         device.check(&spec, batch)?;
         let parameters = Parameters::he_normal(&spec, config.seed);
         let mut engine = device.engine(parameters, &spec, config, batch)?;
@@ -236,60 +169,74 @@ impl<'a> Run<'a> {
             engine: engine.kind(),
             device: &engine.device(),
             spec: &spec,
-            scaling,
+            transform: &transform,
+            meaning: &meaning,
+            rows: data.rows(),
             schedule: engine.schedule().as_ref(),
             tiles: engine.tiles().as_ref(),
             dispatches: &engine.describe(),
         })?;
-        Ok(Self { config, spec, scaling, engine, steps: 0, first_batch: None, listener })
-    }
-
-    /// Trains on blocks as they arrive. Nothing when a later block shows that the network has the wrong shape.
-    fn first_epoch(&mut self, reader: &mut Reader, report: &mut Report<'_>) -> Result<Option<Totals>> {
-        let start = Instant::now();
-        let mut totals = Totals { epoch: 1, ..Totals::default() };
-        let mut trained = 0;
-        loop {
-            if u32::try_from(reader.rows()).is_err() {
-                return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
-            }
-            if let Some(reason) = self.outdated(reader) {
-                report(Event::Restarted { reason: &reason })?;
-                return Ok(None);
-            }
-            let ready = ready_rows(reader, self.config.batch_size);
-            self.train(reader, trained..ready, &mut totals, report)?;
-            trained = ready;
-            if reader.is_complete() {
-                break;
-            }
-            let _reading = begin(self.listener, Work::Reading);
-            reader.next_block()?;
-        }
-        self.finish(reader.total_rows(), &mut totals, report)?;
-        totals.duration = self.elapsed(start);
-        Ok(Some(totals))
-    }
-
-    /// What the reader has learnt that the network was not made for.
-    fn outdated(&self, reader: &Reader) -> Option<String> {
-        if reader.classes() != self.spec.classes() {
-            let (seen, now) = (self.spec.classes(), reader.classes());
-            return Some(format!("the first rows show {seen} classes, later ones {now}"));
-        }
-        let form = |scaling| if scaling == Scaling::Bytes { "bytes" } else { "plain numbers" };
-        (reader.scaling() != self.scaling).then(|| {
-            format!("the first rows hold {}, the whole table {}", form(self.scaling), form(reader.scaling()))
+        let has_bytes = data.reader.has_bytes();
+        let (steps, first_batch, bad_test) = (0, None, None);
+        Ok(Self {
+            config,
+            spec,
+            transform,
+            meaning,
+            has_bytes,
+            engine,
+            steps,
+            first_batch,
+            bad_test,
+            listener,
         })
     }
 
-    fn later_epoch(&mut self, epoch: usize, reader: &Reader, report: &mut Report<'_>) -> Result<Totals> {
+    /// Trains on blocks as they arrive. False when a later block shows that the network has the wrong shape.
+    fn first_epoch(
+        &mut self,
+        data: &mut TrainingData,
+        totals: &mut Totals,
+        report: &mut Report<'_>,
+    ) -> Result<bool> {
         let start = Instant::now();
-        let mut totals = Totals { epoch, ..Totals::default() };
-        self.train(reader, 0..reader.rows(), &mut totals, report)?;
-        self.finish(reader.total_rows(), &mut totals, report)?;
+        let mut trained = 0;
+        loop {
+            if u32::try_from(data.reader.rows()).is_err() {
+                return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
+            }
+            if let Some(reason) = data.outdated(&self.meaning, self.has_bytes) {
+                report(Event::Restarted { reason: &reason })?;
+                return Ok(false);
+            }
+            let ready = ready_rows(&data.reader, self.config.batch_size);
+            self.train(data, trained..ready, totals, report)?;
+            trained = ready;
+            if data.reader.is_complete() {
+                break;
+            }
+            let _reading = begin(self.listener, Work::Reading);
+            data.reader.next_block()?;
+        }
+        if !data.is_whole {
+            data.reader.check_classes()?;
+        }
+        self.finish(data.rows(), totals, report)?;
         totals.duration = self.elapsed(start);
-        Ok(totals)
+        Ok(true)
+    }
+
+    fn later_epoch(
+        &mut self,
+        data: &TrainingData,
+        totals: &mut Totals,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        self.train(data, 0..data.reader.rows(), totals, report)?;
+        self.finish(data.rows(), totals, report)?;
+        totals.duration = self.elapsed(start);
+        Ok(())
     }
 
     /// The time of an epoch that has just ended.
@@ -304,15 +251,15 @@ impl<'a> Run<'a> {
     /// Trains on these positions of the order of the epoch that `totals` counts.
     fn train(
         &mut self,
-        reader: &Reader,
+        data: &TrainingData,
         positions: Range<usize>,
         totals: &mut Totals,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let Self { engine, steps, first_batch, config, scaling, .. } = self;
-        let (total, epoch) = (reader.total_rows(), totals.epoch);
-        engine.train_epoch(&reader.view(*scaling), config.seed, epoch, positions, &mut |batch| {
-            count(batch, config, steps, first_batch, totals, total, report)
+        let Self { engine, steps, first_batch, config, transform, .. } = self;
+        let (rows, order) = (data.reader.view(transform.scaling()), order_of(totals.epoch, data.is_whole));
+        engine.train_epoch(&rows, config.seed, order, positions, &mut |batch| {
+            count(batch, config, steps, first_batch, totals, rows.total, report)
         })
     }
 
@@ -321,28 +268,90 @@ impl<'a> Run<'a> {
         engine.finish(&mut |batch| count(batch, config, steps, first_batch, totals, total, report))
     }
 
-    /// Tests the network and takes it from the device.
-    fn end_epoch(&mut self, totals: &Totals, test: Option<&Dataset>) -> Result<(Epoch, Model)> {
-        let tested = test.map(|test| Ok((self.engine.evaluate(&test.view())?, test))).transpose()?;
-        let parameters = self.engine.parameters()?;
-        let tested_well = tested.as_ref().is_none_or(|(evaluation, _)| evaluation.loss.is_finite());
-        if !(tested_well && parameters.is_finite()) {
-            let learning_rate = self.config.learning_rate;
-            return Err(Error::NonFiniteModel { epoch: totals.epoch, learning_rate });
+    /// After an interruption: waits for what the device still does, and tells of the model if it would be kept.
+    fn interrupt(&mut self, totals: &mut Totals, keeper: &mut Keeper, report: &mut Report<'_>) -> Result<()> {
+        self.finish(None, totals, &mut |_| Ok(()))?;
+        if !keeper.keeps_last() {
+            return Ok(());
         }
-        let rows = totals.rows as f64;
-        let epoch = Epoch {
-            epoch: totals.epoch,
-            train_loss: totals.loss / rows,
-            train_accuracy: totals.correct as f64 / rows,
-            test_loss: tested.as_ref().map(|(evaluation, _)| evaluation.loss),
-            test_accuracy: tested.as_ref().map(|(evaluation, test)| evaluation.accuracy(&test.labels)),
-            duration: totals.duration,
-            rows: totals.rows,
-        };
-        let (spec, scaling, origin) = (self.spec.clone(), self.scaling, Some(self.engine.origin()));
-        Ok((epoch, Model { spec, scaling, parameters, origin }))
+        let parameters = self.engine.parameters()?;
+        if !parameters.is_finite() {
+            return Err(self.non_finite(totals.epoch));
+        }
+        let model = self.model(parameters);
+        report(Event::Interrupted { epoch: totals.epoch, steps: self.steps, model: &model })?;
+        keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
+        Ok(())
     }
+
+    /// Evaluates the network and takes it from the device.
+    fn end_epoch(
+        &mut self,
+        totals: &Totals,
+        validation: Option<&Dataset>,
+        test: Option<&Dataset>,
+        data: &TrainingData,
+        is_last: bool,
+    ) -> Result<(Epoch, Model, Option<Doubt>)> {
+        let mut doubt = None;
+        let classes = &self.meaning.classes;
+        let mut evaluate = |rows: Option<&Dataset>, name| {
+            rows.map(|rows| {
+                let evaluation = self.engine.evaluate(&rows.view())?;
+                doubt = Doubt::of(&rows.labels, &evaluation.predictions, classes, name);
+                Ok(Score { loss: evaluation.loss, accuracy: evaluation.accuracy(&rows.labels) })
+            })
+            .transpose()
+        };
+        let validation = evaluate(validation, "validation")?;
+        let test = evaluate(test, "test")?;
+        let parameters = self.engine.parameters()?;
+        let is_finite = |score: Option<Score>| score.is_none_or(|score| score.loss.is_finite());
+        if !(is_finite(validation) && parameters.is_finite()) {
+            return Err(self.non_finite(totals.epoch));
+        }
+        if !is_finite(test) && !self.engine.evaluate(&data.view())?.loss.is_finite() {
+            // Not the fault of the test rows alone.
+            return Err(self.non_finite(totals.epoch));
+        }
+        self.bad_test = test.filter(|test| !test.loss.is_finite()).map(|test| test.loss);
+        let train = totals.score();
+        if is_last && validation.is_none() && test.is_none() {
+            doubt = self.doubt_of_training(train, data)?;
+        }
+        let (rows, duration) = (totals.rows, totals.duration);
+        let epoch = Epoch { epoch: totals.epoch, train, validation, test, duration, rows };
+        Ok((epoch, self.model(parameters), doubt))
+    }
+
+    /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
+    fn doubt_of_training(&mut self, train: Score, data: &TrainingData) -> Result<Option<Doubt>> {
+        let labels = data.reader.labels();
+        let mut counts = vec![0u64; self.meaning.classes.len()];
+        labels.iter().for_each(|label| counts[*label as usize] += 1);
+        let most = counts.iter().copied().max().unwrap_or(0) as f64 / labels.len().max(1) as f64;
+        if train.accuracy > most + 0.1 * (1.0 - most) {
+            return Ok(None);
+        }
+        let evaluation = self.engine.evaluate(&data.reader.view(self.transform.scaling()))?;
+        Ok(Doubt::of(labels, &evaluation.predictions, &self.meaning.classes, "training"))
+    }
+
+    fn model(&self, parameters: Parameters) -> Model {
+        let Self { spec, transform, meaning, config, .. } = self;
+        let (spec, transform, meaning) = (spec.clone(), transform.clone(), meaning.clone());
+        let settings = config.settings();
+        Model { spec, transform, meaning, parameters, origin: Some(self.engine.origin()), settings }
+    }
+
+    fn non_finite(&self, epoch: usize) -> Error {
+        Error::NonFiniteModel { epoch, learning_rate: self.config.learning_rate }
+    }
+}
+
+/// Which order an epoch takes: the first one keeps to blocks, unless all rows are there before it begins.
+pub(super) fn order_of(epoch: usize, is_whole: bool) -> usize {
+    epoch + usize::from(is_whole)
 }
 
 /// Rows that the first epoch can train so far: whole batches, and at the end all.
@@ -376,11 +385,5 @@ fn count(
     totals.rows += batch.rows;
     totals.loss += batch.loss;
     totals.correct += batch.correct;
-    report(Event::Progress {
-        epoch: totals.epoch,
-        rows: totals.rows,
-        total,
-        loss: totals.loss / totals.rows as f64,
-        accuracy: totals.correct as f64 / totals.rows as f64,
-    })
+    report(Event::Progress { epoch: totals.epoch, rows: totals.rows, total, score: totals.score() })
 }

@@ -8,8 +8,9 @@ use super::config::Config;
 use super::device::Choice;
 use super::engine::{BatchMetrics, Engine, EngineKind};
 use super::recorder::{Listener, Work, begin};
-use super::run::ready_rows;
-use crate::data::{Reader, Scaling, rows_at};
+use super::run::{order_of, ready_rows};
+use super::training_data::TrainingData;
+use crate::data::{Reader, rows_at};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
 use crate::kernels::Ceilings;
@@ -26,7 +27,6 @@ pub struct Trial<'a> {
     engine: Box<dyn Engine>,
     first: Parameters,
     spec: Spec,
-    scaling: Scaling,
     rows: usize,
 }
 
@@ -38,18 +38,17 @@ impl<'a> Trial<'a> {
     /// Those of the settings, the data and the device.
     pub fn new(config: &'a Config, device: &Choice, open: &'a mut Open<'a>) -> Result<Self> {
         config.validate()?;
-        let mut reader = open()?;
-        if reader.total_rows().is_none() {
-            reader.read_to_end()?;
+        let mut data = TrainingData::new(open()?, None, None, &config.data)?;
+        if data.rows().is_none() {
+            data.make_whole()?;
         }
-        let batch = config.batch_size.min(reader.total_rows().unwrap_or(usize::MAX));
-        let spec = config.spec(reader.inputs(), reader.classes(), batch)?;
-        let scaling = reader.scaling();
-        drop(reader);
+        let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
+        let spec = config.spec(data.reader.inputs(), data.reader.classes().len(), batch)?;
+        drop(data);
         device.check(&spec, batch)?;
         let first = Parameters::he_normal(&spec, config.seed);
         let engine = device.engine(first.clone(), &spec, config, batch)?;
-        Ok(Self { config, open, engine, first, spec, scaling, rows: 0 })
+        Ok(Self { config, open, engine, first, spec, rows: 0 })
     }
 
     /// Trains so many steps from the first weights on, reading while it trains, as in training; `listener` is told
@@ -62,22 +61,27 @@ impl<'a> Trial<'a> {
         self.engine.tell(listener.clone());
         let start = Instant::now();
         let reading = begin(listener, Work::Reading);
-        let mut reader = (self.open)()?;
+        let mut data = TrainingData::new((self.open)()?, None, None, &self.config.data)?;
+        if data.reader.classes().len() < self.spec.classes() {
+            data.make_whole()?;
+        }
         drop(reading);
-        self.train(&mut reader, steps, listener)?;
+        self.train(&mut data, steps, listener)?;
         let end = Instant::now();
         self.engine.tell(None);
         if let Some(recorder) = listener {
             let span = |(begin, end)| Span { begin: recorder.at(begin), end: recorder.at(end) };
             let mut log = recorder.log();
             log.windows.push(span((start, end)));
-            log.reader = reader.times().into_iter().map(span).collect();
+            log.reader = data.reader.times().into_iter().map(span).collect();
         }
         Ok(end - start)
     }
 
-    fn train(&mut self, reader: &mut Reader, steps: usize, listener: &Listener) -> Result<()> {
-        let Self { config, engine, spec, scaling, rows: seen, .. } = self;
+    fn train(&mut self, data: &mut TrainingData, steps: usize, listener: &Listener) -> Result<()> {
+        let Self { config, engine, spec, rows: seen, .. } = self;
+        let (scaling, is_whole) = (data.transform.scaling(), data.is_whole);
+        let reader = &mut data.reader;
         *seen = 0;
         let Config { batch_size, seed, learning_rate, .. } = **config;
         let (epoch, batch) = (Cell::new(1), Cell::new(0));
@@ -93,7 +97,7 @@ impl<'a> Trial<'a> {
         };
         let (mut left, mut trained) = (steps, 0);
         loop {
-            if reader.classes() > spec.classes() || reader.inputs() != spec.inputs() {
+            if reader.classes().len() > spec.classes() || reader.inputs() != spec.inputs() {
                 return Err(Error::Config(format!(
                     "{} changed while it was profiled",
                     reader.name().display()
@@ -101,7 +105,13 @@ impl<'a> Trial<'a> {
             }
             let end = ready_rows(reader, batch_size).min(trained + left.saturating_mul(batch_size));
             if end > trained {
-                engine.train_epoch(&reader.view(*scaling), seed, 1, trained..end, &mut sink)?;
+                engine.train_epoch(
+                    &reader.view(scaling),
+                    seed,
+                    order_of(1, is_whole),
+                    trained..end,
+                    &mut sink,
+                )?;
             }
             left -= (end - trained).div_ceil(batch_size);
             trained = end;
@@ -116,12 +126,16 @@ impl<'a> Trial<'a> {
             engine.finish(&mut sink)?;
             epoch.set(epoch.get() + 1);
             batch.set(0);
-            let rows = reader.view(*scaling);
+            let rows = reader.view(scaling);
             let end = rows.len().min(left.saturating_mul(batch_size));
             if end == rows.len() {
-                engine.train_epoch(&rows, seed, epoch.get(), 0..end, &mut sink)?;
+                engine.train_epoch(&rows, seed, order_of(epoch.get(), is_whole), 0..end, &mut sink)?;
             } else {
-                engine.train(&rows, &rows_at(seed, epoch.get(), rows.len(), 0..end), &mut sink)?;
+                engine.train(
+                    &rows,
+                    &rows_at(seed, order_of(epoch.get(), is_whole), rows.len(), 0..end),
+                    &mut sink,
+                )?;
             }
             left -= end.div_ceil(batch_size);
         }

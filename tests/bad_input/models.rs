@@ -70,12 +70,16 @@ fn headers_that_lie() {
 fn data_that_do_not_fit_the_model() {
     let (place, _) = with_model();
     place.write("narrow.csv", "0,1,2\n1,2,3\n");
-    let eval = |data| ["eval", "--device", "cpu", "--model", "m", "--data", data];
+    let eval = |data| ["eval", "--device", "cpu", "--model", "m", "--target", "0", "--data", data];
     refused(&place, &eval("narrow.csv"), &["narrow.csv", "expected 64 feature values", "found 2"]);
     let mut rows = Rows::new(20, 1);
     rows.classes[7] = 200;
     place.write_idx("more/t10k", &rows);
-    refused(&place, &eval("more"), &["t10k-images", "labels from 0 to 3", "label 200 (sample 8)"]);
+    refused(
+        &place,
+        &eval("more"),
+        &["t10k-labels", "labels of the training data (0, 1, 2, 3)", "label 200 (sample 8)"],
+    );
     place.write("more/t10k-images-idx3-ubyte", idx(&[20, 8, 8], &[0; 20]));
     refused(&place, &eval("more"), &["t10k-images", "expected "]);
     refused(&place, &eval("missing"), &["cannot read missing"]);

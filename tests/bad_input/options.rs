@@ -89,6 +89,24 @@ fn usage_errors_are_one_line_with_a_hint() {
 }
 
 #[test]
+fn a_mistyped_name_gets_a_suggestion() {
+    let place = Workplace::with_data();
+    for (arguments, message) in [
+        (
+            &["train", "--epoch", "3"][..],
+            "error: unexpected argument '--epoch' found; a similar argument exists: '--epochs'; see --help\n",
+        ),
+        (
+            &["trian"],
+            "error: unrecognized subcommand 'trian'; a similar subcommand exists: 'train'; see --help\n",
+        ),
+    ] {
+        let outcome = place.run(arguments);
+        assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (2, "", message));
+    }
+}
+
+#[test]
 fn networks_that_no_memory_holds() {
     let place = Workplace::with_data();
     for sizes in ["1000000000000000", "18446744073709551615", "9999999999,9999999999"] {

@@ -1,5 +1,6 @@
 //! Help, version, and a standard output that nobody reads.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
@@ -45,21 +46,46 @@ fn no_command_is_a_usage_error_with_help() {
     assert!(outcome.stderr.contains("Usage: tinytrain <COMMAND>"), "{}", outcome.stderr);
 }
 
+/// More epochs than a pipe holds lines.
+const EPOCHS: [&str; 4] = ["--epochs", "1000", "--hidden", "4"];
+
 #[test]
-fn a_reader_that_goes_away_ends_the_run_quietly() {
-    let place = Workplace::with_data();
+fn training_goes_on_when_the_reader_goes_away() {
+    let place = Workplace::new();
+    place.write("t.csv", "0,1\n1,2\n0,1\n1,3\n");
+    let train = |out| {
+        [&["train", "--data", "t.csv", "--target", "0", "--device", "cpu", "--out", out], &EPOCHS[..]]
+            .concat()
+    };
+    place.succeed(&train("whole"));
     for format in ["text", "json"] {
-        let arguments =
-            ["train", "--data", "data", "--device", "cpu", "--epochs", "100000", "--format", format];
-        let mut child =
-            place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = place.command(&train("m"));
+        command.args(["--format", format, "--profile", "p"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(!line.is_empty());
-        assert_eq!(child.wait().unwrap().code(), Some(0));
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        assert_eq!(stderr, "");
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(stderr, "standard output is closed; training goes on without it\n");
+        assert!(fs::read(place.path("m")).unwrap() == fs::read(place.path("whole")).unwrap(), "{format}");
+        fs::remove_file(place.path("p")).expect("what comes after training is done too");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_before_the_end_of_a_list_is_no_failure() {
+    let place = Workplace::with_data();
+    place.train(&["--data", "data", "--epochs", "1", "--device", "cpu", "--out", "m"]);
+    let quiet = ["train", "--data", "data", "--epochs", "1", "--device", "cpu", "--quiet"];
+    for arguments in
+        [&["devices"][..], &["eval", "--model", "m", "--data", "data", "--device", "cpu"], &quiet]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = place.command(arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{arguments:?}");
     }
 }
 

@@ -39,17 +39,20 @@ fn json_has_every_field_in_order() {
     assert_eq!(start["layers"], serde_json::json!([SIDE * SIDE, 12, 7, CLASSES]));
     assert_eq!(start["parameters"], 65 * 12 + 13 * 7 + 8 * 4);
     assert_eq!((&start["scaling"], &start["seed"]), (&"1/255".into(), &1.into()));
-    assert_eq!((&start["batch_size"], &start["learning_rate"]), (&64.into(), &0.1.into()));
+    assert_eq!((&start["batch_size"], &start["learning_rate"]), (&16.into(), &0.1.into()));
 
     let names = [
         "event",
         "epoch",
         "train_loss",
         "train_accuracy",
+        "validation_loss",
+        "validation_accuracy",
         "test_loss",
         "test_accuracy",
         "seconds",
         "samples_per_second",
+        "kept",
     ];
     for (number, (object, line)) in objects[1..4].iter().zip(outcome.stdout.lines().skip(1)).enumerate() {
         assert_fields(line, &names);
@@ -65,8 +68,19 @@ fn json_has_every_field_in_order() {
     }
     let summary = objects.last().unwrap();
     let line = outcome.stdout.lines().last().unwrap();
-    let names =
-        ["event", "epochs", "test_accuracy", "seconds", "first_batch_seconds", "engine", "device", "model"];
+    let names = [
+        "event",
+        "epochs",
+        "kept_epoch",
+        "validation_accuracy",
+        "test_accuracy",
+        "seconds",
+        "first_batch_seconds",
+        "engine",
+        "device",
+        "warning",
+        "model",
+    ];
     assert_fields(line, &names);
     assert_eq!(
         (&summary["epochs"], &summary["engine"], &summary["model"]),
@@ -86,22 +100,23 @@ fn text_is_a_table_and_a_summary() {
     assert_eq!(stderr, "", "no bar where there is no terminal");
     assert!(!stdout.contains('\u{1b}') && !stdout.contains('\r'));
     let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines[0], "400 rows, images of 8 x 8 divided by 255, labels of 4 classes: 0, 1, 2, 3");
     assert!(
-        lines[0].contains("64-12-4 network, 832 parameters") && lines[0].contains("CPU engine"),
+        lines[1].contains("64-12-4 network, 832 parameters") && lines[1].contains("CPU engine"),
         "{stdout}"
     );
-    for name in
-        ["epoch", "train loss", "train accuracy", "test loss", "test accuracy", "seconds", "samples/s"]
-    {
-        assert!(lines[1].contains(name), "{stdout}");
+    assert_eq!(lines[2], "2 epochs of 20 steps, batches of 20 rows, learning rate 0.1");
+    for name in ["epoch", "train loss", "train acc", "test loss", "test acc", "seconds", "rows/s"] {
+        assert!(lines[3].contains(name), "{stdout}");
     }
-    for (epoch, line) in (1..).zip(&lines[2..4]) {
+    assert!(lines.iter().all(|line| line.chars().count() < 80), "{stdout}");
+    for (epoch, line) in (1..).zip(&lines[4..6]) {
         assert!(line.trim_start().starts_with(&format!("{epoch} ")), "{stdout}");
         assert_eq!(line.matches(" %").count(), 2, "{stdout}");
-        assert_eq!(line.chars().count(), lines[1].chars().count(), "{stdout}");
+        assert_eq!(line.chars().count(), lines[3].chars().count(), "{stdout}");
     }
-    assert!(lines[4].starts_with("test accuracy ") && lines[4].contains("first batch after"), "{stdout}");
-    assert_eq!(lines[5..], ["model: m", "evaluate it: tinytrain eval --model m --data data"]);
+    assert!(lines[6].starts_with("test accuracy ") && lines[6].contains("first batch after"), "{stdout}");
+    assert_eq!(lines[7..], ["model: m", "evaluate it: tinytrain eval --model m"]);
 }
 
 #[test]
@@ -110,7 +125,7 @@ fn text_and_json_agree() {
     let arguments = ["--data", "data", "--epochs", "1"];
     let (stdout, _) = text(&place, &arguments);
     let epoch = &json(&place, &arguments)[1];
-    let cells: Vec<&str> = stdout.lines().nth(2).unwrap().split_whitespace().collect();
+    let cells: Vec<&str> = stdout.lines().nth(4).unwrap().split_whitespace().collect();
     assert_eq!(cells[1], format!("{:.4}", epoch["train_loss"].as_f64().unwrap()));
     assert_eq!(cells[2], format!("{:.2}", epoch["train_accuracy"].as_f64().unwrap() * 100.0));
     assert_eq!(cells[4], format!("{:.4}", epoch["test_loss"].as_f64().unwrap()));
@@ -151,6 +166,13 @@ fn without_test_data_there_are_no_test_figures() {
     assert!(stdout.contains("train accuracy") && !stdout.contains("\ntest accuracy"), "{stdout}");
 }
 
+/// All of a model's file but its header.
+fn weights(place: &Workplace) -> Vec<u8> {
+    let file = std::fs::read(place.path("m")).unwrap();
+    let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+    file[8 + header..].to_vec()
+}
+
 #[test]
 fn tables_give_the_figures_of_images() {
     let place = Workplace::with_data();
@@ -169,7 +191,7 @@ fn tables_give_the_figures_of_images() {
             .collect::<Vec<_>>()
     };
     let images = figures(json(&place, &["--data", "data", "--epochs", "2"]));
-    let model = std::fs::read(place.path("m")).unwrap();
+    let model = weights(&place);
     for arguments in [
         &["--data", "train.csv", "--test", "test.csv"][..],
         &["--data", "data", "--test", "data/t10k-images-idx3-ubyte"],
@@ -179,7 +201,7 @@ fn tables_give_the_figures_of_images() {
         &["--data", "last.csv", "--test", "last_test.csv", "--label-column", "64"],
     ] {
         assert_eq!(figures(json(&place, &[arguments, &["--epochs", "2"]].concat())), images, "{arguments:?}");
-        assert_eq!(std::fs::read(place.path("m")).unwrap(), model, "{arguments:?}");
+        assert_eq!(weights(&place), model, "{arguments:?}");
     }
 }
 
@@ -189,7 +211,7 @@ fn a_table_that_shows_a_new_class_late_starts_the_run_anew() {
     let mut table: String = (0..5000).map(|row| format!("{},{}\n", row % 2, row % 7)).collect();
     table += "2,9\n";
     place.write("late.csv", &table);
-    let objects = json(&place, &["--data", "late.csv", "--epochs", "1"]);
+    let objects = json(&place, &["--data", "late.csv", "--target", "0", "--scale", "bytes", "--epochs", "1"]);
     let events: Vec<&str> = objects.iter().map(|object| object["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["start", "restart", "start", "epoch", "summary"]);
     assert_eq!((&objects[0]["layers"][2], &objects[2]["layers"][2]), (&2.into(), &3.into()));

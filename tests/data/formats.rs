@@ -6,16 +6,16 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tinytrain::data::{
-    BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, locate,
+    BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, Transform, locate,
 };
 
-use crate::support::{gzip, idx, label_in, mnist, open_csv, raw_values, read_csv, read_idx};
+use crate::support::{gzip, idx, label_first, label_in, mnist, open_csv, raw_values, read_csv, read_idx};
 
 /// The first rows of MNIST's test set, more than a block of them.
 fn some_digits() -> Dataset {
     let test = locate(&mnist()).unwrap().test.unwrap();
     let mut dataset =
-        Reader::open(&test, &ReadOptions::default()).unwrap().into_dataset(Scaling::Bytes).unwrap();
+        Reader::open(&test, &ReadOptions::default()).unwrap().into_dataset(&Transform::Bytes).unwrap();
     let rows = BLOCK_ROWS + 100;
     let Features::Bytes(bytes) = &mut dataset.features else { panic!("MNIST is bytes") };
     bytes.truncate(rows * dataset.inputs);
@@ -46,6 +46,7 @@ fn every_format_holds_the_same_rows() {
     let digits = some_digits();
     let plain = to_csv(&digits, false, str::to_string, "\n");
     let label_last = to_csv(&digits, true, str::to_string, "\n");
+    // Of 785 columns the first is the label where no other is named.
     let first = ReadOptions::default();
     for (what, bytes, options) in [
         ("plain", plain.clone().into_bytes(), first.clone()),
@@ -71,8 +72,9 @@ fn every_format_holds_the_same_rows() {
         ("label last, no header", label_last.into_bytes(), label_in("784")),
     ] {
         let reader = open_csv(bytes, &options).unwrap();
-        assert_eq!((reader.scaling(), reader.rows()), (Scaling::Bytes, digits.rows()), "{what}");
-        assert!(reader.into_dataset(Scaling::Bytes).unwrap() == digits, "{what}");
+        assert_eq!((reader.holds_images(), reader.rows()), (true, digits.rows()), "{what}");
+        assert_eq!(reader.image(), Some((28, 28)), "{what}");
+        assert!(reader.into_dataset(&Transform::Bytes).unwrap() == digits, "{what}");
     }
 }
 
@@ -80,16 +82,21 @@ fn every_format_holds_the_same_rows() {
 fn a_name_goes_before_an_index() {
     let table = "7,1,0\n10,0,20\n30,1,40\n";
     let labels = |column: &str| {
-        open_csv(table, &label_in(column)).map(|reader| reader.into_dataset(Scaling::AsIs).unwrap().labels)
+        open_csv(table, &label_in(column)).map(|reader| reader.into_dataset(&Transform::None).unwrap().labels)
     };
     assert_eq!(labels("1").unwrap(), [1, 0, 1], "without a header 1 is an index");
     let table = "label,2,x\n10,0,20\n30,1,40\n";
     let read =
-        |column: &str| open_csv(table, &label_in(column)).unwrap().into_dataset(Scaling::AsIs).unwrap();
+        |column: &str| open_csv(table, &label_in(column)).unwrap().into_dataset(&Transform::None).unwrap();
     assert_eq!(read("2").labels, [0, 1], "with a header 2 is a name");
     assert_eq!(read("2").features, Features::Floats(vec![10.0, 20.0, 30.0, 40.0]));
-    assert_eq!(read(" label ").labels, [10, 30]);
-    assert_eq!(read("0").labels, [10, 30]);
+    for column in [" label ", "0", "-3"] {
+        let reader = open_csv(table, &label_in(column)).unwrap();
+        assert_eq!(
+            (reader.classes().names(), reader.labels()),
+            (&["10", "30"].map(String::from)[..], &[0, 1][..])
+        );
+    }
 }
 
 #[test]
@@ -97,33 +104,45 @@ fn idx_takes_any_shape() {
     for dimensions in [&[3, 2][..], &[3, 1, 2], &[3, 2, 1, 1]] {
         let dataset = read_idx(idx(dimensions, &[1, 2, 3, 4, 5, 6]), idx(&[3], &[0, 1, 255])).unwrap();
         let expected =
-            Dataset { inputs: 2, features: Features::Bytes(vec![1, 2, 3, 4, 5, 6]), labels: vec![0, 1, 255] };
-        assert_eq!(dataset, expected);
-        assert_eq!(dataset.classes(), 256);
+            Dataset { inputs: 2, features: Features::Bytes(vec![1, 2, 3, 4, 5, 6]), labels: vec![0, 1, 2] };
+        assert_eq!(dataset, expected, "label 255 is the third class");
     }
     let packed = read_idx(gzip(&idx(&[2, 1], &[8, 9])), gzip(&idx(&[2], &[1, 0]))).unwrap();
     assert_eq!(packed.features, Features::Bytes(vec![8, 9]));
 }
 
+/// Rows of 64 values: so many of these, and so many of those.
+fn wide(rows: &[(usize, &str)]) -> String {
+    let row = |number: usize, cell: &str| format!("{},{}\n", number % 2, vec![cell; 64].join(","));
+    rows.iter().flat_map(|(count, cell)| (0..*count).map(|number| row(number, cell))).collect()
+}
+
 #[test]
-fn byte_rule_and_its_borders() {
-    for (values, scaling) in [
-        (["0", "16"], Scaling::AsIs),
-        (["0", "17"], Scaling::Bytes),
-        (["255", "0"], Scaling::Bytes),
-        (["12.0", "2.55e2"], Scaling::Bytes),
-        (["256", "0"], Scaling::AsIs),
-        (["255", "0.5"], Scaling::AsIs),
-        (["255", "-1"], Scaling::AsIs),
-        (["0.5", "0.25"], Scaling::AsIs),
+fn images_are_known_by_their_form_and_by_most_of_their_rows() {
+    for (rows, images) in [
+        (&[(10, "200")][..], true),
+        (&[(10, "128")], true),
+        (&[(10, "127")], false),
+        (&[(10, "256")], false),
+        (&[(10, "-1")], false),
+        (&[(10, "12.0"), (2, "2.55e2")], true),
+        // One row alone turns nothing, wherever it stands.
+        (&[(1, "0.5"), (10, "200")], true),
+        (&[(10, "200"), (1, "1e9")], true),
+        (&[(10, "0.5"), (1, "200")], false),
+        (&[(6, "200"), (5, "0.5")], true),
+        (&[(5, "200"), (6, "0.5")], false),
     ] {
-        let table = format!("0,{}\n1,{}\n", values[0], values[1]);
-        let reader = open_csv(table, &ReadOptions::default()).unwrap();
-        assert_eq!(reader.scaling(), scaling, "{values:?}");
-        let is_bytes = matches!(reader.into_dataset(scaling).unwrap().features, Features::Bytes(_));
-        assert_eq!(is_bytes, scaling == Scaling::Bytes, "{values:?}");
+        let reader = open_csv(wide(rows), &label_first()).unwrap();
+        assert_eq!(reader.holds_images(), images, "{rows:?}");
+        assert_eq!(reader.image(), images.then_some((8, 8)), "{rows:?}");
     }
-    // IDX is bytes by its format, not by its values.
+    // 63 and 65 pixels are no square, 3 x 64 are a square in colour, which has no height and width of its own.
+    let columns = |count: usize| format!("0,{0}\n1,{0}\n", vec!["200"; count].join(","));
+    for (count, images) in [(63, false), (65, false), (9, false), (192, true), (784, true), (12, false)] {
+        assert_eq!(open_csv(columns(count), &label_first()).unwrap().holds_images(), images, "{count}");
+    }
+    // IDX is images by its format, not by its values.
     assert_eq!(
         read_idx(idx(&[2, 1], &[0, 1]), idx(&[2], &[0, 1])).unwrap().features,
         Features::Bytes(vec![0, 1])
@@ -131,46 +150,40 @@ fn byte_rule_and_its_borders() {
 }
 
 #[test]
-fn a_labels_value_does_not_count_as_a_feature() {
-    let reader = open_csv("200,1\n3,2\n", &ReadOptions::default()).unwrap();
-    assert_eq!((reader.scaling(), reader.classes()), (Scaling::AsIs, 201));
-}
-
-#[test]
 fn a_model_decides_how_a_test_set_is_scaled() {
-    let read = |table: &str, scaling| {
-        open_csv(table, &ReadOptions::default()).unwrap().into_dataset(scaling).unwrap()
+    let read = |table: &str, transform: &Transform| {
+        open_csv(table, &label_first()).unwrap().into_dataset(transform).unwrap()
     };
     let bytes = "0,51\n1,255\n";
-    assert_eq!(read(bytes, Scaling::Bytes).features, Features::Bytes(vec![51, 255]));
-    assert_eq!(read(bytes, Scaling::Bytes).row(0), [0.2]);
-    assert_eq!(read(bytes, Scaling::AsIs).features, Features::Floats(vec![51.0, 255.0]));
-    assert_eq!(read(bytes, Scaling::AsIs).row(1), [255.0]);
+    assert_eq!(read(bytes, &Transform::Bytes).features, Features::Bytes(vec![51, 255]));
+    assert_eq!(read(bytes, &Transform::Bytes).row(0), [0.2]);
+    assert_eq!(read(bytes, &Transform::None).features, Features::Floats(vec![51.0, 255.0]));
+    assert_eq!(read(bytes, &Transform::None).row(1), [255.0]);
     let floats = "0,-51\n1,127.5\n";
-    assert_eq!(read(floats, Scaling::Bytes).features, Features::Floats(vec![-0.2, 0.5]));
-    assert_eq!(read(floats, Scaling::AsIs).features, Features::Floats(vec![-51.0, 127.5]));
+    assert_eq!(read(floats, &Transform::Bytes).features, Features::Floats(vec![-0.2, 0.5]));
+    assert_eq!(read(floats, &Transform::None).features, Features::Floats(vec![-51.0, 127.5]));
     // Small whole numbers, which a model for pixels takes for dark pixels all the same.
-    assert_eq!(read("0,1\n1,2\n", Scaling::Bytes).features, Features::Bytes(vec![1, 2]));
+    assert_eq!(read("0,1\n1,2\n", &Transform::Bytes).features, Features::Bytes(vec![1, 2]));
 }
 
 #[test]
 fn bytes_become_floats_when_the_first_float_comes() {
-    let value = |row: usize| if row >= BLOCK_ROWS + 5 { row as f32 + 0.5 } else { (row % 256) as f32 };
+    let value = |row: usize| if row >= BLOCK_ROWS + 5 { row as f32 + 0.5 } else { (row * 9 % 256) as f32 };
     let rows = 3 * BLOCK_ROWS;
     let table: String = (0..rows).map(|row| format!("{},{},7\n", row % 3, value(row))).collect();
     let mut reader =
-        Reader::from_csv(Path::new("t.csv"), std::io::Cursor::new(table), &ReadOptions::default()).unwrap();
+        Reader::from_csv(Path::new("t.csv"), std::io::Cursor::new(table), &label_first()).unwrap();
     assert!(reader.next_block().unwrap());
-    assert_eq!((reader.rows(), reader.scaling()), (BLOCK_ROWS, Scaling::Bytes));
+    assert_eq!((reader.rows(), reader.has_bytes()), (BLOCK_ROWS, true));
     let (features, labels) = reader.block(10..12, Scaling::Bytes);
-    assert_eq!((features, labels), (FeaturesRef::Bytes(&[10, 7, 11, 7]), &[1, 2][..]));
+    assert_eq!((features, labels), (FeaturesRef::Bytes(&[90, 7, 99, 7]), &[1, 2][..]));
     let (features, _) = reader.block(10..12, Scaling::AsIs);
-    assert_eq!(features, FeaturesRef::Floats(vec![10.0, 7.0, 11.0, 7.0].into()));
+    assert_eq!(features, FeaturesRef::Floats(vec![90.0, 7.0, 99.0, 7.0].into()));
     assert!(reader.next_block().unwrap());
-    assert_eq!((reader.rows(), reader.scaling()), (2 * BLOCK_ROWS, Scaling::AsIs));
+    assert_eq!((reader.rows(), reader.has_bytes()), (2 * BLOCK_ROWS, false));
     let (features, _) = reader.block(BLOCK_ROWS + 5..BLOCK_ROWS + 6, Scaling::Bytes);
     assert_eq!(features, FeaturesRef::Floats(vec![value(BLOCK_ROWS + 5) / 255.0, 7.0 / 255.0].into()));
-    let dataset = reader.into_dataset(Scaling::AsIs).unwrap();
+    let dataset = reader.into_dataset(&Transform::None).unwrap();
     let expected: Vec<f32> = (0..rows).flat_map(|row| [value(row), 7.0]).collect();
     assert!(dataset.features == Features::Floats(expected));
     assert!(dataset.labels.iter().enumerate().all(|(row, label)| *label as usize == row % 3));
@@ -192,15 +205,6 @@ fn lone_carriage_returns_end_lines_too() {
 }
 
 #[test]
-fn scaling_survives_as_text() {
-    for (scaling, text) in [(Scaling::Bytes, "1/255"), (Scaling::AsIs, "1")] {
-        assert_eq!(scaling.to_string(), text);
-        assert_eq!(text.parse::<Scaling>().unwrap(), scaling);
-    }
-    assert!("1/256".parse::<Scaling>().unwrap_err().to_string().contains("1/256"));
-}
-
-#[test]
 fn files_are_known_by_their_bytes_not_their_names() {
     let directory = tempfile::tempdir().unwrap();
     let read = |name: &str, bytes: &[u8]| {
@@ -208,7 +212,7 @@ fn files_are_known_by_their_bytes_not_their_names() {
         fs::write(&path, bytes).unwrap();
         let source = locate(&path).unwrap().train.unwrap();
         assert_eq!(source, Source::Csv { path });
-        Reader::open(&source, &ReadOptions::default()).unwrap().into_dataset(Scaling::AsIs).unwrap()
+        Reader::open(&source, &label_first()).unwrap().into_dataset(&Transform::None).unwrap()
     };
     let table = b"0,1\n1,2\n";
     assert_eq!(read("packed.csv", &gzip(table)), read("raw.csv.gz", table));
@@ -232,11 +236,11 @@ proptest! {
         crlf: bool,
         quoted: bool,
         label_at in 0usize..6,
-        greatest in 1u32..=65_535,
+        greatest in -70_000i64..=-1,
     ) {
         let label_at = label_at.min(inputs);
         let rows: Vec<&[f32]> = values.chunks_exact(inputs).collect();
-        let labels: Vec<u32> = (0..rows.len() as u32).map(|row| if row == 0 { 0 } else { greatest - row % greatest }).collect();
+        let labels: Vec<i64> = (0..rows.len() as i64).map(|row| if row == 0 { 0 } else { greatest - row % greatest }).collect();
         let mut writer = csv::WriterBuilder::new()
             .terminator(if crlf { csv::Terminator::CRLF } else { csv::Terminator::Any(b'\n') })
             .quote_style(if quoted { csv::QuoteStyle::Always } else { csv::QuoteStyle::Necessary })
@@ -251,19 +255,28 @@ proptest! {
             writer.write_record(cells).unwrap();
         }
         let column = if with_header { "the \"label\"".to_string() } else { label_at.to_string() };
-        let reader = open_csv(writer.into_inner().unwrap(), &label_in(&column)).unwrap();
+        // Random columns may count up, or look like a header: what is said is not guessed.
+        let mut options = label_in(&column);
+        options.columns.only = (0..=inputs).filter(|column| *column != label_at).map(|column| column.to_string()).collect();
+        options.format.header = Some(with_header);
+        let reader = open_csv(writer.into_inner().unwrap(), &options).unwrap();
         let all_bytes = rows.concat().iter().all(|value| value.fract() == 0.0 && (0.0..=255.0).contains(value));
-        let pixels = all_bytes && rows.concat().iter().any(|value| *value > 16.0);
-        prop_assert_eq!(reader.scaling(), if pixels { Scaling::Bytes } else { Scaling::AsIs });
-        let dataset = reader.into_dataset(Scaling::AsIs).unwrap();
-        prop_assert_eq!(&dataset.labels, &labels);
+        prop_assert_eq!(reader.has_bytes(), all_bytes);
+        let mut sorted = labels.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let names: Vec<String> = sorted.iter().map(i64::to_string).collect();
+        prop_assert_eq!(reader.classes().names(), &names[..]);
+        let dataset = reader.into_dataset(&Transform::None).unwrap();
+        let found: Vec<i64> = dataset.labels.iter().map(|label| sorted[*label as usize]).collect();
+        prop_assert_eq!(&found, &labels);
         prop_assert_eq!(dataset.inputs, inputs);
         prop_assert_eq!(dataset.features, Features::Floats(rows.concat()));
     }
 }
 
 #[test]
-fn a_table_under_its_own_scaling() {
-    let expected = Dataset { inputs: 2, features: Features::Bytes(vec![0, 17, 255, 3]), labels: vec![4, 2] };
+fn labels_are_classes_in_the_order_of_their_values() {
+    let expected = Dataset { inputs: 2, features: Features::Bytes(vec![0, 17, 255, 3]), labels: vec![1, 0] };
     assert_eq!(read_csv("4,0,17\n2,255,3\n"), expected);
 }

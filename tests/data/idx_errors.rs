@@ -92,12 +92,12 @@ fn counts_that_differ() {
 #[test]
 fn one_class() {
     let same = idx(&[2], &[7, 7]);
-    assert_all(&images(), &same, &["labels: expected labels of two or more classes, found only label 7"]);
-    let options = ReadOptions { needs_two_classes: false, ..ReadOptions::default() };
     let names = ["images", "labels"].map(std::path::Path::new);
     let [images, labels] = [images(), same].map(std::io::Cursor::new);
-    let reader = Reader::from_idx(names[0], images, names[1], labels, &options).unwrap();
-    assert_eq!(reader.classes(), 8);
+    let reader = Reader::from_idx(names[0], images, names[1], labels, &ReadOptions::default()).unwrap();
+    assert_eq!(reader.classes().names(), ["7"]);
+    let expected = ["labels: expected labels of two or more classes, found only label 7"];
+    assert_error(&reader.check_classes().unwrap_err(), &expected);
 }
 
 #[test]

@@ -3,15 +3,15 @@
 use std::fs;
 
 use sha2::{Digest, Sha256};
-use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scaling, Source, locate};
+use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Source, Transform, locate};
 
 use crate::support::{gunzip, mnist};
 
 fn read(source: Source) -> Dataset {
     let reader = Reader::open(&source, &ReadOptions::default()).unwrap();
-    assert_eq!(reader.scaling(), Scaling::Bytes);
-    assert_eq!(reader.classes(), 10, "known before the first block");
-    reader.into_dataset(Scaling::Bytes).unwrap()
+    assert_eq!((reader.holds_images(), reader.image()), (true, Some((28, 28))));
+    assert_eq!(reader.classes().len(), 10, "known before the first block");
+    reader.into_dataset(&Transform::Bytes).unwrap()
 }
 
 fn histogram(dataset: &Dataset) -> [usize; 10] {

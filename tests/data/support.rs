@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use tinytrain::data::{Dataset, Features, LabelColumn, ReadOptions, Reader, Scaling};
+use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Selection, Target, Transform};
 use tinytrain::{Error, Result};
 
 pub fn mnist() -> PathBuf {
@@ -34,7 +34,13 @@ pub fn idx(dimensions: &[u32], values: &[u8]) -> Vec<u8> {
 }
 
 pub fn label_in(column: &str) -> ReadOptions {
-    ReadOptions { label_column: LabelColumn::Named(column.into()), ..ReadOptions::default() }
+    let columns = Selection { target: Target::Column(column.into()), ..Selection::default() };
+    ReadOptions { columns, ..ReadOptions::default() }
+}
+
+/// The label comes first.
+pub fn label_first() -> ReadOptions {
+    label_in("0")
 }
 
 pub fn open_csv(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Reader> {
@@ -43,16 +49,14 @@ pub fn open_csv(bytes: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Read
     Ok(reader)
 }
 
-/// A whole table under its own scaling.
+/// A whole table as bytes.
 pub fn read_csv(bytes: impl Into<Vec<u8>>) -> Dataset {
-    let reader = open_csv(bytes, &ReadOptions::default()).unwrap();
-    let scaling = reader.scaling();
-    reader.into_dataset(scaling).unwrap()
+    open_csv(bytes, &label_first()).unwrap().into_dataset(&Transform::Bytes).unwrap()
 }
 
 /// Rows as they stand in the table.
 pub fn raw_values(bytes: impl Into<Vec<u8>>) -> Vec<f32> {
-    let dataset = open_csv(bytes, &ReadOptions::default()).unwrap().into_dataset(Scaling::AsIs).unwrap();
+    let dataset = open_csv(bytes, &label_first()).unwrap().into_dataset(&Transform::None).unwrap();
     match dataset.features {
         Features::Floats(values) => values,
         Features::Bytes(_) => panic!("values as they are must be floats"),
@@ -60,14 +64,14 @@ pub fn raw_values(bytes: impl Into<Vec<u8>>) -> Vec<f32> {
 }
 
 pub fn csv_error(bytes: impl Into<Vec<u8>>) -> Error {
-    open_csv(bytes, &ReadOptions::default()).err().expect("this table must not be readable")
+    open_csv(bytes, &label_first()).err().expect("this table must not be readable")
 }
 
 pub fn read_idx(images: impl Into<Vec<u8>>, labels: impl Into<Vec<u8>>) -> Result<Dataset> {
     let (images, labels) = (Cursor::new(images.into()), Cursor::new(labels.into()));
     let options = ReadOptions::default();
     let reader = Reader::from_idx(Path::new("images"), images, Path::new("labels"), labels, &options)?;
-    reader.into_dataset(Scaling::Bytes)
+    reader.into_dataset(&Transform::Bytes)
 }
 
 /// A bad input: one line that holds every part, and exit code 2.

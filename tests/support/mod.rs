@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use tinytrain::data::{Dataset, Features, ReadOptions, Reader};
+use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scale, Selection, Target};
 use tinytrain::gpu::{Context, Opening, adapters};
 use tinytrain::kernels::Tuning;
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::random::{Purpose, normal, words};
-use tinytrain::trainer::{Choice, Config, CpuEngine, Engine, GpuEngine, ScheduleKind};
+use tinytrain::trainer::{Choice, Config, CpuEngine, DataOptions, Engine, GpuEngine, ScheduleKind};
 
 /// Makes an engine with these parameters.
 pub type Make = Box<dyn Fn(&Parameters, &Spec, &Config) -> Box<dyn Engine>>;
@@ -142,8 +142,19 @@ impl Pictures {
     }
 }
 
-/// A reader over a CSV text.
+/// The labels of a table without a header come first.
+pub fn label_first() -> ReadOptions {
+    let columns = Selection { target: Target::Column("0".to_owned()), ..Selection::default() };
+    ReadOptions { columns, ..ReadOptions::default() }
+}
+
+/// Settings that divide values by 255, so that rows can train as they come.
+pub fn as_bytes() -> DataOptions {
+    DataOptions { scale: Scale::Bytes, ..DataOptions::default() }
+}
+
+/// A reader over a CSV text whose labels come first.
 pub fn csv_reader(text: impl Into<Vec<u8>>) -> Reader {
     let text = std::io::Cursor::new(text.into());
-    Reader::from_csv(Path::new("table.csv"), text, &ReadOptions::default()).unwrap()
+    Reader::from_csv(Path::new("table.csv"), text, &label_first()).unwrap()
 }

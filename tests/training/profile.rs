@@ -10,7 +10,7 @@ use tinytrain::kernels::{Stored, Tuning};
 use tinytrain::model::{Parameters, Spec};
 use tinytrain::profile::{Profile, profile};
 use tinytrain::trainer::{
-    Choice, Clock, Config, Detail, Recorder, Schedule, ScheduleKind, Trial, train, train_timed,
+    Choice, Clock, Config, Detail, Recorder, Schedule, ScheduleKind, TrainingData, Trial, train, train_on,
 };
 use tinytrain::{Error, Result};
 
@@ -284,7 +284,11 @@ fn a_whole_training_run() {
         let test = Some(timed(&pictures).unwrap());
         let reader = timed(&pictures).unwrap();
         let listener = Some(Arc::clone(&recorder));
-        let summary = train_timed(&config, reader, test, &device, &listener, &mut |_| Ok(())).unwrap();
+        let summary = {
+            let data = TrainingData::new(reader, None, test, &config.data).unwrap();
+            train_on(&config, data, &device, &listener, &mut |_| Ok(()))
+        }
+        .unwrap();
         let unseen = train(&config, timed(&pictures).unwrap(), None, &device, &mut |_| Ok(())).unwrap();
         assert_eq!(summary.model, unseen.model);
         assert!(Profile::of_training(&recorder, &unseen).is_err(), "nobody was told of that run");

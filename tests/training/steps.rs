@@ -8,7 +8,7 @@ use tinytrain::reference::{Network, bounds};
 use tinytrain::trainer::{BatchMetrics, Choice, Config, Engine, Event, ScheduleKind, Summary, train};
 
 use crate::bounds::{assert_within, inputs};
-use crate::support::{Pictures, csv_reader, devices, engines, noise, sparse_bytes};
+use crate::support::{Pictures, as_bytes, csv_reader, devices, engines, noise, sparse_bytes};
 
 /// The rows `order` of x, and their targets.
 fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec<usize>) {
@@ -210,7 +210,7 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
         let first = run(&config, pictures.idx(), &device);
         let second = run(&config, pictures.idx(), &device);
         assert_eq!(first.model, second.model, "{}", first.device);
-        assert_eq!(first.epochs[1].train_loss, second.epochs[1].train_loss);
+        assert_eq!(first.epochs[1].train.loss, second.epochs[1].train.loss);
         let other = run(&Config { seed: 2, ..config }, pictures.idx(), &device);
         assert_ne!(first.model, other.model, "{}", first.device);
     }
@@ -226,18 +226,20 @@ fn schedules_end_an_epoch_alike() {
             let kinds = [ScheduleKind::Fused, ScheduleKind::Plain, ScheduleKind::TwoDispatch];
             let [fused, plain, two] = kinds.map(|kind| {
                 let schedule = Some(kind);
-                let config = Config { hidden: hidden.clone(), epochs: 1, schedule, ..Config::default() };
+                let data = as_bytes();
+                let config =
+                    Config { hidden: hidden.clone(), epochs: 1, schedule, data, ..Config::default() };
                 let images = run(&config, pictures.idx(), &device);
                 let table = run(&config, csv_reader(pictures.csv()), &device);
-                assert_eq!(images.model, table.model, "{kind} on {}", images.device);
-                assert_eq!(images.epochs[0].train_loss, table.epochs[0].train_loss);
+                assert_eq!(images.model.parameters, table.model.parameters, "{kind} on {}", images.device);
+                assert_eq!(images.epochs[0].train.loss, table.epochs[0].train.loss);
                 images
             });
             for other in [plain, two] {
                 let [want, got] = [&fused.epochs[0], &other.epochs[0]];
-                let off = (got.train_loss - want.train_loss).abs();
-                assert!(off < 1e-4 * want.train_loss, "{hidden:?}: {got:?}, fused {want:?}");
-                assert!((got.train_accuracy - want.train_accuracy).abs() < 1e-3, "{got:?}, fused {want:?}");
+                let off = (got.train.loss - want.train.loss).abs();
+                assert!(off < 1e-4 * want.train.loss, "{hidden:?}: {got:?}, fused {want:?}");
+                assert!((got.train.accuracy - want.train.accuracy).abs() < 1e-3, "{got:?}, fused {want:?}");
             }
         }
     }
@@ -254,7 +256,7 @@ fn engines_end_within_a_third_of_a_point_on_mnist() {
         .map(|device| {
             let (reader, test) = (open(&sources.train), open(&sources.test));
             let summary = train(&config, reader, Some(test), device, &mut |_| Ok(())).unwrap();
-            (summary.device, summary.epochs[0].test_accuracy.unwrap())
+            (summary.device, summary.epochs[0].test.unwrap().accuracy)
         })
         .collect();
     let (_, cpu) = accuracies[0];

@@ -17,7 +17,7 @@ pub struct Panel {
     pub width: usize,
     /// [inputs, width], and rows of zeros behind them until they are a multiple of [`QUAD`].
     pub weights: Vec<f32>,
-    /// [width]
+    /// `[width]`
     pub bias: Vec<f32>,
     inputs: usize,
 }
@@ -28,7 +28,7 @@ impl Panel {
         outputs.div_ceil(LANES)
     }
 
-    /// Panel `number` of `count` of a layer's weights [inputs, outputs] and bias [outputs].
+    /// Panel `number` of `count` of a layer's weights `[inputs, outputs]` and bias `[outputs]`.
     pub fn new(weights: &[f32], bias: &[f32], number: usize, count: usize) -> Self {
         let outputs = bias.len();
         let columns = columns(outputs, number, count);

@@ -75,6 +75,15 @@ pub struct CpuEngine {
     listener: Listener,
 }
 
+/// What an evaluation gave for some rows.
+struct Evaluated {
+    /// Sum of their losses.
+    loss: f64,
+    predictions: Vec<u32>,
+    /// [rows, classes], if they were wanted.
+    logits: Vec<f32>,
+}
+
 /// What one thread owns of the first layer.
 struct FirstLayer {
     panel: Panel,
@@ -243,13 +252,14 @@ impl CpuEngine {
         Parameters { layers }
     }
 
-    /// Loss and predictions of the rows `order`, on the calling thread.
-    fn evaluate_part(&self, rows: &Rows<'_>, order: &[u32], sparse: bool) -> (f64, Vec<u32>) {
+    /// Loss, predictions and, if they are wanted, logits of the rows `order`, on the calling thread.
+    fn evaluate_part(&self, rows: &Rows<'_>, order: &[u32], sparse: bool, wants_logits: bool) -> Evaluated {
         let first: Vec<_> = self.first.iter().map(read).collect();
         let (mut inputs, mut share, mut hidden) =
             (Inputs::default(), Share::default(), vec![Vec::new(); first.len()]);
         let mut loss = 0.0;
         let mut predictions = Vec::with_capacity(order.len());
+        let mut logits = Vec::new();
         for order in order.chunks(EVALUATION_ROWS) {
             inputs.gather(rows, order, sparse);
             for (first, hidden) in first.iter().zip(&mut hidden) {
@@ -261,8 +271,34 @@ impl CpuEngine {
             share.loss(&inputs.targets, self.spec.classes(), 0.0);
             loss += share.loss;
             predictions.extend_from_slice(&share.predictions);
+            if let (true, Some(last)) = (wants_logits, share.activations.last()) {
+                logits.extend_from_slice(last);
+            }
         }
-        (loss, predictions)
+        Evaluated { loss, predictions, logits }
+    }
+
+    /// Evaluates all rows, in parts that are whole batches of an evaluation whatever the number of cores: so every row
+    /// is computed beside the same others.
+    fn evaluate_parts(&self, rows: &Rows<'_>, wants_logits: bool) -> Vec<Evaluated> {
+        let order: Vec<u32> = (0..rows.len() as u32).collect();
+        let sparse = is_sparse(rows);
+        let part = rows.len().div_ceil(self.cores).next_multiple_of(EVALUATION_ROWS).max(EVALUATION_ROWS);
+        thread::scope(|scope| {
+            let threads: Vec<_> = order
+                .chunks(part)
+                .map(|order| {
+                    let work = move || self.evaluate_part(rows, order, sparse, wants_logits);
+                    spawn_scoped(scope, work).ok_or(work)
+                })
+                .collect();
+            // What the system starts no thread for is done here.
+            let results = threads.into_iter().map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(work) => work(),
+            });
+            results.collect()
+        })
     }
 }
 
@@ -288,27 +324,14 @@ impl Engine for CpuEngine {
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let order: Vec<u32> = (0..rows.len() as u32).collect();
-        let (engine, sparse) = (&*self, is_sparse(rows));
-        let part = rows.len().div_ceil(self.cores).max(EVALUATION_ROWS);
-        let parts: Vec<(f64, Vec<u32>)> = thread::scope(|scope| {
-            let threads: Vec<_> = order
-                .chunks(part)
-                .map(|order| {
-                    let work = move || engine.evaluate_part(rows, order, sparse);
-                    spawn_scoped(scope, work).ok_or(work)
-                })
-                .collect();
-            // What the system starts no thread for is done here.
-            let results = threads.into_iter().map(|thread| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(work) => work(),
-            });
-            results.collect()
-        });
+        let parts = self.evaluate_parts(rows, false);
         // Summed in the order of the rows, whichever thread was first.
-        let loss = parts.iter().map(|(loss, _)| loss).sum::<f64>() / rows.len() as f64;
-        Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|(_, part)| part).collect() })
+        let loss = parts.iter().map(|part| part.loss).sum::<f64>() / rows.len() as f64;
+        Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
+    }
+
+    fn logits(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        Ok(self.evaluate_parts(rows, true).into_iter().flat_map(|part| part.logits).collect())
     }
 
     fn parameters(&mut self) -> Result<Parameters> {

@@ -2,13 +2,16 @@
 
 use std::time::Instant;
 
+use super::plan::Plan;
 use super::rows::{DeviceRows, stored};
 use super::submissions::fitting_steps;
 use super::{Evaluation, GpuEngine};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::gpu::read_buffer;
-use crate::kernels::{Batch, Comparison, Compute, Stored, compare, positions_where, sum_metrics};
+use crate::kernels::{
+    Batch, Comparison, Compute, Stored, blocks, compare, positions_where, sum_metrics, unpad_rows,
+};
 use crate::trainer::schedule::{Buffer, Schedule};
 
 /// Rows whose predictions are compared with their labels at a time.
@@ -43,28 +46,53 @@ impl GpuEngine {
             let start = predictions.len();
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let batches: Vec<Batch> = (0..end - start)
-                .step_by(batch)
-                .zip(0..)
-                .map(|(first, slot)| {
-                    let rows = (end - start - first).min(batch) as u32;
-                    Batch { first: first as u32, rows, slot, output: first as u32, ..Batch::default() }
-                })
-                .collect();
-            let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-            let steps = plan.steps(&batches);
-            plan.record(&mut encoder, &steps);
-            plan.place(&self.compute.context, &steps);
-            self.compute.context.queue.submit([encoder.finish()]);
-            let metrics = plan.metrics_stride * batches.len() as u64;
+            let batches = self.submit_evaluation(plan, end - start);
+            let metrics = plan.metrics_stride * batches as u64;
             let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
             loss += sum_metrics(&bytemuck::pod_collect_to_vec(&metrics)).0;
             let classes = 4 * (end - start) as u64;
             let classes = read_buffer(&self.compute.context, plan.buffer(Buffer::Predictions), classes)?;
             predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
-            self.evaluation_steps = fitting_steps(begun.elapsed(), batches.len(), self.evaluation_steps);
+            self.evaluation_steps = fitting_steps(begun.elapsed(), batches, self.evaluation_steps);
         }
         Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
+    }
+
+    /// Logits of `rows`, [rows, classes], batch by batch: the device keeps those of one.
+    pub(super) fn logits_of_rows(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        let stored = stored(rows);
+        self.prepare_evaluation(stored)?;
+        let (device_rows, plan) = &self.evaluation[&(stored == Stored::Bytes)];
+        let (batch, classes) = (self.evaluation_batch, self.spec.classes());
+        let mut logits = Vec::with_capacity(rows.len() * classes);
+        for start in (0..rows.len()).step_by(batch) {
+            let end = rows.len().min(start + batch);
+            device_rows.upload(&self.compute.context, rows, start..end, 0)?;
+            self.submit_evaluation(plan, end - start);
+            let bytes = 16 * (blocks(classes) * (end - start)) as u64;
+            let padded = read_buffer(&self.compute.context, plan.buffer(Buffer::Logits), bytes)?;
+            logits.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
+        }
+        Ok(logits)
+    }
+
+    /// Submits the batches of an evaluation of so many rows, which stand on the device; gives their number.
+    fn submit_evaluation(&self, plan: &Plan, rows: usize) -> usize {
+        let batch = self.evaluation_batch;
+        let batches: Vec<Batch> = (0..rows)
+            .step_by(batch)
+            .zip(0..)
+            .map(|(first, slot)| {
+                let rows = (rows - first).min(batch) as u32;
+                Batch { first: first as u32, rows, slot, output: first as u32, ..Batch::default() }
+            })
+            .collect();
+        let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
+        let steps = plan.steps(&batches);
+        plan.record(&mut encoder, &steps);
+        plan.place(&self.compute.context, &steps);
+        self.compute.context.queue.submit([encoder.finish()]);
+        batches.len()
     }
 }
 

@@ -312,6 +312,10 @@ impl Engine for GpuEngine {
         self.evaluate_rows(rows)
     }
 
+    fn logits(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        self.logits_of_rows(rows)
+    }
+
     fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
         different_rows(&self.compute, labels, predictions)
     }

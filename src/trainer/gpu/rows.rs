@@ -17,7 +17,7 @@ pub const ORDERED_ROWS: usize = 1 << 24;
 pub struct DeviceRows {
     /// [capacity, inputs], rows padded to whole words (bytes) or vec4s (floats).
     pub features: wgpu::Buffer,
-    /// [capacity]
+    /// `[capacity]`
     pub labels: wgpu::Buffer,
     /// Row numbers.
     pub order: wgpu::Buffer,

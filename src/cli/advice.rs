@@ -1,0 +1,94 @@
+//! The library's errors in the words of the command line: it speaks of settings, users give options.
+
+use tinytrain::Error;
+
+/// What is said of an error: settings by the names of their options, and which option may help.
+pub fn told(error: &anyhow::Error) -> String {
+    match error.chain().find_map(|cause| cause.downcast_ref::<Error>()) {
+        Some(Error::Setting { setting, expected, found }) => {
+            format!("{}: expected {expected}, found {found}", option(setting))
+        }
+        Some(Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. }) => {
+            format!("{error}; try a smaller --lr, or check the data for very large values")
+        }
+        Some(Error::Undecided { setting, .. }) => format!("{error}; {}", decision(setting)),
+        Some(Error::Device(_)) => {
+            format!("{error}; --device cpu always works, `tinytrain devices` lists what else does")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// How a question is answered that a table leaves open.
+fn decision(setting: &'static str) -> &'static str {
+    match setting {
+        "target" => "name it with --target",
+        "header" => "say --header yes or --header no",
+        _ => "--only names the inputs, --exclude what is none",
+    }
+}
+
+/// The option that gives a setting its value.
+fn option(setting: &'static str) -> &'static str {
+    match setting {
+        "epochs" => "--epochs",
+        "batch size" => "--batch-size",
+        "learning rate" => "--lr",
+        "hidden layers" => "--hidden",
+        "schedule" => "--schedule",
+        "scale" => "--scale",
+        "patience" => "--patience",
+        "validation fraction" => "--validation-fraction",
+        "test fraction" => "--test-fraction",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+    use tinytrain::trainer::{Config, ScheduleKind};
+
+    use super::*;
+
+    fn said(error: Error) -> String {
+        told(&error.into())
+    }
+
+    #[test]
+    fn settings_have_the_names_of_their_options() {
+        let bad = |config: Config| said(config.validate().unwrap_err());
+        let valid = Config::default;
+        assert_eq!(bad(Config { epochs: 0, ..valid() }), "--epochs: expected 1 or more, found 0");
+        assert_eq!(bad(Config { batch_size: 0, ..valid() }), "--batch-size: expected 1 or more, found 0");
+        assert_eq!(
+            bad(Config { learning_rate: -1.0, ..valid() }),
+            "--lr: expected a finite number above 0, found -1"
+        );
+        assert_eq!(
+            bad(Config { hidden: vec![3, 0], ..valid() }),
+            "--hidden: expected layer sizes of 1 or more, found 0"
+        );
+        assert_eq!(
+            said("x".parse::<ScheduleKind>().unwrap_err()),
+            "--schedule: expected plain, fused or two-dispatch, found \"x\""
+        );
+    }
+
+    #[test]
+    fn advice_follows_what_is_said() {
+        let error = || Error::NonFiniteModel { epoch: 3, learning_rate: 7.5 };
+        let plain = said(error());
+        assert!(plain.contains("learning rate 7.5; try a smaller --lr, or"), "{plain}");
+        let saved = told(&Err::<(), _>(error()).context("it failed; the model stays at m").unwrap_err());
+        assert!(saved.starts_with("it failed; the model stays at m; try a smaller --lr"), "{saved}");
+        assert!(said(Error::Device("none".to_owned())).starts_with("none; --device cpu always works"));
+        for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
+            let question =
+                said(Error::Undecided { path: "t".into(), setting, question: "which?".to_owned() });
+            assert!(question.starts_with("t: which?; ") && question.contains(option), "{question}");
+        }
+        assert_eq!(said(Error::Config("as it is".to_owned())), "as it is");
+        assert_eq!(told(&anyhow::anyhow!("as it is")), "as it is");
+    }
+}

@@ -1,0 +1,253 @@
+//! `tinytrain predict`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Map, Value};
+use tinytrain::data::{
+    Classes, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
+};
+use tinytrain::model::Model;
+use tinytrain::output::Destination;
+use tinytrain::trainer::{DeviceRequest, Predictions, Predictor, choose};
+use tinytrain::{Error, Result};
+
+use super::args;
+use super::output::{Unwritable, object};
+use super::table_options;
+
+/// How predictions are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// A table with a header.
+    Csv,
+    /// One object a line.
+    Json,
+}
+
+/// Predict rows with a saved network.
+///
+/// For every row the name of its class, and the probability of every class. Columns are found by their names, in any
+/// order, or by position where there are no names; labels are not needed and not looked at. Files of any size are read
+/// and written row by row.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tinytrain predict --model model.safetensors new.csv --out predictions.csv\n  \
+                        tinytrain predict --model model.safetensors --invert digit.png"
+)]
+pub struct Options {
+    /// The model, as `tinytrain train` saved it.
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// Tables, IDX files of images, or, for a model of images, PNG files of any size, grey or coloured; `-` is a table on
+    /// standard input.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Where the predictions go. [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// How predictions are written: a table with a header, or one JSON object a line.
+    #[arg(long, value_enum, default_value_t = Form::Csv)]
+    format: Form,
+    /// Column of a table that is carried along, in front of the prediction: its name or its index.
+    #[arg(long, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    id: Option<String>,
+    /// Read PNG files with light and dark swapped: models of MNIST know light figures on black.
+    #[arg(long)]
+    invert: bool,
+    /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
+    /// `tinytrain devices` lists it.
+    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
+    device: DeviceRequest,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory.
+    #[arg(long)]
+    checked: bool,
+    #[command(flatten)]
+    written: table_options::Written,
+}
+
+/// Predicts and prints.
+///
+/// # Errors
+/// Those of the model, the data, the device and the output.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let model = Model::load(&options.model)?;
+    let out = options.out.as_deref().map(Destination::check).transpose()?;
+    for file in &options.files {
+        if let (Some(out), Ok(read)) = (&out, Destination::check(file))
+            && out.is_same(&read)
+        {
+            let found = file.display();
+            let text = format!("--out: expected a file of its own, found {found}, which holds the data");
+            return Err(Error::Config(text).into());
+        }
+    }
+    let device = choose(&options.device)?.opened(args::opening(options.checked));
+    let mut work = Work { options, model: &model, predictor: Predictor::new(&model, &device)? };
+    match out {
+        // What ends early leaves no part of a file.
+        Some(out) => out
+            .write_with(|file| {
+                let mut file = io::BufWriter::new(file);
+                work.all(&mut |bytes| file.write_all(bytes).map_err(Failure::Output))?;
+                file.flush().map_err(Failure::Output)
+            })
+            .map_err(|failure| match failure {
+                Failure::Output(source) => Error::Write { path: out.path().to_owned(), source }.into(),
+                Failure::Other(error) => error.into(),
+            }),
+        None => {
+            let mut stdout = io::BufWriter::new(io::stdout().lock());
+            let written = work.all(&mut |bytes| stdout.write_all(bytes).map_err(Failure::Output));
+            written.and_then(|()| stdout.flush().map_err(Failure::Output)).map_err(|failure| match failure {
+                Failure::Output(source) => Unwritable(source).into(),
+                Failure::Other(error) => error.into(),
+            })
+        }
+    }
+}
+
+/// What went wrong: the output, or anything else.
+enum Failure {
+    Output(io::Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Other(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Output(error)
+    }
+}
+
+/// Takes what is to be written.
+type Write_<'a> = dyn FnMut(&[u8]) -> std::result::Result<(), Failure> + 'a;
+
+/// Predictions on their way.
+struct Work<'a> {
+    options: &'a Options,
+    model: &'a Model,
+    predictor: Predictor,
+}
+
+impl Work<'_> {
+    fn all(&mut self, write: &mut Write_<'_>) -> std::result::Result<(), Failure> {
+        let images = self.options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
+        let names_files = self.options.files.len() > 1 || images.contains(&true);
+        if self.options.format == Form::Csv {
+            write(&self.header(names_files)?)?;
+        }
+        for (file, is_image) in self.options.files.iter().zip(images) {
+            let name = names_files.then_some(file.as_path());
+            if is_image {
+                let features = self.image(file)?;
+                self.block(name, features, &[], write)?;
+            } else {
+                self.rows(file, name, write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A file of rows, block by block.
+    fn rows(
+        &mut self,
+        file: &Path,
+        name: Option<&Path>,
+        write: &mut Write_<'_>,
+    ) -> std::result::Result<(), Failure> {
+        let columns = Selection {
+            target: Target::Absent,
+            schema: self.model.meaning.schema.clone(),
+            id: self.options.id.clone(),
+            ..Selection::default()
+        };
+        let format: Written = self.options.written.format();
+        let mut reader = Reader::open_unlabelled(file, &ReadOptions { columns, format, timed: false })?;
+        self.predictor.check_inputs(reader.name(), reader.inputs())?;
+        while reader.next_block()? {
+            let block = reader.take_block();
+            self.block(name, block.features, &block.ids, write)?;
+        }
+        Ok(())
+    }
+
+    /// A picture as the model's images are.
+    fn image(&self, file: &Path) -> Result<Features> {
+        let inputs = self.model.spec.inputs();
+        let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
+        let is_image = self.model.transform == tinytrain::data::Transform::Bytes;
+        let Some((height, width)) = self.model.meaning.image.or(square.filter(|_| is_image)) else {
+            let text = format!(
+                "{}: expected a table, found a PNG file; the model is not one of images",
+                file.display()
+            );
+            return Err(Error::Config(text));
+        };
+        Ok(Features::Bytes(read_png(file, height, width, self.options.invert)?))
+    }
+
+    fn block(
+        &mut self,
+        file: Option<&Path>,
+        features: Features,
+        ids: &[String],
+        write: &mut Write_<'_>,
+    ) -> std::result::Result<(), Failure> {
+        let Predictions { classes, probabilities } = self.predictor.predict(features)?;
+        let names = &self.model.meaning.classes;
+        let file = file.map(|file| file.to_string_lossy());
+        let rows = classes.iter().zip(probabilities.chunks_exact(names.len())).enumerate();
+        match self.options.format {
+            Form::Csv => {
+                let mut table = csv::Writer::from_writer(Vec::new());
+                for (row, (class, probabilities)) in rows {
+                    let mut cells: Vec<String> = file.iter().map(|file| file.clone().into_owned()).collect();
+                    cells.extend(ids.get(row).cloned());
+                    cells.push(names.name(*class).to_owned());
+                    cells.extend(probabilities.iter().map(|probability| format!("{probability:.6}")));
+                    table.write_record(&cells).map_err(io::Error::other)?;
+                }
+                write(&table.into_inner().map_err(|error| error.into_error())?)
+            }
+            Form::Json => {
+                let mut lines = String::new();
+                for (row, (class, probabilities)) in rows {
+                    let mut fields = Vec::new();
+                    fields.extend(file.as_ref().map(|file| ("file", Value::from(file.clone().into_owned()))));
+                    fields.extend(ids.get(row).map(|id| ("id", Value::from(id.as_str()))));
+                    fields.push(("class", names.name(*class).into()));
+                    fields.push(("probabilities", by_name(names, probabilities)));
+                    lines += &(object(&fields) + "\n");
+                }
+                write(lines.as_bytes())
+            }
+        }
+    }
+
+    /// The header of the table: the column that is carried along is called `id`, the classes by their names.
+    fn header(&self, names_files: bool) -> std::result::Result<Vec<u8>, Failure> {
+        let mut cells: Vec<String> = Vec::new();
+        if names_files {
+            cells.push("file".to_owned());
+        }
+        cells.extend(self.options.id.clone());
+        cells.push("class".to_owned());
+        cells.extend(self.model.meaning.classes.names().iter().map(|name| format!("p({name})")));
+        let mut table = csv::Writer::from_writer(Vec::new());
+        table.write_record(&cells).map_err(io::Error::other)?;
+        Ok(table.into_inner().map_err(|error| error.into_error())?)
+    }
+}
+
+fn by_name(names: &Classes, probabilities: &[f64]) -> Value {
+    let named =
+        names.names().iter().zip(probabilities).map(|(name, value)| (name.clone(), Value::from(*value)));
+    Value::Object(named.collect::<Map<String, Value>>())
+}

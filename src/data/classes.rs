@@ -1,0 +1,283 @@
+//! Classes: the different labels of a data set, in natural order, each with its name.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::number::{is_missing, small};
+
+/// The most different labels that a reader keeps; more are no classes, whatever the table is about.
+pub(super) const MOST_LABELS: usize = 65_536;
+
+/// The most classes of a table whose labels are numbers; beyond it they are values, not classes.
+pub(super) const MOST_NUMBERED_CLASSES: usize = 1000;
+
+/// From this many classes on, at least every second row must share its class with another.
+const FEW_CLASSES: usize = 20;
+
+/// A label as it was written, and the row where it was read first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Label {
+    pub text: String,
+    pub row: u64,
+}
+
+/// The classes of a data set: index and name of each.
+///
+/// If all labels are numbers, labels of one value are one class (`1`, `1.0`, `01`), and classes stand in the order of
+/// their values. Else labels are compared as text, without the blanks around them, and stand in natural order: digits
+/// inside a name count as a number, so that `class2` comes before `class10`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classes {
+    names: Vec<String>,
+    is_numeric: bool,
+}
+
+impl Classes {
+    /// The classes `0`, `1`, ..., `count - 1`.
+    pub fn numbered(count: usize) -> Self {
+        Self { names: (0..count).map(|class| class.to_string()).collect(), is_numeric: true }
+    }
+
+    /// The classes with these names, in this order; nothing if two of them are the same.
+    pub fn named(names: Vec<String>) -> Option<Self> {
+        let is_numeric = names.iter().all(|name| number(name).is_some());
+        let classes = Self { names, is_numeric };
+        let found = |(index, name): (usize, &String)| classes.find(name) == Some(index as u32);
+        classes.names.iter().enumerate().all(found).then_some(classes)
+    }
+
+    /// The classes of these labels, and the class of each label.
+    pub(super) fn of(labels: &[Label]) -> (Self, Vec<u32>) {
+        let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(&label.text)).collect();
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        let compare = |a: usize, b: usize| match &numbers {
+            Some(numbers) => numbers[a].total_cmp(&numbers[b]),
+            None => natural(&labels[a].text, &labels[b].text),
+        };
+        order.sort_by(|a, b| compare(*a, *b));
+        let mut classes = vec![0; labels.len()];
+        let mut names: Vec<String> = Vec::new();
+        for (place, label) in order.iter().enumerate() {
+            if place == 0 || compare(order[place - 1], *label) != Ordering::Equal {
+                let text = &labels[*label].text;
+                names.push(numbers.as_ref().map_or_else(|| text.clone(), |numbers| written(numbers[*label])));
+            }
+            classes[*label] = names.len() as u32 - 1;
+        }
+        (Self { names, is_numeric: numbers.is_some() }, classes)
+    }
+
+    /// The name of each class.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The name of a class.
+    pub fn name(&self, class: u32) -> &str {
+        &self.names[class as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether the classes are the whole numbers from 0 on.
+    pub fn are_counted(&self) -> bool {
+        self.names.iter().enumerate().all(|(class, name)| *name == class.to_string())
+    }
+
+    /// The class of a label, if there is one.
+    pub fn find(&self, label: &str) -> Option<u32> {
+        let label = label.trim();
+        let wanted = if self.is_numeric { number(label) } else { None };
+        let is_it = |name: &String| name == label || wanted.is_some() && number(name) == wanted;
+        self.names.iter().position(is_it).map(|class| class as u32)
+    }
+
+    /// Some names, for a message.
+    pub fn some_names(&self) -> String {
+        super::number::some(self.names.iter().map(|name| super::number::show_name(name.as_bytes())))
+    }
+}
+
+/// Why these labels are no classes of so many rows: what was found, with the row where it shows if there is one.
+pub(super) fn not_classes(labels: &[Label], classes: &Classes, rows: usize) -> Option<(String, Option<u64>)> {
+    let fraction =
+        || labels.iter().find(|label| number(&label.text).is_some_and(|value| value.fract() != 0.0));
+    if classes.is_numeric
+        && let Some(Label { text, row }) = fraction()
+    {
+        return Some((format!("{text}, a fraction"), Some(*row)));
+    }
+    if classes.is_numeric && classes.len() > MOST_NUMBERED_CLASSES {
+        return Some((format!("{} different numbers", classes.len()), None));
+    }
+    (classes.len() > FEW_CLASSES && classes.len() * 2 > rows)
+        .then(|| (format!("{} different labels in {rows} rows", classes.len()), None))
+}
+
+/// A label as a finite number.
+fn number(label: &str) -> Option<f64> {
+    label.parse().ok().filter(|value: &f64| value.is_finite()).map(|value| value + 0.0)
+}
+
+/// A number as the name of a class: whole numbers without a point.
+fn written(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { value.to_string() }
+}
+
+/// Compares text in which digits count as numbers; what is left equal is compared letter by letter.
+fn natural(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    while let (Some(x), Some(y)) = (left.chars().next(), right.chars().next()) {
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let ((m, rest_left), (n, rest_right)) = (digits(left), digits(right));
+            let order = m.len().cmp(&n.len()).then_with(|| m.cmp(n));
+            if order != Ordering::Equal {
+                return order;
+            }
+            (left, right) = (rest_left, rest_right);
+        } else if x != y {
+            return x.cmp(&y);
+        } else {
+            (left, right) = (&left[x.len_utf8()..], &right[y.len_utf8()..]);
+        }
+    }
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// The digits that a text begins with, without leading zeros, and what follows.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].trim_start_matches('0'), &text[end..])
+}
+
+/// Numbers the different labels of a column in the order in which they come.
+pub(super) struct Interner {
+    numbers: HashMap<Box<[u8]>, u32>,
+    /// Those of the labels 0 to 999, which most tables have: found without hashing.
+    small: Vec<u32>,
+    /// Labels that nobody has taken yet.
+    new: Vec<Label>,
+}
+
+impl Interner {
+    pub(super) fn new() -> Self {
+        Self { numbers: HashMap::new(), small: vec![u32::MAX; 1000], new: Vec::new() }
+    }
+
+    /// The number of the label in a cell, if it has come before.
+    #[inline]
+    pub(super) fn find(&self, cell: &[u8]) -> Option<u32> {
+        match Self::small(cell).map(|value| self.small[value]) {
+            Some(number) if number != u32::MAX => Some(number),
+            _ => self.numbers.get(cell.trim_ascii()).copied(),
+        }
+    }
+
+    /// Numbers the label in a cell of this row, which has not come before; or says what should have stood there.
+    pub(super) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
+        let label = cell.trim_ascii();
+        let text = str::from_utf8(label).ok().filter(|text| !text.contains('\0'));
+        let text = text.ok_or("a label, text in UTF-8 without NUL bytes")?;
+        if is_missing(label) {
+            return Err("a label (rows without one are not supported: remove them)".to_owned());
+        }
+        if self.numbers.len() == MOST_LABELS {
+            return Err(format!("at most {MOST_LABELS} different labels: classification needs classes"));
+        }
+        let number = self.numbers.len() as u32;
+        self.numbers.insert(label.into(), number);
+        if let Some(value) = Self::small(cell) {
+            self.small[value] = number;
+        }
+        self.new.push(Label { text: text.to_owned(), row });
+        Ok(number)
+    }
+
+    /// A number below 1000 without leading zeros, so that equal ones are equal text.
+    fn small(cell: &[u8]) -> Option<usize> {
+        small(cell).filter(|_| cell[0] != b'0' || cell.len() == 1).map(|value| value as usize)
+    }
+
+    /// The labels that have come since the last call.
+    pub(super) fn take_new(&mut self) -> Vec<Label> {
+        std::mem::take(&mut self.new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(texts: &[&str]) -> (Vec<String>, Vec<u32>) {
+        let labels: Vec<Label> =
+            texts.iter().map(|text| Label { text: (*text).to_owned(), row: 1 }).collect();
+        let (classes, of) = Classes::of(&labels);
+        for (text, class) in texts.iter().zip(&of) {
+            assert_eq!(classes.find(text), Some(*class), "{text}");
+        }
+        assert_eq!(Classes::named(classes.names.clone()), Some(classes.clone()));
+        (classes.names, of)
+    }
+
+    #[test]
+    fn numbers_are_ordered_by_value_and_text_naturally() {
+        for (texts, names, of) in [
+            (&["3", "1", "10", "2.0", "2"][..], &["1", "2", "3", "10"][..], &[2, 0, 3, 1, 1][..]),
+            (&["1", "-1"], &["-1", "1"], &[1, 0]),
+            (&["True", "False"], &["False", "True"], &[1, 0]),
+            (&["class10", "class2", "class02"], &["class02", "class2", "class10"], &[2, 1, 0]),
+            (&["b", "7", "a", "007"], &["007", "7", "a", "b"], &[3, 1, 2, 0]),
+            (&["0", "-0"], &["0"], &[0, 0]),
+        ] {
+            let (found, classes) = classes(texts);
+            assert_eq!(
+                (found.iter().map(String::as_str).collect::<Vec<_>>(), &classes[..]),
+                (names.to_vec(), of)
+            );
+        }
+        assert_eq!(Classes::named(vec!["1".to_owned(), "1.0".to_owned()]), None);
+        assert_eq!(Classes::numbered(3).find(" 2.0 "), Some(2));
+        assert!(Classes::numbered(3).are_counted());
+        assert_eq!(Classes::numbered(3).find("3"), None);
+    }
+
+    #[test]
+    fn labels_are_numbered_as_they_come() {
+        let mut interner = Interner::new();
+        let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
+        for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
+            assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
+        }
+        for cell in [&b""[..], b" ", b"NA", b"nan", b"?", b"\xff", b"a\0"] {
+            assert!(number(cell).is_err(), "{cell:?}");
+        }
+        let texts: Vec<String> = interner.take_new().into_iter().map(|label| label.text).collect();
+        assert_eq!(texts, ["9", "cat", "09", "1234"]);
+        assert!(interner.take_new().is_empty());
+    }
+
+    #[test]
+    fn values_are_no_classes() {
+        let labels = |texts: &mut dyn Iterator<Item = String>| -> Vec<Label> {
+            texts.zip(1..).map(|(text, row)| Label { text, row }).collect()
+        };
+        let why = |labels: &[Label], rows| not_classes(labels, &Classes::of(labels).0, rows);
+        let mixed = labels(&mut ["1", "2.5", "3"].map(String::from).into_iter());
+        assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(2))));
+        let text = labels(&mut ["v1", "2.5"].map(String::from).into_iter());
+        assert_eq!(why(&text, 100), None);
+        let many = labels(&mut (0..1001).map(|value: u32| value.to_string()));
+        assert_eq!(why(&many, 10_000), Some(("1001 different numbers".to_owned(), None)));
+        assert_eq!(why(&many[..1000], 2000), None);
+        assert_eq!(why(&many[..150], 150), Some(("150 different labels in 150 rows".to_owned(), None)));
+        assert_eq!(why(&many[..20], 20), None);
+    }
+}

@@ -1,0 +1,349 @@
+//! How a table is written: what stands between its cells, how its decimals look, whether its first row is a header.
+//!
+//! Found from the first rows; what is doubtful there is an error, and can be said instead.
+
+use std::collections::BTreeSet;
+
+use ::csv::{ByteRecord, ReaderBuilder};
+
+use super::number::{is_missing, show};
+
+/// Delimiters that are looked for.
+const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
+
+/// Rows that are looked at.
+pub(super) const SAMPLE_ROWS: usize = 100;
+
+/// Cells that are looked at, at most; two rows are looked at whatever they hold.
+const SAMPLE_CELLS: usize = 1 << 18;
+
+/// What the user says of a table; the rest is found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    /// Whether the first row holds the names of the columns.
+    pub header: Option<bool>,
+    /// The byte between two cells.
+    pub delimiter: Option<u8>,
+    /// What stands before the digits of a fraction: a point or a comma.
+    pub decimal: Option<u8>,
+    /// The most bytes of a row. A row has at most a sixteenth as many columns.
+    pub row_limit: usize,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self { header: None, delimiter: None, decimal: None, row_limit: 16 << 20 }
+    }
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub delimiter: u8,
+    pub decimal: u8,
+}
+
+/// The first rows of a table.
+pub(super) struct Sample {
+    pub rows: Vec<ByteRecord>,
+}
+
+/// What a cell holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// Nothing, a word for nothing, or an infinity.
+    Missing,
+    /// A finite number.
+    Number(f64),
+    /// Anything else.
+    Text,
+}
+
+impl Dialect {
+    /// Whether a row is a line of blanks, which is as empty as an empty one.
+    pub(super) fn is_blank(self, row: &ByteRecord) -> bool {
+        Self::is_blank_line(row, self.delimiter)
+    }
+
+    fn is_blank_line(row: &ByteRecord, delimiter: u8) -> bool {
+        (row.len() == 1 && !row[0].is_empty() || delimiter.is_ascii_whitespace())
+            && row.as_slice().trim_ascii().is_empty()
+    }
+
+    /// What a cell holds.
+    pub(super) fn kind(self, cell: &[u8]) -> Kind {
+        let cell = cell.trim_ascii();
+        if is_missing(cell) {
+            return Kind::Missing;
+        }
+        let text = str::from_utf8(cell).unwrap_or_default();
+        let number = if self.decimal == b',' { with_point(text).parse() } else { text.parse::<f64>() };
+        match number {
+            Ok(value) if value.is_finite() => Kind::Number(value),
+            Ok(_) => Kind::Missing,
+            Err(_) => Kind::Text,
+        }
+    }
+
+    /// Finds out how these first bytes of a table are written, and cuts them into rows. `is_whole` says whether they
+    /// are the whole table, so that the last row is not cut off.
+    pub(super) fn find(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
+        let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
+        let candidates = delimiters.iter().map(|delimiter| {
+            let sample = Sample::new(bytes, is_whole, *delimiter);
+            let decimal = format.decimal.unwrap_or_else(|| sample.decimal(*delimiter));
+            let dialect = Self { delimiter: *delimiter, decimal };
+            (sample.quality(dialect), dialect, sample)
+        });
+        // The first of equal ones: a table of one column has none.
+        let best = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        best.map_or_else(
+            || (Self { delimiter: b',', decimal: b'.' }, Sample { rows: Vec::new() }),
+            |(_, dialect, sample)| (dialect, sample),
+        )
+    }
+}
+
+/// A number with a decimal comma as one with a point; what has a point already is no number.
+pub(super) fn with_point(text: &str) -> String {
+    if text.contains('.') { "?".to_owned() } else { text.replacen(',', ".", 1) }
+}
+
+impl Sample {
+    fn new(bytes: &[u8], is_whole: bool, delimiter: u8) -> Self {
+        let mut reader =
+            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
+        let (mut rows, mut cells) = (Vec::new(), 0);
+        let mut record = ByteRecord::new();
+        // One more than is wanted, since the last may be cut off.
+        while rows.len() <= SAMPLE_ROWS
+            && (rows.len() < 3 || cells < SAMPLE_CELLS)
+            && reader.read_byte_record(&mut record).unwrap_or(false)
+        {
+            if Dialect::is_blank_line(&record, delimiter) {
+                continue;
+            }
+            cells += record.len();
+            rows.push(record.clone());
+        }
+        if rows.len() > SAMPLE_ROWS || !is_whole && rows.len() > 1 {
+            rows.pop();
+        }
+        Self { rows }
+    }
+
+    /// A decimal comma where numbers are written with one and none with a point.
+    fn decimal(&self, delimiter: u8) -> u8 {
+        if delimiter == b',' {
+            return b'.';
+        }
+        let cells = || self.rows.iter().flatten().map(<[u8]>::trim_ascii);
+        let written_with = |mark: u8| {
+            move |cell: &[u8]| {
+                let parts: Vec<&[u8]> = cell.split(|byte| *byte == mark).collect();
+                let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+                let whole = parts[0].strip_prefix(b"-").unwrap_or(parts[0]);
+                parts.len() == 2 && !parts[1].is_empty() && digits(whole) && digits(parts[1])
+            }
+        };
+        let (commas, points) = (cells().any(written_with(b',')), cells().any(written_with(b'.')));
+        if commas && !points { b',' } else { b'.' }
+    }
+
+    /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
+    fn quality(&self, dialect: Dialect) -> f64 {
+        let widths: Vec<usize> = self.rows.iter().map(ByteRecord::len).collect();
+        let count = |width: usize| widths.iter().filter(|other| **other == width).count();
+        let Some(width) = widths.iter().copied().max_by_key(|width| count(*width)).filter(|width| *width > 1)
+        else {
+            return 0.0;
+        };
+        let cells = || self.rows.iter().skip(1).flatten();
+        let numbers = cells().filter(|cell| matches!(dialect.kind(cell), Kind::Number(_))).count();
+        let share = numbers as f64 / cells().count().max(1) as f64;
+        count(width) as f64 / widths.len() as f64 * (0.5 + share)
+    }
+
+    /// What the cells of a column hold in rows that are as long as the first, which is left out.
+    pub(super) fn column(&self, dialect: Dialect, column: usize) -> Vec<Kind> {
+        let width = self.rows.first().map_or(0, ByteRecord::len);
+        let rows = self.rows.iter().skip(1).filter(|row| row.len() == width);
+        rows.filter_map(|row| row.get(column)).map(|cell| dialect.kind(cell)).collect()
+    }
+
+    /// Whether the first row is a header, by comparing it with the others; an error says why that is doubtful.
+    ///
+    /// A word above a column of numbers is a name. So are the numbers 0, 1, 2, ... above columns that hold other
+    /// numbers, as some programs write them. Cells that are empty or stand for a missing value tell nothing.
+    pub(super) fn has_header(&self, dialect: Dialect) -> Result<bool, String> {
+        let Some(first) = self.rows.first() else { return Ok(false) };
+        let cells: Vec<Kind> = first.iter().map(|cell| dialect.kind(cell)).collect();
+        let (mut words, mut names, mut fitting, mut odd, mut repeated) = (0, 0, 0, 0, 0);
+        let mut named = 0;
+        for (column, cell) in cells.iter().enumerate() {
+            let below = self.column(dialect, column);
+            let numbers: Vec<f64> = below.iter().filter_map(|kind| kind.number()).collect();
+            let texts = below.iter().filter(|kind| **kind == Kind::Text).count();
+            let is_numeric = !numbers.is_empty() && numbers.len() >= 9 * texts;
+            match cell {
+                Kind::Missing => {}
+                Kind::Text if is_numeric => {
+                    words += 1;
+                    named = column;
+                }
+                Kind::Text => {
+                    names += 1;
+                    let text = first[column].trim_ascii();
+                    repeated += usize::from(
+                        self.rows[1..]
+                            .iter()
+                            .any(|row| row.get(column).is_some_and(|cell| cell.trim_ascii() == text)),
+                    );
+                }
+                Kind::Number(value) => {
+                    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+                    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    let fits = is_numeric && (low..=high).contains(value);
+                    *(if fits { &mut fitting } else { &mut odd }) += 1;
+                }
+            }
+        }
+        let (texts, numbers) = (words + names, fitting + odd);
+        let all: BTreeSet<&[u8]> = first.iter().map(<[u8]>::trim_ascii).collect();
+        let distinct = all.len() == first.len();
+        if self.rows.len() < 2 {
+            return Ok(texts > 0);
+        }
+        let alike = self.rows[1..].iter().filter(|row| row.len() == first.len()).count();
+        if texts == 0 && alike < 2 {
+            // Too few rows to compare with.
+            return Ok(false);
+        }
+        if texts == 0 {
+            return self.counts(&cells, fitting, odd);
+        }
+        if words > 0 {
+            return match numbers {
+                0 => Ok(true),
+                _ if distinct && fitting == 0 => Ok(true),
+                _ => Err(format!(
+                    "the first row holds {} above a column of numbers, and numbers in other columns: it may be a header \
+                     or a damaged row",
+                    show(&first[named])
+                )),
+            };
+        }
+        // Words stand above words only.
+        if numbers > 0 {
+            return match consecutive(&cells) {
+                Some(_) if fitting == 0 && numbers > 1 => Err(doubtful()),
+                _ => Ok(false),
+            };
+        }
+        Ok(distinct && repeated == 0)
+    }
+
+    /// The same for a first row without words.
+    fn counts(&self, cells: &[Kind], fitting: usize, odd: usize) -> Result<bool, String> {
+        let Some(start) = consecutive(cells).filter(|_| fitting + odd > 2) else { return Ok(false) };
+        let is_repeated = || self.rows[1..].iter().any(|row| row == &self.rows[0]);
+        match (start == 0.0, fitting) {
+            (true, 0) => Ok(true),
+            (true, _) if odd > 0 && fitting + odd > 4 => Ok(true),
+            (_, 0) => Err(doubtful()),
+            (_, _) if odd > 0 && start != 0.0 || is_repeated() => Ok(false),
+            _ => Err(doubtful()),
+        }
+    }
+}
+
+fn doubtful() -> String {
+    "the numbers of the first row count up, so that it may be a header or a row like the others".to_owned()
+}
+
+/// The first of numbers that count up by 1, if the cells are those, and perhaps missing ones.
+fn consecutive(cells: &[Kind]) -> Option<f64> {
+    let numbers: Vec<f64> = cells.iter().filter_map(|kind| kind.number()).collect();
+    let start = *numbers.first().filter(|start| start.fract() == 0.0)?;
+    numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0).then_some(start)
+}
+
+impl Kind {
+    /// The number, if it is one.
+    pub(super) fn number(self) -> Option<f64> {
+        match self {
+            Kind::Number(value) => Some(value),
+            Kind::Missing | Kind::Text => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(text: &str) -> Result<bool, String> {
+        let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
+        sample.has_header(dialect)
+    }
+
+    #[test]
+    fn a_header_is_told_from_a_row() {
+        for (text, expected) in [
+            ("a,b,class\n1,2,x\n3,4,y\n", true),
+            ("a,b,class\n1,?,x\n3,4,y\n", true),
+            (",a,b\n0,1,2\n1,3,4\n", true),
+            ("5.1,3.5,setosa\n4.9,3.0,setosa\n5.0,3.1,other\n", false),
+            ("?,3.5,1\n4.9,3.0,0\n5.0,3.6,1\n", false),
+            ("5,3.5,?\n4.9,3.0,0\n5.0,3.6,1\n", false),
+            ("0,1,2,3\n5.1,3.5,1.4,a\n4.9,3.0,1.4,b\n", true),
+            ("1,2,3\n0,4,5\n", false),
+            ("1,inf\n0,2\n3,4\n", false),
+            ("1,2,3\n0,4\n5\n", false),
+            ("0,1,2,3,4\n5.1,3.5,1.4,0.2,0\n4.9,3.0,2.4,0.2,1\n6.0,2.0,1.5,0.1,2\n", true),
+            (",0,1,2\n0,5.1,3.5,7\n1,4.9,3.0,8\n", true),
+            ("5,0,0,255\n0,0,17,3\n4,1,2,9\n", false),
+            ("0,1\n1,2\n", false),
+            ("p,x,s\ne,x,s\np,b,t\n", false),
+            ("kind,shape,edge\ne,x,s\np,b,t\n", true),
+            ("id,2019,2020,class\n1,310,410,a\n2,330,450,b\n", true),
+            ("id,2019,2020\n1,310,410\n2,330,450\n", true),
+            ("a,b\n", true),
+            ("1,2,3\n", false),
+            ("1,2,3\n1,2,3\n1,3,3\n2,2,5\n", false),
+        ] {
+            assert_eq!(header(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "5.1x,3.5,1\n4.9,3.0,0\n5.0,3.6,1\n",
+            "0,1,2\n0,1,5\n3,0,1\n4,3,4\n",
+            "1,2,3\n10,20,30\n40,50,60\n",
+            "2018,2019,class\n5,6,a\n7,8,b\n",
+        ] {
+            assert!(header(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn delimiters_and_decimals_are_found() {
+        for (text, delimiter, decimal) in [
+            ("a,b\n1.5,2\n", b',', b'.'),
+            ("a;b\n1.5;2\n", b';', b'.'),
+            ("a;b;c\n1,5;2,5;x\n3,5;4,5;y\n", b';', b','),
+            ("1,5;2,5;0\n3,5;4,5;1\n", b';', b','),
+            ("a\tb\n1,5\t2\n", b'\t', b','),
+            ("a|b\n1|2\n", b'|', b'.'),
+            ("text,b\n\"x;y\",2\n\"z;w\",3\n", b',', b'.'),
+            ("a;b\n1,234.5;2\n", b';', b'.'),
+            ("a\n1\n", b',', b'.'),
+        ] {
+            let (dialect, _) = Dialect::find(text.as_bytes(), true, &Format::default());
+            assert_eq!(dialect, Dialect { delimiter, decimal }, "{text}");
+        }
+        let said = Format { delimiter: Some(b'x'), decimal: Some(b','), ..Format::default() };
+        let (dialect, sample) = Dialect::find(b"1,5x2\n3x4", true, &said);
+        assert_eq!(dialect.kind(&sample.rows[0][0]), Kind::Number(1.5));
+        assert_eq!(dialect.kind(b"1.5"), Kind::Text);
+        assert_eq!(Dialect::find(b"1,5x2\n3x", false, &said).1.rows.len(), 1);
+    }
+}

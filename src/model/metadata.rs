@@ -1,0 +1,174 @@
+//! What a model file says about the rows that its network takes, as entries of its metadata.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::data::{Classes, Column, Schema};
+
+const CLASSES: &str = "classes";
+const COLUMNS: &str = "columns";
+const POSITIONS: &str = "positions";
+const FILE_COLUMNS: &str = "file_columns";
+const TARGET: &str = "target";
+const TARGET_POSITION: &str = "target_position";
+const IMAGE: &str = "image";
+
+/// All of them: other entries of a file say how the network was trained.
+pub(super) const KEYS: [&str; 7] =
+    [CLASSES, COLUMNS, POSITIONS, FILE_COLUMNS, TARGET, TARGET_POSITION, IMAGE];
+
+/// What a network's rows are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meaning {
+    /// What the outputs stand for.
+    pub classes: Classes,
+    /// Where the inputs stand in a table, if they come from one.
+    pub schema: Option<Schema>,
+    /// Height and width of a row, if it is an image.
+    pub image: Option<(usize, usize)>,
+}
+
+impl Meaning {
+    /// Nothing is known but the number of classes.
+    pub fn numbered(classes: usize) -> Self {
+        Self { classes: Classes::numbered(classes), schema: None, image: None }
+    }
+
+    /// As metadata: lists are JSON.
+    pub(super) fn entries(&self) -> Vec<(String, String)> {
+        let mut entries = vec![(CLASSES, Value::from(self.classes.names().to_vec()).to_string())];
+        if let Some(Schema { columns, inputs, target }) = &self.schema {
+            let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
+            entries.extend(names.map(|names| (COLUMNS, Value::from(names).to_string())));
+            let positions: Vec<usize> = inputs.iter().map(|input| input.position).collect();
+            entries.push((POSITIONS, Value::from(positions).to_string()));
+            entries.push((FILE_COLUMNS, columns.to_string()));
+            if let Some(Column { name, position }) = target {
+                entries.extend(name.clone().map(|name| (TARGET, name)));
+                entries.push((TARGET_POSITION, position.to_string()));
+            }
+        }
+        entries.extend(self.image.map(|(height, width)| (IMAGE, format!("{height}x{width}"))));
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// What metadata say of a network with so many inputs and outputs; an error names the entry that cannot be.
+    pub(super) fn read(
+        metadata: &BTreeMap<String, String>,
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Self, &'static str> {
+        let classes = match metadata.get(CLASSES) {
+            None => Classes::numbered(outputs),
+            Some(text) => {
+                let names = strings(text).filter(|names| names.len() == outputs);
+                names.and_then(Classes::named).ok_or(CLASSES)?
+            }
+        };
+        let image = metadata.get(IMAGE).map(|text| sides(text, inputs).ok_or(IMAGE)).transpose()?;
+        let Some(positions) = metadata.get(POSITIONS) else {
+            return Ok(Self { classes, schema: None, image });
+        };
+        let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
+        let positions: Vec<usize> = serde_json::from_str(positions).map_err(|_| POSITIONS)?;
+        if positions.len() != inputs || positions.iter().any(|position| *position >= columns) {
+            return Err(POSITIONS);
+        }
+        let names = match metadata.get(COLUMNS) {
+            None => None,
+            Some(text) => Some(strings(text).filter(|names| names.len() == inputs).ok_or(COLUMNS)?),
+        };
+        let column = |(index, position): (usize, &usize)| Column {
+            name: names.as_ref().map(|names| names[index].clone()),
+            position: *position,
+        };
+        let inputs = positions.iter().enumerate().map(column).collect();
+        let target = match metadata.get(TARGET_POSITION) {
+            None => None,
+            Some(_) => {
+                let position = entry(metadata, TARGET_POSITION).filter(|position| *position < columns);
+                Some(Column {
+                    name: metadata.get(TARGET).cloned(),
+                    position: position.ok_or(TARGET_POSITION)?,
+                })
+            }
+        };
+        Ok(Self { classes, schema: Some(Schema { columns, inputs, target }), image })
+    }
+}
+
+fn entry(metadata: &BTreeMap<String, String>, key: &str) -> Option<usize> {
+    metadata.get(key)?.parse().ok()
+}
+
+fn strings(text: &str) -> Option<Vec<String>> {
+    serde_json::from_str(text).ok()
+}
+
+fn sides(text: &str, inputs: usize) -> Option<(usize, usize)> {
+    let (height, width) = text.split_once('x')?;
+    let (height, width): (usize, usize) = (height.parse().ok()?, width.parse().ok()?);
+    (height.checked_mul(width) == Some(inputs)).then_some((height, width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let column = |name: &str, position| Column { name: Some(name.to_owned()), position };
+        let named = Schema {
+            columns: 5,
+            inputs: vec![column("b \"x\"", 3), column("a", 1)],
+            target: Some(column("kind", 4)),
+        };
+        let plain = Schema {
+            columns: 2,
+            inputs: [0, 1].map(|position| Column { name: None, position }).to_vec(),
+            target: None,
+        };
+        let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
+        for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some((1, 2))), (None, None)]
+        {
+            let meaning = Meaning { classes: classes.clone(), schema, image };
+            let metadata: BTreeMap<String, String> = meaning.entries().into_iter().collect();
+            assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
+            assert_eq!(Meaning::read(&metadata, 2, 2), Ok(meaning));
+        }
+        assert_eq!(Meaning::read(&BTreeMap::new(), 7, 3), Ok(Meaning::numbered(3)));
+    }
+
+    #[test]
+    fn entries_that_do_not_fit_are_named() {
+        let whole = [
+            (CLASSES, "[\"a\",\"b\"]"),
+            (COLUMNS, "[\"x\",\"y\"]"),
+            (POSITIONS, "[0,1]"),
+            (FILE_COLUMNS, "3"),
+            (TARGET_POSITION, "2"),
+            (IMAGE, "1x2"),
+        ];
+        let read = |changed: Option<(&str, &str)>| {
+            let entries = whole.iter().copied().chain(changed);
+            let metadata = entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            Meaning::read(&metadata, 2, 2)
+        };
+        assert!(read(None).is_ok());
+        for (key, value) in [
+            (CLASSES, "[\"a\"]"),
+            (CLASSES, "[\"a\",\"a\"]"),
+            (CLASSES, "a,b"),
+            (COLUMNS, "[\"x\"]"),
+            (POSITIONS, "[0]"),
+            (POSITIONS, "[0,3]"),
+            (FILE_COLUMNS, "x"),
+            (TARGET_POSITION, "3"),
+            (IMAGE, "2x2"),
+            (IMAGE, "28"),
+        ] {
+            assert_eq!(read(Some((key, value))), Err(key), "{value}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Names of files and columns that a terminal or a shell would misread.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{Outcome, Rows, Workplace};
+
+/// Ends the line, turns the text around, clears the screen.
+const NAME: &str = "a\n\u{202e}b\u{1b}[2J";
+
+fn train(place: &Workplace, data: &OsStr, arguments: &[&str]) -> Outcome {
+    let common = ["train", "--hidden", "4", "--epochs", "1", "--device", "cpu", "--data"];
+    let output = place.command(&common).arg(data).args(arguments).output().unwrap();
+    Outcome {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[track_caller]
+fn assert_printable(text: &str) {
+    let raw = |letter: char| letter != '\n' && (letter.is_control() || letter == '\u{202e}');
+    assert!(!text.contains(raw), "{text:?}");
+}
+
+#[test]
+fn names_reach_the_terminal_with_escapes() {
+    let place = Workplace::new();
+    place.write(NAME, Rows::new(100, 1).csv());
+    let text = train(&place, NAME.as_ref(), &["--out", "m\u{202e}"]);
+    assert_eq!((text.code, text.stderr.as_str()), (0, ""));
+    assert_printable(&text.stdout);
+    assert!(text.stdout.contains("\nmodel: m\\u{202e}\n"), "{}", text.stdout);
+
+    let json = train(&place, NAME.as_ref(), &["--out", "m\u{202e}", "--format", "json"]);
+    assert_printable(&json.stdout);
+    assert_eq!(json.objects().last().unwrap()["model"], "m\u{202e}");
+
+    let eval = ["eval", "--model", "m\u{202e}", "--device", "cpu", "--data", NAME];
+    let text = place.succeed(&eval);
+    assert_printable(&text.stdout);
+    assert!(text.stdout.contains(r"of a\n\u{202e}b\u{1b}[2J, on"), "{}", text.stdout);
+    let json = place.succeed(&[&eval[..], &["--format", "json"]].concat());
+    assert_printable(&json.stdout);
+    assert_eq!(json.objects()[0]["data"], NAME);
+}
+
+#[test]
+fn errors_and_notices_are_escaped_too() {
+    let place = Workplace::new();
+    let missing = train(&place, NAME.as_ref(), &[]);
+    assert_eq!((missing.code, missing.stderr.lines().count()), (2, 1));
+    assert_printable(&missing.stderr);
+    assert!(missing.stderr.contains(r"a\n\u{202e}b\u{1b}[2J"), "{}", missing.stderr);
+    place.write("t.csv", "a\u{202e},class\nx,1\n");
+    let column = train(&place, "t.csv".as_ref(), &["--label-column", "class"]);
+    assert_eq!(column.code, 2);
+    assert_printable(&column.stderr);
+    let usage = place.run(&["train", "--\u{202e}\u{9b}"]);
+    assert_eq!((usage.code, usage.stderr.lines().count()), (2, 1));
+    assert_printable(&usage.stderr);
+}
+
+/// The line that says how to evaluate the model, done by a shell, gives a result.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_printed_command_can_be_copied_into_a_shell() {
+    let program = Path::new(env!("CARGO_BIN_EXE_tinytrain")).parent().unwrap();
+    let path = std::env::join_paths([program, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    for (name, column) in [
+        (&b"it's $HOME"[..], "the class"),
+        (br"a\b\", r"c\d"),
+        (b"-x", "-y"),
+        (b"\xff(\xc3", "--help"),
+        (NAME.as_bytes(), "c\u{202e}\u{7f}"),
+    ] {
+        let place = Workplace::new();
+        let data = OsStr::from_bytes(name);
+        let table = Rows::new(100, 1).csv_label_last().replacen("class", column, 1);
+        std::fs::write(place.path("").join(data), table).unwrap();
+        // After a space, what begins with a dash would be an option.
+        let option = |option: &str, end: &str| {
+            let mut argument = OsString::from(option);
+            argument.push(data);
+            argument.push(end);
+            argument
+        };
+        let output = place
+            .command(&["train", "--hidden", "4", "--epochs", "1", "--device", "cpu"])
+            .arg(format!("--label-column={column}"))
+            .args([option("--data=", ""), option("--out=", ".model")])
+            .output()
+            .unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let line = stdout.lines().find_map(|line| line.strip_prefix("evaluate it: ")).unwrap();
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &format!("{line} --device cpu --format json")]);
+        let output = shell.current_dir(place.path("")).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stdout.starts_with(b"{\"model\":"), "{line}");
+    }
+}
