@@ -51,6 +51,7 @@ pub mod output;
 pub mod profile;
 pub mod random;
 pub mod reference;
+mod threads;
 pub mod trainer;
 
 pub use error::{Error, Result};

@@ -8,6 +8,7 @@
     reason = "the docs of options are the text of --help"
 )]
 
+mod allocator;
 mod cli;
 
 use std::process::ExitCode;

@@ -4,10 +4,10 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::{Error, Result};
 
-/// Refuses `bytes` of memory for `what` where the machine, or the container, has less to give.
+/// Refuses `bytes` of memory for `what` where the machine, the container or the limits of the process leave less.
 pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
     // No allocation can be greater than an `isize`, whatever the machine has.
-    let available = available().unwrap_or(u64::MAX).min(isize::MAX as u64);
+    let available = available().unwrap_or(u64::MAX).min(left_by_limits()).min(isize::MAX as u64);
     if bytes <= u128::from(available) {
         return Ok(());
     }
@@ -16,6 +16,15 @@ pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
         readable(bytes),
         readable(available.into())
     )))
+}
+
+/// Bytes for a thread: its stack (2 MiB unless the user says otherwise), and what is mapped beside it.
+const THREAD_BYTES: u64 = 4 << 20;
+
+/// Whether the limits of the process leave room for a thread. A thread that has a stack and no more than that would end
+/// the process.
+pub fn has_room_for_thread() -> bool {
+    left_by_limits() >= THREAD_BYTES
 }
 
 /// Bytes that can still be allocated; nothing on systems that do not tell.
@@ -32,6 +41,27 @@ fn available() -> Option<u64> {
     let container = limit.map_or(u64::MAX, |limit| limit.total_memory.saturating_sub(limit.rss));
     let available = machine.min(container);
     (available > 0).then_some(available)
+}
+
+/// Bytes that the limits of the process, `ulimit -v` and `ulimit -d`, leave of its address space.
+#[cfg(target_os = "linux")]
+fn left_by_limits() -> u64 {
+    use rustix::process::{Resource, getrlimit};
+    // Pages of the process, in seven columns: the first counts all of them, the sixth data and stack.
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let used = |column| {
+        let pages = pages.split_whitespace().nth(column).and_then(|pages| pages.parse::<u64>().ok());
+        pages.unwrap_or(0).saturating_mul(rustix::param::page_size() as u64)
+    };
+    let left = |resource, column| {
+        getrlimit(resource).current.map_or(u64::MAX, |limit| limit.saturating_sub(used(column)))
+    };
+    left(Resource::As, 0).min(left(Resource::Data, 5))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn left_by_limits() -> u64 {
+    u64::MAX
 }
 
 /// A size for people: three digits and a unit.

@@ -6,6 +6,9 @@ mod program;
 mod check;
 #[path = "bad_input/images.rs"]
 mod images;
+#[cfg(target_os = "linux")]
+#[path = "bad_input/memory.rs"]
+mod memory;
 #[path = "bad_input/models.rs"]
 mod models;
 #[path = "bad_input/options.rs"]

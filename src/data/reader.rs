@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
@@ -22,6 +22,7 @@ use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::transform::{Standard, Transform};
 use crate::error::Place;
+use crate::threads::spawn;
 use crate::{Error, Result};
 
 /// Blocks of a table that may wait between the reader thread and its consumer.
@@ -426,9 +427,6 @@ fn start(
         // Where nobody listens any more, nobody misses the end.
         let _ = sender.send(parsed.map(|()| None));
     };
-    let thread = thread::Builder::new()
-        .name("reader".into())
-        .spawn(work)
-        .map_err(|source| Error::Thread { purpose: "reads data", source })?;
+    let thread = spawn("reader", "reads data", work)?;
     Ok(State::Reading { chunks, thread })
 }

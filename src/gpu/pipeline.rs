@@ -11,6 +11,7 @@ use super::context::Context;
 use super::steps::{Carrier, Step};
 use super::trusted;
 use crate::error::{Error, Result};
+use crate::threads::spawn_scoped;
 
 /// How a kernel uses a storage buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -167,7 +168,7 @@ impl Pipelines {
         };
         thread::scope(|scope| {
             // This thread does what is left where the system starts fewer.
-            let spawned = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let spawned = |_| spawn_scoped(scope, work);
             let others: Vec<_> = (1..cores.min(programs.len())).filter_map(spawned).collect();
             let own = work();
             others.into_iter().fold(own, |ended, other| {

@@ -47,6 +47,7 @@ use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
 use crate::model::{Layer, Parameters, Spec};
+use crate::threads::spawn_scoped;
 
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
@@ -288,7 +289,7 @@ impl CpuEngine {
                 .chunks(part)
                 .map(|order| {
                     let work = move || self.evaluate_part(rows, order, sparse, wants_logits);
-                    thread::Builder::new().spawn_scoped(scope, work).map_err(|_| work)
+                    spawn_scoped(scope, work).ok_or(work)
                 })
                 .collect();
             // What the system starts no thread for is done here.

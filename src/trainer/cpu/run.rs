@@ -11,6 +11,7 @@ use super::sparse::is_sparse;
 use super::{CpuEngine, write};
 use crate::data::Rows;
 use crate::error::Result;
+use crate::threads::spawn_scoped;
 use crate::trainer::engine::{BatchMetrics, Sink};
 
 /// A pass over some rows.
@@ -56,7 +57,7 @@ impl<'a> Run<'a> {
                 let metrics = metrics.clone();
                 let work = move || self.work(number, &metrics, None);
                 // Those that are there do the parts of one that the system does not start.
-                let _ = thread::Builder::new().spawn_scoped(scope, work);
+                let _ = spawn_scoped(scope, work);
             }
             self.work(0, &metrics, Some((&received, sink)))
         })

@@ -1,9 +1,10 @@
 //! A thread that ends encoders: wgpu does the work of recording there, some microseconds a dispatch.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 use crate::error::{Error, Result};
+use crate::threads::spawn;
 use crate::trainer::recorder::{self, Listener, Work};
 
 /// The thread, and what goes there and back. It lives as long as this does.
@@ -32,10 +33,7 @@ impl Finisher {
                 }
             }
         };
-        let thread = Builder::new()
-            .name("finisher".to_owned())
-            .spawn(work)
-            .map_err(|source| Error::Thread { purpose: "ends encoders", source })?;
+        let thread = spawn("finisher", "ends encoders", work)?;
         Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
     }
 

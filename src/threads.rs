@@ -1,0 +1,29 @@
+//! Threads that the system may refuse.
+
+use std::io;
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+
+use crate::error::{Error, Result};
+use crate::memory::has_room_for_thread;
+
+/// Starts a thread of this name, which does what `purpose` says.
+///
+/// # Errors
+/// [`Error::Thread`] when the system has no room for it.
+pub fn spawn(
+    name: &str,
+    purpose: &'static str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>> {
+    let room = if has_room_for_thread() { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) };
+    room.and_then(|()| Builder::new().name(name.to_owned()).spawn(work))
+        .map_err(|source| Error::Thread { purpose, source })
+}
+
+/// Starts a thread for work that others do where there is none: nothing where the system has no room for it.
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    has_room_for_thread().then(|| Builder::new().spawn_scoped(scope, work).ok())?
+}
