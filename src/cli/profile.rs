@@ -77,7 +77,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (device, mut notices) =
         options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
     let mut open = || Reader::open(&source, &read);
-    let rows = options.training.rows(&mut open)?;
+    let rows = options.training.rows(open)?;
     let config = options.training.config(rows, options.kernels.measured(&device, &mut notices));
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
