@@ -22,6 +22,7 @@ mod table_options;
 mod text;
 mod train;
 mod train_report;
+mod train_text;
 mod training;
 mod tune;
 mod tuning_file;

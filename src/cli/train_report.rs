@@ -7,20 +7,17 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::data::Transform;
-use tinytrain::model::{Meaning, Model};
-use tinytrain::trainer::{Chosen, Config, End, Epoch, Event, Score, Summary, Tiles, TrainingData};
+use tinytrain::model::Model;
+use tinytrain::trainer::{Chosen, Config, End, Event, Score, Summary, Tiles, TrainingData};
 
 use super::args::Format;
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
 use super::places::MNIST;
-use super::text::{counted, grouped, loss, percent, seconds, shell_word};
+use super::text::{counted, grouped, percent, seconds, shell_word};
 use super::train::Options;
-
-/// The most lines of the table of epochs, but for the first and the last.
-const MOST_LINES: usize = 50;
+use super::train_text::{ByRows, Table, data_line, plan_line};
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
@@ -227,12 +224,16 @@ impl<'a> TrainReport<'a> {
             Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
             Event::Started { device, spec, transform, meaning, rows, .. } => {
                 let parameters = grouped(spec.parameter_count() as u64);
-                self.console.line(&self.data_line(transform, meaning, *rows))?;
+                let by_rows = ByRows {
+                    epochs: self.options.epochs.is_none(),
+                    batch_size: self.options.training.batch_size.is_none(),
+                };
+                self.console.line(&data_line(transform, meaning, *rows))?;
                 self.console.line(&format!("{spec} network, {parameters} parameters, on {device}"))?;
-                self.console.line(&self.plan_line(*rows))?;
+                self.console.line(&plan_line(self.config, *rows, by_rows))?;
                 self.details(event);
                 if self.table.is_none() {
-                    let table = Table { validates: self.validates };
+                    let table = Table::new(self.validates, self.config.epochs);
                     self.console.line(&table.header())?;
                     self.table = Some(table);
                 }
@@ -245,64 +246,10 @@ impl<'a> TrainReport<'a> {
                 Ok(())
             }
             Event::Epoch { epoch, is_kept, .. } => match &self.table {
-                Some(table) if self.is_shown(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
+                Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
                 _ => Ok(()),
             },
         }
-    }
-
-    /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
-    fn is_shown(&self, epoch: usize) -> bool {
-        let epochs = self.config.epochs;
-        epoch == 1 || epoch == epochs || epoch.is_multiple_of(epochs.div_ceil(MOST_LINES))
-    }
-
-    /// What was understood of the data.
-    fn data_line(&self, transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
-        let rows =
-            rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
-        let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
-        let inputs = match (meaning.image, inputs) {
-            (Some((height, width)), _) => format!("images of {height} x {width}"),
-            (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
-            (None, None) => "inputs".to_owned(),
-        };
-        let scaled = match transform {
-            Transform::Bytes => "divided by 255",
-            Transform::None => "as they are",
-            Transform::Standard(_) => "standardised",
-        };
-        let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
-        let target = target.map_or_else(
-            || "labels".to_owned(),
-            |target| match &target.name {
-                Some(name) => format!("target {name}"),
-                None => format!("target column {}", target.position),
-            },
-        );
-        let classes = match meaning.classes.len() {
-            count @ ..=6 => format!("{count} classes: {}", meaning.classes.names().join(", ")),
-            count => format!("{count} classes"),
-        };
-        format!("{rows}, {inputs} {scaled}, {target} of {classes}")
-    }
-
-    /// How long it will train, and what of that was chosen here.
-    fn plan_line(&self, rows: Option<usize>) -> String {
-        let Config { epochs, batch_size, learning_rate, .. } = self.config;
-        let epochs = counted(*epochs as u64, "epoch", "epochs");
-        let steps = rows.map_or_else(String::new, |rows| {
-            format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
-        });
-        let batch = counted(*batch_size as u64, "row", "rows");
-        let is_chosen = (self.options.epochs.is_none(), self.options.training.batch_size.is_none());
-        let chosen = match is_chosen {
-            (true, true) => " (both by the number of rows)",
-            (true, false) => " (epochs by the number of rows)",
-            (false, true) => " (batches by the number of rows)",
-            (false, false) => "",
-        };
-        format!("{epochs}{steps}, batches of {batch}{chosen}, learning rate {learning_rate}")
     }
 
     /// What `--verbose` adds.
@@ -417,61 +364,4 @@ fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, String> 
 /// The decimal fraction that the user wrote, not the digits of its binary neighbour.
 fn decimal(value: f32) -> Value {
     value.to_string().parse::<f64>().ok().into()
-}
-
-/// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
-/// characters.
-struct Table {
-    validates: bool,
-}
-
-impl Table {
-    fn header(&self) -> String {
-        let validation = if self.validates { ["val loss", "val acc"] } else { ["", ""] };
-        let [loss, accuracy] = validation;
-        self.columns([
-            "epoch",
-            "train loss",
-            "train acc",
-            loss,
-            accuracy,
-            "test loss",
-            "test acc",
-            "seconds",
-            "rows/s",
-        ])
-    }
-
-    /// The figures of an epoch; a star stands behind an epoch that is better on the validation rows than all before.
-    fn line(&self, epoch: &Epoch, is_kept: bool) -> String {
-        let cell =
-            |score: Option<Score>, text: fn(Score) -> String| score.map_or_else(|| "-".to_owned(), text);
-        let of_loss: fn(Score) -> String = |score| loss(score.loss);
-        let of_accuracy: fn(Score) -> String = |score| percent(score.accuracy);
-        let star = if self.validates && is_kept { "*" } else { "" };
-        self.columns([
-            &epoch.epoch.to_string(),
-            &loss(epoch.train.loss),
-            &percent(epoch.train.accuracy),
-            &cell(epoch.validation, of_loss),
-            &(cell(epoch.validation, of_accuracy) + star),
-            &cell(epoch.test, of_loss),
-            &cell(epoch.test, of_accuracy),
-            &format!("{:.2}", epoch.duration.as_secs_f64()),
-            &grouped(epoch.samples_per_second() as u64),
-        ])
-    }
-
-    fn columns(&self, cells: [&str; 9]) -> String {
-        let [epoch, train_loss, train, val_loss, val, test_loss, test, seconds, speed] = cells;
-        if self.validates {
-            format!(
-                "{epoch:>5} {train_loss:>10} {train:>9} {val_loss:>8} {val:>9} {test:>9} {seconds:>7} {speed:>11}"
-            )
-        } else {
-            format!(
-                "{epoch:>5}  {train_loss:>10}  {train:>9}  {test_loss:>9}  {test:>9}  {seconds:>8}  {speed:>11}"
-            )
-        }
-    }
 }

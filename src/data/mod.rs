@@ -8,6 +8,7 @@ mod decimal;
 mod dialect;
 mod idx;
 mod image;
+mod labelled;
 mod locate;
 mod number;
 mod order;

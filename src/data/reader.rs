@@ -9,19 +9,17 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
-use super::classes::{Classes, not_classes};
+use super::classes::Classes;
 use super::columns::{Schema, Selection};
 use super::csv::Rows;
 use super::dataset::{Dataset, Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::dialect::Format;
 use super::idx::{CHUNK_ROWS, Images, read_labels};
 use super::locate::Source;
-use super::number::show_name;
 use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::transform::{Standard, Transform};
-use crate::error::Place;
 use crate::threads::spawn;
 use crate::{Error, Result};
 
@@ -58,11 +56,11 @@ type Message = Result<Option<Chunk>>;
 ///
 /// Dropping it stops the thread, without waiting for it, at the next block it delivers.
 pub struct Reader {
-    name: PathBuf,
+    pub(super) name: PathBuf,
     /// The file that holds the labels.
-    labels_name: PathBuf,
+    pub(super) labels_name: PathBuf,
     inputs: usize,
-    table: Table,
+    pub(super) table: Table,
     known_rows: Option<usize>,
     form: Form,
     times: Option<Times>,
@@ -250,34 +248,6 @@ impl Reader {
         &self.table.labels
     }
 
-    /// Checks that the labels so far are classes to be told apart.
-    ///
-    /// # Errors
-    /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
-    /// label of its own in more than half of the rows.
-    pub fn check_classes(&self) -> Result<()> {
-        let (classes, names) = (self.classes(), &self.table.names);
-        let target = self.schema().and_then(|schema| schema.target.as_ref());
-        let column = target.map(|target| target.position + 1);
-        let name = target.and_then(|target| target.name.as_deref());
-        let name = name.map(|name| show_name(name.as_bytes()).into());
-        let error = |row, expected: &str, found| {
-            let place = Place { row, column, name };
-            Err(Error::Data { path: self.labels_name.clone(), place, expected: expected.to_owned(), found })
-        };
-        if classes.len() < 2 {
-            let found = format!("only label {}", classes.some_names());
-            return error(None, "labels of two or more classes", found);
-        }
-        match not_classes(names, classes, self.labels().len()) {
-            Some((found, row)) => {
-                let expected = "labels of classes (classification needs some; regression is not supported)";
-                error(row, expected, found)
-            }
-            None => Ok(()),
-        }
-    }
-
     /// How the values are made of which the rows consist: nothing for IDX.
     pub fn schema(&self) -> Option<&Schema> {
         match &self.form {
@@ -367,41 +337,6 @@ impl Reader {
         let labels = std::mem::take(&mut self.table.labels);
         let features = std::mem::take(&mut self.table.features);
         Dataset { inputs: self.inputs, features, labels }.transformed(transform)
-    }
-
-    /// As [`Reader::into_dataset`], with labels that count these classes.
-    ///
-    /// # Errors
-    /// Also [`Error::Data`] for a label that is none of them.
-    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<Dataset> {
-        self.read_to_end()?;
-        let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| classes.find(name)).collect();
-        if let Some(unknown) = own.iter().position(Option::is_none) {
-            return Err(self.unknown_label(unknown, classes));
-        }
-        let own: Vec<u32> = own.into_iter().flatten().collect();
-        self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
-        self.into_dataset(transform)
-    }
-
-    /// Checks that the labels so far are among these classes.
-    ///
-    /// # Errors
-    /// [`Error::Data`] with the first that is not.
-    pub fn check_labels(&self, classes: &Classes) -> Result<()> {
-        match self.classes().names().iter().position(|name| classes.find(name).is_none()) {
-            Some(unknown) => Err(self.unknown_label(unknown, classes)),
-            None => Ok(()),
-        }
-    }
-
-    fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
-        let name = &self.classes().names()[class];
-        let row = self.labels().iter().position(|label| *label as usize == class);
-        let sample = row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
-        let found = format!("label {}{sample}", show_name(name.as_bytes()));
-        let expected = format!("labels of the training data ({})", classes.some_names());
-        Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
     }
 }
 

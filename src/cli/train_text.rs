@@ -1,0 +1,135 @@
+//! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
+
+use tinytrain::data::Transform;
+use tinytrain::model::Meaning;
+use tinytrain::trainer::{Config, Epoch, Score};
+
+use super::text::{counted, grouped, loss, percent};
+
+/// The most lines of the table of epochs, but for the first and the last.
+const MOST_LINES: usize = 50;
+
+/// Which settings were chosen by the number of rows, since nobody gave them.
+#[derive(Debug, Clone, Copy)]
+pub struct ByRows {
+    /// The number of epochs.
+    pub epochs: bool,
+    /// The rows of a batch.
+    pub batch_size: bool,
+}
+
+/// What was understood of the data, in a line.
+pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
+    let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
+    let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
+    let inputs = match (meaning.image, inputs) {
+        (Some((height, width)), _) => format!("images of {height} x {width}"),
+        (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
+        (None, None) => "inputs".to_owned(),
+    };
+    let scaled = match transform {
+        Transform::Bytes => "divided by 255",
+        Transform::None => "as they are",
+        Transform::Standard(_) => "standardised",
+    };
+    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+    let target = target.map_or_else(
+        || "labels".to_owned(),
+        |target| match &target.name {
+            Some(name) => format!("target {name}"),
+            None => format!("target column {}", target.position),
+        },
+    );
+    let classes = match meaning.classes.len() {
+        count @ ..=6 => format!("{count} classes: {}", meaning.classes.names().join(", ")),
+        count => format!("{count} classes"),
+    };
+    format!("{rows}, {inputs} {scaled}, {target} of {classes}")
+}
+
+/// How long it will train, and what of that was chosen here.
+pub fn plan_line(config: &Config, rows: Option<usize>, chosen: ByRows) -> String {
+    let Config { epochs, batch_size, learning_rate, .. } = config;
+    let epochs = counted(*epochs as u64, "epoch", "epochs");
+    let steps = rows.map_or_else(String::new, |rows| {
+        format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
+    });
+    let batch = counted(*batch_size as u64, "row", "rows");
+    let by_rows = match (chosen.epochs, chosen.batch_size) {
+        (true, true) => " (both by the number of rows)",
+        (true, false) => " (epochs by the number of rows)",
+        (false, true) => " (batches by the number of rows)",
+        (false, false) => "",
+    };
+    format!("{epochs}{steps}, batches of {batch}{by_rows}, learning rate {learning_rate}")
+}
+
+/// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
+/// characters.
+pub struct Table {
+    validates: bool,
+    /// Epochs of the whole run.
+    epochs: usize,
+}
+
+impl Table {
+    /// A table with columns for validation rows, if there are any.
+    pub fn new(validates: bool, epochs: usize) -> Self {
+        Self { validates, epochs }
+    }
+
+    /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
+    pub fn shows(&self, epoch: usize) -> bool {
+        epoch == 1 || epoch == self.epochs || epoch.is_multiple_of(self.epochs.div_ceil(MOST_LINES))
+    }
+
+    /// The names of the columns.
+    pub fn header(&self) -> String {
+        let validation = if self.validates { ["val loss", "val acc"] } else { ["", ""] };
+        let [loss, accuracy] = validation;
+        self.columns([
+            "epoch",
+            "train loss",
+            "train acc",
+            loss,
+            accuracy,
+            "test loss",
+            "test acc",
+            "seconds",
+            "rows/s",
+        ])
+    }
+
+    /// The figures of an epoch; a star stands behind an epoch that is better on the validation rows than all before.
+    pub fn line(&self, epoch: &Epoch, is_kept: bool) -> String {
+        let cell =
+            |score: Option<Score>, text: fn(Score) -> String| score.map_or_else(|| "-".to_owned(), text);
+        let of_loss: fn(Score) -> String = |score| loss(score.loss);
+        let of_accuracy: fn(Score) -> String = |score| percent(score.accuracy);
+        let star = if self.validates && is_kept { "*" } else { "" };
+        self.columns([
+            &epoch.epoch.to_string(),
+            &loss(epoch.train.loss),
+            &percent(epoch.train.accuracy),
+            &cell(epoch.validation, of_loss),
+            &(cell(epoch.validation, of_accuracy) + star),
+            &cell(epoch.test, of_loss),
+            &cell(epoch.test, of_accuracy),
+            &format!("{:.2}", epoch.duration.as_secs_f64()),
+            &grouped(epoch.samples_per_second() as u64),
+        ])
+    }
+
+    fn columns(&self, cells: [&str; 9]) -> String {
+        let [epoch, train_loss, train, val_loss, val, test_loss, test, seconds, speed] = cells;
+        if self.validates {
+            format!(
+                "{epoch:>5} {train_loss:>10} {train:>9} {val_loss:>8} {val:>9} {test:>9} {seconds:>7} {speed:>11}"
+            )
+        } else {
+            format!(
+                "{epoch:>5}  {train_loss:>10}  {train:>9}  {test_loss:>9}  {test:>9}  {seconds:>8}  {speed:>11}"
+            )
+        }
+    }
+}

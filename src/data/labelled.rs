@@ -1,0 +1,74 @@
+//! Whether the labels that a reader has delivered are classes, and those of a model.
+
+use super::classes::{Classes, not_classes};
+use super::dataset::Dataset;
+use super::number::show_name;
+use super::reader::Reader;
+use super::transform::Transform;
+use crate::error::Place;
+use crate::{Error, Result};
+
+impl Reader {
+    /// Checks that the labels so far are classes to be told apart.
+    ///
+    /// # Errors
+    /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
+    /// label of its own in more than half of the rows.
+    pub fn check_classes(&self) -> Result<()> {
+        let (classes, names) = (self.classes(), &self.table.names);
+        let target = self.schema().and_then(|schema| schema.target.as_ref());
+        let column = target.map(|target| target.position + 1);
+        let name = target.and_then(|target| target.name.as_deref());
+        let name = name.map(|name| show_name(name.as_bytes()).into());
+        let error = |row, expected: &str, found| {
+            let place = Place { row, column, name };
+            Err(Error::Data { path: self.labels_name.clone(), place, expected: expected.to_owned(), found })
+        };
+        if classes.len() < 2 {
+            let found = format!("only label {}", classes.some_names());
+            return error(None, "labels of two or more classes", found);
+        }
+        match not_classes(names, classes, self.labels().len()) {
+            Some((found, row)) => {
+                let expected = "labels of classes (classification needs some; regression is not supported)";
+                error(row, expected, found)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Reader::into_dataset`], with labels that count these classes.
+    ///
+    /// # Errors
+    /// Also [`Error::Data`] for a label that is none of them.
+    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<Dataset> {
+        self.read_to_end()?;
+        let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| classes.find(name)).collect();
+        if let Some(unknown) = own.iter().position(Option::is_none) {
+            return Err(self.unknown_label(unknown, classes));
+        }
+        let own: Vec<u32> = own.into_iter().flatten().collect();
+        self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
+        self.into_dataset(transform)
+    }
+
+    /// Checks that the labels so far are among these classes.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with the first that is not.
+    pub fn check_labels(&self, classes: &Classes) -> Result<()> {
+        match self.classes().names().iter().position(|name| classes.find(name).is_none()) {
+            Some(unknown) => Err(self.unknown_label(unknown, classes)),
+            None => Ok(()),
+        }
+    }
+
+    fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
+        let name = &self.classes().names()[class];
+        let row = self.labels().iter().position(|label| *label as usize == class);
+        let sample = row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
+        let found = format!("label {}{sample}", show_name(name.as_bytes()));
+        let expected = format!("labels of the training data ({})", classes.some_names());
+        Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
+    }
+}
