@@ -191,7 +191,7 @@ impl Part {
             return Err(Error::Config(text));
         }
         let [_, test] = reader.divide(&self.split)?;
-        test.transformed(&model.transform)
+        model.transform.rows(test)
     }
 }
 

@@ -3,9 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::transform::Transform;
-use crate::Result;
-
 /// Feature values, row-major [rows, inputs].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Features {
@@ -116,20 +113,6 @@ impl<'a> Rows<'a> {
 }
 
 impl Dataset {
-    /// The rows after a transform, of which nothing is left to do where they are read but to divide bytes.
-    ///
-    /// # Errors
-    /// [`Error::Config`](crate::Error::Config) when memory does not hold them.
-    pub fn transformed(mut self, transform: &Transform) -> Result<Self> {
-        transform.apply(&mut self.features)?;
-        if transform.scaling() == Scaling::AsIs {
-            self.features.make_floats()?;
-        } else if let Features::Floats(floats) = &mut self.features {
-            floats.iter_mut().for_each(|value| *value /= 255.0);
-        }
-        Ok(self)
-    }
-
     /// All rows.
     pub fn view(&self) -> Rows<'_> {
         let scaling = match self.features {

@@ -336,7 +336,7 @@ impl Reader {
         self.read_to_end()?;
         let labels = std::mem::take(&mut self.table.labels);
         let features = std::mem::take(&mut self.table.features);
-        Dataset { inputs: self.inputs, features, labels }.transformed(transform)
+        transform.rows(Dataset { inputs: self.inputs, features, labels })
     }
 }
 

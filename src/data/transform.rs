@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::dataset::{Features, Scaling};
+use super::dataset::{Dataset, Features, Scaling};
 use crate::{Error, Result};
 
 /// What is to be done with the values.
@@ -58,12 +58,26 @@ pub enum Transform {
 }
 
 impl Transform {
-    /// How values that have gone through [`Transform::apply`] become inputs where they are read.
+    /// How values that have gone through `apply` become inputs where they are read.
     pub fn scaling(&self) -> Scaling {
         match self {
             Transform::Bytes => Scaling::Bytes,
             Transform::None | Transform::Standard(_) => Scaling::AsIs,
         }
+    }
+
+    /// The rows as network inputs: nothing is left to do where they are read but to divide bytes.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when memory does not hold them.
+    pub fn rows(&self, mut rows: Dataset) -> Result<Dataset> {
+        self.apply(&mut rows.features)?;
+        if self.scaling() == Scaling::AsIs {
+            rows.features.make_floats()?;
+        } else if let Features::Floats(floats) = &mut rows.features {
+            floats.iter_mut().for_each(|value| *value /= 255.0);
+        }
+        Ok(rows)
     }
 
     /// Does to the values of whole rows what is not done where they are read.

@@ -5,8 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::measured::Measurements;
-use super::training_data::DataOptions;
-use crate::data::Split;
+use crate::data::{Scale, Split};
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::model::Spec;
@@ -53,6 +52,15 @@ impl FromStr for ScheduleKind {
             }),
         }
     }
+}
+
+/// What is done to the rows of a file before they train.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DataOptions {
+    /// How values become inputs.
+    pub scale: Scale,
+    /// Which rows are left out of training.
+    pub split: Split,
 }
 
 /// Which model of a run is kept.

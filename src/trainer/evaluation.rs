@@ -90,8 +90,8 @@ impl Predictor {
     /// Those of the device.
     pub fn predict(&mut self, features: Features) -> Result<Predictions> {
         let rows = features.len() / self.inputs;
-        let rows =
-            Dataset { inputs: self.inputs, features, labels: vec![0; rows] }.transformed(&self.transform)?;
+        let rows = Dataset { inputs: self.inputs, features, labels: vec![0; rows] };
+        let rows = self.transform.rows(rows)?;
         let logits = self.engine.logits(&rows.view())?;
         let mut predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::with_capacity(logits.len()) };

@@ -21,7 +21,7 @@ mod trial;
 mod tune;
 
 pub use chosen::{Chosen, Circumstances};
-pub use config::{Config, Keep, ScheduleKind};
+pub use config::{Config, DataOptions, Keep, ScheduleKind};
 pub use cpu::CpuEngine;
 pub use device::{Choice, DeviceRequest, choose};
 pub use doubt::Doubt;
@@ -35,6 +35,6 @@ pub use recorder::{Clock, Detail, Listener, Log, Member, Recorder, Stage, Submis
 pub use run::{train, train_on};
 pub use schedule::{Buffer, Dispatch, Schedule, device_parameters, layer_offsets};
 pub use tiles::{TileSource, Tiles};
-pub use training_data::{DataOptions, TrainingData};
+pub use training_data::TrainingData;
 pub use trial::Trial;
 pub use tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};

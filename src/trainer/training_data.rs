@@ -2,19 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::config::DataOptions;
 use super::evaluation::{check_inputs, test_set};
-use crate::data::{BLOCK_ROWS, Dataset, Reader, Rows, Scale, Split, Transform, is_sorted};
+use crate::data::{BLOCK_ROWS, Dataset, Reader, Rows, Scale, Transform, is_sorted};
 use crate::error::{Error, Result};
 use crate::model::Meaning;
-
-/// What is done to the rows of a file before they train.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct DataOptions {
-    /// How values become inputs.
-    pub scale: Scale,
-    /// Which rows are left out of training.
-    pub split: Split,
-}
 
 /// Rows that do not train.
 pub(super) enum HeldOut {
@@ -94,7 +86,7 @@ impl TrainingData {
                     }
                     Ok(Some(HeldOut::File(Box::new(file))))
                 }
-                (None, Some(rows)) => Ok(Some(HeldOut::Rows(rows.transformed(&transform)?))),
+                (None, Some(rows)) => Ok(Some(HeldOut::Rows(transform.rows(rows)?))),
                 (None, None) => Ok(None),
             }
         };
