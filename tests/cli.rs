@@ -17,6 +17,8 @@ mod model;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/predict_tables.rs"]
+mod predict_tables;
 #[path = "cli/profile.rs"]
 mod profile;
 #[path = "cli/saving.rs"]

@@ -140,6 +140,9 @@ impl Header<'_> {
             None => self.chosen(wanted, named)?,
         };
         columns.id = id;
+        if wanted.target == Target::Absent {
+            columns.target = None;
+        }
         Ok(columns)
     }
 
