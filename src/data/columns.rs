@@ -140,6 +140,10 @@ impl Header<'_> {
             None => self.chosen(wanted, named)?,
         };
         columns.id = id;
+        if wanted.target == Target::Absent {
+            // They are no inputs either, but nobody looks at them.
+            columns.target = None;
+        }
         Ok(columns)
     }
 
