@@ -148,6 +148,17 @@ fn patience_ends_a_run() {
 }
 
 #[test]
+fn a_share_too_small_for_a_row_is_refused() {
+    let place = with_tables();
+    for option in ["--test-fraction", "--validation-fraction"] {
+        let outcome = train(&place, &["--data", "t.csv", option, "0.001"]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        let error = outcome.error();
+        assert!(error.contains(option) && error.contains("at least one row"), "{error}");
+    }
+}
+
+#[test]
 fn standard_input_is_a_table() {
     let place = with_tables();
     let piped = |arguments: &[&str]| {

@@ -80,7 +80,7 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
     let place = Workplace::new();
     // Nine rows in ten are of one class, and no input tells which.
     let mut noise = noise(1);
-    let row = |row: u32| format!("{},{}\n", noise(), if row % 10 == 0 { "rare" } else { "common" });
+    let row = |row: u32| format!("{},{}\n", noise(), if row.is_multiple_of(10) { "rare" } else { "common" });
     place.write("t.csv", "x,kind\n".to_owned() + &(0..400).map(row).collect::<String>());
     let dead = ["--hidden", "none", "--epochs", "5"];
     let dead = |arguments: &[&str]| {

@@ -64,6 +64,9 @@ fn classes_are_those_of_eval_and_have_the_greatest_probability() {
     let table = predicted(&place, &["new.csv"]);
     assert_eq!(table.lines().next(), Some("class,p(high),p(low),p(mid)"));
     assert_eq!(first(&table), expected);
+    // Labels are not looked at.
+    place.write("blank.csv", Points::new(9000, 7).csv(["", "?", "new"]));
+    assert_eq!(predicted(&place, &["blank.csv"]), table);
     let json = predicted(&place, &["new.csv", "--format", "json"]);
     assert_eq!(json.lines().count(), 9000);
     for (line, object) in table.lines().skip(1).zip(json.lines()) {
