@@ -79,10 +79,12 @@ fn a_run_says_what_was_chosen() {
 #[test]
 fn rows_sorted_by_label_are_learnt_like_others() {
     let place = Workplace::new();
-    place.write("sorted.csv", Points::new(12_000, 5).sorted().csv(NAMES));
-    let objects = trained(&place, &["--data", "sorted.csv"]).objects();
+    place.write("sorted.csv", Points::new(12_000, 5).sorted().csv(["0", "1", "2"]));
+    let target = ["--label-column", "kind"];
+    let objects = trained(&place, &[&["--data", "sorted.csv"], &target[..]].concat()).objects();
     let eval = ["eval", "--model", "m", "--data", "sorted.csv", "--device", "cpu", "--format", "json"];
-    let evaluated = place.succeed(&eval).objects().remove(0)["accuracy"].as_f64().unwrap();
+    let evaluated =
+        place.succeed(&[&eval[..], &target].concat()).objects().remove(0)["accuracy"].as_f64().unwrap();
     let trained_with = objects[2]["train_accuracy"].as_f64().unwrap();
     assert!((evaluated - trained_with).abs() < 0.03, "{evaluated} of {trained_with}");
     assert!(evaluated > 0.8, "{evaluated}");
