@@ -10,19 +10,32 @@ mod check;
 mod devices;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/headers.rs"]
+mod headers;
+#[path = "cli/held_out.rs"]
+mod held_out;
 #[path = "cli/help.rs"]
 mod help;
+#[cfg(unix)]
+#[path = "cli/interrupts.rs"]
+mod interrupts;
+#[path = "cli/labels.rs"]
+mod labels;
 #[path = "cli/model.rs"]
 mod model;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/predict.rs"]
+mod predict;
 #[path = "cli/predict_tables.rs"]
 mod predict_tables;
 #[path = "cli/profile.rs"]
 mod profile;
 #[path = "cli/saving.rs"]
 mod saving;
+#[path = "cli/tables.rs"]
+mod tables;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tune.rs"]

@@ -129,6 +129,11 @@ impl Console {
         }
     }
 
+    /// Tells on standard error what makes a result doubtful, even where notices are not wanted.
+    pub fn warn(&self, line: &str) {
+        let _ = self.progress.suspend(|| notice(&format!("warning: {line}")));
+    }
+
     /// Prints nothing on standard output from now on.
     pub fn mute(&mut self) {
         self.muted = true;

@@ -49,7 +49,7 @@ pub struct Options {
     /// How results are written: lines for people, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Print no progress and no notices, and as text only one line at the end: accuracy and model.
+    /// Print no progress and no notices but warnings, and as text only one line at the end: accuracy and model.
     #[arg(long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Tell on standard error what is trained and how: seed, parameters, on a GPU the kernels of a step, their tile

@@ -282,8 +282,8 @@ impl<'a> TrainReport<'a> {
         let test_accuracy = kept.and_then(|epoch| accuracy(epoch.test));
         let validation_accuracy = kept.and_then(|epoch| accuracy(epoch.validation));
         if let Some(doubt) = &summary.doubt {
-            self.console.notice(&format!(
-                "warning: {doubt}; try another --lr or --scale, more --epochs, or look whether the inputs tell anything of \
+            self.console.warn(&format!(
+                "{doubt}; try another --lr or --scale, more --epochs, or look whether the inputs tell anything of \
                  the target"
             ));
         }

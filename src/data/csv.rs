@@ -27,6 +27,9 @@ const LEAST_SAMPLE_ROWS: usize = 8;
 /// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
 const BYTES_A_COLUMN: usize = 16;
 
+/// What is found of a row that is too long.
+const TOO_LONG: &str = "more; the limit can be raised";
+
 /// A CSV table of which the columns are known.
 pub(super) struct Rows {
     reader: ::csv::Reader<QuoteWatch<Stream>>,
@@ -48,6 +51,11 @@ impl Rows {
         stream.skip_byte_order_mark()?;
         let (start, is_whole) =
             stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
+        if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
+            // Not worth the memory that finding out how it is written takes.
+            let expected = format!("at most {} bytes in a row", format.row_limit);
+            return Err(stream.error(Place::row(1), expected, TOO_LONG));
+        }
         let (dialect, sample) = Dialect::find(&start, is_whole, format);
         let reader = ReaderBuilder::new()
             .has_headers(false)
@@ -152,7 +160,7 @@ impl Rows {
                 ));
             }
             self.records += u64::from(found);
-            self.check_width()?;
+            self.check_size()?;
             // A line of spaces is as blank as an empty one, which the parser skips by itself.
             let blank = self.dialect.is_blank(&self.record);
             if !(found && blank) {
@@ -350,7 +358,12 @@ impl Rows {
         }
     }
 
-    fn check_width(&self) -> Result<()> {
+    /// Checks the size of a row: one that is whole in the parser's buffer has not been measured before.
+    fn check_size(&self) -> Result<()> {
+        let limit = self.reader.get_ref().limit();
+        if self.record.as_slice().len() > limit {
+            return Err(self.error(format!("at most {limit} bytes in a row"), TOO_LONG));
+        }
         if self.record.len() <= self.most_columns {
             return Ok(());
         }
@@ -387,7 +400,7 @@ impl Rows {
             ErrorKind::Io(source) if source.get_ref().is_some_and(|source| source.is::<TooLong>()) => {
                 let row = self.records + 1;
                 let expected = format!("at most {} bytes in a row", self.reader.get_ref().limit());
-                self.stream().error(Place::row(row), expected, "more; the limit can be raised")
+                self.stream().error(Place::row(row), expected, TOO_LONG)
             }
             ErrorKind::Io(source) => self.stream().fault(source),
             _ => self.error("a CSV table", text),

@@ -77,8 +77,8 @@ impl Stream {
         let (mut start, mut lines) = (Vec::new(), 0);
         let mut piece = vec![0; 1 << 14];
         let is_whole = loop {
-            if lines > rows || lines > least && start.len() >= bytes || start.len() > limit.saturating_mul(2)
-            {
+            let most = if lines == 0 { limit } else { limit.saturating_mul(2) };
+            if lines > rows || lines > least && start.len() >= bytes || start.len() > most {
                 break false;
             }
             // As much as is there: the rest of a pipe may take its time.

@@ -64,6 +64,14 @@ impl TrainingData {
         let name = reader.name().to_owned();
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
+        let shares =
+            [("validation fraction", options.split.validation), ("test fraction", options.split.test)];
+        for (rows, (setting, share)) in held_out.iter().zip(shares) {
+            if share > 0.0 && rows.rows() == 0 {
+                let expected = "a share that takes at least one row of a class".to_owned();
+                return Err(Error::Setting { setting, expected, found: share.to_string() });
+            }
+        }
         let transform = match options.scale {
             _ if is_standard => Transform::Standard(reader.standard()),
             Scale::None => Transform::None,

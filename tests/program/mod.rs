@@ -88,6 +88,15 @@ impl Workplace {
         self.succeed(&[&common[..], arguments].concat()).objects()
     }
 
+    /// A model file, taken apart.
+    #[track_caller]
+    pub fn model(&self, name: &str) -> SavedModel {
+        let bytes = std::fs::read(self.path(name)).unwrap();
+        let (length, rest) = bytes.split_at(8);
+        let (header, tensors) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+        SavedModel { header: serde_json::from_slice(header).unwrap(), tensors: tensors.to_vec() }
+    }
+
     /// Every file and folder below.
     pub fn entries(&self) -> BTreeSet<PathBuf> {
         fn gather(folder: &Path, found: &mut BTreeSet<PathBuf>) {
@@ -112,7 +121,39 @@ impl Workplace {
     }
 }
 
+/// A model file: its header, and the bytes of its tensors.
+pub struct SavedModel {
+    pub header: Value,
+    pub tensors: Vec<u8>,
+}
+
+impl SavedModel {
+    /// An entry of the metadata; empty where there is none.
+    pub fn entry(&self, key: &str) -> &str {
+        self.header["__metadata__"][key].as_str().unwrap_or_default()
+    }
+
+    /// A tensor of f64.
+    pub fn numbers(&self, name: &str) -> Vec<f64> {
+        let place = |index: usize| self.header[name]["data_offsets"][index].as_u64().unwrap() as usize;
+        let words = self.tensors[place(0)..place(1)].chunks_exact(8);
+        words.map(|word| f64::from_le_bytes(word.try_into().unwrap())).collect()
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let header = self.header.to_string();
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &self.tensors[..]].concat()
+    }
+}
+
 impl Outcome {
+    /// The only line on standard error.
+    #[track_caller]
+    pub fn error(&self) -> &str {
+        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
+        self.stderr.trim_end()
+    }
+
     /// Standard output, an object a line.
     #[track_caller]
     pub fn objects(&self) -> Vec<Value> {
@@ -125,6 +166,62 @@ impl Outcome {
                 value
             })
             .collect()
+    }
+}
+
+/// Numbers from 0 to 1.
+pub fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1u64 << 31) as f64
+    }
+}
+
+/// Rows of three numbers of very different sizes, of three classes: the first two tell which, the third is noise.
+pub struct Points {
+    pub values: Vec<[f64; 3]>,
+    pub classes: Vec<usize>,
+}
+
+impl Points {
+    pub fn new(count: usize, seed: u64) -> Self {
+        let mut noise = noise(seed);
+        let classes: Vec<usize> = (0..count).map(|_| (noise() * 3.0) as usize).collect();
+        let mut value = |middle: f64, width: f64| {
+            let value = middle + width * (noise() - 0.5);
+            // As many digits as a table has.
+            (value * 1e4).round() / 1e4
+        };
+        let values = classes
+            .iter()
+            .map(|class| {
+                let class = *class as f64;
+                [value(class - 1.0, 2.0), value(5e3 + 1e3 * (class - 1.0).abs(), 1e3), value(0.0, 0.01)]
+            })
+            .collect();
+        Self { values, classes }
+    }
+
+    pub fn sorted(mut self) -> Self {
+        let mut rows: Vec<_> = self.classes.iter().copied().zip(self.values.iter().copied()).collect();
+        rows.sort_by_key(|(class, _)| *class);
+        (self.classes, self.values) = rows.into_iter().unzip();
+        self
+    }
+
+    /// Rows without a header, the name of the class last.
+    pub fn rows(&self, names: [&str; 3]) -> String {
+        self.values
+            .iter()
+            .zip(&self.classes)
+            .map(|([a, b, c], class)| format!("{a},{b},{c},{}\n", names[*class]))
+            .collect()
+    }
+
+    /// The same with a header: `a,b,c,kind`.
+    pub fn csv(&self, names: [&str; 3]) -> String {
+        "a,b,c,kind\n".to_owned() + &self.rows(names)
     }
 }
 

@@ -1,0 +1,153 @@
+//! The first row of a table, and columns that are found by it.
+
+use serde_json::Value;
+
+use crate::program::{Outcome, Points, Workplace};
+
+const NAMES: [&str; 3] = ["low", "mid", "high"];
+
+fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
+    let common =
+        ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--epochs", "2", "--format", "json"];
+    place.run(&[&common[..], arguments].concat())
+}
+
+/// The number of rows that training has taken.
+#[track_caller]
+fn rows(place: &Workplace, arguments: &[&str]) -> Value {
+    let outcome = train(place, arguments);
+    assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+    outcome.objects()[0]["rows"].clone()
+}
+
+#[test]
+fn a_header_of_numbers_is_known_as_one() {
+    let place = Workplace::new();
+    let iris = include_str!("../../data/tables/iris.csv").split_once('\n').unwrap().1;
+    // As pandas writes a table whose columns have no names, without and with the numbers of its rows.
+    place.write("t.csv", "0,1,2,3,4\n".to_owned() + iris);
+    assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
+    assert_eq!(place.model("m").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
+    let numbered: String =
+        (0..).zip(iris.lines()).map(|(row, line): (u32, _)| format!("{row},{line}\n")).collect();
+    place.write("t.csv", ",0,1,2,3,4\n".to_owned() + &numbered);
+    assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
+    assert_eq!(place.model("m").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
+    assert_eq!(place.model("m").entry("target"), "4");
+}
+
+#[test]
+fn a_missing_cell_makes_no_header() {
+    let place = Workplace::new();
+    place.write("t.csv", "?,5000,0.001,low\n".to_owned() + &Points::new(60, 4).rows(NAMES));
+    let outcome = train(&place, &["--data", "t.csv"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().contains("row 1, column 1"), "{}", outcome.stderr);
+    assert!(outcome.error().contains("missing values are not supported"), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_is_said_goes_before_what_is_found() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(60, 4).rows(NAMES));
+    assert_eq!(rows(&place, &["--data", "t.csv"]), 60);
+    assert_eq!(rows(&place, &["--data", "t.csv", "--header", "no"]), 60);
+    assert_eq!(rows(&place, &["--data", "t.csv", "--header", "yes", "--target", "-1"]), 59);
+    place.write("t.csv", Points::new(60, 4).csv(NAMES));
+    assert_eq!(rows(&place, &["--data", "t.csv", "--header", "yes"]), 60);
+    let outcome = train(&place, &["--data", "t.csv", "--header", "no"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().contains("row 1, column 1") && outcome.error().contains("\"a\""));
+}
+
+#[test]
+fn doubt_names_the_option() {
+    let place = Workplace::new();
+    let text = Points::new(60, 4).rows(NAMES);
+    for first in ["1.5x,5000,0.001,low\n", "2018,2019,2020,2021\n"] {
+        place.write(
+            "t.csv",
+            first.to_owned() + &text.replace("low", "1").replace("mid", "2").replace("high", "3"),
+        );
+        let outcome = train(&place, &["--data", "t.csv", "--target", "-1"]);
+        assert_eq!(outcome.code, 2, "{first}");
+        assert!(
+            outcome.error().contains("first row") && outcome.error().contains("--header"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(rows(&place, &["--data", "t.csv", "--target", "-1", "--header", "yes"]), 60);
+    assert_eq!(rows(&place, &["--data", "t.csv", "--target", "-1", "--header", "no"]), 61);
+}
+
+/// Each line with its cells in another order.
+fn reordered(csv: &str, order: &[usize]) -> String {
+    let turned = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        order.iter().map(|cell| cells[*cell]).collect::<Vec<_>>().join(",") + "\n"
+    };
+    csv.lines().map(turned).collect()
+}
+
+#[test]
+fn columns_are_found_by_their_names() {
+    let place = Workplace::new();
+    let test = Points::new(60, 5).csv(NAMES);
+    place.write("t.csv", Points::new(200, 4).csv(NAMES));
+    place.write("test.csv", &test);
+    place.write("turned.csv", reordered(&test, &[3, 2, 0, 1]));
+    // A column more than the network has is not looked at.
+    let more = reordered(&test, &[2, 1, 3, 0]).replace('\n', ",7\n").replacen(",7", ",note", 1);
+    place.write("more.csv", more);
+    let figures = |file: &str| {
+        let objects = train(&place, &["--data", "t.csv", "--test", file]).objects();
+        let network = place.model("m").tensors;
+        let eval = ["eval", "--model", "m", "--data", file, "--device", "cpu", "--format", "json"];
+        let mut evaluated = place.succeed(&eval).objects().remove(0);
+        evaluated["data"] = Value::Null;
+        let predict = ["predict", "--model", "m", file, "--device", "cpu"];
+        let predicted = place.succeed(&predict).stdout;
+        let tests: Vec<Value> = objects[1..3].iter().map(|epoch| epoch["test_loss"].clone()).collect();
+        (tests, evaluated, predicted, network)
+    };
+    let expected = figures("test.csv");
+    assert!(expected.0[0].is_f64());
+    for file in ["turned.csv", "more.csv"] {
+        assert!(figures(file) == expected, "{file}");
+    }
+    // Labels may be missing where they are not needed.
+    place.write("inputs.csv", reordered(&test, &[2, 1, 0]));
+    let predict = ["predict", "--model", "m", "inputs.csv", "--device", "cpu"];
+    assert_eq!(place.succeed(&predict).stdout, expected.2);
+}
+
+#[test]
+fn columns_that_do_not_fit_are_one_line() {
+    let place = Workplace::new();
+    let test = Points::new(60, 5).csv(NAMES);
+    place.write("t.csv", Points::new(200, 4).csv(NAMES));
+    assert_eq!(train(&place, &["--data", "t.csv"]).code, 0);
+    let rows = test.split_once('\n').unwrap().1;
+    let eval = |file: &str| place.run(&["eval", "--model", "m", "--data", file, "--device", "cpu"]);
+    let predict = |file: &str| place.run(&["predict", "--model", "m", file, "--device", "cpu"]);
+    for (name, text, parts) in [
+        ("missing.csv", reordered(&test, &[0, 2, 3]), ["missing.csv", "\"b\""]),
+        ("twice.csv", format!("a,b,a,kind\n{rows}"), ["twice.csv", "\"a\" twice, in columns 1 and 3"]),
+        ("wide.csv", reordered(rows, &[0, 1, 2, 2, 3]), ["wide.csv", "4 columns as in the training table"]),
+    ] {
+        place.write(name, text);
+        let trained = train(&place, &["--data", "t.csv", "--test", name]);
+        for outcome in [trained, eval(name), predict(name)] {
+            assert_eq!(outcome.code, 2, "{name}: {}", outcome.stderr);
+            assert!(parts.iter().all(|part| outcome.error().contains(part)), "{}", outcome.stderr);
+        }
+    }
+    // Without names columns go by their position.
+    place.write("test.csv", &test);
+    place.write("bare.csv", rows);
+    let accuracy = |file: &str| eval(file).stdout.lines().nth(2).unwrap().to_owned();
+    assert!(accuracy("bare.csv").starts_with("loss "));
+    assert_eq!(accuracy("bare.csv"), accuracy("test.csv"));
+    assert_eq!(predict("bare.csv").stdout, predict("test.csv").stdout);
+}

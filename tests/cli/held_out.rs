@@ -1,0 +1,225 @@
+//! Rows that validate and test: which they are, what they decide, and how they are found again.
+
+use std::fs::File;
+
+use serde_json::Value;
+
+use crate::program::{Outcome, Points, SavedModel, Workplace};
+
+const NAMES: [&str; 3] = ["low", "mid", "high"];
+
+fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
+    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--format", "json"];
+    place.run(&[&common[..], arguments].concat())
+}
+
+#[track_caller]
+fn trained(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
+    let outcome = train(place, arguments);
+    assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+    outcome.objects()
+}
+
+#[track_caller]
+fn evaluated(place: &Workplace, arguments: &[&str]) -> Value {
+    let common = ["eval", "--model", "m", "--device", "cpu", "--format", "json"];
+    place.succeed(&[&common[..], arguments].concat()).objects().remove(0)
+}
+
+/// With `t.csv` to train on and `v.csv` of another 150 rows.
+fn with_tables() -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(500, 4).csv(NAMES));
+    place.write("v.csv", Points::new(150, 9).csv(NAMES));
+    place
+}
+
+/// What the epochs say of these rows.
+fn accuracies(objects: &[Value], rows: &str) -> Vec<f64> {
+    let epochs = objects.iter().filter(|object| object["event"] == "epoch");
+    epochs.map(|epoch| epoch[rows].as_f64().unwrap()).collect()
+}
+
+fn greatest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[test]
+fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
+    let place = with_tables();
+    let arguments =
+        ["--data", "t.csv", "--test-fraction", "0.2", "--validation-fraction", "0.1", "--epochs", "3"];
+    let objects = trained(&place, &arguments);
+    let points = Points::new(500, 4);
+    // Classes stand in the order of their names.
+    let counts = [2, 0, 1].map(|class| points.classes.iter().filter(|other| **other == class).count() as f64);
+    let held_out = |share: f64| counts.map(|count| (count * share).round() as u64);
+    let (test, validation) = (held_out(0.2), held_out(0.1));
+    let expected = 500 - test.iter().sum::<u64>() - validation.iter().sum::<u64>();
+    assert_eq!(objects[0]["rows"], expected);
+    let evaluated = evaluated(&place, &[]);
+    let matrix: Vec<Vec<u64>> = serde_json::from_value(evaluated["confusion"].clone()).unwrap();
+    let rows: Vec<u64> = matrix.iter().map(|row| row.iter().sum()).collect();
+    assert_eq!(rows, test);
+    let summary = objects.last().unwrap();
+    assert_eq!(evaluated["accuracy"], summary["test_accuracy"]);
+    assert!(evaluated["data"].as_str().unwrap().contains("t.csv"), "{evaluated}");
+
+    // Other rows are no longer those.
+    place.write("t.csv", Points::new(499, 4).csv(NAMES));
+    let outcome = place.run(&["eval", "--model", "m", "--device", "cpu"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().contains("500 rows") && outcome.error().contains("--data"), "{}", outcome.stderr);
+}
+
+#[test]
+fn eval_finds_the_test_file_and_the_training_file() {
+    let place = with_tables();
+    let objects = trained(&place, &["--data", "t.csv", "--test", "v.csv", "--epochs", "3"]);
+    let found = evaluated(&place, &[]);
+    assert_eq!((&found["data"], &found["samples"]), (&"v.csv".into(), &150.into()));
+    assert_eq!(found["accuracy"], objects.last().unwrap()["test_accuracy"]);
+    trained(&place, &["--data", "t.csv", "--epochs", "3"]);
+    let found = evaluated(&place, &[]);
+    assert_eq!((&found["data"], &found["samples"]), (&"t.csv".into(), &500.into()));
+}
+
+#[test]
+fn the_best_model_or_the_last_is_kept() {
+    let place = with_tables();
+    // Steps so large that accuracy goes up and down; of some seeds the last epoch is not the best.
+    let common = ["--data", "t.csv", "--validation", "v.csv", "--epochs", "12", "--lr", "2", "--seed"];
+    let ends_badly = |seed: &String| {
+        let validation =
+            accuracies(&trained(&place, &[&common[..], &[seed.as_str()]].concat()), "validation_accuracy");
+        *validation.last().unwrap() < greatest(&validation)
+    };
+    let seed = (1..20).map(|seed: u32| seed.to_string()).find(ends_badly).unwrap();
+    let common = [&common[..], &[seed.as_str()]].concat();
+    for keep in [&[][..], &["--keep", "best"], &["--keep", "last"]] {
+        let objects = trained(&place, &[&common[..], keep].concat());
+        let validation = accuracies(&objects, "validation_accuracy");
+        let last = *validation.last().unwrap();
+        let expected = if keep.contains(&"last") { last } else { greatest(&validation) };
+        assert_eq!(evaluated(&place, &["--data", "v.csv"])["accuracy"], expected);
+        let summary = objects.last().unwrap();
+        assert_eq!(summary["validation_accuracy"], expected);
+        let kept = summary["kept_epoch"].as_u64().unwrap() as usize;
+        assert_eq!(validation[kept - 1], expected);
+        assert_eq!(objects[kept]["kept"], true);
+    }
+}
+
+#[test]
+fn test_rows_choose_nothing() {
+    let place = with_tables();
+    let common = ["--data", "t.csv", "--validation-fraction", "0.2", "--epochs", "6", "--lr", "2"];
+    let network = |arguments: &[&str]| -> (SavedModel, Value) {
+        let objects = trained(&place, &[&common[..], arguments].concat());
+        (place.model("m"), objects.last().unwrap()["test_accuracy"].clone())
+    };
+    let (alone, _) = network(&[]);
+    let (tested, accuracy) = network(&["--test", "v.csv"]);
+    // The same rows with other labels.
+    place.write("v.csv", Points::new(150, 9).csv(["mid", "high", "low"]));
+    let (mislabelled, other) = network(&["--test", "v.csv"]);
+    assert_ne!(accuracy, other);
+    assert!(alone.tensors == tested.tensors && tested.tensors == mislabelled.tensors);
+}
+
+#[test]
+fn patience_ends_a_run() {
+    let place = with_tables();
+    let common = ["--data", "t.csv", "--validation-fraction", "0.2", "--patience", "3", "--epochs", "400"];
+    let objects = trained(&place, &common);
+    let summary = objects.last().unwrap();
+    let (epochs, kept) = (summary["epochs"].as_u64().unwrap(), summary["kept_epoch"].as_u64().unwrap());
+    assert!(epochs < 400 && epochs == kept + 3, "{summary}");
+    let common = [&["train", "--device", "cpu", "--hidden", "8", "--out", "m"][..], &common].concat();
+    let text = place.succeed(&common).stdout;
+    let expected =
+        format!("after {epochs} epochs (the model of epoch {kept}, the best), no better one since");
+    assert!(text.contains(&expected), "{text}");
+    for option in [["--patience", "3"], ["--keep", "best"]] {
+        let outcome = train(&place, &[&["--data", "t.csv"], &option[..]].concat());
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.error().contains(option[0]) && outcome.error().contains("--validation-fraction"));
+    }
+}
+
+#[test]
+fn a_share_too_small_for_a_row_is_refused() {
+    let place = with_tables();
+    for option in ["--test-fraction", "--validation-fraction"] {
+        let outcome = train(&place, &["--data", "t.csv", option, "0.001"]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        let error = outcome.error();
+        assert!(error.contains(option) && error.contains("at least one row"), "{error}");
+    }
+}
+
+#[test]
+fn standard_input_is_a_table() {
+    let place = with_tables();
+    let piped = |arguments: &[&str]| {
+        let input = File::open(place.path("t.csv")).unwrap();
+        let output = place.command(arguments).stdin(input).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let run = ["train", "--device", "cpu", "--hidden", "8", "--epochs", "3", "--test-fraction", "0.2"];
+    place.succeed(&[&run[..], &["--data", "t.csv", "--out", "m"]].concat());
+    piped(&[&run[..], &["--data", "-", "--out", "piped"]].concat());
+    assert!(place.model("m").tensors == place.model("piped").tensors);
+    let eval = |data| ["eval", "--model", "m", "--device", "cpu", "--data", data];
+    let read = place.succeed(&eval("t.csv")).stdout;
+    assert_eq!(
+        piped(&eval("-")),
+        read.replace("t.csv", "standard input").replace(" of standard input, on", " of -, on")
+    );
+    let predict = |data| ["predict", "--model", "m", "--device", "cpu", data];
+    assert_eq!(piped(&predict("-")), place.succeed(&predict("t.csv")).stdout);
+    // What came through a pipe is gone.
+    let outcome = place.run(&["eval", "--model", "piped", "--device", "cpu"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().contains("--data"), "{}", outcome.stderr);
+}
+
+#[test]
+fn rows_without_labels_cannot_be_evaluated() {
+    let place = with_tables();
+    trained(&place, &["--data", "t.csv", "--epochs", "1"]);
+    let unlabelled: String = Points::new(20, 3)
+        .csv(NAMES)
+        .lines()
+        .map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n")
+        .collect();
+    for text in [unlabelled.clone(), unlabelled.split_once('\n').unwrap().1.to_owned()] {
+        place.write("u.csv", text);
+        let outcome = place.run(&["eval", "--model", "m", "--device", "cpu", "--data", "u.csv"]);
+        assert_eq!(outcome.code, 2);
+        assert!(
+            outcome.error().contains("u.csv") && outcome.error().contains("labels"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn rows_that_no_loss_can_be_computed_of_are_said_to_be_at_fault() {
+    let place = with_tables();
+    place.write("huge.csv", Points::new(50, 3).csv(NAMES) + "3e38,-3e38,3e38,low\n-3e38,3e38,3e38,high\n");
+    let outcome = train(&place, &["--data", "t.csv", "--test", "huge.csv", "--epochs", "2"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let error = outcome.error();
+    assert!(error.contains("huge.csv") && error.contains("the network is sound"), "{error}");
+    assert!(error.ends_with("the model after epoch 2 stays at m"), "{error}");
+    assert!(evaluated(&place, &["--data", "v.csv"])["accuracy"].as_f64().unwrap() > 0.5);
+    for format in ["text", "json"] {
+        let eval = ["eval", "--model", "m", "--device", "cpu", "--data", "huge.csv", "--format", format];
+        let outcome = place.run(&eval);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (3, ""));
+        assert!(outcome.error().contains("huge.csv"), "{}", outcome.stderr);
+    }
+}

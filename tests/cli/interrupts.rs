@@ -1,0 +1,97 @@
+//! Ctrl-C and SIGTERM while a network is trained.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{Points, Rows, Workplace};
+
+const NAMES: [&str; 3] = ["low", "mid", "high"];
+const TRAIN: [&str; 11] =
+    ["train", "--device", "cpu", "--hidden", "8", "--epochs", "1000000", "--out", "m", "--format", "json"];
+
+fn start(place: &Workplace, arguments: &[&str]) -> Child {
+    let mut command = place.command(&[&TRAIN[..], arguments].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn kill(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Reads events up to one that is asked for.
+fn read_to(events: &mut impl Iterator<Item = String>, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let mut read = Vec::new();
+    for line in events {
+        read.push(serde_json::from_str(&line).unwrap());
+        if is_last(read.last().unwrap()) {
+            return read;
+        }
+    }
+    panic!("it ended before: {read:?}");
+}
+
+/// Starts a run, sends it a signal after an epoch, and returns its events, its exit code and the line on standard error.
+fn interrupted(place: &Workplace, signal: &str, arguments: &[&str]) -> (Vec<Value>, Option<i32>, String) {
+    let mut child = start(place, arguments);
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut read = read_to(&mut events, |event| event["epoch"] == 5);
+    kill(&child, signal);
+    read.extend(events.map(|line| serde_json::from_str::<Value>(&line).unwrap()));
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    (read, output.status.code(), error)
+}
+
+#[test]
+fn a_signal_ends_training_with_the_model_saved() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(1000, 4).csv(NAMES));
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let (events, found, error) = interrupted(&place, signal, &["--data", "t.csv"]);
+        assert_eq!(found, Some(code), "{error}");
+        assert!(error.starts_with("error: interrupted; the model after "), "{error}");
+        assert!(error.ends_with(" is saved at m\n"), "{error}");
+        assert!(events.iter().all(|event| event["event"] != "summary"));
+        let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+        let accuracy = place.succeed(&eval).objects()[0]["accuracy"].as_f64().unwrap();
+        assert!(accuracy > 0.8, "{accuracy}");
+    }
+}
+
+#[test]
+fn the_best_model_stays() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(1000, 4).csv(NAMES));
+    place.write("v.csv", Points::new(300, 9).csv(NAMES));
+    let arguments = ["--data", "t.csv", "--validation", "v.csv", "--lr", "1"];
+    let (events, code, error) = interrupted(&place, "-INT", &arguments);
+    assert_eq!(code, Some(130), "{error}");
+    let best = events.iter().rfind(|event| event["kept"] == true).unwrap();
+    assert!(error.contains(&format!("the model after epoch {} is saved at m", best["epoch"])), "{error}");
+    let eval = ["eval", "--model", "m", "--data", "v.csv", "--device", "cpu", "--format", "json"];
+    assert_eq!(place.succeed(&eval).objects()[0]["accuracy"], best["validation_accuracy"]);
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let place = Workplace::new();
+    let mut child = start(&place, &["--data", "-", "--target", "class"]);
+    let mut input = child.stdin.take().unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // Images are trained as they come; then the run waits for more of them.
+    input.write_all(Rows::new(6000, 3).csv().as_bytes()).unwrap();
+    input.flush().unwrap();
+    read_to(&mut events, |event| event["event"] == "start");
+    let mut signals = 0;
+    while child.try_wait().unwrap().is_none() {
+        kill(&child, "-INT");
+        signals += 1;
+        assert!(signals < 10_000, "it does not end");
+    }
+    assert!(signals >= 2);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

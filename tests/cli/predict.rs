@@ -1,0 +1,239 @@
+//! `tinytrain predict`.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::Command;
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+use crate::program::{Outcome, Points, Workplace, idx, noise};
+
+const NAMES: [&str; 3] = ["low", "mid", "high"];
+
+/// With a model `m` of `t.csv`, and `new.csv` of as many rows as asked for.
+fn with_model(rows: usize) -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(300, 4).csv(NAMES));
+    place.write("new.csv", Points::new(rows, 7).csv(NAMES));
+    let train =
+        ["train", "--device", "cpu", "--hidden", "8", "--epochs", "5", "--out", "m", "--data", "t.csv"];
+    place.succeed(&train);
+    place
+}
+
+fn predict(place: &Workplace, arguments: &[&str]) -> Outcome {
+    place.run(&[&["predict", "--model", "m", "--device", "cpu"], arguments].concat())
+}
+
+#[track_caller]
+fn predicted(place: &Workplace, arguments: &[&str]) -> String {
+    let outcome = predict(place, arguments);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{arguments:?}");
+    outcome.stdout
+}
+
+#[track_caller]
+fn refused(place: &Workplace, arguments: &[&str], parts: &[&str]) {
+    let outcome = predict(place, arguments);
+    assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+    for part in parts {
+        assert!(outcome.error().contains(part), "no {part:?} in {}", outcome.stderr);
+    }
+}
+
+/// The first column of a table.
+fn first(table: &str) -> Vec<&str> {
+    table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect()
+}
+
+#[test]
+fn classes_are_those_of_eval_and_have_the_greatest_probability() {
+    // More than a block.
+    let place = with_model(9000);
+    let eval =
+        ["eval", "--model", "m", "--data", "new.csv", "--device", "cpu", "--errors", "--format", "json"];
+    let evaluated = place.succeed(&eval).objects().remove(0);
+    let mut expected: Vec<&str> =
+        Points::new(9000, 7).classes.into_iter().map(|class| NAMES[class]).collect();
+    let errors = evaluated["errors"].as_array().unwrap();
+    assert!(!errors.is_empty());
+    for error in errors {
+        expected[error["sample"].as_u64().unwrap() as usize - 1] = error["predicted"].as_str().unwrap();
+    }
+    let table = predicted(&place, &["new.csv"]);
+    assert_eq!(table.lines().next(), Some("class,p(high),p(low),p(mid)"));
+    assert_eq!(first(&table), expected);
+    // Labels are not looked at.
+    place.write("blank.csv", Points::new(9000, 7).csv(["", "?", "new"]));
+    assert_eq!(predicted(&place, &["blank.csv"]), table);
+    let json = predicted(&place, &["new.csv", "--format", "json"]);
+    assert_eq!(json.lines().count(), 9000);
+    for (line, object) in table.lines().skip(1).zip(json.lines()) {
+        let object: Value = serde_json::from_str(object).unwrap();
+        let cells: Vec<&str> = line.split(',').collect();
+        let probabilities =
+            ["high", "low", "mid"].map(|name| object["probabilities"][name].as_f64().unwrap());
+        assert_eq!(object["class"], cells[0]);
+        assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{object}");
+        assert_eq!(probabilities.map(|value| format!("{value:.6}")), cells[1..]);
+        let greatest = probabilities.iter().copied().fold(0.0, f64::max);
+        assert_eq!(object["probabilities"][cells[0]].as_f64(), Some(greatest));
+    }
+}
+
+#[test]
+fn a_column_is_carried_along_and_files_are_told_apart() {
+    let place = with_model(3);
+    let rows = "name,c,b,a\n\"Doe, J\",0,5000,0\n\"x\"\"y\",0,6000,1\n,0,6000,-1\n";
+    place.write("named.csv", rows);
+    let plain = predicted(&place, &["named.csv"]);
+    let table = predicted(&place, &["named.csv", "--id", "name"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "name,class,p(high),p(low),p(mid)");
+    for ((line, plain), id) in
+        lines[1..].iter().zip(plain.lines().skip(1)).zip(["\"Doe, J\"", "\"x\"\"y\"", ""])
+    {
+        assert_eq!(*line, format!("{id},{plain}"));
+    }
+    let json = predicted(&place, &["named.csv", "--id", "0", "--format", "json"]);
+    assert!(json.starts_with(r#"{"id":"Doe, J","class":""#), "{json}");
+    refused(&place, &["named.csv", "--id", "nothing"], &["named.csv", "nothing", "name, c, b, a"]);
+
+    let both = predicted(&place, &["named.csv", "new.csv"]);
+    let files: Vec<&str> = first(&both);
+    assert_eq!(files, ["named.csv", "named.csv", "named.csv", "new.csv", "new.csv", "new.csv"]);
+    let one = predicted(&place, &["new.csv"]);
+    for (line, plain) in both.lines().skip(1).zip(plain.lines().skip(1).chain(one.lines().skip(1))) {
+        assert_eq!(line.split_once(',').unwrap().1, plain);
+    }
+}
+
+#[test]
+fn a_file_is_whole_or_not_there() {
+    let place = with_model(9000);
+    assert_eq!(predicted(&place, &["new.csv", "--out", "p.csv"]), "");
+    let whole = std::fs::read_to_string(place.path("p.csv")).unwrap();
+    assert_eq!(whole, predicted(&place, &["new.csv"]));
+    place.write("bad.csv", Points::new(9000, 7).csv(NAMES) + "1,x,3,low\n");
+    let before = place.entries();
+    refused(&place, &["bad.csv", "--out", "q.csv"], &["bad.csv, row 9002, column 2 (b)"]);
+    refused(&place, &["bad.csv", "--out", "p.csv"], &["bad.csv, row 9002, column 2 (b)"]);
+    refused(&place, &["new.csv", "missing.csv", "--out", "p.csv"], &["missing.csv"]);
+    refused(&place, &["new.csv", "--out", "new.csv"], &["--out", "new.csv, which holds the data"]);
+    assert_eq!(place.entries(), before);
+    assert_eq!(std::fs::read_to_string(place.path("p.csv")).unwrap(), whole);
+}
+
+/// Runs a command with at most so many megabytes of data.
+#[cfg(target_os = "linux")]
+fn with_memory(place: &Workplace, megabytes: usize, arguments: &[&str]) -> Outcome {
+    let script = format!("ulimit -d {} && exec \"$0\" \"$@\"", megabytes << 10);
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_tinytrain")]).args(arguments);
+    let output = command.current_dir(place.path(".")).env("TINYTRAIN_CACHE", "").output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Outcome { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn long_files_need_little_memory() {
+    let place = Workplace::new();
+    let mut noise = noise(2);
+    let names: Vec<String> = (0..20).map(|column| format!("x{column}")).collect();
+    let mut row = || {
+        let cells: Vec<String> = (0..20).map(|_| format!("{:.3}", noise())).collect();
+        let class = if cells[0] > cells[1] { "up" } else { "down" };
+        (cells.join(","), class)
+    };
+    let header = names.join(",");
+    let labelled: String =
+        (0..300).map(|_| row()).map(|(cells, class)| format!("{cells},{class}\n")).collect();
+    place.write("t.csv", format!("{header},kind\n{labelled}"));
+    let train =
+        ["train", "--device", "cpu", "--hidden", "8", "--epochs", "2", "--out", "m", "--data", "t.csv"];
+    place.succeed(&train);
+    // Different rows would take long to make; 200,000 rows as numbers alone would be 16 MB, as text 24.
+    let block: String = (0..2000).map(|_| row().0 + "\n").collect();
+    place.write("long.csv", format!("{header}\n{}", block.repeat(100)));
+    let predict = ["predict", "--model", "m", "--device", "cpu", "long.csv"];
+    let outcome = with_memory(&place, 48, &predict);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert_eq!(outcome.stdout.lines().count(), 200_001);
+    // A row without end is given up soon.
+    place.write("endless.csv.gz", crate::program::gzip(&vec![b'1'; 300 << 20]));
+    let train = ["train", "--device", "cpu", "--data", "endless.csv.gz"];
+    let outcome = with_memory(&place, 128, &train);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.error().contains("endless.csv.gz, row 1: expected at most 16777216 bytes"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// A grey image as PNG, each pixel `scale` pixels wide and high.
+fn png(pixels: &[u8], side: usize, scale: usize, invert: bool) -> Vec<u8> {
+    let width = side * scale;
+    let at = |index: usize| pixels[index / width / scale * side + index % width / scale];
+    let values: Vec<u8> =
+        (0..width * width).map(at).map(|value| if invert { 255 - value } else { value }).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, width as u32);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&values).unwrap();
+    bytes
+}
+
+fn mnist(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/mnist").join(name)
+}
+
+#[test]
+fn digits_are_predicted_from_files_of_images_and_by_old_models() {
+    let place = Workplace::new();
+    let images = mnist("t10k-images-idx3-ubyte.gz");
+    let train = ["train", "--device", "cpu", "--hidden", "none", "--epochs", "1", "--out", "m", "--data"];
+    place.succeed(&[&train[..], &[images.to_str().unwrap()]].concat());
+    let mut first_image = vec![0; 16 + 784];
+    GzDecoder::new(std::fs::File::open(images).unwrap()).read_exact(&mut first_image).unwrap();
+    let pixels = &first_image[16..];
+    place.write("one", idx(&[1, 28, 28], pixels));
+    place.write("one.png", png(pixels, 28, 1, false));
+    place.write("two.png", png(pixels, 28, 2, false));
+    place.write("dark.png", png(pixels, 28, 1, true));
+    let of_idx = predicted(&place, &["one"]);
+    let row = of_idx.lines().nth(1).unwrap();
+    assert!(row.starts_with("7,"), "the first digit is a 7: {of_idx}");
+    for arguments in [&["one.png"][..], &["two.png"], &["dark.png", "--invert"]] {
+        let table = predicted(&place, arguments);
+        assert_eq!(table.lines().nth(1), Some(format!("{},{row}", arguments[0]).as_str()));
+    }
+    let dark = predicted(&place, &["dark.png"]);
+    assert_ne!(dark.lines().nth(1).unwrap().split_once(',').unwrap().1, row);
+
+    // As the program wrote models before it knew classes and columns.
+    let mut old = place.model("m");
+    let entries = old.header["__metadata__"].as_object_mut().unwrap();
+    entries.retain(|key, _| {
+        ["layers", "activation", "input_scaling", "device", "format"].contains(&key.as_str())
+    });
+    assert_eq!(entries.len(), 5);
+    let eval = |model| ["eval", "--device", "cpu", "--format", "json", "--model", model];
+    let expected = place.succeed(&eval("m")).objects().remove(0);
+    place.write("m", old.bytes());
+    assert_eq!(predicted(&place, &["one"]), of_idx);
+    assert_eq!(predicted(&place, &["one.png"]).lines().nth(1), Some(format!("one.png,{row}").as_str()));
+    let found = place.succeed(&eval("m")).objects().remove(0);
+    assert_eq!((&found["confusion"], &found["samples"]), (&expected["confusion"], &10_000.into()));
+}
+
+#[test]
+fn an_image_is_no_row_of_a_table() {
+    let place = with_model(3);
+    place.write("one.png", png(&[0; 64], 8, 1, false));
+    refused(&place, &["one.png"], &["one.png", "PNG", "not one of images"]);
+    refused(&place, &["new.csv", "one.png", "--out", "p.csv"], &["one.png", "PNG"]);
+    assert!(!place.path("p.csv").exists());
+}

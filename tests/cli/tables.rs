@@ -1,0 +1,279 @@
+//! Tables of numbers: what is made of their values, and which columns are read.
+
+use crate::program::{Outcome, Points, Rows, Workplace};
+
+const NAMES: [&str; 3] = ["low", "mid", "high"];
+
+/// `train` a small network on the CPU engine, saved as `m`.
+fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
+    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--epochs", "2"];
+    place.run(&[&common[..], arguments].concat())
+}
+
+/// The same, which must go well.
+#[track_caller]
+fn trained(place: &Workplace, arguments: &[&str]) -> Outcome {
+    let outcome = train(place, &[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+    outcome
+}
+
+/// The same, refused in one line that holds these parts.
+#[track_caller]
+fn refused(place: &Workplace, arguments: &[&str], parts: &[&str]) {
+    let outcome = train(place, arguments);
+    assert_eq!(outcome.code, 2, "{arguments:?}: {} {}", outcome.stdout, outcome.stderr);
+    for part in parts {
+        assert!(outcome.error().contains(part), "no {part:?} in {}", outcome.stderr);
+    }
+}
+
+fn bundled(name: &str) -> String {
+    format!("{}/data/tables/{name}.csv", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn defaults_learn_the_bundled_tables() {
+    let place = Workplace::new();
+    // Of iris 30 rows test: one split tells little.
+    for (name, seeds, target, least) in [
+        ("iris", 1..=3, None, 0.9),
+        ("wine", 1..=1, None, 0.9),
+        ("breast_cancer", 1..=1, None, 0.9),
+        ("digits", 1..=1, Some("digit"), 0.92),
+    ] {
+        let file = bundled(name);
+        let accuracies: Vec<f64> = seeds
+            .map(|seed: u32| {
+                let seed = seed.to_string();
+                let common =
+                    ["train", "--data", &file, "--test-fraction", "0.2", "--device", "cpu", "--quiet"];
+                let target = target.map(|target| ["--target", target]);
+                let target: Vec<&str> = target.into_iter().flatten().collect();
+                let line = place.succeed(&[&common[..], &["--seed", &seed], &target].concat()).stdout;
+                let accuracy = line.strip_prefix("test accuracy ").unwrap().split_once(" %, model ").unwrap();
+                accuracy.0.parse::<f64>().unwrap() / 100.0
+            })
+            .collect();
+        let mean = accuracies.iter().sum::<f64>() / accuracies.len() as f64;
+        assert!(mean >= least, "{name}: {accuracies:?}");
+    }
+}
+
+#[test]
+fn a_run_says_what_was_chosen() {
+    let place = Workplace::new();
+    let arguments = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--test-fraction", "0.2"];
+    let text = place.succeed(&[&arguments[..], &["--data", &bundled("iris")]].concat()).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "120 rows, 4 inputs standardised, target species of 3 classes: setosa, versicolor, virginica"
+    );
+    assert_eq!(
+        lines[2],
+        "342 epochs of 8 steps, batches of 16 rows (both by the number of rows), learning rate 0.1"
+    );
+}
+
+#[test]
+fn rows_sorted_by_label_are_learnt_like_others() {
+    let place = Workplace::new();
+    place.write("sorted.csv", Points::new(12_000, 5).sorted().csv(["0", "1", "2"]));
+    let target = ["--label-column", "kind"];
+    let objects = trained(&place, &[&["--data", "sorted.csv"], &target[..]].concat()).objects();
+    let eval = ["eval", "--model", "m", "--data", "sorted.csv", "--device", "cpu", "--format", "json"];
+    let evaluated =
+        place.succeed(&[&eval[..], &target].concat()).objects().remove(0)["accuracy"].as_f64().unwrap();
+    let trained_with = objects[2]["train_accuracy"].as_f64().unwrap();
+    assert!((evaluated - trained_with).abs() < 0.03, "{evaluated} of {trained_with}");
+    assert!(evaluated > 0.8, "{evaluated}");
+}
+
+#[test]
+fn images_sorted_by_label_are_read_first() {
+    let place = Workplace::new();
+    let mut rows = Rows::new(9000, 3);
+    place.write("mixed.csv", rows.csv());
+    // The first block holds every class, so that only the order shows.
+    let mut order: Vec<usize> = (0..9000).collect();
+    order[4000..].sort_by_key(|row| rows.classes[*row]);
+    rows.pixels = order.iter().map(|row| rows.pixels[*row]).collect();
+    rows.classes = order.iter().map(|row| rows.classes[*row]).collect();
+    place.write("sorted.csv", rows.csv());
+    let scale = ["--scale", "bytes", "--target", "class"];
+    for (file, is_sorted) in [("sorted.csv", true), ("mixed.csv", false)] {
+        let arguments = [&["--data", file][..], &scale].concat();
+        let objects = trained(&place, &arguments).objects();
+        let restart = objects.iter().find(|object| object["event"] == "restart");
+        assert_eq!(restart.is_some(), is_sorted, "{file}");
+        let text = train(&place, &arguments).stderr;
+        match restart {
+            Some(restart) => {
+                assert_eq!(restart["reason"], "the rows are sorted by label");
+                assert!(text.contains("sorted by label") && text.contains("starts again"), "{text}");
+            }
+            None => assert_eq!(text, "", "{file}"),
+        }
+        let last = objects.iter().rfind(|object| object["event"] == "epoch").unwrap();
+        let eval = ["eval", "--model", "m", "--data", file, "--device", "cpu", "--format", "json"];
+        let evaluated = place.succeed(&eval).objects().remove(0)["accuracy"].as_f64().unwrap();
+        assert!((evaluated - last["train_accuracy"].as_f64().unwrap()).abs() < 0.03, "{file}: {evaluated}");
+    }
+}
+
+#[test]
+fn one_odd_row_does_not_change_the_scaling_of_images() {
+    let place = Workplace::new();
+    let csv = Rows::new(200, 3).csv();
+    place.write("t.csv", csv.clone() + "0,1.5,2,3" + &",0".repeat(61) + "\n");
+    assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["scaling"], "1/255");
+    assert_eq!(place.model("m").entry("input_scaling"), "1/255");
+    assert_eq!(place.model("m").entry("image"), "8x8");
+    // 63 columns are no image.
+    let narrow: String = csv.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect();
+    place.write("narrow.csv", narrow);
+    assert_eq!(trained(&place, &["--data", "narrow.csv"]).objects()[0]["scaling"], "standard");
+}
+
+#[test]
+fn values_are_scaled_as_asked() {
+    let place = Workplace::new();
+    let points = Points::new(300, 8);
+    place.write("t.csv", points.csv(NAMES));
+    for (scale, expected) in
+        [("none", "1"), ("bytes", "1/255"), ("standard", "standard"), ("auto", "standard")]
+    {
+        let objects = trained(&place, &["--data", "t.csv", "--scale", scale, "--lr", "1e-9"]).objects();
+        let model = place.model("m");
+        assert_eq!((&objects[0]["scaling"], model.entry("input_scaling")), (&expected.into(), expected));
+        assert_eq!(model.header.get("input_mean").is_some(), expected == "standard");
+    }
+    let model = place.model("m");
+    let (means, deviations) = (model.numbers("input_mean"), model.numbers("input_deviation"));
+    assert_eq!((means.len(), deviations.len()), (3, 3));
+    for column in 0..3 {
+        // What is read is the nearest f32.
+        let values = || points.values.iter().map(|row| f64::from(row[column] as f32));
+        let mean = values().sum::<f64>() / 300.0;
+        let deviation = (values().map(|value| (value - mean).powi(2)).sum::<f64>() / 300.0).sqrt();
+        assert!((means[column] - mean).abs() <= 1e-12 * (mean.abs() + deviation), "{means:?}");
+        assert!((deviations[column] / deviation - 1.0).abs() < 1e-10, "{deviations:?}");
+    }
+}
+
+#[test]
+fn the_target_is_named_or_known_by_its_name() {
+    let place = Workplace::new();
+    // Columns a, b, c and the label, as numbers so that no text gives it away.
+    let rows = Points::new(60, 4).rows(["0", "1", "2"]);
+    for name in ["label", "Class", "TARGET", "y", "Y"] {
+        place.write("t.csv", format!("a,b,c,{name}\n{rows}"));
+        assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["target"], name);
+    }
+    place.write("t.csv", format!("a,b,c,last\n{rows}"));
+    for target in [["--target", "last"], ["--target", "3"], ["--target", "-1"], ["--label-column", "last"]] {
+        let objects = trained(&place, &[&["--data", "t.csv"][..], &target].concat()).objects();
+        assert_eq!((&objects[0]["target"], &objects[0]["layers"][0]), (&"last".into(), &3.into()));
+    }
+    refused(
+        &place,
+        &["--data", "t.csv"],
+        &["t.csv", "which column holds the labels", "a, b, c, last", "--target"],
+    );
+    place.write("t.csv", format!("a,class,c,label\n{rows}"));
+    refused(&place, &["--data", "t.csv"], &["a, class, c, label", "--target"]);
+    // Without a header: the only column of text, or none.
+    place.write("t.csv", Points::new(60, 4).rows(NAMES));
+    assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["target"], 3);
+    place.write("t.csv", rows);
+    refused(&place, &["--data", "t.csv"], &["no header, and columns 0 to 3", "--target"]);
+    let digit = |class: usize| format!("{class}{}\n", format!(",{}", 99 * class).repeat(784));
+    place.write("t.csv", (0..20).map(|row| digit(row % 3)).collect::<String>());
+    assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["target"], 0);
+}
+
+#[test]
+fn columns_that_number_the_rows_are_left_out() {
+    let place = Workplace::new();
+    let numbered = |rows: usize, broken: usize| -> String {
+        let text = Points::new(rows, 4).rows(NAMES);
+        let line = |(row, line): (usize, &str)| {
+            format!("{},{line}\n", if row >= broken { 7 * row + 1 } else { row })
+        };
+        ",a,b,c,kind\n".to_owned() + &text.lines().enumerate().map(line).collect::<String>()
+    };
+    place.write("t.csv", numbered(150, 150));
+    let outcome = trained(&place, &["--data", "t.csv"]);
+    assert_eq!(outcome.objects()[0]["layers"], serde_json::json!([3, 8, 3]));
+    assert!(outcome.error().contains("1 column left out") && outcome.error().contains("--only"));
+    let quiet = trained(&place, &["--data", "t.csv", "--quiet"]);
+    assert_eq!(quiet.stderr, "");
+    let only = trained(&place, &["--data", "t.csv", "--only", "0", "a"]);
+    assert_eq!((&only.objects()[0]["layers"][0], only.stderr.as_str()), (&2.into(), ""));
+    assert_eq!(place.model("m").entry("positions"), "[0,1]");
+
+    // Another name than none, so that only its values tell.
+    place.write("t.csv", "number".to_owned() + &numbered(150, 120));
+    refused(&place, &["--data", "t.csv"], &["t.csv", "column number", "row 122", "--only"]);
+    assert_eq!(
+        trained(&place, &["--data", "t.csv", "--only", "number", "a", "b", "c"]).objects()[0]["layers"][0],
+        4
+    );
+    let left = trained(&place, &["--data", "t.csv", "--exclude", "number", "b"]);
+    assert_eq!((&left.objects()[0]["layers"][0], left.stderr.as_str()), (&2.into(), ""));
+    assert_eq!(place.model("m").entry("columns"), "[\"a\",\"c\"]");
+}
+
+#[test]
+fn every_way_to_write_a_table_gives_the_same_network() {
+    let place = Workplace::new();
+    let csv = Points::new(120, 6).csv(NAMES);
+    place.write("t.csv", &csv);
+    trained(&place, &["--data", "t.csv"]);
+    let expected = place.model("m").tensors;
+    let decimal_comma = csv.replace(',', ";").replace('.', ",");
+    for (text, arguments) in [
+        (csv.replace(',', ";"), &[][..]),
+        (csv.replace(',', "\t"), &[]),
+        (csv.replace(',', "|"), &[]),
+        (decimal_comma.clone(), &[]),
+        (decimal_comma, &["--delimiter", ";", "--decimal", ","]),
+        (csv.replace(',', ":"), &["--delimiter", ":"]),
+        (csv.replace(',', "\t"), &["--delimiter", "tab", "--decimal", "."]),
+        (csv.replace('\n', "\r\n"), &[]),
+    ] {
+        place.write("t.csv", &text);
+        trained(&place, &[&["--data", "t.csv"], arguments].concat());
+        assert!(place.model("m").tensors == expected, "{arguments:?}: {:?}", &text[..40]);
+    }
+}
+
+#[test]
+fn cells_that_cannot_be_inputs_or_labels_are_one_line() {
+    let place = Workplace::new();
+    let csv = Points::new(60, 6).csv(NAMES);
+    for (last, parts) in [
+        ("red,2,3,low\n", ["row 62, column 1 (a)", "columns of text are not supported"]),
+        ("1,,3,low\n", ["row 62, column 2 (b)", "missing values are not supported"]),
+        ("1,2,NaN,low\n", ["row 62, column 3 (c)", "missing values are not supported"]),
+        ("1,2,3,\n", ["row 62, column 4 (kind)", "rows without one are not supported"]),
+    ] {
+        place.write("t.csv", csv.clone() + last);
+        refused(&place, &["--data", "t.csv"], &parts);
+    }
+    place.write("t.csv", Points::new(60, 6).csv(["1.5", "2.5", "3.25"]));
+    refused(&place, &["--data", "t.csv", "--target", "kind"], &["a fraction", "regression is not supported"]);
+}
+
+#[test]
+fn rows_without_end_are_refused_where_they_begin() {
+    let place = Workplace::new();
+    let csv = Points::new(60, 6).csv(NAMES);
+    let long = format!("{},1,2,low\n", "1".repeat(5000));
+    place.write("t.csv", csv.clone() + &long);
+    let limit = ["--data", "t.csv", "--row-limit", "4096"];
+    refused(&place, &limit, &["t.csv, row 62", "at most 4096 bytes in a row", "the limit can be raised"]);
+    place.write("t.csv", format!("{}a\n", "a,".repeat(300)) + &"1,".repeat(300) + "0\n");
+    refused(&place, &limit, &["t.csv, row 1", "at most 256 columns", "can be raised"]);
+}
