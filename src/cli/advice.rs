@@ -32,6 +32,7 @@ fn decision(setting: &'static str) -> &'static str {
     match setting {
         "target" => "name it with --target",
         "header" => "say --header yes or --header no",
+        "decimal" => "--decimal names the mark of fractions; separators of thousands must be removed",
         _ => "--only names the inputs, --exclude what is none",
     }
 }

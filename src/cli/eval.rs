@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::Error;
 use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
+use tinytrain::error::Place;
 use tinytrain::model::Model;
 use tinytrain::trainer::{DeviceRequest, Evaluated, Evaluation, choose, evaluate, read_for};
 
@@ -162,19 +163,33 @@ fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Chosen> {
         let is_old = setting("version").is_none() && (model.spec.inputs(), model.spec.classes()) == (784, 10);
         return if is_old { whole(None) } else { unknown("data") };
     };
-    let number = |key: &str| setting(key).and_then(|text| text.parse::<f64>().ok());
-    let (Some(test), Some(seed)) =
-        (number("test_fraction"), setting("seed").and_then(|seed| seed.parse().ok()))
-    else {
-        return whole(Some(data));
+    let share = |key: &str| match setting(key) {
+        None => Ok(0.0),
+        Some(text) => {
+            let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+            share.ok_or_else(|| unreadable(&options.model, key, text))
+        }
     };
+    let (test, validation) = (share("test_fraction")?, share("validation_fraction")?);
     if test == 0.0 {
         return whole(Some(data));
     }
-    let split = Split { validation: number("validation_fraction").unwrap_or(0.0), test, seed };
+    let seed = setting("seed").unwrap_or_default();
+    let seed = seed.parse().map_err(|_| unreadable(&options.model, "seed", seed))?;
+    let split = Split { validation, test, seed };
     let (source, _) = places::training(Some(data))?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
     Ok(Chosen { source, part: Some(Part { split, rows }) })
+}
+
+/// An entry of a model's metadata that does not say which rows were held out.
+fn unreadable(model: &Path, key: &str, text: &str) -> Error {
+    Error::Data {
+        path: model.to_owned(),
+        place: Place::default(),
+        expected: format!("{key} of the run in its metadata"),
+        found: format!("{text:?}"),
+    }
 }
 
 impl Part {

@@ -140,9 +140,14 @@ impl Work<'_> {
     fn all(&mut self, write: &mut Write_<'_>) -> std::result::Result<(), Failure> {
         let images = self.options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
         let names_files = self.options.files.len() > 1 || images.contains(&true);
-        if self.options.format == Form::Csv {
-            write(&self.header(names_files)?)?;
-        }
+        // Nothing is written before something is predicted.
+        let mut header = (self.options.format == Form::Csv).then(|| self.header(names_files)).transpose()?;
+        let write = &mut |bytes: &[u8]| {
+            if let Some(header) = header.take() {
+                write(&header)?;
+            }
+            write(bytes)
+        };
         for (file, is_image) in self.options.files.iter().zip(images) {
             let name = names_files.then_some(file.as_path());
             if is_image {

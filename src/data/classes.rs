@@ -131,8 +131,11 @@ fn are_different<T: Eq + Hash>(mut items: impl Iterator<Item = T>) -> bool {
 }
 
 /// A label as a finite number.
+///
+/// Greater ones than f64 counts are text, so that two of them are never one.
 fn number(label: &str) -> Option<f64> {
-    label.parse().ok().filter(|value: &f64| value.is_finite()).map(|value| value + 0.0)
+    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    label.parse().ok().filter(|value: &f64| value.abs() < GREATEST).map(|value| value + 0.0)
 }
 
 /// A number as the name of a class: whole numbers without a point.
@@ -244,6 +247,7 @@ mod tests {
             (&["class10", "class2", "class02"], &["class02", "class2", "class10"], &[2, 1, 0]),
             (&["b", "7", "a", "007"], &["007", "7", "a", "b"], &[3, 1, 2, 0]),
             (&["0", "-0"], &["0"], &[0, 0]),
+            (&["9007199254740993", "9007199254740992"], &["9007199254740992", "9007199254740993"], &[1, 0]),
         ] {
             let (found, classes) = classes(texts);
             assert_eq!(

@@ -1,7 +1,10 @@
 //! The columns of a table: which are inputs, which is the target, and what a model must know to find them again.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
+
+use ::csv::ByteRecord;
 
 use super::dialect::{Dialect, Kind, Sample};
 use super::number::{show, some};
@@ -105,6 +108,7 @@ pub(super) struct Header<'a> {
 impl Schema {
     /// Whether these names are those of the inputs, and perhaps others.
     pub(super) fn is_named_in(&self, names: &[String]) -> bool {
+        let names: HashSet<&String> = names.iter().collect();
         self.inputs.iter().all(|input| input.name.as_ref().is_some_and(|name| names.contains(name)))
     }
 }
@@ -154,7 +158,8 @@ impl Header<'_> {
             .zip(schema.inputs.iter().map(|input| input.name.as_deref()).collect::<Option<Vec<_>>>());
         let (inputs, target) = match names {
             Some((names, inputs)) => {
-                let place = |name: &str| names.iter().position(|other| other == name);
+                let places: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
+                let place = |name: &str| places.get(name).copied();
                 let missing: Vec<&str> =
                     inputs.iter().copied().filter(|name| place(name).is_none()).collect();
                 if !missing.is_empty() {
@@ -225,7 +230,10 @@ impl Header<'_> {
             let expected = "a target column and at least one column of numbers";
             let found = match self.count {
                 1 => "only one column".to_owned(),
-                _ => format!("no other input among {}", self.list()),
+                _ if !row_numbers.is_empty() => {
+                    format!("no other among {}, but numbers of the rows", self.list())
+                }
+                _ => format!("no other among {}", self.list()),
             };
             return Err(self.error(expected.to_owned(), found));
         }
@@ -236,9 +244,10 @@ impl Header<'_> {
     fn likely_target(&self, excluded: &[usize]) -> Result<usize> {
         let free = || (0..self.count).filter(|column| !excluded.contains(column));
         let name = |column: usize| self.names.map(|names| names[column].to_lowercase());
-        let named: Vec<usize> = free()
-            .filter(|column| name(*column).is_some_and(|name| TARGETS.contains(&name.as_str())))
-            .collect();
+        // Beside x, y is a coordinate.
+        let has_x = free().any(|column| name(column).is_some_and(|name| name == "x"));
+        let is_target = |name: String| TARGETS.contains(&name.as_str()) && !(has_x && name == "y");
+        let named: Vec<usize> = free().filter(|column| name(*column).is_some_and(is_target)).collect();
         let is_text = |column: &usize| {
             let below = self.sample.column(self.dialect, *column);
             let first =
@@ -251,13 +260,40 @@ impl Header<'_> {
         };
         let text: Vec<usize> = free().filter(is_text).collect();
         match (&named[..], &text[..]) {
-            ([target], _) | ([], [target]) => Ok(*target),
+            ([target], _) => Ok(*target),
+            ([], [text]) if self.holds_classes(*text) && !self.may_be_target(self.count - 1, excluded) => {
+                Ok(*text)
+            }
             ([], []) if self.count == MNIST_COLUMNS => Ok(0),
             _ => {
-                Err(self
-                    .undecided("target", format!("which column holds the labels? There are {}", self.list())))
+                let question = format!("which column holds the labels? The table has {}", self.list());
+                Err(self.undecided("target", question))
             }
         }
+    }
+
+    /// Whether the text of a column names classes, as far as the first rows tell: in dates and names of persons hardly
+    /// any two rows are alike.
+    fn holds_classes(&self, column: usize) -> bool {
+        let texts: Vec<&[u8]> = self.data_rows().filter_map(|row| row.get(column)).collect();
+        let different: HashSet<&[u8]> = texts.iter().copied().collect();
+        texts.len() < 20 || different.len() * 2 <= texts.len()
+    }
+
+    /// Whether a column of numbers may hold labels: a few whole numbers, each in some rows.
+    fn may_be_target(&self, column: usize, excluded: &[usize]) -> bool {
+        let values: Vec<f64> =
+            self.sample.column(self.dialect, column).into_iter().filter_map(Kind::number).collect();
+        let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
+        !excluded.contains(&column)
+            && values.iter().all(|value| value.fract() == 0.0)
+            && (2..=20).contains(&different.len())
+            && different.len() * 3 <= values.len()
+    }
+
+    /// The rows of the sample that are not the header.
+    fn data_rows(&self) -> impl Iterator<Item = &ByteRecord> {
+        self.sample.rows.iter().skip(usize::from(self.names.is_some()))
     }
 
     /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
@@ -318,7 +354,7 @@ impl Header<'_> {
     fn list(&self) -> String {
         match self.names {
             Some(names) => format!("the columns {}", some(names.iter().map(|name| show_column(name)))),
-            None => format!("no header, and columns 0 to {}", self.count - 1),
+            None => format!("the columns 0 to {}, without names", self.count - 1),
         }
     }
 

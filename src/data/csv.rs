@@ -83,6 +83,12 @@ impl Rows {
         let path = rows.stream().name().to_owned();
         let header =
             Header { path: &path, names: Some(&names), count: names.len(), dialect, sample: &sample };
+        if format.decimal.is_none()
+            && let Some(number) = sample.doubtful_number(dialect.delimiter)
+        {
+            let question = format!("is {number} a fraction, or are these thousands?");
+            return Err(header.undecided("decimal", question));
+        }
         let has_header = match format.header {
             Some(said) => said,
             // The names of a model are proof.

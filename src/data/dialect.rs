@@ -14,6 +14,9 @@ const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
 /// Rows that are looked at.
 pub(super) const SAMPLE_ROWS: usize = 100;
 
+/// Bytes that are looked at, at most.
+const SAMPLE_BYTES: usize = 1 << 22;
+
 /// Cells that are looked at, at most; two rows are looked at whatever they hold.
 const SAMPLE_CELLS: usize = 1 << 18;
 
@@ -111,6 +114,10 @@ pub(super) fn with_point(text: &str) -> String {
 
 impl Sample {
     fn new(bytes: &[u8], is_whole: bool, delimiter: u8) -> Self {
+        let (bytes, is_whole) = match bytes.get(..SAMPLE_BYTES) {
+            Some(start) => (start, false),
+            None => (bytes, is_whole),
+        };
         let mut reader =
             ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
         let (mut rows, mut cells) = (Vec::new(), 0);
@@ -148,6 +155,30 @@ impl Sample {
         };
         let (commas, points) = (cells().any(written_with(b',')), cells().any(written_with(b'.')));
         if commas && !points { b',' } else { b'.' }
+    }
+
+    /// A number that may be one of thousands or a fraction, where nothing tells which: all that have a mark have three
+    /// digits behind it, and others in the same column have none. Numbers with a point are only asked about where
+    /// semicolons stand between cells, as where a comma is the decimal mark.
+    pub(super) fn doubtful_number(&self, delimiter: u8) -> Option<String> {
+        let marks: &[u8] = match delimiter {
+            b',' => &[],
+            b';' => b",.",
+            _ => b",",
+        };
+        let columns = self.rows.iter().map(ByteRecord::len).max().unwrap_or(0);
+        let is_number =
+            |cell: &[u8]| !cell.is_empty() && cell.iter().all(|byte| b"-.,0123456789".contains(byte));
+        marks.iter().find_map(|mark| {
+            (0..columns).find_map(|column| {
+                let cells = || self.rows.iter().filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
+                let (with, without): (Vec<&[u8]>, Vec<&[u8]>) =
+                    cells().filter(|cell| is_number(cell)).partition(|cell| cell.contains(mark));
+                let is_doubtful =
+                    !without.is_empty() && with.iter().all(|cell| may_be_thousands(cell, *mark));
+                with.first().filter(|_| is_doubtful).map(|cell| show(cell))
+            })
+        })
     }
 
     /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
@@ -235,17 +266,18 @@ impl Sample {
         }
         // Words stand above words only.
         if numbers > 0 {
-            return match consecutive(&cells) {
-                Some(_) if fitting == 0 && numbers > 1 => Err(doubtful()),
-                _ => Ok(false),
-            };
+            let is_like_no_row = fitting == 0 && repeated == 0 && distinct && alike > 2;
+            return if is_like_no_row { Err(doubtful()) } else { Ok(false) };
         }
         Ok(distinct && repeated == 0)
     }
 
     /// The same for a first row without words.
     fn counts(&self, cells: &[Kind], fitting: usize, odd: usize) -> Result<bool, String> {
-        let Some(start) = consecutive(cells).filter(|_| fitting + odd > 2) else { return Ok(false) };
+        let Some((start, step)) = progression(cells).filter(|_| fitting + odd > 2) else { return Ok(false) };
+        if step != 1.0 {
+            return if fitting == 0 && self.rows.len() > 3 { Err(doubtful()) } else { Ok(false) };
+        }
         let is_repeated = || self.rows[1..].iter().any(|row| row == &self.rows[0]);
         match (start == 0.0, fitting) {
             (true, 0) => Ok(true),
@@ -258,14 +290,26 @@ impl Sample {
 }
 
 fn doubtful() -> String {
-    "the numbers of the first row count up, so that it may be a header or a row like the others".to_owned()
+    "the numbers of the first row are unlike those below, or count up: it may be a header or a row like the others"
+        .to_owned()
 }
 
-/// The first of numbers that count up by 1, if the cells are those, and perhaps missing ones.
-fn consecutive(cells: &[Kind]) -> Option<f64> {
+/// The first of numbers that rise evenly, and by how much, if the cells are those, and perhaps missing ones.
+fn progression(cells: &[Kind]) -> Option<(f64, f64)> {
     let numbers: Vec<f64> = cells.iter().filter_map(|kind| kind.number()).collect();
-    let start = *numbers.first().filter(|start| start.fract() == 0.0)?;
-    numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0).then_some(start)
+    let (start, step) = (*numbers.first()?, numbers.get(1)? - numbers[0]);
+    let is_even = |pair: &[f64]| (pair[1] - pair[0] - step).abs() <= 1e-9 * pair[1].abs();
+    (step > 0.0 && numbers.windows(2).all(is_even)).then_some((start, step))
+}
+
+/// Whether a number has one mark with three digits behind it and one to three in front, the first of them not 0: it may
+/// be thousands as well as a fraction.
+fn may_be_thousands(cell: &[u8], mark: u8) -> bool {
+    let cell = cell.strip_prefix(b"-").unwrap_or(cell);
+    let Some(at) = cell.iter().position(|byte| *byte == mark) else { return false };
+    let (whole, rest) = (&cell[..at], &cell[at + 1..]);
+    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+    (1..=3).contains(&whole.len()) && whole[0] != b'0' && rest.len() == 3 && digits(whole) && digits(rest)
 }
 
 impl Kind {
@@ -299,6 +343,7 @@ mod tests {
             ("0,1,2,3\n5.1,3.5,1.4,a\n4.9,3.0,1.4,b\n", true),
             ("1,2,3\n0,4,5\n", false),
             ("1,inf\n0,2\n3,4\n", false),
+            ("5.0,3.6,b\n4.9,3.0,a\n5.0,3.6,b\n5.2,3.9,b\n", false),
             ("1,2,3\n0,4\n5\n", false),
             ("0,1,2,3,4\n5.1,3.5,1.4,0.2,0\n4.9,3.0,2.4,0.2,1\n6.0,2.0,1.5,0.1,2\n", true),
             (",0,1,2\n0,5.1,3.5,7\n1,4.9,3.0,8\n", true),
@@ -318,9 +363,32 @@ mod tests {
             "5.1x,3.5,1\n4.9,3.0,0\n5.0,3.6,1\n",
             "0,1,2\n0,1,5\n3,0,1\n4,3,4\n",
             "1,2,3\n10,20,30\n40,50,60\n",
-            "2018,2019,class\n5,6,a\n7,8,b\n",
+            "2018,2019,class\n5,6,a\n7,8,b\n6,5,a\n",
+            "400,410.5,420,species\n5,6,7,a\n7,8,6,b\n6,5,7,a\n",
+            "10,20,30,40\n1,2,3,0\n4,2,1,1\n2,3,4,1\n",
         ] {
             assert!(header(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn thousands_are_told_from_fractions_or_asked_about() {
+        let doubt = |text: &str| {
+            let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
+            sample.doubtful_number(dialect.delimiter)
+        };
+        for text in ["a;b\n1,234;x\n999;y\n", "a\tb\n12,500\tx\n-7\ty\n", "a;b\n1.234;x\n999;y\n"] {
+            assert!(doubt(text).is_some(), "{text}");
+        }
+        for text in [
+            "a;b\n1,234;x\n0,999;y\n",
+            "a;b\n1,234;x\n9,99;y\n",
+            "a;b\n1,5;x\n999;y\n",
+            "a,b\n1.234,x\n999,y\n",
+            "a\tb\n1.234\tx\n999\ty\n",
+            "a;b\n1,234;x\n5,678;y\n",
+        ] {
+            assert_eq!(doubt(text), None, "{text}");
         }
     }
 

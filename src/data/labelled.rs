@@ -4,7 +4,7 @@ use super::classes::{Classes, not_classes};
 use super::dataset::Dataset;
 use super::number::show_name;
 use super::reader::Reader;
-use super::transform::Transform;
+use super::transform::{Standard, Transform};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -50,6 +50,23 @@ impl Reader {
         let own: Vec<u32> = own.into_iter().flatten().collect();
         self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
         self.into_dataset(transform)
+    }
+
+    /// Checks that the values of every input can be told apart once they are standardised.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
+    pub fn check_standard(&self, standard: &Standard) -> Result<()> {
+        let Some(input) = standard.coarse() else { return Ok(()) };
+        let column = self.schema().and_then(|schema| schema.inputs.get(input));
+        let name = column.and_then(|column| column.name.as_deref());
+        let name = name.map(|name| show_name(name.as_bytes()).into());
+        let place = Place { row: None, column: column.map(|column| column.position + 1), name };
+        let (mean, deviation) = (standard.mean[input], standard.deviation[input]);
+        let expected =
+            "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
+        let found = format!("mean {mean:e} and standard deviation {deviation:e}");
+        Err(Error::Data { path: self.name.clone(), place, expected, found })
     }
 
     /// Checks that the labels so far are among these classes.

@@ -84,7 +84,8 @@ fn any_feature(cell: &[u8]) -> Result<Value, &'static str> {
 }
 
 /// Words that stand for a missing value, in small letters.
-const MISSING: [&[u8]; 7] = [b"", b"na", b"n/a", b"nan", b"null", b"?", b"-"];
+const MISSING: [&[u8]; 11] =
+    [b"", b"na", b"n/a", b"nan", b"null", b"?", b"-", b"\\n", b"#n/a", b"<na>", b"nat"];
 
 /// Whether a cell is empty or stands for a missing value.
 pub(super) fn is_missing(cell: &[u8]) -> bool {
@@ -98,12 +99,24 @@ pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
         "missing values are not supported: fill them in, or leave out the row or the column"
     } else if fault != "a number" {
         return fault.to_owned();
+    } else if is_thousands(cell) {
+        "separators of thousands are not supported: remove them"
     } else if is_comma_decimal(cell) {
         "decimals with a comma are read where they are said to be"
     } else {
         "columns of text are not supported as inputs: leave this one out"
     };
     format!("{fault} ({hint})")
+}
+
+/// Whether a cell is a number in groups of three digits with commas between them.
+fn is_thousands(cell: &[u8]) -> bool {
+    let mut groups = cell.trim_ascii().split(|byte| *byte == b',');
+    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && group[0] != b'0');
+    let mut count = 0;
+    let others =
+        groups.inspect(|_| count += 1).all(|group| group.len() == 3 && group.iter().all(u8::is_ascii_digit));
+    first && others && count > 0
 }
 
 fn is_comma_decimal(cell: &[u8]) -> bool {
@@ -259,7 +272,7 @@ mod tests {
 
     #[test]
     fn missing_values_and_text_are_told_apart() {
-        for cell in ["", " ", "NA", "n/a", "NaN", "null", "?", "-"] {
+        for cell in ["", " ", "NA", "n/a", "NaN", "null", "?", "-", "\\N", "#N/A", "<NA>", "NaT"] {
             assert!(is_missing(cell.as_bytes()), "{cell}");
             assert!(
                 expected_feature(cell.as_bytes(), "a number").contains("missing values are not supported")
@@ -270,6 +283,7 @@ mod tests {
         }
         assert!(expected_feature(b"red", "a number").contains("columns of text"));
         assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
+        assert!(expected_feature(b"1,234", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
     }
 

@@ -116,6 +116,17 @@ impl Standard {
         }
     }
 
+    /// The first input whose values are so far from 0 that 32-bit floats, which the rows are read as, hardly tell them
+    /// apart.
+    pub(super) fn coarse(&self) -> Option<usize> {
+        let is_coarse = |(mean, deviation): (&f64, &f64)| {
+            // Half the distance between two neighbours.
+            let rounding = mean.abs() * f64::from(f32::EPSILON) / 2.0;
+            rounding > 0.02 * deviation
+        };
+        self.mean.iter().zip(&self.deviation).position(is_coarse)
+    }
+
     fn of_values<T: Copy + Into<f64>>(values: &[T], width: usize) -> Self {
         let rows = (values.len() / width).max(1) as f64;
         let mut mean = vec![0.0; width];
@@ -171,6 +182,17 @@ mod tests {
             assert!(of(1).abs() < 1e-6 && (of(2) - 1.0).abs() < 1e-6, "{column}: {} {}", of(1), of(2));
         }
         assert!(values.chunks_exact(4).all(|row| row[2] == 0.0));
+    }
+
+    #[test]
+    fn values_far_from_0_are_found() {
+        let of =
+            |mean: f64, deviation: f64| Standard { mean: vec![0.0, mean], deviation: vec![1.0, deviation] };
+        // Seconds since 1970 within minutes; years; a great constant.
+        assert_eq!(of(1.7e9, 58.0).coarse(), Some(1));
+        assert_eq!(of(1.7e9, 1e6).coarse(), None);
+        assert_eq!(of(2000.0, 5.0).coarse(), None);
+        assert_eq!(of(-3e8, 1.0).coarse(), Some(1));
     }
 
     #[test]

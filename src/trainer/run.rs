@@ -278,7 +278,7 @@ impl<'a> Run<'a> {
         if !parameters.is_finite() {
             return Err(self.non_finite(totals.epoch));
         }
-        let model = self.model(parameters);
+        let model = self.model(parameters, totals.epoch);
         report(Event::Interrupted { epoch: totals.epoch, steps: self.steps, model: &model })?;
         keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
         Ok(())
@@ -321,7 +321,7 @@ impl<'a> Run<'a> {
         }
         let (rows, duration) = (totals.rows, totals.duration);
         let epoch = Epoch { epoch: totals.epoch, train, validation, test, duration, rows };
-        Ok((epoch, self.model(parameters), doubt))
+        Ok((epoch, self.model(parameters, totals.epoch), doubt))
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
@@ -337,10 +337,11 @@ impl<'a> Run<'a> {
         Ok(Doubt::of(labels, &evaluation.predictions, &self.meaning.classes, "training"))
     }
 
-    fn model(&self, parameters: Parameters) -> Model {
+    fn model(&self, parameters: Parameters, epoch: usize) -> Model {
         let Self { spec, transform, meaning, config, .. } = self;
         let (spec, transform, meaning) = (spec.clone(), transform.clone(), meaning.clone());
-        let settings = config.settings();
+        let mut settings = config.settings();
+        settings.insert("epoch".to_owned(), epoch.to_string());
         Model { spec, transform, meaning, parameters, origin: Some(self.engine.origin()), settings }
     }
 

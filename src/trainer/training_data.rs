@@ -73,7 +73,11 @@ impl TrainingData {
             }
         }
         let transform = match options.scale {
-            _ if is_standard => Transform::Standard(reader.standard()),
+            _ if is_standard => {
+                let standard = reader.standard();
+                reader.check_standard(&standard)?;
+                Transform::Standard(standard)
+            }
             Scale::None => Transform::None,
             _ => Transform::Bytes,
         };

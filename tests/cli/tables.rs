@@ -187,7 +187,7 @@ fn the_target_is_named_or_known_by_its_name() {
     place.write("t.csv", Points::new(60, 4).rows(NAMES));
     assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["target"], 3);
     place.write("t.csv", rows);
-    refused(&place, &["--data", "t.csv"], &["no header, and columns 0 to 3", "--target"]);
+    refused(&place, &["--data", "t.csv"], &["the columns 0 to 3, without names", "--target"]);
     let digit = |class: usize| format!("{class}{}\n", format!(",{}", 99 * class).repeat(784));
     place.write("t.csv", (0..20).map(|row| digit(row % 3)).collect::<String>());
     assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["target"], 0);

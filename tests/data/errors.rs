@@ -206,7 +206,7 @@ fn label_columns_that_do_not_exist() {
         let message = error("1,2,3\n0,2,3\n", column);
         assert_error(
             &message,
-            &["t.csv: expected a target column ", column, "found no header, and columns 0 to 2"],
+            &["t.csv: expected a target column ", column, "found the columns 0 to 2, without names"],
         );
     }
     let wide: Vec<String> = (0..100).map(|column| format!("c{column}")).collect();
