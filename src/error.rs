@@ -154,6 +154,14 @@ pub enum Error {
         /// NaN or an infinity.
         loss: f64,
     },
+    /// The network's outputs for a row are NaN or infinite, though the network holds only finite numbers.
+    #[error("{}: the outputs for sample {sample} are not finite, while the network is sound: the row holds very large values", path.display())]
+    NonFinitePrediction {
+        /// The file.
+        path: PathBuf,
+        /// The row, counted from 1 without a header.
+        sample: u64,
+    },
     /// Whoever takes the events of a run has asked it to end.
     #[error("interrupted")]
     Interrupted,
@@ -173,7 +181,10 @@ impl Error {
             | Error::Device(_)
             | Error::Shape { .. } => 2,
             Error::Gpu(_) | Error::Thread { .. } | Error::Interrupted => 1,
-            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } | Error::NonFiniteTest { .. } => 3,
+            Error::NonFiniteLoss { .. }
+            | Error::NonFiniteModel { .. }
+            | Error::NonFiniteTest { .. }
+            | Error::NonFinitePrediction { .. } => 3,
         }
     }
 }

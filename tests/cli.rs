@@ -28,6 +28,8 @@ mod model;
 mod names;
 #[path = "cli/predict.rs"]
 mod predict;
+#[path = "cli/predict_tables.rs"]
+mod predict_tables;
 #[path = "cli/profile.rs"]
 mod profile;
 #[path = "cli/saving.rs"]

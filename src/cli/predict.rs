@@ -74,12 +74,12 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = Model::load(&options.model)?;
     let out = options.out.as_deref().map(Destination::check).transpose()?;
-    for file in &options.files {
+    let files = options.files.iter().map(|file| (file, "which holds the data"));
+    for (file, what) in files.chain([(&options.model, "which is the model")]) {
         if let (Some(out), Ok(read)) = (&out, Destination::check(file))
             && out.is_same(&read)
         {
-            let found = file.display();
-            let text = format!("--out: expected a file of its own, found {found}, which holds the data");
+            let text = format!("--out: expected a file of its own, found {}, {what}", file.display());
             return Err(Error::Config(text).into());
         }
     }
@@ -147,7 +147,8 @@ impl Work<'_> {
             let name = names_files.then_some(file.as_path());
             if is_image {
                 let features = self.image(file)?;
-                self.block(name, features, &[], write)?;
+                let predictions = self.predict(file, 0, features)?;
+                self.write(name, &predictions, &[], write)?;
             } else {
                 self.rows(file, name, write)?;
             }
@@ -171,11 +172,24 @@ impl Work<'_> {
         let format: Written = self.options.written.format();
         let mut reader = Reader::open_unlabelled(file, &ReadOptions { columns, format, timed: false })?;
         self.predictor.check_inputs(reader.name(), reader.inputs())?;
+        let mut rows = 0;
         while reader.next_block()? {
             let block = reader.take_block();
-            self.block(name, block.features, &block.ids, write)?;
+            let predictions = self.predict(reader.name(), rows, block.features)?;
+            rows += predictions.classes.len() as u64;
+            self.write(name, &predictions, &block.ids, write)?;
         }
         Ok(())
+    }
+
+    /// Predicts a block of a file before which `rows` others stand, and checks that the network could.
+    fn predict(&mut self, path: &Path, rows: u64, features: Features) -> Result<Predictions> {
+        let predictions = self.predictor.predict(features)?;
+        let mut samples = predictions.probabilities.chunks_exact(self.model.spec.classes()).zip(rows + 1..);
+        match samples.find(|(row, _)| !row.iter().all(|probability| probability.is_finite())) {
+            Some((_, sample)) => Err(Error::NonFinitePrediction { path: path.to_owned(), sample }),
+            None => Ok(predictions),
+        }
     }
 
     /// A picture as the model's images are.
@@ -193,14 +207,13 @@ impl Work<'_> {
         Ok(Features::Bytes(read_png(file, height, width, self.options.invert)?))
     }
 
-    fn block(
-        &mut self,
+    fn write(
+        &self,
         file: Option<&Path>,
-        features: Features,
+        Predictions { classes, probabilities }: &Predictions,
         ids: &[String],
         write: &mut Write_<'_>,
     ) -> std::result::Result<(), Failure> {
-        let Predictions { classes, probabilities } = self.predictor.predict(features)?;
         let names = &self.model.meaning.classes;
         let file = file.map(|file| file.to_string_lossy());
         let rows = classes.iter().zip(probabilities.chunks_exact(names.len())).enumerate();

@@ -141,7 +141,6 @@ impl Header<'_> {
         };
         columns.id = id;
         if wanted.target == Target::Absent {
-            // They are no inputs either, but nobody looks at them.
             columns.target = None;
         }
         Ok(columns)

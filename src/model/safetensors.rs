@@ -223,8 +223,10 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning = Meaning::read(&metadata, spec.inputs(), spec.classes())
-            .map_err(|key| bad(&format!("{key} that fit the network"), format!("{:?}", metadata.get(key))))?;
+        let meaning = Meaning::read(&metadata, spec.inputs(), spec.classes()).map_err(|key| {
+            let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
+            bad(&format!("{key} that fit the network"), found)
+        })?;
         let known = [FORMAT, LAYERS, ACTIVATION, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
         let is_setting = |key: &String| !known.contains(&key.as_str()) && !KEYS.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();

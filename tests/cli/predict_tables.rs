@@ -1,0 +1,71 @@
+//! Tables that are predicted: their labels, and what must not be overwritten.
+
+use std::fmt::Write as _;
+
+use crate::program::Workplace;
+
+/// A folder with a model of two classes in which `a` says which.
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.write("train.csv", table(40, |row| if row % 2 == 0 { "even" } else { "odd" }.to_owned()));
+    let train = ["train", "--data", "train.csv", "--hidden", "4", "--epochs", "3", "--device", "cpu"];
+    place.succeed(&[&train[..], &["--out", "model"]].concat());
+    place
+}
+
+fn table(rows: usize, label: impl Fn(usize) -> String) -> String {
+    let mut text = "a,b,class\n".to_owned();
+    for row in 0..rows {
+        writeln!(text, "{}.5,{}.25,{}", row % 2, row % 7, label(row)).unwrap();
+    }
+    text
+}
+
+#[test]
+fn labels_are_not_looked_at_in_tables_of_several_blocks() {
+    let place = place();
+    let rows = 2 * tinytrain::data::BLOCK_ROWS + 10;
+    let predict = |label: &dyn Fn(usize) -> String| {
+        place.write("new.csv", table(rows, label));
+        place.succeed(&["predict", "--model", "model", "--device", "cpu", "new.csv"]).stdout
+    };
+    let expected = predict(&|row| ["even", "odd"][row % 2].to_owned());
+    assert_eq!(expected.lines().count(), rows + 1);
+    assert!(expected == predict(&|_| String::new()), "labels are missing");
+    assert!(expected == predict(&|row| format!("label {row}")), "every label is another");
+}
+
+#[test]
+fn predictions_do_not_replace_the_model() {
+    let place = place();
+    let model = std::fs::read(place.path("model")).unwrap();
+    let outcome =
+        place.run(&["predict", "--model", "model", "--device", "cpu", "--out", "model", "train.csv"]);
+    assert_eq!(
+        (outcome.code, outcome.stderr.as_str()),
+        (2, "error: --out: expected a file of its own, found model, which is the model\n")
+    );
+    assert_eq!(std::fs::read(place.path("model")).unwrap(), model);
+}
+
+#[test]
+fn outputs_that_are_not_finite_are_no_predictions() {
+    let place = Workplace::new();
+    // The deviation of a is so small that a value of 1e10 leaves the range of f32.
+    let mut text = "a,b,class\n".to_owned();
+    for row in 0..40 {
+        writeln!(text, "{}e-30,{}.5,{}", row % 5, row % 2, row % 2).unwrap();
+    }
+    place.write("train.csv", text);
+    let train = ["train", "--data", "train.csv", "--hidden", "4", "--epochs", "1", "--device", "cpu"];
+    place.succeed(&[&train[..], &["--out", "model"]].concat());
+    place.write("new.csv", "a,b\n1e-30,0.5\n1e10,0.5\n");
+    let outcome = place.run(&["predict", "--model", "model", "--device", "cpu", "new.csv"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.starts_with("error: new.csv: the outputs for sample 2 are not finite"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(outcome.stderr.lines().count(), 1);
+}
