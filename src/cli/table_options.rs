@@ -57,7 +57,7 @@ impl Written {
 #[command(next_help_heading = "Tables")]
 pub struct Columns {
     /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: the column named
-    /// label, class, target or y; the only column of text; the first of a table with MNIST's 785 columns]
+    /// label, class, target or y; the only column of text, if nothing else may be one; the first of MNIST's 785 columns]
     #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           allow_hyphen_values = true)]
     target: Option<String>,

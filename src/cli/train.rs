@@ -30,7 +30,7 @@ use super::training::{Kernels, Training};
                         `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
                         (none if it is empty), else in the user's cache folder.")]
 pub struct Options {
-    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all]
+    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub epochs: Option<usize>,
     #[command(flatten)]

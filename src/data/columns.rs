@@ -244,9 +244,8 @@ impl Header<'_> {
     fn likely_target(&self, excluded: &[usize]) -> Result<usize> {
         let free = || (0..self.count).filter(|column| !excluded.contains(column));
         let name = |column: usize| self.names.map(|names| names[column].to_lowercase());
-        // Beside x, y is a coordinate.
-        let has_x = free().any(|column| name(column).is_some_and(|name| name == "x"));
-        let is_target = |name: String| TARGETS.contains(&name.as_str()) && !(has_x && name == "y");
+        let is_called = |column: usize, wanted: &str| name(column).is_some_and(|name| name == wanted);
+        let is_target = |name: String| TARGETS.contains(&name.as_str());
         let named: Vec<usize> = free().filter(|column| name(*column).is_some_and(is_target)).collect();
         let is_text = |column: &usize| {
             let below = self.sample.column(self.dialect, *column);
@@ -260,7 +259,12 @@ impl Header<'_> {
         };
         let text: Vec<usize> = free().filter(is_text).collect();
         match (&named[..], &text[..]) {
-            ([target], _) => Ok(*target),
+            // Beside x and a column of text, y may be a coordinate.
+            ([target], _)
+                if !(is_called(*target, "y") && !text.is_empty() && free().any(|at| is_called(at, "x"))) =>
+            {
+                Ok(*target)
+            }
             ([], [text]) if self.holds_classes(*text) && !self.may_be_target(self.count - 1, excluded) => {
                 Ok(*text)
             }

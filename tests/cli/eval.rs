@@ -78,7 +78,7 @@ fn many_classes_are_cut_short() {
     };
     for (classes, matrix) in [(60, true), (1001, false)] {
         place.write("t.csv", table(classes));
-        place.train(&["--data", "t.csv", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+        place.train(&["--data", "t.csv", "--target", "0", "--epochs", "1", "--out", "m", "--device", "cpu"]);
         let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu"];
         let text = place.succeed(&eval).stdout;
         assert!(!text.contains("confusion"), "{text}");

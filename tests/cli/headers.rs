@@ -151,3 +151,55 @@ fn columns_that_do_not_fit_are_one_line() {
     assert_eq!(accuracy("bare.csv"), accuracy("test.csv"));
     assert_eq!(predict("bare.csv").stdout, predict("test.csv").stdout);
 }
+
+/// What the first rows leave open is asked for, by the option that says it.
+#[test]
+fn doubt_is_asked_about() {
+    let place = Workplace::new();
+    let table = |header: &str, row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..60).map(|number| row(number) + "\n").collect();
+        place.write("t.csv", header.to_owned() + "\n" + &rows);
+    };
+    let doubt = |option: &str| {
+        let outcome = train(&place, &["--data", "t.csv"]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+        assert!(outcome.error().contains(option), "no {option} in {}", outcome.stderr);
+    };
+    // Wavelengths above measurements.
+    table("400,410,420,species", &|row| format!("{},{},{},{}", row % 9, row % 8, row % 7, NAMES[row % 3]));
+    doubt("--header yes");
+    // A column of text that is no target: words beside a column of few numbers at the end, and dates.
+    table("sex,age,survived", &|row| {
+        format!("{},{},{}", ["f", "m"][row % 2], 20 + row * 7 % 50, row * 3 % 2)
+    });
+    doubt("--target");
+    assert_eq!(rows(&place, &["--data", "t.csv", "--target", "sex"]), 60);
+    table("date,rain", &|row| format!("2026-01-{row},{}", row as f64 * 0.5));
+    doubt("--target");
+    // Coordinates.
+    table("x,y,quality", &|row| format!("{},{},{}", row * 7 % 20, row * 3 % 20, NAMES[row % 3]));
+    doubt("--target");
+    // Thousands, or three digits of a fraction.
+    let cell = |row: usize| {
+        if row.is_multiple_of(3) { format!("{}", 900 + row) } else { format!("1,{}", 200 + row) }
+    };
+    table("price;class", &|row| format!("{};{}", cell(row), NAMES[row % 3]));
+    doubt("--decimal");
+    assert_eq!(rows(&place, &["--data", "t.csv", "--decimal", ","]), 60);
+}
+
+#[test]
+fn values_that_floats_round_away_are_refused() {
+    let place = Workplace::new();
+    let table = |offset: u64| -> String {
+        (0..60).map(|row| format!("{},{}\n", offset + row * 7 % 60, NAMES[row as usize % 3])).collect()
+    };
+    place.write("t.csv", "seconds,class\n".to_owned() + &table(1_700_000_000));
+    let outcome = train(&place, &["--data", "t.csv"]);
+    assert_eq!(outcome.code, 2);
+    for part in ["t.csv, column 1 (seconds)", "32-bit floats", "subtract an offset"] {
+        assert!(outcome.error().contains(part), "no {part} in {}", outcome.stderr);
+    }
+    place.write("t.csv", "seconds,class\n".to_owned() + &table(2000));
+    assert_eq!(rows(&place, &["--data", "t.csv"]), 60);
+}
