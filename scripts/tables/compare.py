@@ -48,7 +48,7 @@ with classifiers of [scikit-learn](https://scikit-learn.org), which keep their d
 
 Each table is divided five times, with the seeds 0 to 4, into 80 % of the rows to train on and 20 % to test on; both
 parts have the same shares of the classes. All programs get the same rows, and the test rows are used only once, for the
-accuracy. The tables:
+accuracy. The column of the labels is called `target`, so that no option need name it. The tables:
 
 - iris, wine, breast cancer, digits: the tables in [data/tables](../data/tables/README.md).
 - scales: 1,500 rows, 20 columns in units from 1e-4 to 1e5 and far from 0, three classes.
