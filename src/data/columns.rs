@@ -229,7 +229,7 @@ impl Header<'_> {
         if inputs.is_empty() {
             let expected = "a target column and at least one column of numbers";
             let found = match self.count {
-                1 => "only one column".to_owned(),
+                1 => "only one column: no comma, semicolon, tab or | stands in every row".to_owned(),
                 _ if !row_numbers.is_empty() => {
                     format!("no other among {}, but numbers of the rows", self.list())
                 }

@@ -1,11 +1,13 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
+mod cells;
 mod classes;
 mod columns;
 mod csv;
 mod dataset;
 mod decimal;
 mod dialect;
+mod header;
 mod idx;
 mod image;
 mod labelled;

@@ -1,6 +1,7 @@
 //! What a model file says about the rows that its network takes, as entries of its metadata.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
 
 use serde_json::Value;
 
@@ -72,12 +73,16 @@ impl Meaning {
         };
         let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
         let positions: Vec<usize> = serde_json::from_str(positions).map_err(|_| POSITIONS)?;
-        if positions.len() != inputs || positions.iter().any(|position| *position >= columns) {
+        let are_there = positions.iter().all(|position| *position < columns);
+        if positions.len() != inputs || !are_there || !are_different(&positions) {
             return Err(POSITIONS);
         }
         let names = match metadata.get(COLUMNS) {
             None => None,
-            Some(text) => Some(strings(text).filter(|names| names.len() == inputs).ok_or(COLUMNS)?),
+            Some(text) => {
+                let names = strings(text).filter(|names| names.len() == inputs && are_different(names));
+                Some(names.ok_or(COLUMNS)?)
+            }
         };
         let column = |(index, position): (usize, &usize)| Column {
             name: names.as_ref().map(|names| names[index].clone()),
@@ -96,6 +101,10 @@ impl Meaning {
         };
         Ok(Self { classes, schema: Some(Schema { columns, inputs, target }), image })
     }
+}
+
+fn are_different<T: Eq + Hash>(items: &[T]) -> bool {
+    items.iter().collect::<HashSet<&T>>().len() == items.len()
 }
 
 fn entry(metadata: &BTreeMap<String, String>, key: &str) -> Option<usize> {
@@ -163,6 +172,8 @@ mod tests {
             (COLUMNS, "[\"x\"]"),
             (POSITIONS, "[0]"),
             (POSITIONS, "[0,3]"),
+            (POSITIONS, "[1,1]"),
+            (COLUMNS, "[\"x\",\"x\"]"),
             (FILE_COLUMNS, "x"),
             (TARGET_POSITION, "3"),
             (IMAGE, "2x2"),
