@@ -8,22 +8,25 @@ use tinytrain::trainer::{DataOptions, Keep};
 
 use super::args;
 
+/// Headings of the help.
+const TABLES: &str = "Tables";
+const HELD_OUT: &str = "Validation and test";
+
 /// How a table is written.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Tables")]
 pub struct Written {
     /// Whether the first row of a table holds the names of its columns. [default: found out by comparing it with the rows
     /// below]
-    #[arg(long, value_enum, value_name = "WHETHER")]
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "WHETHER")]
     header: Option<YesNo>,
     /// What stands between two cells: one character, or `tab`. [default: found out among , ; | and tab]
-    #[arg(long, value_name = "CHARACTER", value_parser = args::delimiter, allow_hyphen_values = true)]
+    #[arg(long, help_heading = TABLES, value_name = "CHARACTER", value_parser = args::delimiter, allow_hyphen_values = true)]
     delimiter: Option<u8>,
     /// What stands before the digits of a fraction: `.` or `,`. [default: found out]
-    #[arg(long, value_name = "CHARACTER", value_parser = args::decimal)]
+    #[arg(long, help_heading = TABLES, value_name = "CHARACTER", value_parser = args::decimal)]
     decimal: Option<u8>,
     /// The most bytes of a row of a table; a row has at most a sixteenth as many columns.
-    #[arg(long, value_name = "BYTES", default_value_t = Format::default().row_limit, value_parser = args::count,
+    #[arg(long, help_heading = TABLES, value_name = "BYTES", default_value_t = Format::default().row_limit, value_parser = args::count,
           allow_hyphen_values = true)]
     row_limit: usize,
 }
@@ -54,25 +57,24 @@ impl Written {
 
 /// Which columns of a table train.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Tables")]
 pub struct Columns {
     /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: the column named
     /// label, class, target or y; the only column of text, if nothing else may be one; the first of MNIST's 785 columns]
-    #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
+    #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           allow_hyphen_values = true)]
     target: Option<String>,
     /// Columns of a table that are no inputs: names or indices.
-    #[arg(long, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
+    #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     exclude: Vec<String>,
     /// The only columns of a table that are inputs: names or indices. [default: all but the target, those excluded, and
     /// those that only number the rows]
-    #[arg(long, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
+    #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     only: Vec<String>,
     /// How values become inputs: `standard` takes the mean of a column from them and divides by its standard deviation,
     /// `bytes` divides by 255, `none` takes them as they are, `auto` is bytes for images and standard for every other
     /// table.
-    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = args::scale())]
+    #[arg(long, help_heading = TABLES, value_name = "HOW", default_value = "auto", value_parser = args::scale())]
     scale: Scale,
     #[command(flatten)]
     pub written: Written,
@@ -108,27 +110,26 @@ impl Columns {
 
 /// Rows that do not train, and what they decide.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Validation and test")]
 pub struct HeldOut {
     /// Test data: an IDX file of images, or a table. They are never used to choose anything. [default: the test files of
     /// the folder, if it has any]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = HELD_OUT, value_name = "FILE")]
     pub test: Option<PathBuf>,
     /// Share of the training rows that test instead, of each class the same, chosen by the seed.
-    #[arg(long, value_name = "SHARE", value_parser = args::share, conflicts_with = "test", allow_hyphen_values = true)]
+    #[arg(long, help_heading = HELD_OUT, value_name = "SHARE", value_parser = args::share, conflicts_with = "test", allow_hyphen_values = true)]
     pub test_fraction: Option<f64>,
     /// Validation data: an IDX file of images, or a table. The model that is best on them is kept.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = HELD_OUT, value_name = "FILE")]
     pub validation: Option<PathBuf>,
     /// Share of the training rows that validate instead, of each class the same, chosen by the seed.
-    #[arg(long, value_name = "SHARE", value_parser = args::share, conflicts_with = "validation",
+    #[arg(long, help_heading = HELD_OUT, value_name = "SHARE", value_parser = args::share, conflicts_with = "validation",
           allow_hyphen_values = true)]
     pub validation_fraction: Option<f64>,
     /// Ends training when so many epochs in a row have brought nothing better on the validation data.
-    #[arg(long, value_name = "EPOCHS", value_parser = args::count, allow_hyphen_values = true)]
+    #[arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", value_parser = args::count, allow_hyphen_values = true)]
     pub patience: Option<usize>,
     /// Which model is saved: the best on the validation data, or the last. [default: best, if there are such data]
-    #[arg(long, value_enum, value_name = "WHICH")]
+    #[arg(long, help_heading = HELD_OUT, value_enum, value_name = "WHICH")]
     keep: Option<KeepArgument>,
 }
 
