@@ -106,7 +106,7 @@ pub trait Engine {
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
 
     /// Outputs of the last layer for `rows`, [rows, classes]: those from which [`Engine::evaluate`] predicts, bit for bit.
-    /// Labels are not looked at. Call it after [`Engine::finish`].
+    /// A set may come in blocks, one call each, from its front on. Labels are not looked at. Call it after [`Engine::finish`].
     ///
     /// # Errors
     /// Those of the device.

@@ -72,6 +72,8 @@ pub struct CpuEngine {
     /// Used if the layers above the first are divided by columns.
     wide: Wide,
     plan: Plan,
+    /// Whether the inputs of [`Engine::logits`] are sparse, once it was asked.
+    sparse_logits: Option<bool>,
     listener: Listener,
 }
 
@@ -147,6 +149,7 @@ impl CpuEngine {
             shares: (0..parts).map(|_| RwLock::default()).collect(),
             wide: Wide::new(above.len(), parts),
             plan,
+            sparse_logits: None,
             listener: None,
         }
     }
@@ -280,9 +283,8 @@ impl CpuEngine {
 
     /// Evaluates all rows, in parts that are whole batches of an evaluation whatever the number of cores: so every row
     /// is computed beside the same others.
-    fn evaluate_parts(&self, rows: &Rows<'_>, wants_logits: bool) -> Vec<Evaluated> {
+    fn evaluate_parts(&self, rows: &Rows<'_>, sparse: bool, wants_logits: bool) -> Vec<Evaluated> {
         let order: Vec<u32> = (0..rows.len() as u32).collect();
-        let sparse = is_sparse(rows);
         let part = rows.len().div_ceil(self.cores).next_multiple_of(EVALUATION_ROWS).max(EVALUATION_ROWS);
         thread::scope(|scope| {
             let threads: Vec<_> = order
@@ -324,14 +326,16 @@ impl Engine for CpuEngine {
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let parts = self.evaluate_parts(rows, false);
+        let parts = self.evaluate_parts(rows, is_sparse(rows), false);
         // Summed in the order of the rows, whichever thread was first.
         let loss = parts.iter().map(|part| part.loss).sum::<f64>() / rows.len() as f64;
         Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
     }
 
     fn logits(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        Ok(self.evaluate_parts(rows, true).into_iter().flat_map(|part| part.logits).collect())
+        // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
+        let sparse = *self.sparse_logits.get_or_insert_with(|| is_sparse(rows));
+        Ok(self.evaluate_parts(rows, sparse, true).into_iter().flat_map(|part| part.logits).collect())
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
