@@ -58,16 +58,28 @@ pub fn spare_data<const N: usize>(
     out: Option<&Path>,
     sources: [Option<&Source>; N],
 ) -> Result<()> {
-    let Some(written) = out.and_then(|out| fs::canonicalize(out).ok()) else { return Ok(()) };
     let files = sources.into_iter().flatten().flat_map(|source| match source {
         Source::Idx { images, labels } => vec![images, labels],
         Source::Csv { path } => vec![path],
     });
-    for file in files {
+    spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
+}
+
+/// The same of these files, each with what it is.
+///
+/// # Errors
+/// As [`spare_data`].
+pub fn spare_files<'a>(
+    option: &str,
+    out: Option<&Path>,
+    files: impl Iterator<Item = (&'a Path, &'a str)>,
+) -> Result<()> {
+    let Some(written) = out.and_then(|out| fs::canonicalize(out).ok()) else { return Ok(()) };
+    for (file, what) in files {
         if fs::canonicalize(file).is_ok_and(|read| read == written) {
+            let found = file.display();
             return Err(Error::Config(format!(
-                "{option}: expected a file of its own, found {}, which holds the data",
-                file.display()
+                "{option}: expected a file of its own, found {found}, {what}"
             )));
         }
     }

@@ -13,9 +13,8 @@ use tinytrain::output::Destination;
 use tinytrain::trainer::{DeviceRequest, Predictions, Predictor, choose};
 use tinytrain::{Error, Result};
 
-use super::args;
 use super::output::{Unwritable, object};
-use super::table_options;
+use super::{args, places, table_options};
 
 /// How predictions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -74,15 +73,9 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = Model::load(&options.model)?;
     let out = options.out.as_deref().map(Destination::check).transpose()?;
-    let files = options.files.iter().map(|file| (file, "which holds the data"));
-    for (file, what) in files.chain([(&options.model, "which is the model")]) {
-        if let (Some(out), Ok(read)) = (&out, Destination::check(file))
-            && out.is_same(&read)
-        {
-            let text = format!("--out: expected a file of its own, found {}, {what}", file.display());
-            return Err(Error::Config(text).into());
-        }
-    }
+    let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
+    let model_file = [(options.model.as_path(), "which is the model")];
+    places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     let device = choose(&options.device)?.opened(args::opening(options.checked));
     let mut work = Work { options, model: &model, predictor: Predictor::new(&model, &device)? };
     match out {
@@ -127,7 +120,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Takes what is to be written.
-type Write_<'a> = dyn FnMut(&[u8]) -> std::result::Result<(), Failure> + 'a;
+type Sink<'a> = dyn FnMut(&[u8]) -> std::result::Result<(), Failure> + 'a;
 
 /// Predictions on their way.
 struct Work<'a> {
@@ -137,7 +130,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn all(&mut self, write: &mut Write_<'_>) -> std::result::Result<(), Failure> {
+    fn all(&mut self, write: &mut Sink<'_>) -> std::result::Result<(), Failure> {
         let images = self.options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
         let names_files = self.options.files.len() > 1 || images.contains(&true);
         // Nothing is written before something is predicted.
@@ -166,7 +159,7 @@ impl Work<'_> {
         &mut self,
         file: &Path,
         name: Option<&Path>,
-        write: &mut Write_<'_>,
+        write: &mut Sink<'_>,
     ) -> std::result::Result<(), Failure> {
         let columns = Selection {
             target: Target::Absent,
@@ -217,7 +210,7 @@ impl Work<'_> {
         file: Option<&Path>,
         Predictions { classes, probabilities }: &Predictions,
         ids: &[String],
-        write: &mut Write_<'_>,
+        write: &mut Sink<'_>,
     ) -> std::result::Result<(), Failure> {
         let names = &self.model.meaning.classes;
         let file = file.map(|file| file.to_string_lossy());

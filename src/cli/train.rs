@@ -64,7 +64,8 @@ pub struct Options {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let (training, held_out) = (&options.training, &options.held_out);
-    options.config(None, Measurements::default()).validate()?;
+    let settings = options.config(None, Measurements::default());
+    settings.validate()?;
     if held_out.patience.is_some() && !held_out.validates() {
         let text =
             "--patience: expected validation data, found neither --validation nor --validation-fraction";
@@ -95,9 +96,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let (validation, test) = (open(validation)?, open(test)?);
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
-    let data_options =
-        DataOptions { split: held_out.split(training.seed), ..training.columns.data_options() };
-    let data = TrainingData::new(reader, validation, test, &data_options)?;
+    let data = TrainingData::new(reader, validation, test, &settings.data)?;
     let config = options.config(data.rows(), measured);
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut report = TrainReport::new(options, &config, &data, model_file, notices, interrupts, start);

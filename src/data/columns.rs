@@ -248,10 +248,7 @@ impl Header<'_> {
         let is_target = |name: String| TARGETS.contains(&name.as_str());
         let named: Vec<usize> = free().filter(|column| name(*column).is_some_and(is_target)).collect();
         let is_text = |column: &usize| {
-            let below = self.sample.column(self.dialect, *column);
-            let first =
-                self.sample.rows.first().filter(|_| self.names.is_none()).and_then(|row| row.get(*column));
-            let kinds = below.into_iter().chain(first.map(|cell| self.dialect.kind(cell)));
+            let kinds = self.kinds(*column);
             let (texts, all) = kinds
                 .filter(|kind| *kind != Kind::Missing)
                 .fold((0, 0), |(texts, all), kind| (texts + usize::from(kind == Kind::Text), all + 1));
@@ -286,8 +283,7 @@ impl Header<'_> {
 
     /// Whether a column of numbers may hold labels: a few whole numbers, each in some rows.
     fn may_be_target(&self, column: usize, excluded: &[usize]) -> bool {
-        let values: Vec<f64> =
-            self.sample.column(self.dialect, column).into_iter().filter_map(Kind::number).collect();
+        let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
         let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
         !excluded.contains(&column)
             && values.iter().all(|value| value.fract() == 0.0)
@@ -295,21 +291,21 @@ impl Header<'_> {
             && different.len() * 3 <= values.len()
     }
 
-    /// The rows of the sample that are not the header.
+    /// The rows of the sample that are not the header, and are as long as it.
     fn data_rows(&self) -> impl Iterator<Item = &ByteRecord> {
-        self.sample.rows.iter().skip(usize::from(self.names.is_some()))
+        let rows = self.sample.rows.iter().skip(usize::from(self.names.is_some()));
+        rows.filter(|row| row.len() == self.count)
+    }
+
+    /// What the cells of a column hold in those rows.
+    fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
+        self.data_rows().filter_map(move |row| row.get(column)).map(|cell| self.dialect.kind(cell))
     }
 
     /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
     /// whole number in every row.
     fn numbers_rows(&self, column: usize) -> Option<Numbers> {
-        let mut values: Vec<Option<f64>> =
-            self.sample.column(self.dialect, column).into_iter().map(Kind::number).collect();
-        if self.names.is_none() {
-            let first = self.sample.rows.first().and_then(|row| row.get(column));
-            values.splice(0..0, first.map(|cell| self.dialect.kind(cell).number()));
-        }
-        let mut values = values.into_iter().collect::<Option<Vec<f64>>>()?;
+        let mut values = self.kinds(column).map(Kind::number).collect::<Option<Vec<f64>>>()?;
         if values.len() < 2 || values.iter().any(|value| value.fract() != 0.0) {
             return None;
         }

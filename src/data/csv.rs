@@ -24,9 +24,6 @@ const LEAST_SAMPLE_ROWS: usize = 8;
 /// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
 const BYTES_A_COLUMN: usize = 16;
 
-/// What is found of a row that is too long.
-const TOO_LONG: &str = "more; the limit can be raised";
-
 /// A CSV table of which the columns are known.
 pub(super) struct Rows {
     reader: ::csv::Reader<QuoteWatch<Stream>>,
@@ -50,8 +47,7 @@ impl Rows {
             stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
         if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
             // Not worth the memory that finding out how it is written takes.
-            let expected = format!("at most {} bytes in a row", format.row_limit);
-            return Err(stream.error(Place::row(1), expected, TOO_LONG));
+            return Err(too_long(&stream, 1, format.row_limit));
         }
         let (dialect, sample) = Dialect::find(&start, is_whole, format);
         let reader = ReaderBuilder::new()
@@ -230,7 +226,7 @@ impl Rows {
     fn check_size(&self) -> Result<()> {
         let limit = self.reader.get_ref().limit();
         if self.record.as_slice().len() > limit {
-            return Err(self.error(format!("at most {limit} bytes in a row"), TOO_LONG));
+            return Err(too_long(self.stream(), self.row(), limit));
         }
         if self.record.len() <= self.most_columns {
             return Ok(());
@@ -266,9 +262,7 @@ impl Rows {
         let text = error.to_string();
         match error.into_kind() {
             ErrorKind::Io(source) if source.get_ref().is_some_and(|source| source.is::<TooLong>()) => {
-                let row = self.records + 1;
-                let expected = format!("at most {} bytes in a row", self.reader.get_ref().limit());
-                self.stream().error(Place::row(row), expected, TOO_LONG)
+                too_long(self.stream(), self.records + 1, self.reader.get_ref().limit())
             }
             ErrorKind::Io(source) => self.stream().fault(source),
             _ => self.error("a CSV table", text),
@@ -278,4 +272,8 @@ impl Rows {
     fn stream(&self) -> &Stream {
         self.reader.get_ref().inner()
     }
+}
+
+fn too_long(stream: &Stream, row: u64, limit: usize) -> Error {
+    stream.error(Place::row(row), format!("at most {limit} bytes in a row"), "more; the limit can be raised")
 }

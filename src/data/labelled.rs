@@ -1,6 +1,7 @@
 //! Whether the labels that a reader has delivered are classes, and those of a model.
 
 use super::classes::{Classes, not_classes};
+use super::columns::Column;
 use super::dataset::Dataset;
 use super::number::show_name;
 use super::reader::Reader;
@@ -17,11 +18,8 @@ impl Reader {
     pub fn check_classes(&self) -> Result<()> {
         let (classes, names) = (self.classes(), &self.table.names);
         let target = self.schema().and_then(|schema| schema.target.as_ref());
-        let column = target.map(|target| target.position + 1);
-        let name = target.and_then(|target| target.name.as_deref());
-        let name = name.map(|name| show_name(name.as_bytes()).into());
         let error = |row, expected: &str, found| {
-            let place = Place { row, column, name };
+            let place = Place { row, ..place_of(target) };
             Err(Error::Data { path: self.labels_name.clone(), place, expected: expected.to_owned(), found })
         };
         if classes.len() < 2 {
@@ -59,9 +57,7 @@ impl Reader {
     pub fn check_standard(&self, standard: &Standard) -> Result<()> {
         let Some(input) = standard.coarse() else { return Ok(()) };
         let column = self.schema().and_then(|schema| schema.inputs.get(input));
-        let name = column.and_then(|column| column.name.as_deref());
-        let name = name.map(|name| show_name(name.as_bytes()).into());
-        let place = Place { row: None, column: column.map(|column| column.position + 1), name };
+        let place = place_of(column);
         let (mean, deviation) = (standard.mean[input], standard.deviation[input]);
         let expected =
             "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
@@ -88,4 +84,11 @@ impl Reader {
         let expected = format!("labels of the training data ({})", classes.some_names());
         Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
     }
+}
+
+/// A column of a table as a place in it; nowhere for images, which have none.
+fn place_of(column: Option<&Column>) -> Place {
+    let name = column.and_then(|column| column.name.as_deref());
+    let name = name.map(|name| show_name(name.as_bytes()).into());
+    Place { row: None, column: column.map(|column| column.position + 1), name }
 }

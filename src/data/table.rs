@@ -217,8 +217,8 @@ impl Table {
             (self.classes, self.class_of) = Classes::of(&self.names);
             self.labels.clear();
         }
+        // Where all labels were known before, none has a number.
         let new = &self.numbers[self.labels.len().min(self.numbers.len())..];
-        let new = if chunk.labels.is_empty() { &[] } else { new };
         self.labels.extend(new.iter().map(|number| self.class_of[*number as usize]));
         Ok(())
     }
