@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use tinytrain::data::{ReadOptions, Reader, locate};
-use tinytrain::trainer::{Config, Event, choose, train};
+use tinytrain::engine::find_device;
+use tinytrain::train::{Config, Event, train};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let device = choose(&arguments.next().unwrap_or("cpu".to_owned()).parse()?)?;
+    let device = find_device(&arguments.next().unwrap_or("cpu".to_owned()).parse()?)?;
     let seed = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let epochs = arguments.next().map_or(Ok(2), |text| text.parse())?;
     let config = Config { seed, epochs, ..Config::default() };

@@ -4,7 +4,10 @@
 //! |---|---|
 //! | [`data`] | IDX and CSV files, read in a thread of their own; the order of an epoch |
 //! | [`model`] | a network's shape, its parameters, its safetensors file |
-//! | [`trainer`] | settings, the schedule of a step, the GPU and the CPU engine, the epoch loop |
+//! | [`train`] | settings, the epoch loop, evaluation |
+//! | [`engine`] | what computes: on an adapter, or on the processor |
+//! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
+//! | [`tune`] | the fastest tile shapes for a network on a device |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
 //! | [`profile`] | where the time of a run goes: kernels, gaps, the host, reading; as a table, JSON, a trace |
 //! | [`check`] | every kernel and every gradient of a device against the reference |
@@ -17,7 +20,7 @@
 //! use std::io::Cursor;
 //! use std::path::Path;
 //! use tinytrain::data::{ReadOptions, Reader};
-//! use tinytrain::trainer::{Choice, Config, Event, train};
+//! use tinytrain::trainer::{Device, Config, Event, train};
 //!
 //! // Is the sum of two numbers above 1? The column that answers has a name by which it is known.
 //! let numbers = (0..2000).map(|i| (f64::from(i % 40) / 40.0, f64::from(i % 50) / 50.0));
@@ -26,7 +29,7 @@
 //! let reader = Reader::from_csv(Path::new("sums.csv"), Cursor::new(table), &ReadOptions::default())?;
 //!
 //! let config = Config { hidden: vec![16], epochs: 20, batch_size: 16, ..Config::default() };
-//! let summary = train(&config, reader, None, &Choice::Cpu, &mut |event| {
+//! let summary = train(&config, reader, None, &Device::Cpu, &mut |event| {
 //!     if let Event::Epoch { epoch, .. } = event {
 //!         println!("epoch {}: loss {:.4}", epoch.epoch, epoch.train.loss);
 //!     }
@@ -42,6 +45,7 @@
 
 pub mod check;
 pub mod data;
+pub mod engine;
 pub mod error;
 pub mod gpu;
 pub mod kernels;
@@ -51,7 +55,9 @@ pub mod output;
 pub mod profile;
 pub mod random;
 pub mod reference;
+pub mod schedule;
 mod threads;
-pub mod trainer;
+pub mod train;
+pub mod tune;
 
 pub use error::{Error, Result};

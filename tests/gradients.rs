@@ -7,12 +7,12 @@ mod support;
 use bounds::{assert_within, inputs};
 use ndarray::Array2;
 use support::{engines, noise, sparse_bytes};
-use tinytrain::model::{Parameters, Spec};
-use tinytrain::reference::{Network, bounds::gradients as gradient_bounds};
-use tinytrain::trainer::Config;
+use tinytrain::model::{Network, Parameters};
+use tinytrain::reference::{ReferenceNetwork, bounds::gradients as gradient_bounds};
+use tinytrain::train::Config;
 
 /// The smallest distance of a hidden pre-activation from the kink of its ReLU.
-fn distance_from_kinks(network: &Network, x: &Array2<f64>) -> f64 {
+fn distance_from_kinks(network: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
     let mut smallest = f64::INFINITY;
     let mut input = x.clone();
     for (w, b) in network.weights.iter().zip(&network.biases).take(network.weights.len() - 1) {
@@ -24,7 +24,7 @@ fn distance_from_kinks(network: &Network, x: &Array2<f64>) -> f64 {
 }
 
 /// Parameters whose biases are no zeros.
-fn parameters(spec: &Spec, seed: u64) -> Parameters {
+fn parameters(spec: &Network, seed: u64) -> Parameters {
     let mut parameters = Parameters::he_normal(spec, seed);
     for (layer, place) in parameters.layers.iter_mut().zip(0u32..) {
         for (b, i) in layer.bias.iter_mut().zip(0u32..) {
@@ -36,7 +36,7 @@ fn parameters(spec: &Spec, seed: u64) -> Parameters {
 
 #[test]
 fn the_reference_agrees_with_central_differences() {
-    let spec = Spec::new(vec![7, 6, 5, 4]).unwrap();
+    let spec = Network::new(vec![7, 6, 5, 4]).unwrap();
     let network = parameters(&spec, 5).to_reference();
     let (x, targets) = inputs(&noise(9, 7, 4, 6));
     let step = 1e-5;
@@ -86,7 +86,7 @@ fn every_engine_agrees_with_the_reference() {
     ];
     for (name, make) in engines() {
         for (sizes, rows) in shapes {
-            let spec = Spec::new(sizes.to_vec()).unwrap();
+            let spec = Network::new(sizes.to_vec()).unwrap();
             let parameters = parameters(&spec, 2);
             for data in [noise, sparse_bytes].map(|make| make(rows, spec.inputs(), spec.classes(), 3)) {
                 let (x, targets) = inputs(&data);

@@ -8,10 +8,10 @@ use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::{Access, Carrier};
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Column, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
-    Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel, Matmul, Mode,
-    MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd,
-    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update,
-    WeightGradient, Window, Zip, ZipKernel, program,
+    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel,
+    Matmul, Mode, MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row,
+    Scan, ScanAdd, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Tuning,
+    Update, WeightGradient, Window, Zip, ZipKernel, program,
 };
 
 fn segments(axis: Axis) -> Segments {
@@ -58,7 +58,7 @@ fn variants() -> Vec<Box<dyn Kernel>> {
     for sizes in [&[7, 3][..], &[7, 6, 5, 3]] {
         let shape = StepShape::new(sizes, rows, &Tuning::GPU).unwrap();
         all.push(Box::new(Row::new(&shape, &Tuning::GPU)));
-        for stored in [Stored::Bytes, Stored::Floats] {
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             all.push(Box::new(Column::new(&shape, stored, 0.1, &Tuning::GPU)));
         }
     }
@@ -75,11 +75,11 @@ fn variants() -> Vec<Box<dyn Kernel>> {
         all.push(Box::new(Compact { length: 9, positions: flag }));
         all.push(Box::new(RadixSort { scatter: flag, ..RadixSort::new(1500, &Tuning::GPU) }));
         all.push(Box::new(Softmax { rows, classes, log: flag }));
-        let stored = if flag { Stored::Bytes } else { Stored::Floats };
+        let stored = if flag { FeatureFormat::Bytes } else { FeatureFormat::Floats };
         let update = flag.then_some(0.1);
         all.push(Box::new(Gather { rows, inputs, stored }));
         all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
-        for stored in [None, Some(Stored::Bytes), Some(Stored::Floats)] {
+        for stored in [None, Some(FeatureFormat::Bytes), Some(FeatureFormat::Floats)] {
             all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag, stored }));
             all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, stored }));
         }

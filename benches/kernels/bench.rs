@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
+use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::kernels::{Batch, Ceilings, Compute, Cost, Kernel};
-use tinytrain::trainer::{Choice, DeviceRequest, choose};
 
 /// A measured line of the table.
 struct Line {
@@ -27,9 +27,9 @@ impl Bench {
     pub fn new() -> Self {
         let request = std::env::var("TINYTRAIN_DEVICE").unwrap_or_else(|_| "gpu".to_owned());
         let Ok(request): Result<DeviceRequest, _> = request.parse();
-        let adapter = match choose(&request) {
-            Ok(Choice::Gpu(adapter)) => adapter,
-            Ok(Choice::Cpu) => panic!("the CPU engine has no kernels: set TINYTRAIN_DEVICE to an adapter"),
+        let adapter = match find_device(&request) {
+            Ok(Device::Gpu(adapter)) => adapter,
+            Ok(Device::Cpu) => panic!("the CPU engine has no kernels: set TINYTRAIN_DEVICE to an adapter"),
             Err(error) => panic!("{error}"),
         };
         let compute = Compute::open(&adapter).expect("the adapter opens");

@@ -8,22 +8,24 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use tinytrain::data::{Dataset, ReadOptions, Reader, Transform, locate, rows_at};
-use tinytrain::model::{Parameters, Spec};
-use tinytrain::trainer::{Choice, Config, DeviceRequest, Engine, ScheduleKind, choose};
+use tinytrain::engine::{Device, DeviceRequest, Engine, find_device};
+use tinytrain::model::{Network, Parameters};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Config;
 
 /// A network and its batches.
 struct Work {
     name: &'static str,
-    spec: Spec,
+    spec: Network,
     batch: usize,
 }
 
 impl Work {
     fn new(name: &'static str, sizes: &[usize], batch: usize) -> Self {
-        Self { name, spec: Spec::new(sizes.to_vec()).expect("the sizes are those of a network"), batch }
+        Self { name, spec: Network::new(sizes.to_vec()).expect("the sizes are those of a network"), batch }
     }
 
-    fn engine(&self, device: &Choice, schedule: Option<ScheduleKind>) -> Box<dyn Engine> {
+    fn engine(&self, device: &Device, schedule: Option<ScheduleKind>) -> Box<dyn Engine> {
         let config = Config { batch_size: self.batch, schedule, ..Config::default() };
         let parameters = Parameters::he_normal(&self.spec, config.seed);
         device.engine(parameters, &self.spec, &config, self.batch).expect("the device holds the network")
@@ -67,7 +69,7 @@ fn start_up(criterion: &mut Criterion, work: &Work, data: &Dataset, name: &str, 
     let mut group = criterion.benchmark_group("training/start-up");
     group.bench_function(BenchmarkId::new(name, work.name), |bencher| {
         bencher.iter(|| {
-            let device = choose(request).expect("the device was there before");
+            let device = find_device(request).expect("the device was there before");
             train(&mut *work.engine(&device, None), data, &order)
         });
     });
@@ -85,7 +87,7 @@ fn mnist() -> Dataset {
 fn main() {
     let request = std::env::var("TINYTRAIN_DEVICE").unwrap_or_else(|_| "gpu".to_owned());
     let Ok(request): Result<DeviceRequest, _> = request.parse();
-    let device = choose(&request).unwrap_or_else(|error| panic!("{error}"));
+    let device = find_device(&request).unwrap_or_else(|error| panic!("{error}"));
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
@@ -93,11 +95,11 @@ fn main() {
         .configure_from_args();
     let data = mnist();
     for work in [Work::new("W1", &[784, 300, 100, 10], 64), Work::new("W3", &[784, 32, 10], 16)] {
-        let mut cpu = work.engine(&Choice::Cpu, None);
+        let mut cpu = work.engine(&Device::Cpu, None);
         steps(&mut criterion, &work, &data, "CPU engine", &mut *cpu);
         epoch(&mut criterion, &work, &data, "CPU engine", &mut *cpu);
         start_up(&mut criterion, &work, &data, "CPU engine", &DeviceRequest::Cpu);
-        if let Choice::Gpu(adapter) = &device {
+        if let Device::Gpu(adapter) = &device {
             let name = format!("{} ({})", adapter.name, adapter.backend);
             for kind in ScheduleKind::ALL {
                 let mut engine = work.engine(&device, Some(kind));

@@ -4,12 +4,14 @@ use ndarray::{Array1, Array2};
 
 use super::{Figures, Outcome, Sink, outcome};
 use crate::data::{Dataset, Features};
+use crate::engine::{CpuEngine, Engine, GpuEngine};
 use crate::error::Result;
 use crate::gpu::Adapter;
-use crate::model::{Parameters, Spec};
+use crate::model::{Network, Parameters};
 use crate::random::{Purpose, normal, words};
-use crate::reference::{Network, bounds, ops};
-use crate::trainer::{Config, CpuEngine, Engine, GpuEngine, ScheduleKind};
+use crate::reference::{ReferenceNetwork, bounds, ops};
+use crate::schedule::ScheduleKind;
+use crate::train::Config;
 
 /// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard network.
 const SHAPES: [(&[usize], usize); 3] = [(&[17, 63, 33, 5], 33), (&[13, 4], 9), (&[784, 300, 100, 10], 64)];
@@ -19,7 +21,7 @@ pub(super) const KINK: f64 = 1e-4;
 
 /// A network with a batch for it, on which f32 and f64 decide every ReLU alike.
 pub(super) struct Problem {
-    pub spec: Spec,
+    pub spec: Network,
     pub parameters: Parameters,
     pub data: Dataset,
     pub x: Array2<f64>,
@@ -29,7 +31,7 @@ pub(super) struct Problem {
 impl Problem {
     /// He-normal weights, small normal biases, normal features; random labels.
     pub fn new(sizes: &[usize], rows: usize) -> Result<Self> {
-        let spec = Spec::new(sizes.to_vec())?;
+        let spec = Network::new(sizes.to_vec())?;
         let mut seed = 1;
         loop {
             let mut problem = Self::drawn(&spec, rows, seed);
@@ -40,7 +42,7 @@ impl Problem {
         }
     }
 
-    fn drawn(spec: &Spec, rows: usize, seed: u64) -> Self {
+    fn drawn(spec: &Network, rows: usize, seed: u64) -> Self {
         let mut parameters = Parameters::he_normal(spec, seed);
         for (layer, place) in parameters.layers.iter_mut().zip(1000..) {
             for (bias, i) in layer.bias.iter_mut().zip(0..) {
@@ -92,12 +94,12 @@ impl Problem {
 }
 
 /// Every tensor of a network, one after the other.
-fn flat(network: &Network) -> Array1<f64> {
+fn flat(network: &ReferenceNetwork) -> Array1<f64> {
     let weights = network.weights.iter().flat_map(|w| w.iter().copied());
     weights.chain(network.biases.iter().flat_map(|b| b.iter().copied())).collect()
 }
 
-fn figures(got: &Parameters, want: &Network, bound: &Array1<f64>) -> Figures {
+fn figures(got: &Parameters, want: &ReferenceNetwork, bound: &Array1<f64>) -> Figures {
     let (got, want) = (flat(&got.to_reference()), flat(want));
     // Relative to the largest: single gradients may be 0 by chance.
     let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));

@@ -3,9 +3,10 @@
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::network::Problem;
+use crate::engine::Device;
 use crate::error::{Error, Result};
-use crate::model::{Parameters, Spec};
-use crate::trainer::{Choice, Config};
+use crate::model::{Network, Parameters};
+use crate::train::Config;
 
 /// Layer sizes of the network in the file, and rows of the batch.
 const SIZES: [usize; 5] = [20, 32, 24, 16, 10];
@@ -16,7 +17,7 @@ const ROWS: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Witness {
     /// Layer sizes.
-    pub spec: Spec,
+    pub spec: Network,
     /// Features as the first layer sees them, [rows, inputs], row-major.
     pub x: Vec<f32>,
     /// Classes of the rows.
@@ -32,7 +33,7 @@ impl Witness {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn from_device(device: &Choice) -> Result<Self> {
+    pub fn from_device(device: &Device) -> Result<Self> {
         let problem = Problem::new(&SIZES, ROWS)?;
         let config = Config { batch_size: ROWS, ..Config::default() };
         let mut engine = device.engine(problem.parameters.clone(), &problem.spec, &config, ROWS)?;

@@ -6,8 +6,9 @@ use super::products::product;
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Batch, Compute, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward, SoftmaxCrossEntropy,
-    SoftmaxCrossEntropyBackward, Stored, Tensor, Update, Vector, WeightGradient, pad_rows, sum_metrics,
+    Batch, Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward,
+    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Tensor, Update, Vector, WeightGradient, pad_rows,
+    sum_metrics,
 };
 use crate::reference::{bounds, ops};
 
@@ -41,7 +42,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         }
         cases.case("weight_gradient", &text, |compute| weight_gradient(compute, shape));
         cases.case("weight_gradient + update", &text, |compute| updated(compute, shape));
-        for stored in [Stored::Bytes, Stored::Floats] {
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             let name = format!("{stored:?}").to_lowercase();
             cases.case(&format!("forward {name}"), &text, |it| forward_stored(it, shape, stored));
             cases.case(&format!("weight_gradient {name}"), &text, |it| gradient_stored(it, shape, stored));
@@ -54,7 +55,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         compute.run(&kernel, &[on_g.buffer(), on_p.buffer()], Batch::default())?;
         Ok(near_update(&on_p.read(compute)?, &wide(&p), &wide(&g), &Array2::zeros(p.dim())))
     });
-    for stored in [Stored::Bytes, Stored::Floats] {
+    for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
         let name = format!("gather {}", format!("{stored:?}").to_lowercase());
         cases.case(&name, "63 of 100 x 65", |compute| gather(compute, stored));
     }
@@ -141,17 +142,17 @@ pub(super) fn near_update(
 /// A data set as a device stores it, and its values as kernels see them.
 pub(super) fn features(
     compute: &Compute,
-    stored: Stored,
+    stored: FeatureFormat,
     samples: usize,
     inputs: usize,
 ) -> Result<(wgpu::Buffer, Array2<f64>)> {
     match stored {
-        Stored::Bytes => {
+        FeatureFormat::Bytes => {
             let bytes = Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
             let padded = pad_rows(&bytes.iter().copied().collect::<Vec<u8>>(), inputs);
             Ok((compute.upload(&padded)?, bytes.mapv(|value| f64::from(value) / 255.0)))
         }
-        Stored::Floats => {
+        FeatureFormat::Floats => {
             let floats = random(samples, inputs, 11);
             Ok((compute.matrix(&floats)?.buffer().clone(), wide(&floats)))
         }
@@ -169,7 +170,7 @@ const FIRST: usize = 5;
 /// A data set with rows to spare, on the device with its order; and the rows of the batch as a matrix.
 fn samples(
     compute: &Compute,
-    stored: Stored,
+    stored: FeatureFormat,
     [rows, inputs, _]: [usize; 3],
 ) -> Result<(wgpu::Buffer, Vector<u32>, Array2<f32>)> {
     let (features, values) = features(compute, stored, rows + 9, inputs)?;
@@ -178,7 +179,7 @@ fn samples(
     Ok((features, compute.vector(&order)?, x.mapv(|value| value as f32)))
 }
 
-fn forward_stored(compute: &Compute, shape: [usize; 3], stored: Stored) -> Result<Figures> {
+fn forward_stored(compute: &Compute, shape: [usize; 3], stored: FeatureFormat) -> Result<Figures> {
     let [rows, inputs, outputs] = shape;
     let (features, order, x) = samples(compute, stored, shape)?;
     let (p, y) = (parameters(inputs, outputs), Matrix::output(compute, rows, outputs)?);
@@ -189,7 +190,7 @@ fn forward_stored(compute: &Compute, shape: [usize; 3], stored: Stored) -> Resul
     Ok(product(&y.read(compute)?, &with_ones(&x), &p))
 }
 
-fn gradient_stored(compute: &Compute, shape: [usize; 3], stored: Stored) -> Result<Figures> {
+fn gradient_stored(compute: &Compute, shape: [usize; 3], stored: FeatureFormat) -> Result<Figures> {
     let [rows, inputs, outputs] = shape;
     let (features, order, x) = samples(compute, stored, shape)?;
     let (dy, dw) = (random(rows, outputs, 10), Matrix::output(compute, inputs + 1, outputs)?);
@@ -201,7 +202,7 @@ fn gradient_stored(compute: &Compute, shape: [usize; 3], stored: Stored) -> Resu
     Ok(product(&dw.read(compute)?, &with_ones(&x).t().to_owned(), &dy))
 }
 
-fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
+fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let (samples, inputs, rows) = (100, 65, 63);
     let (features, values) = features(compute, stored, samples, inputs)?;
     let order = shuffled(samples);
@@ -215,7 +216,7 @@ fn gather(compute: &Compute, stored: Stored) -> Result<Figures> {
     let want = ops::gather(values.view(), &taken, 1.0);
     let magnitude = want.mapv(f64::abs);
     // unpack4x8unorm and one rounding; floats are taken as they are.
-    let units = if stored == Stored::Bytes { 2.0 } else { 0.0 };
+    let units = if stored == FeatureFormat::Bytes { 2.0 } else { 0.0 };
     let bound = &magnitude * (units * f64::from(f32::EPSILON));
     let figures = Figures::near(&x.read(compute)?, &want, &magnitude, &bound);
     Ok(figures.and(Figures::exact(targets.read(compute)?, taken.iter().map(|row| classes[*row]))))

@@ -6,11 +6,11 @@ use super::training::{RATE, features, near_metrics, near_update};
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Batch, Column, Compute, Row, StepShape, Stored, Tensor, Vector, blocks, pad_rows, unpad_rows,
+    Batch, Column, Compute, FeatureFormat, Row, StepShape, Tensor, Vector, blocks, pad_rows, unpad_rows,
 };
-use crate::model::{Parameters, Spec};
-use crate::reference::{Network, bounds, ops};
-use crate::trainer::device_parameters;
+use crate::model::{Network, Parameters};
+use crate::reference::{ReferenceNetwork, bounds, ops};
+use crate::schedule::device_parameters;
 
 /// Layer sizes, and most rows and live rows of a batch.
 const SHAPES: [(&[usize], usize, usize); 4] =
@@ -21,7 +21,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let sizes_text: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let text = format!("{rows} of {capacity} x {}", sizes_text.join("-"));
         cases.case("row", &text, |compute| row(compute, sizes, capacity, rows));
-        for stored in [Stored::Bytes, Stored::Floats] {
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             let name = format!("column {}", format!("{stored:?}").to_lowercase());
             cases.case(&name, &text, |compute| column(compute, sizes, capacity, rows, stored));
         }
@@ -29,8 +29,8 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 }
 
 /// A network with its parameters as the device has them.
-fn network(sizes: &[usize]) -> Result<(Network, Vec<f32>)> {
-    let parameters = Parameters::he_normal(&Spec::new(sizes.to_vec())?, 3);
+fn network(sizes: &[usize]) -> Result<(ReferenceNetwork, Vec<f32>)> {
+    let parameters = Parameters::he_normal(&Network::new(sizes.to_vec())?, 3);
     Ok((parameters.to_reference(), device_parameters(&parameters)))
 }
 
@@ -93,13 +93,18 @@ fn row(compute: &Compute, sizes: &[usize], capacity: usize, rows: usize) -> Resu
 }
 
 /// The outputs of all layers and their deltas, from the first layer's sums.
-fn from_sums(network: &Network, z: Array2<f64>, targets: &[usize]) -> (Vec<Array2<f64>>, Vec<Array2<f64>>) {
+fn from_sums(
+    network: &ReferenceNetwork,
+    z: Array2<f64>,
+    targets: &[usize],
+) -> (Vec<Array2<f64>>, Vec<Array2<f64>>) {
     if network.weights.len() == 1 {
         let delta = ops::softmax_cross_entropy(z.view(), targets);
         return (vec![z], vec![delta]);
     }
     let h = ops::relu(z.view());
-    let above = Network { weights: network.weights[1..].to_vec(), biases: network.biases[1..].to_vec() };
+    let above =
+        ReferenceNetwork { weights: network.weights[1..].to_vec(), biases: network.biases[1..].to_vec() };
     let mut deltas = above.deltas(h.view(), targets);
     let dh = ops::input_gradient(deltas[0].view(), network.weights[1].view());
     deltas.insert(0, ops::relu_backward(h.view(), dh.view()));
@@ -111,7 +116,7 @@ fn column(
     sizes: &[usize],
     capacity: usize,
     rows: usize,
-    stored: Stored,
+    stored: FeatureFormat,
 ) -> Result<Figures> {
     let shape = shape(compute, sizes, capacity)?;
     let (network, mut parameters) = network(sizes)?;

@@ -56,7 +56,8 @@ fn option(setting: &'static str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
-    use tinytrain::trainer::{Config, ScheduleKind};
+    use tinytrain::schedule::ScheduleKind;
+    use tinytrain::train::Config;
 
     use super::*;
 

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tinytrain::data::Scale;
+use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
-use tinytrain::trainer::{DeviceRequest, ScheduleKind};
+use tinytrain::schedule::ScheduleKind;
 
 use super::environment;
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::Value;
 use tinytrain::check::{Outcome, Witness, cpu_engine, gpu_engine, kernels};
+use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
-use tinytrain::trainer::{Choice, DeviceRequest, choose};
 
 use super::args::{self, Format};
 use super::output::{Console, Unwritable, object, print_line};
@@ -47,10 +47,10 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
-    let choice = choose(&options.device)?.opened(args::opening(options.checked));
+    let choice = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut table = Table { format: options.format, checked: 0, failed: 0, unwritable: None };
     let device = match &choice {
-        Choice::Cpu => {
+        Device::Cpu => {
             if options.device == DeviceRequest::Auto {
                 Console::new(false, 0).notice(
                     "No GPU was found: this checks the CPU engine and no GPU kernel. To check a software driver: \
@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             cpu_engine(&mut |outcome| table.line(&outcome))?;
             "the CPU engine".to_owned()
         }
-        Choice::Gpu(adapter) => {
+        Device::Gpu(adapter) => {
             let name = format!("{} ({}, {})", adapter.name, adapter.backend, adapter.driver);
             table.head(&name)?;
             let compute = Compute::open(adapter)?.guarded();

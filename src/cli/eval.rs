@@ -6,9 +6,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::Error;
 use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
+use tinytrain::engine::{DeviceRequest, Evaluation, find_device};
 use tinytrain::error::Place;
 use tinytrain::model::Model;
-use tinytrain::trainer::{DeviceRequest, Evaluated, Evaluation, choose, evaluate, read_for};
+use tinytrain::train::{Evaluated, evaluate, read_for};
 
 use super::args::{self, Format};
 use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
@@ -68,10 +69,10 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = Model::load(&options.model)?;
-    let Chosen { source, part } = chosen(options, &model)?;
+    let Evaluand { source, part } = chosen(options, &model)?;
     let target = options.target.clone().map_or(Target::Auto, Target::Column);
     let reader = Reader::open(&source, &options.written.like(model.meaning.schema.clone(), target))?;
-    let device = choose(&options.device)?.opened(args::opening(options.checked));
+    let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut file = places::file(&source).display().to_string();
     let data = match &part {
         Some(part) => {
@@ -126,7 +127,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// What is evaluated: a set, or the rows of it that were held out for testing.
-struct Chosen {
+struct Evaluand {
     source: Source,
     part: Option<Part>,
 }
@@ -139,9 +140,9 @@ struct Part {
 }
 
 /// The data that the options name, or those that the model was tested on, or else trained on.
-fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Chosen> {
+fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
-    let whole = |path: Option<&Path>| Ok(Chosen { source: places::evaluation(path)?, part: None });
+    let whole = |path: Option<&Path>| Ok(Evaluand { source: places::evaluation(path)?, part: None });
     if options.data.is_some() {
         return whole(options.data.as_deref());
     }
@@ -179,7 +180,7 @@ fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Chosen> {
     let split = Split { validation, test, seed };
     let (source, _) = places::training(Some(data))?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
-    Ok(Chosen { source, part: Some(Part { split, rows }) })
+    Ok(Evaluand { source, part: Some(Part { split, rows }) })
 }
 
 /// An entry of a model's metadata that does not say which rows were held out.

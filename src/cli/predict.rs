@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use tinytrain::data::{
     Classes, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
 };
+use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::trainer::{DeviceRequest, Predictions, Predictor, choose};
+use tinytrain::train::{Predictions, Predictor};
 use tinytrain::{Error, Result};
 
 use super::output::{Unwritable, object};
@@ -76,7 +77,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
     let model_file = [(options.model.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
-    let device = choose(&options.device)?.opened(args::opening(options.checked));
+    let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut work = Work { options, model: &model, predictor: Predictor::new(&model, &device)? };
     match out {
         // What ends early leaves no part of a file.

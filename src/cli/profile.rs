@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tinytrain::Error;
 use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::engine::Device;
 use tinytrain::output::Destination;
 use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
-use tinytrain::trainer::{Choice, Config, Measurements, ScheduleKind};
+use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::train::Config;
 
 use super::args::{self, Format};
 use super::comparison_text::comparison_lines;
@@ -125,7 +127,7 @@ fn destinations(folder: &Path) -> tinytrain::Result<Vec<[Destination; 2]>> {
 fn other_schedules(
     report: &Report,
     config: &Config,
-    device: &Choice,
+    device: &Device,
     steps: usize,
     open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
 ) -> tinytrain::Result<Vec<Report>> {
@@ -148,7 +150,7 @@ fn other_schedules(
 fn compared(
     options: &Options,
     config: &Config,
-    device: &Choice,
+    device: &Device,
     open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
 ) -> anyhow::Result<()> {
     let mut bar = Bar::new("ways of training");

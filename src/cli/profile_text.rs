@@ -1,7 +1,7 @@
 //! A profile as people read it.
 
+use tinytrain::engine::Clock;
 use tinytrain::profile::{Kernel, Report, ridge};
-use tinytrain::trainer::Clock;
 
 use super::text::{Align, counted, grouped, table};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tinytrain::data::{Format, ReadOptions, Reader, Scale, Schema, Selection, Split, Target};
-use tinytrain::trainer::{DataOptions, Keep};
+use tinytrain::train::{DataOptions, Keep};
 
 use super::args;
 

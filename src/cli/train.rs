@@ -8,9 +8,11 @@ use anyhow::Context;
 use clap::Args;
 use tinytrain::Error;
 use tinytrain::data::{Reader, Source};
+use tinytrain::engine::{Detail, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
-use tinytrain::trainer::{self, Config, DataOptions, Detail, Keep, Measurements, Recorder, TrainingData};
+use tinytrain::schedule::Measurements;
+use tinytrain::train::{Config, DataOptions, Keep, TrainingData, train_on};
 
 use super::args::{self, Format};
 use super::interrupt::Interrupts;
@@ -101,7 +103,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut report = TrainReport::new(options, &config, &data, model_file, notices, interrupts, start);
     let listener = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
-    let trained = trainer::train_on(&config, data, &device, &listener, &mut |event| report.take(event));
+    let trained = train_on(&config, data, &device, &listener, &mut |event| report.take(event));
     let made = listener.as_ref().zip(trained.as_ref().ok());
     let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
     report.end(trained)?;

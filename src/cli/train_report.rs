@@ -8,7 +8,8 @@ use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::model::Model;
-use tinytrain::trainer::{Chosen, Config, End, Event, Score, Summary, Tiles, TrainingData};
+use tinytrain::schedule::{SelectedSchedule, Tiles};
+use tinytrain::train::{Config, End, Event, Score, Summary, TrainingData};
 
 use super::args::Format;
 use super::interrupt::Interrupts;
@@ -265,7 +266,7 @@ impl<'a> TrainReport<'a> {
             if let Some(Tiles { tuning, source }) = tiles {
                 self.console.notice(&format!("{source} tile shapes: {tuning}"));
             }
-            if let Some(Chosen { kind, reason }) = schedule {
+            if let Some(SelectedSchedule { kind, reason }) = schedule {
                 let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
                 self.console.notice(&format!("a step of the {kind} schedule{because}:"));
             }

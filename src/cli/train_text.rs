@@ -2,7 +2,7 @@
 
 use tinytrain::data::Transform;
 use tinytrain::model::Meaning;
-use tinytrain::trainer::{Config, Epoch, Score};
+use tinytrain::train::{Config, Epoch, Score};
 
 use super::text::{counted, grouped, loss, percent};
 

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use tinytrain::Result;
 use tinytrain::data::Reader;
+use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::gpu::Opening;
-use tinytrain::trainer::{Choice, Config, DeviceRequest, Measurements, ScheduleKind, TrainingData, choose};
+use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::train::{Config, TrainingData};
 
 use super::args::{self, Hidden};
 use super::table_options::Columns;
@@ -99,13 +101,13 @@ impl Kernels {
         training: &Training,
         trains: &str,
         no_timestamps: bool,
-    ) -> Result<(Choice, Vec<String>)> {
+    ) -> Result<(Device, Vec<String>)> {
         let opening = Opening { no_timestamps, ..args::opening(self.checked) };
-        let device = choose(&training.device)?.opened(opening);
+        let device = find_device(&training.device)?.opened(opening);
         let notices = (training.device == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
-                Choice::Cpu => format!("no GPU found, {trains} on the CPU engine"),
-                Choice::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
+                Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),
+                Device::Gpu(adapter) => format!("{trains} on {} ({})", adapter.name, adapter.backend),
             };
             format!("{chosen}; `tinytrain devices` lists what else --device can name")
         });
@@ -113,8 +115,8 @@ impl Kernels {
     }
 
     /// What `tinytrain tune` has measured; where that cannot be read, a notice says so.
-    pub fn measured(&self, device: &Choice, notices: &mut Vec<String>) -> Measurements {
-        if self.no_tune || matches!(device, Choice::Cpu) {
+    pub fn measured(&self, device: &Device, notices: &mut Vec<String>) -> Measurements {
+        if self.no_tune || matches!(device, Device::Cpu) {
             return Measurements::default();
         }
         tuning_file::read().unwrap_or_else(|error| {

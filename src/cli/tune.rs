@@ -6,12 +6,12 @@ use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::data::Reader;
+use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
-use tinytrain::trainer::{
-    Attempt, Choice, DeviceRequest, Measurement, Measurements, Subject, TrainingData, Tuned, TunedSchedule,
-    Verdict, Workload, choose, tune,
-};
+use tinytrain::schedule::{Measurement, Measurements, Workload};
+use tinytrain::train::TrainingData;
+use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
 
 use super::args::{self, Format};
 use super::output::{Console, Unwritable};
@@ -58,7 +58,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
     let spec = config.spec(data.inputs(), data.meaning().classes.len(), batch)?;
-    Choice::Gpu(Box::new(adapter.clone())).check(&spec, batch)?;
+    Device::Gpu(Box::new(adapter.clone())).check(&spec, batch)?;
     let mut rows = data.view();
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());
@@ -94,9 +94,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The adapter that was asked for: the CPU engine has no tile shapes.
 fn adapter(request: &DeviceRequest) -> tinytrain::Result<Adapter> {
-    match choose(request)?.opened(args::opening(false)) {
-        Choice::Gpu(adapter) => Ok(*adapter),
-        Choice::Cpu => Err(Error::Config(
+    match find_device(request)?.opened(args::opening(false)) {
+        Device::Gpu(adapter) => Ok(*adapter),
+        Device::Cpu => Err(Error::Config(
             "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \
              best of them"
                 .to_owned(),

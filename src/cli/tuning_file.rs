@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tinytrain::Result;
-use tinytrain::trainer::Measurements;
+use tinytrain::schedule::Measurements;
 
 use super::environment;
 

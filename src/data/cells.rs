@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::csv::Rows;
+use super::csv::CsvRows;
 use super::dataset::Features;
-use super::decimal::Layout;
+use super::decimal::NumberForm;
 use super::dialect::with_point;
 use super::number::{GROUP, digits, feature, float, small, small_at_end};
 use crate::Result;
 
-impl Rows {
+impl CsvRows {
     /// Appends the features of these columns of the row.
     pub(super) fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
         match features {
@@ -36,7 +36,7 @@ impl Rows {
     fn parse_floats(&self, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         let text = self.record.as_slice();
         let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
-        let mut layout = Layout::of([0; 8], 0);
+        let mut layout = NumberForm::of([0; 8], 0);
         let length = floats.len();
         floats.resize(length + columns.len(), 0.0);
         let floats = &mut floats[length..];
@@ -62,7 +62,7 @@ impl Rows {
                         layout.divide(&mut floats[run..cell]);
                         floats[cell] = self.float(column)?;
                         run = cell + 1;
-                        layout = Layout::of(last, end - start);
+                        layout = NumberForm::of(last, end - start);
                     }
                 }
                 start = end;
@@ -74,7 +74,7 @@ impl Rows {
 
     /// A group of cells whose text begins at `start`, if all are as long as the first and `layout` reads them.
     #[inline]
-    fn equal_cells(&self, first: usize, start: usize, layout: &Layout) -> Option<[i32; GROUP]> {
+    fn equal_cells(&self, first: usize, start: usize, layout: &NumberForm) -> Option<[i32; GROUP]> {
         let length = self.end(first) - start;
         if self.end(first + GROUP - 1) != start + GROUP * length {
             return None;

@@ -25,10 +25,10 @@ const LEAST_SAMPLE_ROWS: usize = 8;
 const BYTES_A_COLUMN: usize = 16;
 
 /// A CSV table of which the columns are known.
-pub(super) struct Rows {
+pub(super) struct CsvRows {
     reader: ::csv::Reader<QuoteWatch<Stream>>,
     pub(super) record: ByteRecord,
-    /// Rows read so far, a header included.
+    /// CsvRows read so far, a header included.
     records: u64,
     names: Option<Vec<String>>,
     columns: Columns,
@@ -39,7 +39,7 @@ pub(super) struct Rows {
     labels: Interner,
 }
 
-impl Rows {
+impl CsvRows {
     /// Looks at the first rows and decides how the table is written and which columns are read.
     pub(super) fn open(mut stream: Stream, format: &Format, wanted: &Selection) -> Result<Self> {
         stream.skip_byte_order_mark()?;

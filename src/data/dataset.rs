@@ -17,7 +17,7 @@ pub enum Features {
 pub enum FeaturesRef<'a> {
     /// Whole numbers from 0 to 255, to be scaled by 1/255 where they are read.
     Bytes(&'a [u8]),
-    /// Network inputs as they are; owned where they had to be computed.
+    /// ReferenceNetwork inputs as they are; owned where they had to be computed.
     Floats(Cow<'a, [f32]>),
 }
 

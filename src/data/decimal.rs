@@ -27,7 +27,7 @@ static CELLS: [u64; 16] = {
 ///
 /// Characters are the bytes of a word, the last one the highest. All are looked at together, without a branch that
 /// depends on a digit, the sign or the length, as in `number::small_at_end`.
-pub(super) struct Layout {
+pub(super) struct NumberForm {
     /// Zeros, and the point: what leaves digits as numbers when it is taken away.
     zeros: u64,
     /// What sets the top bit of a byte by addition where it is too great.
@@ -44,16 +44,16 @@ pub(super) struct Layout {
 }
 
 /// By the number of digits behind the point, and without one.
-static LAYOUTS: [Layout; 9] = [
-    Layout::with_point(0, 1.0),
-    Layout::with_point(1, 1e1),
-    Layout::with_point(2, 1e2),
-    Layout::with_point(3, 1e3),
-    Layout::with_point(4, 1e4),
-    Layout::with_point(5, 1e5),
-    Layout::with_point(6, 1e6),
-    Layout::with_point(7, 1e7),
-    Layout {
+static FORMS: [NumberForm; 9] = [
+    NumberForm::with_point(0, 1.0),
+    NumberForm::with_point(1, 1e1),
+    NumberForm::with_point(2, 1e2),
+    NumberForm::with_point(3, 1e3),
+    NumberForm::with_point(4, 1e4),
+    NumberForm::with_point(5, 1e5),
+    NumberForm::with_point(6, 1e6),
+    NumberForm::with_point(7, 1e7),
+    NumberForm {
         zeros: ONES * 0x30,
         limits: ONES * 0x76,
         behind: u64::MAX,
@@ -64,7 +64,7 @@ static LAYOUTS: [Layout; 9] = [
     },
 ];
 
-impl Layout {
+impl NumberForm {
     const fn with_point(digits: u32, power: f32) -> Self {
         let point = 0xff << (56 - 8 * digits);
         let in_front = (1 << (56 - 8 * digits)) - 1;
@@ -89,7 +89,7 @@ impl Layout {
         // The top bit of the first byte that is a point; behind it the difference may borrow.
         let points = points.wrapping_sub(ONES) & !points & (ONES * 0x80);
         let point = points & points.wrapping_neg();
-        &LAYOUTS[point.leading_zeros() as usize / 8]
+        &FORMS[point.leading_zeros() as usize / 8]
     }
 
     /// The digits of a cell as a number, if it is written like this: `length` bytes that begin with `first` and
@@ -160,7 +160,7 @@ pub(super) fn decimal(cell: &[u8]) -> Option<f32> {
     let digits = cell.strip_prefix(b"-").unwrap_or(cell);
     let mut last = [b'0'; 8];
     last.get_mut(8usize.checked_sub(digits.len())?..)?.copy_from_slice(digits);
-    let layout = Layout::of(last, digits.len());
+    let layout = NumberForm::of(last, digits.len());
     layout.number(last, cell.len(), *cell.first()?).map(|number| number as f32 / layout.power)
 }
 
@@ -275,7 +275,7 @@ mod tests {
                 let last = *text.as_bytes().last_chunk().unwrap();
                 let first = cell.bytes().next().unwrap_or(b'-');
                 let size = cell.trim_start_matches('-').len();
-                let read = |layout: &Layout| {
+                let read = |layout: &NumberForm| {
                     let number = layout.number(last, cell.len(), first)?;
                     let mut values = [f32::from_bits(number as u32)];
                     layout.divide(&mut values);
@@ -283,9 +283,9 @@ mod tests {
                 };
                 let expected = cell.parse::<f32>().ok();
                 let expected = expected.filter(|value| size <= 8 && value.abs() < EXACT as f32);
-                let found: Vec<f32> = LAYOUTS.iter().filter_map(read).collect();
+                let found: Vec<f32> = FORMS.iter().filter_map(read).collect();
                 assert_eq!(found, Vec::from_iter(expected), "{text}");
-                assert_eq!(read(Layout::of(last, cell.len())), expected, "{text}");
+                assert_eq!(read(NumberForm::of(last, cell.len())), expected, "{text}");
             }
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         ];
         for (cell, is_group) in tables.into_iter().zip([[true; 7].as_slice(), &[false; 3]].concat()) {
             let layout =
-                Layout::of(*["00000000", cell].concat().as_bytes().last_chunk().unwrap(), cell.len());
+                NumberForm::of(*["00000000", cell].concat().as_bytes().last_chunk().unwrap(), cell.len());
             for other in 0..GROUP {
                 for digit in ["3", "x"] {
                     // One cell differs in its last digit.

@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::BLOCK_ROWS;
 use super::classes::Classes;
 use super::columns::{Schema, Selection};
-use super::csv::Rows;
+use super::csv::CsvRows;
 use super::dataset::{Dataset, Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::dialect::Format;
 use super::idx::{CHUNK_ROWS, Images, read_labels};
@@ -124,7 +124,7 @@ impl Reader {
 
     fn csv(stream: Stream, options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
-        let rows = Rows::open(stream, &options.format, &options.columns)?;
+        let rows = CsvRows::open(stream, &options.format, &options.columns)?;
         let inputs = rows.inputs();
         let form = Form::Table { schema: rows.schema(), row_numbers: rows.row_numbers() };
         let times = options.timed.then(Times::default);

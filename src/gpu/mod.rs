@@ -15,5 +15,5 @@ pub use buffers::{Readback, read_buffer};
 pub use context::Context;
 pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};
-pub use steps::{Carrier, Step, Steps};
+pub use steps::{Carrier, StepBinding, StepRecords};
 pub use timestamps::{Span, Timestamps};

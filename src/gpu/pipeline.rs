@@ -8,7 +8,7 @@ use std::thread;
 
 use super::adapters::Backend;
 use super::context::Context;
-use super::steps::{Carrier, Step};
+use super::steps::{Carrier, StepBinding};
 use super::trusted;
 use crate::error::{Error, Result};
 use crate::threads::spawn_scoped;
@@ -93,7 +93,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Records the dispatch. `step` is the record of this step, for those that ask.
-    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<Step<'_>>) {
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<StepBinding<'_>>) {
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
         if let (true, Some(step)) = (self.needs_step, step) {

@@ -24,7 +24,7 @@ impl Carrier {
 }
 
 /// The records of the steps of one submission, all of the same size.
-pub struct Steps {
+pub struct StepRecords {
     bytes: usize,
     /// Where they stand, if they are not part of the commands.
     uniform: Option<Uniform>,
@@ -38,23 +38,23 @@ struct Uniform {
 
 /// One of them, as a dispatch takes it.
 #[derive(Clone, Copy)]
-pub enum Step<'a> {
+pub enum StepBinding<'a> {
     /// The record itself.
     Immediates(&'a [u8]),
     /// Group 1, and where the record stands in it.
     Offset(&'a wgpu::BindGroup, u32),
 }
 
-impl Step<'_> {
+impl StepBinding<'_> {
     pub(super) fn set(self, pass: &mut wgpu::ComputePass<'_>) {
         match self {
-            Step::Immediates(record) => pass.set_immediates(0, record),
-            Step::Offset(group, offset) => pass.set_bind_group(1, group, &[offset]),
+            StepBinding::Immediates(record) => pass.set_immediates(0, record),
+            StepBinding::Offset(group, offset) => pass.set_bind_group(1, group, &[offset]),
         }
     }
 }
 
-impl Steps {
+impl StepRecords {
     /// Room for `most` records of `bytes` bytes, a multiple of 4.
     pub fn new(context: &Context, bytes: usize, most: usize) -> Self {
         let uniform = (context.carrier == Carrier::Offsets).then(|| {
@@ -78,10 +78,10 @@ impl Steps {
     }
 
     /// Each of `records`, in their order, for [`Prepared::record`](super::Prepared::record).
-    pub fn each<'a>(&'a self, records: &'a [u8]) -> impl Iterator<Item = Step<'a>> {
+    pub fn each<'a>(&'a self, records: &'a [u8]) -> impl Iterator<Item = StepBinding<'a>> {
         records.chunks_exact(self.bytes).enumerate().map(|(number, record)| match &self.uniform {
-            None => Step::Immediates(record),
-            Some(Uniform { group, stride, .. }) => Step::Offset(group, (number * stride) as u32),
+            None => StepBinding::Immediates(record),
+            Some(Uniform { group, stride, .. }) => StepBinding::Offset(group, (number * stride) as u32),
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use ndarray::{Array1, Array2};
 
-use super::Spec;
+use super::Network;
 use crate::random::{Purpose, normal};
-use crate::reference::Network;
+use crate::reference::ReferenceNetwork;
 
 /// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// All zeros.
-    pub fn zeros(spec: &Spec) -> Self {
+    pub fn zeros(spec: &Network) -> Self {
         let layers = spec
             .layers()
             .map(|(inputs, outputs)| Layer {
@@ -43,7 +43,7 @@ impl Parameters {
 
     /// He-normal weights, w ~ N(0, 2 / inputs), and zero biases (K. He, X. Zhang, S. Ren, J. Sun, "Delving deep into
     /// rectifiers", 2015). A seed gives the same weights on every machine.
-    pub fn he_normal(spec: &Spec, seed: u64) -> Self {
+    pub fn he_normal(spec: &Network, seed: u64) -> Self {
         let mut parameters = Self::zeros(spec);
         for (layer, place) in parameters.layers.iter_mut().zip(0..) {
             let deviation = (2.0 / layer.inputs as f64).sqrt();
@@ -61,7 +61,7 @@ impl Parameters {
     }
 
     /// The same network for the reference, in f64.
-    pub fn to_reference(&self) -> Network {
+    pub fn to_reference(&self) -> ReferenceNetwork {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let (weights, biases) = self
             .layers
@@ -72,7 +72,7 @@ impl Parameters {
                 (weights, Array1::from(wide(&layer.bias)))
             })
             .unzip();
-        Network { weights, biases }
+        ReferenceNetwork { weights, biases }
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn he_normal_has_the_right_spread_and_depends_on_the_seed() {
-        let spec = Spec::new(vec![500, 200, 10]).unwrap();
+        let spec = Network::new(vec![500, 200, 10]).unwrap();
         let parameters = Parameters::he_normal(&spec, 1);
         for layer in &parameters.layers {
             let n = layer.weights.len() as f64;

@@ -12,7 +12,7 @@ use safetensors::{SafeTensors, serialize};
 
 use super::metadata::{KEYS, Meaning};
 use super::repeated::repeated_key;
-use super::{Layer, Parameters, Spec};
+use super::{Layer, Network, Parameters};
 use crate::data::{Standard, Transform};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -45,7 +45,7 @@ pub struct Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// Its shape.
-    pub spec: Spec,
+    pub spec: Network,
     /// How values become its inputs.
     pub transform: Transform,
     /// What its inputs and outputs stand for.
@@ -156,7 +156,7 @@ impl Model {
         if activation != "relu" {
             return Err(bad("activation relu", format!("{activation:?}")));
         }
-        let spec = Spec::new(sizes.clone())
+        let spec = Network::new(sizes.clone())
             .map_err(|_| bad("layer sizes of a network in its metadata", format!("{sizes:?}")))?;
         let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
             let view = file.tensor(&name).map_err(|_| bad(&format!("a tensor {name}"), "none".to_owned()))?;
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     fn model() -> Model {
-        let spec = Spec::new(vec![5, 3, 4]).unwrap();
+        let spec = Network::new(vec![5, 3, 4]).unwrap();
         let origin =
             Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
         let parameters = Parameters::he_normal(&spec, 3);

@@ -62,7 +62,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn remove_abandoned(path: &Path) -> io::Result<()> {
-    // Network file systems give the lock only to those who may write.
+    // ReferenceNetwork file systems give the lock only to those who may write.
     let file = OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path))?;
     if file.try_lock().is_ok() && is_at(path, &file) {
         fs::remove_file(path)?;

@@ -5,8 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::data::Reader;
+use crate::engine::Device;
 use crate::error::Result;
-use crate::trainer::{Choice, Config, ScheduleKind, Trial};
+use crate::schedule::ScheduleKind;
+use crate::train::{Config, Trial};
 
 /// Batch sizes that are compared.
 pub const BATCH_SIZES: [usize; 4] = [16, 64, 256, 1024];
@@ -71,14 +73,14 @@ impl Comparison {
 /// Those of the settings, the data and the device.
 pub fn compare(
     config: &Config,
-    device: &Choice,
+    device: &Device,
     rows: usize,
     open: &mut dyn FnMut() -> Result<Reader>,
     tell: &mut dyn FnMut(usize, usize),
 ) -> Result<Comparison> {
     let kinds: &[Option<ScheduleKind>] = match device {
-        Choice::Cpu => &[None],
-        Choice::Gpu(_) => &ScheduleKind::ALL.map(Some),
+        Device::Cpu => &[None],
+        Device::Gpu(_) => &ScheduleKind::ALL.map(Some),
     };
     // One more for the way that reads before.
     let (mut timed, all) = (0, kinds.len() * BATCH_SIZES.len() + 1);
@@ -138,7 +140,7 @@ fn classic(first: Way, ways: &[Way], fused: Option<&str>) -> Vec<Gain> {
 /// Times one way, and names the device.
 fn way(
     config: &Config,
-    device: &Choice,
+    device: &Device,
     rows: usize,
     overlapped: bool,
     open: &mut dyn FnMut() -> Result<Reader>,

@@ -31,10 +31,11 @@ pub use spans::{Partition, Spans};
 pub use timeline::{Ran, partition, timeline};
 
 use crate::data::Reader;
+use crate::engine::{Clock, Detail, Device, EngineKind, Log, Recorder, Submission};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
 use crate::kernels::Ceilings;
-use crate::trainer::{Choice, Clock, Config, Detail, EngineKind, Log, Recorder, Submission, Summary, Trial};
+use crate::train::{Config, Summary, Trial};
 use report::{kernels, microseconds};
 
 /// How often the pair of stamped runs is made before one run alone must do.
@@ -97,7 +98,7 @@ impl Report {
 /// Those of the settings, the data and the device.
 pub fn profile(
     config: &Config,
-    device: &Choice,
+    device: &Device,
     steps: usize,
     open: &mut dyn FnMut() -> Result<Reader>,
 ) -> Result<Profile> {

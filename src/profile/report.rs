@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::roofline::least_seconds;
 use super::timeline::Ran;
+use crate::engine::{Clock, Member, Stage};
 use crate::kernels::Ceilings;
-use crate::trainer::{Clock, Member, Stage};
 
 /// Where the time of some training steps went. All times are microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]

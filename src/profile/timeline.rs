@@ -1,8 +1,8 @@
 //! What a device did, on the host's clock.
 
 use super::spans::{Partition, Spans};
+use crate::engine::{Clock, Log, Submission, Work};
 use crate::gpu::Span;
-use crate::trainer::{Clock, Log, Submission, Work};
 
 /// Nanoseconds that a stage may take longer than the host saw its submission take: clocks differ a little.
 const SLACK: u64 = 1_000_000;

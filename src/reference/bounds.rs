@@ -5,7 +5,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{Network, ops};
+use super::{ReferenceNetwork, ops};
 
 const EPS: f64 = f32::EPSILON as f64;
 /// Results below this may be flushed to 0.
@@ -61,7 +61,7 @@ pub fn softmax_cross_entropy(z: ArrayView2<f64>) -> Array2<f64> {
 /// a deviation of eps / 2 (N. J. Higham, T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
 /// Sci. Comput. 41, 2019). Worst cases add up through the layers to bounds that no wrong gradient would exceed.
 /// Variances go the way that the numbers go, forward and backward, to first order.
-pub fn gradients(network: &Network, x: &Array2<f64>, targets: &[usize]) -> Network {
+pub fn gradients(network: &ReferenceNetwork, x: &Array2<f64>, targets: &[usize]) -> ReferenceNetwork {
     let square = |values: &Array2<f64>| values.mapv(|value| value * value);
     let activations = network.activations(x.view());
     let layers = network.weights.len();
@@ -84,7 +84,7 @@ pub fn gradients(network: &Network, x: &Array2<f64>, targets: &[usize]) -> Netwo
         p[[i, j]].powi(2) * (of_logits[[i, j]] + common[i]) / rows.powi(2) + local[[i, j]].powi(2)
     });
     let deltas = network.deltas(x.view(), targets);
-    let mut bounds = Network { weights: Vec::new(), biases: Vec::new() };
+    let mut bounds = ReferenceNetwork { weights: Vec::new(), biases: Vec::new() };
     let bound = |variance: f64| 16.0 * variance.sqrt() + TINY;
     for layer in (0..layers).rev() {
         let (input, delta) = (&activations[layer], &deltas[layer]);

@@ -5,4 +5,4 @@ pub mod bounds;
 mod network;
 pub mod ops;
 
-pub use network::Network;
+pub use network::ReferenceNetwork;

@@ -6,14 +6,14 @@ use super::ops;
 
 /// A multi-layer perceptron with ReLU between its layers and softmax cross-entropy behind the last.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Network {
+pub struct ReferenceNetwork {
     /// Weights [inputs, outputs] of each layer.
     pub weights: Vec<Array2<f64>>,
     /// Bias `[outputs]` of each layer.
     pub biases: Vec<Array1<f64>>,
 }
 
-impl Network {
+impl ReferenceNetwork {
     /// What each layer reads, and last the logits: X, H1, H2, ..., Z.
     pub fn activations(&self, x: ArrayView2<f64>) -> Vec<Array2<f64>> {
         let mut activations = vec![x.to_owned()];
@@ -48,7 +48,7 @@ impl Network {
     }
 
     /// Gradient of the mean loss by every weight and bias, as a network of the same shape.
-    pub fn gradients(&self, x: ArrayView2<f64>, targets: &[usize]) -> Network {
+    pub fn gradients(&self, x: ArrayView2<f64>, targets: &[usize]) -> ReferenceNetwork {
         let activations = self.activations(x);
         let (weights, biases) = self
             .deltas(x, targets)
@@ -56,7 +56,7 @@ impl Network {
             .zip(&activations)
             .map(|(delta, input)| ops::weight_gradient(input.view(), delta.view()))
             .unzip();
-        Network { weights, biases }
+        ReferenceNetwork { weights, biases }
     }
 
     /// One step of stochastic gradient descent: every parameter p becomes p - rate dp.

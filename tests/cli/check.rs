@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
-use tinytrain::reference::{Network, ops};
+use tinytrain::reference::{ReferenceNetwork, ops};
 
 use crate::program::Workplace;
 
@@ -72,7 +72,7 @@ fn saved_gradients_can_be_judged_by_others() {
     let layers = (1..).take_while(|layer| file.tensor(&format!("w{layer}")).is_ok()).count();
     assert!(layers >= 3);
     assert_eq!(file.len(), 2 + 4 * layers);
-    let network = Network {
+    let network = ReferenceNetwork {
         weights: (1..=layers).map(|layer| matrix(&format!("w{layer}"))).collect(),
         biases: (1..=layers).map(|layer| vector(&format!("b{layer}"))).collect(),
     };

@@ -1,7 +1,7 @@
 //! Every tile shape that `tinytrain tune` may take, in every product of a fused step; those of the two-dispatch step are
 //! in `tests/training/candidates.rs`.
 
-use tinytrain::kernels::{Product, Tuning};
+use tinytrain::kernels::{MatmulTile, Tuning};
 
 use crate::lab::labs;
 use crate::{forward, input_gradient, weight_gradient};
@@ -10,7 +10,7 @@ use crate::{forward, input_gradient, weight_gradient};
 #[test]
 fn every_candidate_multiplies_odd_shapes() {
     let lab = &labs()[0];
-    for product in Product::CANDIDATES.into_iter().filter(|product| product.fits(&lab.context)) {
+    for product in MatmulTile::CANDIDATES.into_iter().filter(|product| product.fits(&lab.context)) {
         let tuning = Tuning { product, ..Tuning::of(&lab.context) };
         for [rows, inputs, outputs] in [[17, 70, 65], [67, 33, 131]] {
             forward::check(lab, &tuning, [rows, rows - 1, inputs, outputs], true);

@@ -1,6 +1,6 @@
 //! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here the ends of an epoch.
 
-use tinytrain::kernels::{Batch, Column, StepShape, Stored, Tuning};
+use tinytrain::kernels::{Batch, Column, FeatureFormat, StepShape, Tuning};
 
 use crate::lab::{Lab, everywhere, random};
 
@@ -17,7 +17,7 @@ fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], batch: Ba
     let result = lab.output(before.len());
     lab.context.queue.write_buffer(&result.buffer, 0, bytemuck::cast_slice(&before));
     lab.run(
-        &Column::new(shape, Stored::Floats, 0.1, tuning),
+        &Column::new(shape, FeatureFormat::Floats, 0.1, tuning),
         tuning,
         &[
             &lab.matrix(&random(samples, sizes[0], 3)),

@@ -1,11 +1,11 @@
 //! The cost models against counted accesses: every kernel, under every tuning.
 
-use tinytrain::gpu::{Steps, read_buffer};
+use tinytrain::gpu::{StepRecords, read_buffer};
 use tinytrain::kernels::{
     Argmax, Axis, Batch, Column, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot,
-    Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode, MultiplyAdd,
-    NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd, Segments,
-    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Stored, Tuning, Update,
+    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode,
+    MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd,
+    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Tuning, Update,
     WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
 
@@ -27,13 +27,13 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
         Box::new(SoftmaxCrossEntropy { rows, classes }),
         Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
         Box::new(Update { length: inputs, rate: 0.1 }),
-        Box::new(Gather { rows, inputs, stored: Stored::Bytes }),
-        Box::new(Gather { rows, inputs, stored: Stored::Floats }),
+        Box::new(Gather { rows, inputs, stored: FeatureFormat::Bytes }),
+        Box::new(Gather { rows, inputs, stored: FeatureFormat::Floats }),
     ];
     for flag in [false, true] {
         all.push(Box::new(Softmax { rows, classes, log: flag }));
         all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
-        for stored in [None, Some(Stored::Bytes), Some(Stored::Floats)] {
+        for stored in [None, Some(FeatureFormat::Bytes), Some(FeatureFormat::Floats)] {
             all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag, stored }));
             let update = flag.then_some(0.5);
             all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, stored }));
@@ -65,7 +65,7 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
     for sizes in [&[inputs, outputs][..], &[inputs, outputs, 5], &[9, inputs, outputs, 3]] {
         let shape = StepShape::new(sizes, rows, tuning).unwrap();
         all.push(Box::new(Row::new(&shape, tuning)));
-        for stored in [Stored::Bytes, Stored::Floats] {
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             all.push(Box::new(Column::new(&shape, stored, 0.5, tuning)));
         }
     }
@@ -141,7 +141,7 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
     let prepared = lab.pipelines().prepare(context, &program, &kernel.params(), &bound, groups).unwrap();
-    let (steps, batch) = (Steps::new(context, size_of::<Batch>(), 1), Batch::all(rows));
+    let (steps, batch) = (StepRecords::new(context, size_of::<Batch>(), 1), Batch::all(rows));
     let batch = bytemuck::bytes_of(&batch);
     steps.write(context, batch);
     let mut encoder = context.device.create_command_encoder(&Default::default());

@@ -1,5 +1,5 @@
 use ndarray::{Array1, Array2, s};
-use tinytrain::kernels::{Batch, Forward, Stored, Tuning, blocks};
+use tinytrain::kernels::{Batch, FeatureFormat, Forward, Tuning, blocks};
 use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, ODD, assert_close, batch, everywhere, indices, random, shuffled, wide};
@@ -57,7 +57,12 @@ pub fn check(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usi
 }
 
 /// Rows of a data set of 7 more, those from the sixth of the order on.
-fn check_stored(lab: &Lab, tuning: &Tuning, [capacity, rows, inputs, outputs]: [usize; 4], stored: Stored) {
+fn check_stored(
+    lab: &Lab,
+    tuning: &Tuning,
+    [capacity, rows, inputs, outputs]: [usize; 4],
+    stored: FeatureFormat,
+) {
     let (samples, first) = (capacity + 7, 5);
     let (features, values) = lab.features(stored, samples, inputs);
     let order = shuffled(samples);
@@ -86,11 +91,11 @@ fn rows_of_the_data_set_by_way_of_the_order() {
     everywhere(|lab, tuning| {
         for (i, rows) in ODD.into_iter().enumerate() {
             for (j, outputs) in ODD.into_iter().enumerate() {
-                let stored = if (i + j) % 2 == 0 { Stored::Bytes } else { Stored::Floats };
+                let stored = if (i + j) % 2 == 0 { FeatureFormat::Bytes } else { FeatureFormat::Floats };
                 check_stored(lab, tuning, [rows + j, rows, ODD[(2 * i + j) % 6], outputs], stored);
             }
         }
-        for stored in [Stored::Bytes, Stored::Floats] {
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             check_stored(lab, tuning, [64, 64, 784, 300], stored);
             check_stored(lab, tuning, [64, 30, 784, 30], stored);
         }

@@ -1,4 +1,4 @@
-use tinytrain::kernels::{Batch, Gather, Stored};
+use tinytrain::kernels::{Batch, FeatureFormat, Gather};
 use tinytrain::reference::ops;
 
 use crate::lab::{assert_close, everywhere, indices, labels, shuffled};
@@ -12,7 +12,7 @@ fn bytes_are_scaled_and_floats_are_not() {
     everywhere(|lab, tuning| {
         for (samples, inputs, first, rows) in SHAPES {
             let (order, classes) = (shuffled(samples), labels(samples, 10));
-            for stored in [Stored::Bytes, Stored::Floats] {
+            for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
                 let (features, values) = lab.features(stored, samples, inputs);
                 let x = lab.output_matrix(rows, inputs);
                 let targets = lab.output(rows);

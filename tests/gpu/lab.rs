@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
 use tinytrain::gpu::{Backend, Context, Opening, Pipelines, adapters, read_buffer};
-use tinytrain::kernels::{Batch, Compute, Kernel, Stored, Tuning, blocks, pad_rows, unpad_rows};
+use tinytrain::kernels::{Batch, Compute, FeatureFormat, Kernel, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
 /// One opened adapter.
@@ -88,15 +88,20 @@ impl Lab {
     }
 
     /// A data set as a device stores it, and its values as kernels see them.
-    pub fn features(&self, stored: Stored, samples: usize, inputs: usize) -> (wgpu::Buffer, Array2<f64>) {
+    pub fn features(
+        &self,
+        stored: FeatureFormat,
+        samples: usize,
+        inputs: usize,
+    ) -> (wgpu::Buffer, Array2<f64>) {
         match stored {
-            Stored::Bytes => {
+            FeatureFormat::Bytes => {
                 let bytes =
                     Array2::from_shape_fn((samples, inputs), |(i, j)| ((i * 31 + j * 17) % 256) as u8);
                 let padded = pad_rows(&bytes.iter().copied().collect::<Vec<_>>(), inputs);
                 (self.upload(&padded), bytes.mapv(|value| f64::from(value) / 255.0))
             }
-            Stored::Floats => {
+            FeatureFormat::Floats => {
                 let floats = random(samples, inputs, 1);
                 (self.matrix(&floats), wide(&floats))
             }

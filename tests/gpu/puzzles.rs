@@ -3,8 +3,8 @@
 use ndarray::Array2;
 use serde_json::Value;
 use tinytrain::kernels::{
-    Axis, Compute, Epilogue, Grid, Map, Mode, Product, Reduction, Tuning, Window, Zip, block_sums, convolve,
-    dot, map, matmul, naive_matmul, pool, reduce_axis, zip,
+    Axis, Compute, Epilogue, Grid, Map, MatmulTile, Mode, Reduction, Tuning, Window, Zip, block_sums,
+    convolve, dot, map, matmul, naive_matmul, pool, reduce_axis, zip,
 };
 
 use crate::lab::labs;
@@ -57,7 +57,8 @@ impl Case {
     fn tunings(&self) -> Vec<Tuning> {
         let [across, down] = self.threads;
         // A thread of the product kernels owns 4 x 4 elements or more.
-        let products = [Product::Tiled { across, down, inner: across }, Product::Direct { across, down }];
+        let products =
+            [MatmulTile::Tiled { across, down, inner: across }, MatmulTile::Direct { across, down }];
         let of_the_puzzle = products.map(|product| Tuning {
             product,
             workgroup: across * down,

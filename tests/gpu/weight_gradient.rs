@@ -1,6 +1,6 @@
 use ndarray::{Array2, concatenate, s};
 use ndarray::{Axis, stack};
-use tinytrain::kernels::{Batch, Stored, Tuning, WeightGradient, blocks};
+use tinytrain::kernels::{Batch, FeatureFormat, Tuning, WeightGradient, blocks};
 use tinytrain::reference::{bounds, ops};
 
 use crate::forward::with_ones;
@@ -13,7 +13,7 @@ fn reference(x: &Array2<f64>, dy: &Array2<f64>) -> Array2<f64> {
 }
 
 /// What a check is about: most rows of a batch, those of this one, inputs, outputs; where X comes from.
-type Case = ([usize; 4], Option<Stored>);
+type Case = ([usize; 4], Option<FeatureFormat>);
 
 /// The buffer that X is read from, that of the order if it is read, and the live rows of X.
 fn operand(
@@ -90,12 +90,12 @@ fn rows_of_the_data_set_by_way_of_the_order() {
     everywhere(|lab, tuning| {
         for (i, inputs) in ODD.into_iter().enumerate() {
             for (j, outputs) in ODD.into_iter().enumerate() {
-                let stored = if (i + j) % 2 == 0 { Stored::Bytes } else { Stored::Floats };
+                let stored = if (i + j) % 2 == 0 { FeatureFormat::Bytes } else { FeatureFormat::Floats };
                 let rows = ODD[(i + 2 * j) % 6];
                 check_from(lab, tuning, ([rows + j, rows, inputs, outputs], Some(stored)));
             }
         }
-        for stored in [Stored::Bytes, Stored::Floats] {
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             check_from(lab, tuning, ([64, 64, 784, 300], Some(stored)));
             check_from(lab, tuning, ([64, 30, 784, 10], Some(stored)));
         }

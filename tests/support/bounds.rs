@@ -5,7 +5,7 @@
 use ndarray::{Array1, Array2};
 use tinytrain::data::{Dataset, FeaturesRef};
 use tinytrain::model::Parameters;
-use tinytrain::reference::Network;
+use tinytrain::reference::ReferenceNetwork;
 
 /// The rows of a data set as the reference takes them.
 pub fn inputs(data: &Dataset) -> (Array2<f64>, Vec<usize>) {
@@ -18,9 +18,9 @@ pub fn inputs(data: &Dataset) -> (Array2<f64>, Vec<usize>) {
 }
 
 /// Fails with the first number that is further from `want` than its bound.
-pub fn assert_within(what: &str, got: &Parameters, want: &Network, bounds: &Network) {
+pub fn assert_within(what: &str, got: &Parameters, want: &ReferenceNetwork, bounds: &ReferenceNetwork) {
     let got = got.to_reference();
-    let flat = |network: &Network| -> Vec<Array1<f64>> {
+    let flat = |network: &ReferenceNetwork| -> Vec<Array1<f64>> {
         let weights = network.weights.iter().map(|w| w.iter().copied().collect());
         weights.chain(network.biases.iter().cloned()).collect()
     };

@@ -5,14 +5,16 @@
 use std::path::Path;
 
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scale, Selection, Target};
+use tinytrain::engine::{CpuEngine, Device, Engine, GpuEngine};
 use tinytrain::gpu::{Context, Opening, adapters};
 use tinytrain::kernels::Tuning;
-use tinytrain::model::{Parameters, Spec};
+use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
-use tinytrain::trainer::{Choice, Config, CpuEngine, DataOptions, Engine, GpuEngine, ScheduleKind};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::{Config, DataOptions};
 
 /// Makes an engine with these parameters.
-pub type Make = Box<dyn Fn(&Parameters, &Spec, &Config) -> Box<dyn Engine>>;
+pub type Make = Box<dyn Fn(&Parameters, &Network, &Config) -> Box<dyn Engine>>;
 
 /// Every engine of this machine: the CPU engine with one thread and with three, and each adapter under each shipped
 /// tuning and each schedule; and checked, with offsets, under its own tuning.
@@ -60,9 +62,9 @@ pub fn engines() -> Vec<(String, Make)> {
 }
 
 /// The CPU engine and every adapter, as a user chooses them.
-pub fn devices() -> Vec<Choice> {
-    let mut all = vec![Choice::Cpu];
-    all.extend(adapters(None).into_iter().map(|adapter| Choice::Gpu(Box::new(adapter))));
+pub fn devices() -> Vec<Device> {
+    let mut all = vec![Device::Cpu];
+    all.extend(adapters(None).into_iter().map(|adapter| Device::Gpu(Box::new(adapter))));
     assert!(all.len() > 1, "no GPU adapter on this machine (Debian: apt-get install mesa-vulkan-drivers)");
     all
 }

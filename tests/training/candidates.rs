@@ -1,10 +1,12 @@
 //! Every tile shape that `tinytrain tune` may take, in the kernels of the two-dispatch step; those of the other schedules
 //! are in `tests/gpu/candidates.rs`.
 
+use tinytrain::engine::{Engine, GpuEngine};
 use tinytrain::gpu::{Context, adapters};
-use tinytrain::kernels::{Product, Tuning};
-use tinytrain::model::{Parameters, Spec};
-use tinytrain::trainer::{Config, Engine, GpuEngine, ScheduleKind};
+use tinytrain::kernels::{MatmulTile, Tuning};
+use tinytrain::model::{Network, Parameters};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Config;
 
 use crate::bounds::assert_within;
 use crate::steps::reference_steps;
@@ -17,16 +19,16 @@ use crate::support::sparse_bytes;
 fn two_dispatches_agree_with_the_reference_under_every_candidate() {
     let order: Vec<u32> = (0..19 * 33 + 5u32).map(|i| (i * 77 + 5) % 200).collect();
     let config = Config { batch_size: 33, schedule: Some(ScheduleKind::TwoDispatch), ..Config::default() };
-    let (spec, data) = (Spec::new(vec![37, 70, 11, 5]).unwrap(), sparse_bytes(200, 37, 5, 11));
+    let (spec, data) = (Network::new(vec![37, 70, 11, 5]).unwrap(), sparse_bytes(200, 37, 5, 11));
     let parameters = Parameters::he_normal(&spec, 4);
     let mut network = parameters.to_reference();
     let (bounds, _) = reference_steps(&mut network, &data, &order, &config);
     let adapter = &adapters(None)[0];
     let context = Context::open(adapter).unwrap();
-    let fitting = |list: &[Product]| -> Vec<Product> {
+    let fitting = |list: &[MatmulTile]| -> Vec<MatmulTile> {
         list.iter().filter(|product| product.fits(&context)).copied().collect()
     };
-    let (columns, rows) = (fitting(&Product::CANDIDATES), fitting(&Product::ROW_CANDIDATES));
+    let (columns, rows) = (fitting(&MatmulTile::CANDIDATES), fitting(&MatmulTile::ROW_CANDIDATES));
     for index in 0..columns.len().max(rows.len()).max(Tuning::OWNERS.len()) {
         let tuning = Tuning {
             row: rows[index % rows.len()],

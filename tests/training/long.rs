@@ -2,10 +2,12 @@
 
 use ndarray::Axis;
 use tinytrain::data::{Dataset, Features};
-use tinytrain::model::{Parameters, Spec};
+use tinytrain::engine::Device;
+use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
-use tinytrain::reference::{Network, ops};
-use tinytrain::trainer::{Choice, Config, ScheduleKind};
+use tinytrain::reference::{ReferenceNetwork, ops};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Config;
 
 use crate::bounds::inputs;
 use crate::support::devices;
@@ -41,7 +43,7 @@ fn order() -> Vec<u32> {
 }
 
 /// The reference after all steps, and how near a pre-activation of a hidden unit ever came to 0.
-fn reference(parameters: &Parameters, data: &Dataset) -> (Network, f64) {
+fn reference(parameters: &Parameters, data: &Dataset) -> (ReferenceNetwork, f64) {
     let (mut network, (x, targets)) = (parameters.to_reference(), inputs(data));
     let mut nearest = f64::INFINITY;
     for order in order().chunks(BATCH) {
@@ -63,7 +65,7 @@ fn reference(parameters: &Parameters, data: &Dataset) -> (Network, f64) {
 fn plain_loop(parameters: &Parameters, data: &Dataset) -> Parameters {
     let mut parameters = parameters.clone();
     for order in order().chunks(BATCH) {
-        let mut gradients = Parameters::zeros(&Spec::new(SIZES.to_vec()).unwrap());
+        let mut gradients = Parameters::zeros(&Network::new(SIZES.to_vec()).unwrap());
         for row in order {
             let mut outputs = vec![data.row(*row as usize)];
             for (number, layer) in parameters.layers.iter().enumerate() {
@@ -106,7 +108,7 @@ fn plain_loop(parameters: &Parameters, data: &Dataset) -> Parameters {
 }
 
 /// The largest difference of a weight or bias.
-fn distance(got: &Parameters, want: &Network) -> f64 {
+fn distance(got: &Parameters, want: &ReferenceNetwork) -> f64 {
     let got = got.to_reference();
     let weights = got.weights.iter().flatten().zip(want.weights.iter().flatten());
     let biases = got.biases.iter().flatten().zip(want.biases.iter().flatten());
@@ -122,7 +124,7 @@ const SEED: u64 = 238;
 
 #[test]
 fn after_938_steps_no_engine_is_much_further_from_f64_than_a_plain_loop() {
-    let (spec, data) = (Spec::new(SIZES.to_vec()).unwrap(), data(SEED));
+    let (spec, data) = (Network::new(SIZES.to_vec()).unwrap(), data(SEED));
     let parameters = Parameters::he_normal(&spec, SEED);
     let (network, nearest) = reference(&parameters, &data);
     assert!(nearest > 1e-4, "{nearest}");
@@ -133,8 +135,8 @@ fn after_938_steps_no_engine_is_much_further_from_f64_than_a_plain_loop() {
     assert!(1e-7 < plain && plain < 1e-5, "{plain}");
     for device in devices() {
         let schedules = match device {
-            Choice::Cpu => &[None][..],
-            Choice::Gpu(_) => &ScheduleKind::ALL.map(Some),
+            Device::Cpu => &[None][..],
+            Device::Gpu(_) => &ScheduleKind::ALL.map(Some),
         };
         for schedule in schedules.iter().copied() {
             let config = Config { batch_size: BATCH, learning_rate: RATE, schedule, ..Config::default() };

@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use tinytrain::data::{BLOCK_ROWS, Reader, Scale};
+use tinytrain::engine::Device;
 use tinytrain::model::Parameters;
-use tinytrain::trainer::{Choice, Config, DataOptions, Event, train};
+use tinytrain::train::{Config, DataOptions, Event, train};
 
 use crate::support::{Pictures, as_bytes, csv_reader, devices, label_first};
 
@@ -51,7 +52,7 @@ fn config(batch_size: usize) -> Config {
 }
 
 /// Weights, losses, and why the run had to start again.
-fn run(config: &Config, reader: Reader, device: &Choice) -> (Parameters, Vec<f64>, Vec<String>) {
+fn run(config: &Config, reader: Reader, device: &Device) -> (Parameters, Vec<f64>, Vec<String>) {
     let mut restarts = Vec::new();
     let summary = train(config, reader, None, device, &mut |event| {
         if let Event::Restarted { reason } = event {
@@ -64,7 +65,7 @@ fn run(config: &Config, reader: Reader, device: &Choice) -> (Parameters, Vec<f64
 }
 
 /// The same with everything read before training starts.
-fn run_loaded(config: &Config, mut reader: Reader, device: &Choice) -> (Parameters, Vec<f64>, Vec<String>) {
+fn run_loaded(config: &Config, mut reader: Reader, device: &Device) -> (Parameters, Vec<f64>, Vec<String>) {
     reader.read_to_end().unwrap();
     run(config, reader, device)
 }
@@ -125,7 +126,7 @@ fn csv_and_idx_train_to_the_same_bits() {
 }
 
 /// What `text` trains to, starting early and with everything loaded, and why it started again.
-fn restarted(text: &str, device: &Choice) -> String {
+fn restarted(text: &str, device: &Device) -> String {
     let early = run(&config(64), csv_reader(text), device);
     let loaded = run_loaded(&config(64), csv_reader(text), device);
     assert_eq!((early.0, early.1), (loaded.0, loaded.1));
@@ -169,7 +170,7 @@ fn rows_that_are_sorted_by_label_are_read_first() {
     }
 }
 
-fn restarted_never(text: &str, device: &Choice) -> bool {
+fn restarted_never(text: &str, device: &Device) -> bool {
     run(&config(64), csv_reader(text), device).2.is_empty()
 }
 

@@ -1,17 +1,19 @@
 //! The pictures of a profile: they show what they should, and no text stands over another.
 
 use tinytrain::data::Reader;
+use tinytrain::engine::Device;
 use tinytrain::profile::{PICTURES, Picture, Profile, Report, pictures, profile};
-use tinytrain::trainer::{Choice, Config, ScheduleKind};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Config;
 
 use crate::support::{Pictures, devices};
 
 /// A deeper network than most, so that there are many kernels.
-fn profiles(device: &Choice) -> Vec<Profile> {
+fn profiles(device: &Device) -> Vec<Profile> {
     let images = Pictures::new(200, 12, 3, 5);
     let kinds: &[_] = match device {
-        Choice::Cpu => &[None],
-        Choice::Gpu(_) => &ScheduleKind::ALL.map(Some),
+        Device::Cpu => &[None],
+        Device::Gpu(_) => &ScheduleKind::ALL.map(Some),
     };
     let made = |schedule: &Option<ScheduleKind>| {
         let hidden = vec![19, 17, 13, 11, 7];

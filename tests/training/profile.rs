@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::engine::{Clock, Detail, Device, Recorder};
 use tinytrain::gpu::{Adapter, Context, Opening};
-use tinytrain::kernels::{Stored, Tuning};
-use tinytrain::model::{Parameters, Spec};
+use tinytrain::kernels::{FeatureFormat, Tuning};
+use tinytrain::model::{Network, Parameters};
 use tinytrain::profile::{Profile, profile};
-use tinytrain::trainer::{
-    Choice, Clock, Config, Detail, Recorder, Schedule, ScheduleKind, TrainingData, Trial, train, train_on,
-};
+use tinytrain::schedule::{Schedule, ScheduleKind};
+use tinytrain::train::{Config, TrainingData, Trial, train, train_on};
 use tinytrain::{Error, Result};
 
 use crate::support::{Pictures, csv_reader, devices};
@@ -39,12 +39,12 @@ fn timed(pictures: &Pictures) -> Result<Reader> {
 
 fn gpus() -> impl Iterator<Item = Adapter> {
     devices().into_iter().filter_map(|device| match device {
-        Choice::Gpu(adapter) => Some(*adapter),
-        Choice::Cpu => None,
+        Device::Gpu(adapter) => Some(*adapter),
+        Device::Cpu => None,
     })
 }
 
-fn made(device: &Choice, config: &Config) -> Profile {
+fn made(device: &Device, config: &Config) -> Profile {
     let pictures = pictures();
     profile(config, device, STEPS, &mut || timed(&pictures)).unwrap()
 }
@@ -55,7 +55,7 @@ fn made(device: &Choice, config: &Config) -> Profile {
 fn gathering_apart_is_none_of_the_phases() {
     let pictures = Pictures::new(ROWS, 300, 3, 5);
     let config = Config { hidden: vec![9], ..config(None) };
-    let made = profile(&config, &Choice::Cpu, STEPS, &mut || timed(&pictures)).unwrap();
+    let made = profile(&config, &Device::Cpu, STEPS, &mut || timed(&pictures)).unwrap();
     let what = made.report.device.clone();
     assert_sums(&made, &what);
     assert_trace(&made, &what);
@@ -146,13 +146,13 @@ fn assert_trace(made: &Profile, what: &str) -> Vec<String> {
 #[test]
 fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
     use ScheduleKind::{Fused, Plain, TwoDispatch};
-    let spec = Spec::new(vec![12, 9, 7, 3]).unwrap();
+    let spec = Network::new(vec![12, 9, 7, 3]).unwrap();
     for adapter in gpus() {
         let context = Context::open(&adapter).unwrap();
         let tuning = Tuning::of(&context);
         for (kind, no_timestamps) in [(Plain, false), (Fused, false), (TwoDispatch, false), (Plain, true)] {
             let opening = Opening { no_timestamps, ..Opening::default() };
-            let device = Choice::Gpu(Box::new(adapter.clone().opened(opening)));
+            let device = Device::Gpu(Box::new(adapter.clone().opened(opening)));
             let made = made(&device, &config(Some(kind)));
             let what = format!("{kind} on {}, no_timestamps: {no_timestamps}", made.report.device);
             assert_sums(&made, &what);
@@ -160,7 +160,7 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
             let clock = if stamped { Clock::Timestamps } else { Clock::Host };
             assert_eq!(made.report.clock, clock, "{what}");
             let mut want: BTreeMap<(String, String), usize> = BTreeMap::new();
-            for dispatch in &Schedule::train(kind, &spec, 16, Stored::Bytes, 0.1, &tuning).dispatches {
+            for dispatch in &Schedule::train(kind, &spec, 16, FeatureFormat::Bytes, 0.1, &tuning).dispatches {
                 let key = (dispatch.kernel.shader().name.to_owned(), dispatch.kernel.shape());
                 *want.entry(key).or_default() += STEPS;
             }
@@ -194,7 +194,7 @@ fn the_cpu_engine_is_profiled_by_phases() {
         let middle =
             if std::thread::available_parallelism().unwrap().get() > 1 { middle } else { vec!["rows"] };
         let config = Config { hidden, batch_size, ..config(None) };
-        let made = made(&Choice::Cpu, &config);
+        let made = made(&Device::Cpu, &config);
         let what = made.report.device.clone();
         assert_sums(&made, &what);
         assert_eq!((&*made.report.engine, made.report.clock, made.report.steps), ("cpu", Clock::Host, STEPS));
@@ -259,7 +259,7 @@ fn looking_changes_nothing() {
 fn a_run_can_repeat_the_submissions_of_another() {
     let pictures = pictures();
     for adapter in gpus() {
-        let (config, device) = (config(None), Choice::Gpu(Box::new(adapter)));
+        let (config, device) = (config(None), Device::Gpu(Box::new(adapter)));
         let mut open = || timed(&pictures);
         let mut trial = Trial::new(&config, &device, &mut open).unwrap();
         let mut sizes = |recorder: Recorder| {
@@ -323,7 +323,7 @@ fn a_trial_begins_with_the_seeds_weights() {
     let pictures = pictures();
     let config = config(None);
     let mut open = || timed(&pictures);
-    let mut trial = Trial::new(&config, &Choice::Cpu, &mut open).unwrap();
-    let spec = Spec::new(vec![12, 9, 7, 3]).unwrap();
+    let mut trial = Trial::new(&config, &Device::Cpu, &mut open).unwrap();
+    let spec = Network::new(vec![12, 9, 7, 3]).unwrap();
     assert_eq!(trial.parameters().unwrap(), Parameters::he_normal(&spec, config.seed));
 }

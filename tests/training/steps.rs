@@ -3,9 +3,11 @@
 use ndarray::Array2;
 use tinytrain::Error;
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
-use tinytrain::model::{Parameters, Spec};
-use tinytrain::reference::{Network, bounds};
-use tinytrain::trainer::{BatchMetrics, Choice, Config, Engine, Event, ScheduleKind, Summary, train};
+use tinytrain::engine::{BatchMetrics, Device, Engine};
+use tinytrain::model::{Network, Parameters};
+use tinytrain::reference::{ReferenceNetwork, bounds};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::{Config, Event, Summary, train};
 
 use crate::bounds::{assert_within, inputs};
 use crate::support::{Pictures, as_bytes, csv_reader, devices, engines, noise, sparse_bytes};
@@ -19,15 +21,15 @@ fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec
 /// Trains the reference on `order` in batches; also gives the sum over the steps of the bounds of their updates, times
 /// two: an error of the weights grows by a small factor a step, which over 20 steps of a rate of 0.1 stays below that.
 pub fn reference_steps(
-    network: &mut Network,
+    network: &mut ReferenceNetwork,
     data: &Dataset,
     order: &[u32],
     config: &Config,
-) -> (Network, f64) {
+) -> (ReferenceNetwork, f64) {
     let (x, targets) = inputs(data);
     let rate = f64::from(config.learning_rate);
     let eps = f64::from(f32::EPSILON);
-    let mut total = Network {
+    let mut total = ReferenceNetwork {
         weights: network.weights.iter().map(|w| w * 0.0).collect(),
         biases: network.biases.iter().map(|b| b * 0.0).collect(),
     };
@@ -50,18 +52,18 @@ pub fn reference_steps(
 /// One batch, twenty batches, and a last batch that is shorter: weights, losses and counts are those of the reference.
 #[test]
 fn one_step_and_twenty_steps_agree_with_the_reference() {
-    let spec = Spec::new(vec![37, 18, 11, 5]).unwrap();
+    let spec = Network::new(vec![37, 18, 11, 5]).unwrap();
     steps_agree(&spec, &noise(200, 37, 5, 11));
     steps_agree(&spec, &sparse_bytes(200, 37, 5, 11));
     // So many inputs that the CPU engine gathers them on a thread of their own.
-    steps_agree(&Spec::new(vec![300, 9, 5]).unwrap(), &sparse_bytes(200, 300, 5, 11));
+    steps_agree(&Network::new(vec![300, 9, 5]).unwrap(), &sparse_bytes(200, 300, 5, 11));
     // Softmax regression, and one hidden layer.
     for sizes in [vec![37, 5], vec![37, 70, 5]] {
-        steps_agree(&Spec::new(sizes).unwrap(), &sparse_bytes(200, 37, 5, 11));
+        steps_agree(&Network::new(sizes).unwrap(), &sparse_bytes(200, 37, 5, 11));
     }
 }
 
-fn steps_agree(spec: &Spec, data: &Dataset) {
+fn steps_agree(spec: &Network, data: &Dataset) {
     let config = Config { batch_size: 16, ..Config::default() };
     let order: Vec<u32> = (0..320u32).map(|i| (i * 77 + 5) % 200).collect();
     for (name, make) in engines() {
@@ -125,7 +127,7 @@ fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool)
 #[test]
 fn engines_order_an_epoch_as_the_host_does() {
     let config = Config { batch_size: 16, ..Config::default() };
-    let spec = Spec::new(vec![37, 5, 3]).unwrap();
+    let spec = Network::new(vec![37, 5, 3]).unwrap();
     let data = noise(777, 37, 3, 14);
     for (name, make) in engines() {
         for rows in [data.view(), Rows { total: None, ..data.view() }] {
@@ -134,7 +136,7 @@ fn engines_order_an_epoch_as_the_host_does() {
         }
     }
     let config = Config { batch_size: 500, ..Config::default() };
-    let spec = Spec::new(vec![3, 2]).unwrap();
+    let spec = Network::new(vec![3, 2]).unwrap();
     let data = noise(70_000, 3, 2, 15);
     for device in devices() {
         let run = |own| {
@@ -148,7 +150,7 @@ fn engines_order_an_epoch_as_the_host_does() {
 /// Shaders trust the order, so the engine must not.
 #[test]
 fn rows_that_are_not_there_are_refused() {
-    let spec = Spec::new(vec![3, 2]).unwrap();
+    let spec = Network::new(vec![3, 2]).unwrap();
     let data = noise(20, 3, 2, 15);
     for device in devices().into_iter().skip(1) {
         let parameters = Parameters::he_normal(&spec, 4);
@@ -167,7 +169,7 @@ fn rows_that_are_not_there_are_refused() {
 /// Which rows are predicted otherwise than labelled, by a plain loop.
 #[test]
 fn every_engine_finds_the_same_errors() {
-    let spec = Spec::new(vec![3, 2]).unwrap();
+    let spec = Network::new(vec![3, 2]).unwrap();
     for length in [0usize, 1, 1111] {
         let labels: Vec<u32> = (0..length as u32).map(|i| i % 7).collect();
         let predictions: Vec<u32> = (0..length as u32).map(|i| i % 7 + u32::from(i % 5 == 3)).collect();
@@ -182,7 +184,7 @@ fn every_engine_finds_the_same_errors() {
 /// Evaluation of more rows than fit a batch, and not a multiple of it.
 #[test]
 fn evaluation_agrees_with_the_reference() {
-    let spec = Spec::new(vec![21, 9, 4]).unwrap();
+    let spec = Network::new(vec![21, 9, 4]).unwrap();
     let data = noise(1111, 21, 4, 12);
     let parameters = Parameters::he_normal(&spec, 4);
     let (x, targets) = inputs(&data);
@@ -198,7 +200,7 @@ fn evaluation_agrees_with_the_reference() {
     }
 }
 
-fn run(config: &Config, reader: Reader, device: &Choice) -> Summary {
+fn run(config: &Config, reader: Reader, device: &Device) -> Summary {
     train(config, reader, None, device, &mut |_| Ok(())).unwrap()
 }
 
@@ -221,7 +223,7 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
 #[test]
 fn schedules_end_an_epoch_alike() {
     let pictures = Pictures::new(5000, 36, 4, 7);
-    for device in devices().into_iter().filter(|device| !matches!(device, Choice::Cpu)) {
+    for device in devices().into_iter().filter(|device| !matches!(device, Device::Cpu)) {
         for hidden in [vec![], vec![9], vec![17, 9, 5]] {
             let kinds = [ScheduleKind::Fused, ScheduleKind::Plain, ScheduleKind::TwoDispatch];
             let [fused, plain, two] = kinds.map(|kind| {
@@ -300,7 +302,7 @@ fn huge_losses_are_summed_alike() {
         labels: (0..rows as u32).map(|row| row % 2).collect(),
     };
     let config = Config { batch_size: rows, learning_rate: 1e-30, ..Config::default() };
-    let spec = Spec::new(vec![1, 3, 2]).unwrap();
+    let spec = Network::new(vec![1, 3, 2]).unwrap();
     let order: Vec<u32> = (0..rows as u32).collect();
     for (name, make) in engines() {
         let mut engine = make(&Parameters::zeros(&spec), &spec, &config);
@@ -331,7 +333,7 @@ fn an_error_of_the_report_ends_the_run() {
     let pictures = Pictures::new(600, 16, 3, 2);
     let config = Config { hidden: vec![8], epochs: 3, ..Config::default() };
     let mut epochs = 0;
-    let error = train(&config, pictures.idx(), None, &Choice::Cpu, &mut |event| {
+    let error = train(&config, pictures.idx(), None, &Device::Cpu, &mut |event| {
         if let Event::Epoch { .. } = event {
             epochs += 1;
             return Err(Error::Config("the disk is full".to_owned()));

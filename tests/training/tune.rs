@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
+use tinytrain::engine::{Device, Engine};
 use tinytrain::gpu::{Adapter, Context, adapters};
-use tinytrain::kernels::{Choosable, Product, Tuning};
-use tinytrain::model::{Parameters, Spec};
-use tinytrain::trainer::{
-    Choice, Config, Engine, Measurement, Measurements, ScheduleKind, Subject, TileSource, Tuned, Verdict,
-    Workload, tune,
-};
+use tinytrain::kernels::{MatmulTile, TileParameter, Tuning};
+use tinytrain::model::{Network, Parameters};
+use tinytrain::schedule::{Measurement, Measurements, ScheduleKind, TileSource, Workload};
+use tinytrain::train::Config;
+use tinytrain::tune::{Subject, Tuned, Verdict, tune};
 
 use crate::support::noise;
 
 const BATCH: usize = 16;
 
-fn spec() -> Spec {
-    Spec::new(vec![37, 18, 5]).unwrap()
+fn spec() -> Network {
+    Network::new(vec![37, 18, 5]).unwrap()
 }
 
 /// Tunes, and counts what was reported.
@@ -53,8 +53,8 @@ fn candidates_are_right_and_the_winner_is_one_of_them() {
         let built_in = Tuning::of(&context);
         let (tuned, (done, of)) = tuned(&adapter, Some(ScheduleKind::Fused), Duration::from_secs(600));
         assert_eq!((done, tuned.left_out), (of, 0));
-        let products: Vec<Product> = tuned.trials.iter().map(|trial| trial.tuning.product).collect();
-        let all = built_in.variants(Choosable::Product, &context);
+        let products: Vec<MatmulTile> = tuned.trials.iter().map(|trial| trial.tuning.product).collect();
+        let all = built_in.variants(TileParameter::Product, &context);
         assert_eq!(products[0], built_in.product);
         assert_eq!(products[1..], all.iter().map(|tuning| tuning.product).collect::<Vec<_>>());
         for trial in &tuned.trials {
@@ -81,7 +81,7 @@ fn engine(
         measured.insert(Measurement { workload, schedule: *schedule, tuning, step });
     }
     let config = Config { schedule, measured, ..Config::default() };
-    let choice = Choice::Gpu(Box::new(adapter.clone()));
+    let choice = Device::Gpu(Box::new(adapter.clone()));
     choice.engine(Parameters::he_normal(&spec(), 4), &spec(), &config, batch).unwrap()
 }
 
@@ -91,7 +91,7 @@ fn what_was_measured_for_the_same_work_is_taken() {
     for adapter in adapters(None) {
         let context = Context::open(&adapter).unwrap();
         let built_in = Tuning::of(&context);
-        let other = built_in.variants(Choosable::Product, &context).pop().unwrap();
+        let other = built_in.variants(TileParameter::Product, &context).pop().unwrap();
         let both = [(Fused, 20), (TwoDispatch, 10)];
         let turned = [(Fused, 10), (TwoDispatch, 20)];
         let by_rule = engine(&adapter, &[], other, None, BATCH).schedule().unwrap().kind;
@@ -110,7 +110,7 @@ fn what_was_measured_for_the_same_work_is_taken() {
             assert_eq!(tiles.tuning, if source == TileSource::Measured { other } else { built_in });
         }
         // Other batches are other work, and what `tune` never comes to is no measurement.
-        let foreign = Tuning { product: Product::Direct { across: 3, down: 5 }, ..built_in };
+        let foreign = Tuning { product: MatmulTile::Direct { across: 3, down: 5 }, ..built_in };
         for engine in [
             engine(&adapter, &both, other, None, BATCH + 1),
             engine(&adapter, &both, foreign, None, BATCH),

@@ -4,10 +4,10 @@ use plotters::prelude::*;
 
 use super::Colors;
 use super::canvas::{Area, Axis, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before};
+use crate::engine::Work;
 use crate::gpu::Span;
 use crate::profile::Profile;
 use crate::profile::report::names;
-use crate::trainer::Work;
 
 /// Nanoseconds that are shown at most.
 const SHOWN: u64 = 100_000_000;

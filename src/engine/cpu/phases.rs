@@ -1,0 +1,319 @@
+//! The phases of a step under the eyes of a recorder.
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::plan::{Phase, Plan};
+use super::sparse::share_taken;
+use crate::data::{Features, Rows};
+use crate::engine::{Clock, Member, Recorder, Submission, Work};
+use crate::gpu::Span;
+use crate::model::Network;
+
+/// A part of a phase, done by one thread.
+struct Part {
+    /// Which phase of the run; none of what is done beside them.
+    phase: Option<usize>,
+    thread: usize,
+    span: Span,
+}
+
+/// Times the phases of a run: each from the begin of its first part to the end of its last, whichever threads do them.
+/// One that has no core is stood in for, so no single thread sees how long a phase takes. Tells the recorder when it
+/// is dropped.
+pub struct Phases {
+    recorder: Arc<Recorder>,
+    stages: Stages,
+    steps: usize,
+    parts: Mutex<Vec<Part>>,
+}
+
+/// Places of the phases in the recorder's list.
+struct Stages {
+    gather: usize,
+    /// Those of a step.
+    step: Vec<usize>,
+    /// The last of the last step.
+    last: usize,
+}
+
+/// The parts that one thread does; dropped when it has ended.
+pub struct Watch<'a> {
+    phases: &'a Phases,
+    thread: usize,
+    parts: RefCell<Vec<Part>>,
+    waited: RefCell<Vec<(Work, Span)>>,
+    /// When it last did something.
+    worked: Cell<u64>,
+}
+
+impl Phases {
+    /// Nothing timed yet of a run of so many steps.
+    pub fn new(recorder: &Arc<Recorder>, costs: Costs, steps: usize) -> Self {
+        recorder.log().clock = Some(Clock::Host);
+        let stage = |phase: &Member| recorder.stage(vec![phase.clone()]);
+        let Costs { gather, step, last } = &costs;
+        let stages =
+            Stages { gather: stage(gather), step: step.iter().map(stage).collect(), last: stage(last) };
+        Self { recorder: Arc::clone(recorder), stages, steps, parts: Mutex::default() }
+    }
+
+    /// What phase `phase` of the run is: the first gathers a batch, then come those of each step. The last of all has no
+    /// batch to gather.
+    fn stage(&self, phase: Option<usize>) -> usize {
+        let Stages { gather, step, last } = &self.stages;
+        match phase.and_then(|phase| phase.checked_sub(1)) {
+            None => *gather,
+            Some(index) if index + 1 == step.len() * self.steps => *last,
+            Some(index) => step[index % step.len()],
+        }
+    }
+
+    /// For thread `thread` of the run.
+    pub fn watch(&self, thread: usize) -> Watch<'_> {
+        let worked = Cell::new(self.recorder.now());
+        Watch { phases: self, thread, parts: RefCell::default(), waited: RefCell::default(), worked }
+    }
+}
+
+impl Watch<'_> {
+    /// Times a part of phase `phase`, or of what is done beside the phases.
+    pub fn time(&self, phase: Option<usize>, work: impl FnOnce()) {
+        let begin = self.phases.recorder.now();
+        work();
+        let span = Span { begin, end: self.phases.recorder.now() };
+        self.worked.set(span.end);
+        self.parts.borrow_mut().push(Part { phase, thread: self.thread, span });
+    }
+
+    /// Times how long the thread waits for others in a meeting, behind the parts that it does there.
+    pub fn meet(&self, meet: impl FnOnce()) {
+        self.worked.set(self.phases.recorder.now());
+        meet();
+        // The thread that leads stands for the host.
+        if self.thread == 0 {
+            let span = Span { begin: self.worked.get(), end: self.phases.recorder.now() };
+            self.waited.borrow_mut().push((Work::Waiting, span));
+        }
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let Phases { recorder, parts, .. } = self.phases;
+        parts.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.parts.borrow_mut());
+        recorder.log().host.append(&mut self.waited.borrow_mut());
+    }
+}
+
+impl Drop for Phases {
+    fn drop(&mut self) {
+        let mut parts = std::mem::take(&mut *self.parts.lock().unwrap_or_else(PoisonError::into_inner));
+        parts.sort_unstable_by_key(|part| (part.phase, part.span.begin));
+        let phases = parts.chunk_by(|a, b| a.phase == b.phase).filter(|parts| parts[0].phase.is_some());
+        let phases = phases.map(|parts| {
+            let (begin, end) = parts.iter().fold((u64::MAX, 0), |(begin, end), part| {
+                (begin.min(part.span.begin), end.max(part.span.end))
+            });
+            (self.stage(parts[0].phase), Some(Span { begin, end }))
+        });
+        let stages: Vec<_> = phases.collect();
+        let ends = stages.first().zip(stages.last());
+        let Some(((_, Some(first)), (_, Some(last)))) = ends else { return };
+        let (submitted, seen) = (first.begin, last.end);
+        let mut log = self.recorder.log();
+        log.parts.extend(parts.iter().map(|part| (part.thread, self.stage(part.phase), part.span)));
+        log.submissions.push(Submission { submitted, seen, stages });
+    }
+}
+
+/// What is done of a step, and what it costs.
+pub struct Costs {
+    /// The inputs of a batch.
+    gather: Member,
+    /// The phases of a step, with what is done in the same go.
+    step: Vec<Member>,
+    /// The last of the last step, which has no next batch to gather.
+    last: Member,
+}
+
+/// What a step of batches of `batch` rows costs. Each tensor counts as read or written once; with B
+/// rows, a first layer of I inputs and O outputs, Z numbers among the B I inputs that are multiplied (all, or where zeros
+/// are skipped those of the fours that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
+/// layers above, each of i inputs and o outputs, and C classes:
+///
+/// | phase | bytes | FLOP |
+/// |---|---|---|
+/// | gather | inputs as stored, and X | Z |
+/// | first_layer | X + 4 I O + 4 B O | 2 Z O |
+/// | rows | sum of 8 i o + 8 B (i + o) | sum of 4 B i o, and 5 B C for the loss |
+/// | forward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
+/// | loss | 8 B C | 5 B C |
+/// | backward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
+/// | update | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o |
+pub fn costs(plan: Plan, spec: &Network, batch: usize, rows: &Rows<'_>, sparse: bool) -> Costs {
+    let sizes = spec.sizes();
+    let (inputs, outputs, classes) = (sizes[0], sizes[1], sizes[sizes.len() - 1]);
+    let (stored, share) = taken(rows);
+    let all = batch * inputs;
+    let used = if sparse { (all as f64 * share) as usize } else { all };
+    // A four has the number of its row beside it.
+    let x = 4 * used + if sparse { used } else { 0 };
+    let above: Vec<_> = sizes[1..].windows(2).map(|pair| (pair[0], pair[1])).collect();
+    let products: usize = above.iter().map(|(i, o)| i * o).sum();
+    let between: usize = above.iter().map(|(i, o)| batch * (i + o)).sum();
+    let member = |kernel: &str, shape: String, bytes: usize, flop: usize| Member {
+        kernel: kernel.to_owned(),
+        fused: Vec::new(),
+        shape: format!("{batch} x {shape}"),
+        workgroups: plan.parts() as u64,
+        bytes: bytes as u64,
+        flop: flop as u64,
+    };
+    let layer = |kernel, (i, o): (usize, usize)| {
+        let bytes = 4 * i * o + 4 * batch * (i + o);
+        member(kernel, format!("{i} x {o}"), bytes, 2 * batch * i * o)
+    };
+    let loss = 5 * batch * classes;
+    let phase = |phase: &Phase| match phase {
+        Phase::FirstLayer => member(
+            "first_layer",
+            format!("{inputs} x {outputs}"),
+            x + 4 * inputs * outputs + 4 * batch * outputs,
+            2 * used * outputs,
+        ),
+        Phase::Rows => {
+            let layers = sizes[1..].iter().map(usize::to_string).collect::<Vec<_>>().join("-");
+            member("rows", layers, 8 * products + 8 * between, 4 * batch * products + loss)
+        }
+        Phase::Forward(index) => layer("forward", above[*index]),
+        Phase::Loss => member("loss", classes.to_string(), 8 * batch * classes, loss),
+        Phase::Backward(index) => layer("backward", (above[*index].1, above[*index].0)),
+        Phase::Update => member(
+            "update",
+            spec.to_string(),
+            x + 4 * batch * outputs + 8 * inputs * outputs + 8 * products + 4 * between,
+            2 * used * outputs + 2 * batch * products,
+        ),
+    };
+    let gather = member("gather", inputs.to_string(), stored * all + x, used);
+    let last = phase(&Phase::Update);
+    let mut step: Vec<Member> = plan.phases(above.len()).iter().map(phase).collect();
+    if let (Some(update), true) = (step.last_mut(), plan != Plan::Apart) {
+        *update = joined(update, &gather);
+    }
+    Costs { gather, step, last }
+}
+
+/// Two phases without a meeting between them, on the same threads.
+fn joined(one: &Member, other: &Member) -> Member {
+    Member {
+        kernel: format!("{} + {}", one.kernel, other.kernel),
+        fused: Vec::new(),
+        shape: format!("{} + {}", one.shape, other.shape),
+        workgroups: one.workgroups,
+        bytes: one.bytes + other.bytes,
+        flop: one.flop + other.flop,
+    }
+}
+
+/// Bytes of an input as it is stored, and which share of the first rows' inputs is taken where zeros are skipped.
+fn taken(rows: &Rows<'_>) -> (usize, f64) {
+    let bytes = match rows.features {
+        Features::Bytes(_) => 1,
+        Features::Floats(_) => 4,
+    };
+    (bytes, share_taken(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::engine::{Detail, Log};
+
+    #[test]
+    fn costs_are_those_of_the_formulas() {
+        let spec = Network::new(vec![8, 4, 3, 2]).unwrap();
+        let features = Features::Bytes([1, 0, 0, 2, 0, 0, 0, 0].repeat(10));
+        let data = Dataset { inputs: 8, features, labels: vec![0; 10] };
+        let figures = |sparse, plan| {
+            let Costs { gather, step, last } = costs(plan, &spec, 10, &data.view(), sparse);
+            let members = [&gather].into_iter().chain(&step[..step.len() - 1]).chain([&last]);
+            let together = if plan == Plan::Apart { last.bytes } else { gather.bytes + last.bytes };
+            assert_eq!(step[step.len() - 1].bytes, together);
+            members.map(|phase| (phase.bytes, phase.flop)).collect::<Vec<_>>()
+        };
+        // B I = 80, of which half stand in fours that are taken; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 + 50.
+        let rows = (144 + 960, 720 + 100);
+        let dense = [(80 + 320, 80), (320 + 128 + 160, 640), rows, (320 + 160 + 256 + 144 + 480, 640 + 360)];
+        assert_eq!(figures(false, Plan::Rows(2)), dense);
+        assert_eq!(figures(false, Plan::Apart), dense);
+        let sparse = [(80 + 200, 40), (200 + 128 + 160, 320), rows, (200 + 160 + 256 + 144 + 480, 320 + 360)];
+        assert_eq!(figures(true, Plan::Rows(2)), sparse);
+        let (large, small, loss) = ((48 + 280, 240), (24 + 200, 120), (160, 100));
+        let wide = [&dense[..2], &[large, small, loss, small, large], &dense[3..]].concat();
+        assert_eq!(figures(false, Plan::Columns(2)), wide);
+    }
+
+    fn recorded(plan: Plan, work: impl Fn(&Watch<'_>, &Watch<'_>)) -> Log {
+        let recorder = Arc::new(Recorder::new(Detail::Stages));
+        let spec = Network::new(vec![8, 4]).unwrap();
+        let data = Dataset { inputs: 8, features: Features::Bytes(vec![1; 80]), labels: vec![0; 10] };
+        let phases = Phases::new(&recorder, costs(plan, &spec, 10, &data.view(), false), 2);
+        let (leader, other) = (phases.watch(0), phases.watch(1));
+        work(&leader, &other);
+        drop((leader, other));
+        drop(phases);
+        recorder.take()
+    }
+
+    fn names(log: &Log) -> Vec<&str> {
+        let stages = &log.submissions[0].stages;
+        stages.iter().map(|(stage, _)| &*log.stages[*stage][0].kernel).collect()
+    }
+
+    #[test]
+    fn a_phase_lasts_from_its_first_part_to_its_last() {
+        let log = recorded(Plan::Rows(2), |leader, other| {
+            for phase in 0..7 {
+                // The other does both parts of the last phases.
+                leader.meet(|| {
+                    if phase < 5 {
+                        leader.time(Some(phase), || ());
+                    }
+                });
+                other
+                    .meet(|| (0..if phase < 5 { 1 } else { 2 }).for_each(|_| other.time(Some(phase), || ())));
+            }
+        });
+        assert_eq!(log.clock, Some(Clock::Host));
+        assert_eq!((log.stages.len(), log.submissions.len(), log.host.len(), log.parts.len()), (5, 1, 7, 14));
+        let step = ["first_layer", "rows", "update + gather"];
+        assert_eq!(names(&log), [&["gather"][..], &step, &step[..2], &["update"]].concat());
+        let threads: Vec<usize> = log.parts.iter().map(|(thread, ..)| *thread).collect();
+        assert_eq!(threads[..10], [0, 1].repeat(5));
+        assert_eq!(threads[10..], [1; 4]);
+        for ((stage, phase), parts) in log.submissions[0].stages.iter().zip(log.parts.chunks(2)) {
+            let [(_, one, first), (_, two, last)] = parts else { panic!("two parts") };
+            assert_eq!((one, two), (stage, stage));
+            assert_eq!(*phase, Some(Span { begin: first.begin, end: last.end }));
+        }
+    }
+
+    #[test]
+    fn what_is_done_beside_the_phases_is_none_of_them() {
+        let log = recorded(Plan::Apart, |leader, other| {
+            leader.meet(|| leader.time(Some(0), || ()));
+            for step in 0..2 {
+                leader.meet(|| (0..3).for_each(|index| leader.time(Some(1 + 3 * step + index), || ())));
+                other.meet(|| other.time(None, || ()));
+            }
+        });
+        let step = ["first_layer", "rows", "update"];
+        assert_eq!(names(&log), [&["gather"][..], &step, &step].concat());
+        let beside = log.parts.iter().filter(|(thread, ..)| *thread == 1);
+        assert!(beside.clone().all(|(_, stage, _)| log.stages[*stage][0].kernel == "gather"));
+        assert_eq!((beside.count(), log.parts.len(), log.host.len()), (2, 9, 3));
+    }
+}

@@ -1,0 +1,114 @@
+//! A schedule with its buffers on the device, every kernel compiled and bound: what is left is to record it.
+
+use std::collections::BTreeMap;
+
+use super::rows::DeviceRows;
+use crate::error::Result;
+use crate::gpu::{Context, Pipelines, Prepared, StepBinding, StepRecords};
+use crate::kernels::{Batch, Tuning, prepare, program};
+use crate::schedule::{Buffer, Schedule};
+
+/// Most steps of one submission.
+pub const MOST_STEPS: usize = 1024;
+
+/// The buffers and dispatches of one batch shape.
+pub struct BoundSchedule {
+    dispatches: Vec<Prepared>,
+    buffers: BTreeMap<Buffer, wgpu::Buffer>,
+    carried: StepRecords,
+    prologue: bool,
+    /// Bytes of the metrics of one step.
+    pub metrics_stride: u64,
+}
+
+impl BoundSchedule {
+    /// Makes the buffers that belong to the batch and binds every dispatch. `predictions` rows can be predicted
+    /// before somebody reads them.
+    ///
+    /// # Errors
+    /// When the device has no buffers of such sizes, or refuses a kernel.
+    pub fn new(
+        context: &Context,
+        pipelines: &Pipelines,
+        schedule: &Schedule,
+        tuning: &Tuning,
+        rows: &DeviceRows,
+        parameters: &wgpu::Buffer,
+        predictions: usize,
+    ) -> Result<Self> {
+        let mut buffers = BTreeMap::new();
+        for (buffer, bytes) in &schedule.buffers {
+            let bytes = match buffer {
+                Buffer::Metrics => bytes * MOST_STEPS as u64,
+                Buffer::Predictions => (*bytes).max(4 * predictions as u64),
+                _ => *bytes,
+            };
+            buffers.insert(*buffer, context.storage(&buffer.to_string(), bytes)?);
+        }
+        let resolve = |buffer: &Buffer| match buffer {
+            Buffer::Features => &rows.features,
+            Buffer::Labels => &rows.labels,
+            Buffer::Order => &rows.order,
+            Buffer::Parameters => parameters,
+            other => &buffers[other],
+        };
+        let kernels = schedule.dispatches.iter().map(|dispatch| &*dispatch.kernel);
+        pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.carrier)))?;
+        let dispatches = schedule
+            .dispatches
+            .iter()
+            .map(|dispatch| {
+                let bound: Vec<&wgpu::Buffer> = dispatch.buffers.iter().map(resolve).collect();
+                prepare(context, pipelines, &*dispatch.kernel, tuning, &bound)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        // A prologue is one more.
+        let carried = StepRecords::new(context, size_of::<Batch>(), MOST_STEPS + 1);
+        let metrics_stride = 8 * schedule.metrics_groups as u64;
+        Ok(Self { dispatches, buffers, carried, prologue: schedule.prologue, metrics_stride })
+    }
+
+    /// A buffer that belongs to the batch.
+    pub fn buffer(&self, buffer: Buffer) -> &wgpu::Buffer {
+        &self.buffers[&buffer]
+    }
+
+    /// What the kernels are told of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
+    /// rows.
+    pub fn steps(&self, batches: &[Batch]) -> Vec<Batch> {
+        let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
+        let steps = batches.iter().zip(next_rows).map(|(batch, next_rows)| Batch { next_rows, ..*batch });
+        // Every submission stands by itself, so a prologue begins each.
+        let before = batches.first().filter(|_| self.prologue);
+        let before = before.map(|first| Batch { rows: 0, next_rows: first.rows, ..*first });
+        before.into_iter().chain(steps).collect()
+    }
+
+    /// All dispatches of these steps: each with its place in the schedule, and the record of its step.
+    pub fn dispatches<'a>(
+        &'a self,
+        steps: &'a [Batch],
+    ) -> impl Iterator<Item = (usize, &'a Prepared, StepBinding<'a>)> {
+        self.carried.each(bytemuck::cast_slice(steps)).zip(steps).flat_map(|(step, batch)| {
+            let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
+            self.dispatches
+                .iter()
+                .enumerate()
+                .skip(skipped)
+                .map(move |(place, dispatch)| (place, dispatch, step))
+        })
+    }
+
+    /// Records all dispatches of these steps in one pass.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Batch]) {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        for (_, dispatch, step) in self.dispatches(steps) {
+            dispatch.record(&mut pass, Some(step));
+        }
+    }
+
+    /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
+    pub fn place(&self, context: &Context, steps: &[Batch]) {
+        self.carried.write(context, bytemuck::cast_slice(steps));
+    }
+}

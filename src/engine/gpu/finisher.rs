@@ -1,0 +1,69 @@
+//! A thread that ends encoders: wgpu does the work of recording there, some microseconds a dispatch.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use crate::engine::{Observer, Work, recorder};
+use crate::error::{Error, Result};
+use crate::threads::spawn;
+
+/// The thread, and what goes there and back. It lives as long as this does.
+pub struct Finisher {
+    /// Nothing once the thread is to end.
+    encoders: Option<Sender<(wgpu::CommandEncoder, Observer)>>,
+    commands: Receiver<wgpu::CommandBuffer>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Finisher {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] when the system has no more threads.
+    pub fn new() -> Result<Self> {
+        let (encoders, incoming) = channel::<(wgpu::CommandEncoder, Observer)>();
+        let (outgoing, commands) = channel();
+        let work = move || {
+            for (encoder, listener) in incoming {
+                let finishing = recorder::begin(&listener, Work::Finishing);
+                let commands = encoder.finish();
+                drop(finishing);
+                if outgoing.send(commands).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = spawn("finisher", "ends encoders", work)?;
+        Ok(Self { encoders: Some(encoders), commands, thread: Some(thread) })
+    }
+
+    /// Hands an encoder over. Whoever listens hears of the work.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the thread is gone.
+    pub fn begin(&self, encoder: wgpu::CommandEncoder, listener: Observer) -> Result<()> {
+        self.encoders.as_ref().and_then(|encoders| encoders.send((encoder, listener)).ok()).ok_or_else(gone)
+    }
+
+    /// Waits for the commands of the encoder that was handed over first.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the thread is gone.
+    pub fn take(&self) -> Result<wgpu::CommandBuffer> {
+        self.commands.recv().map_err(|_| gone())
+    }
+}
+
+impl Drop for Finisher {
+    fn drop(&mut self) {
+        self.encoders = None;
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, the engine has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn gone() -> Error {
+    Error::Gpu("the thread that ends encoders is gone".to_owned())
+}

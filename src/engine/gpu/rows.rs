@@ -1,0 +1,155 @@
+//! Rows of a data set on the device.
+
+use std::ops::Range;
+
+use crate::data::{FeaturesRef, Rows};
+use crate::error::{Error, Result};
+use crate::gpu::Context;
+use crate::kernels::{FeatureFormat, blocks, pad_rows};
+
+/// Positions of the order that stand on the device at a time, at least.
+pub const ORDER_POSITIONS: usize = 1 << 16;
+
+/// Most rows of a set whose order stands on the device as a whole, and is made there: sorting takes some memory.
+pub const ORDERED_ROWS: usize = 1 << 24;
+
+/// Features, labels and order of up to `capacity` rows.
+pub struct DeviceRows {
+    /// [capacity, inputs], rows padded to whole words (bytes) or vec4s (floats).
+    pub features: wgpu::Buffer,
+    /// `[capacity]`
+    pub labels: wgpu::Buffer,
+    /// Row numbers.
+    pub order: wgpu::Buffer,
+    /// How features stand on the device.
+    pub stored: FeatureFormat,
+    /// Most rows.
+    pub capacity: usize,
+    /// Positions that `order` has room for, whole batches.
+    pub positions: usize,
+    inputs: usize,
+}
+
+/// How these rows will be stored on a device.
+pub fn stored(rows: &Rows<'_>) -> FeatureFormat {
+    match rows.scaled(0..0) {
+        FeaturesRef::Bytes(_) => FeatureFormat::Bytes,
+        FeaturesRef::Floats(_) => FeatureFormat::Floats,
+    }
+}
+
+/// Bytes of a row on the device.
+pub fn row_bytes(inputs: usize, stored: FeatureFormat) -> u64 {
+    let word = match stored {
+        FeatureFormat::Bytes => 4,
+        FeatureFormat::Floats => 16,
+    };
+    word * blocks(inputs) as u64
+}
+
+/// Makes sure that all of `order` are rows which are there: nothing on the device looks.
+///
+/// # Errors
+/// [`Error::Config`] with the first that is not.
+pub fn check_order(rows: &Rows<'_>, order: impl IntoIterator<Item = usize>) -> Result<()> {
+    match order.into_iter().find(|row| *row >= rows.len()) {
+        Some(row) => Err(Error::Config(format!("row {row} of {} rows cannot be trained on", rows.len()))),
+        None => Ok(()),
+    }
+}
+
+impl DeviceRows {
+    /// Room for `capacity` rows, and for their order, or that of some batches of `batch` rows.
+    ///
+    /// # Errors
+    /// When the device has no buffers of that size.
+    pub fn new(
+        context: &Context,
+        inputs: usize,
+        stored: FeatureFormat,
+        capacity: usize,
+        batch: usize,
+    ) -> Result<Self> {
+        let ordered = if capacity <= ORDERED_ROWS { capacity } else { 0 };
+        let positions = batch * ordered.max(ORDER_POSITIONS).div_ceil(batch);
+        Ok(Self {
+            features: context.storage("features", row_bytes(inputs, stored) * capacity as u64)?,
+            labels: context.storage("labels", 4 * capacity as u64)?,
+            order: context.storage("order", 4 * positions as u64)?,
+            stored,
+            capacity,
+            positions,
+            inputs,
+        })
+    }
+
+    /// Copies the rows `range` to the device, where the first becomes row `at`.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when they are stored in another way than this was made for.
+    pub fn upload(&self, context: &Context, rows: &Rows<'_>, range: Range<usize>, at: usize) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let start = row_bytes(self.inputs, self.stored) * at as u64;
+        self.write_features(context, rows.scaled(range.clone()), start)?;
+        let labels = bytemuck::cast_slice(&rows.labels[range]);
+        context.queue.write_buffer(&self.labels, 4 * at as u64, labels);
+        Ok(())
+    }
+
+    /// Copies the rows that `order` names to the device, one behind the other from row 0.
+    ///
+    /// # Errors
+    /// As [`DeviceRows::upload`].
+    pub fn upload_gathered(&self, context: &Context, rows: &Rows<'_>, order: &[u32]) -> Result<()> {
+        let row = |number: &u32| rows.scaled(*number as usize..*number as usize + 1);
+        match self.stored {
+            FeatureFormat::Bytes => {
+                let mut bytes = Vec::with_capacity(order.len() * self.inputs);
+                for number in order {
+                    if let FeaturesRef::Bytes(values) = row(number) {
+                        bytes.extend_from_slice(values);
+                    }
+                }
+                self.write_features(context, FeaturesRef::Bytes(&bytes), 0)?;
+            }
+            FeatureFormat::Floats => {
+                let mut floats = Vec::with_capacity(order.len() * self.inputs);
+                for number in order {
+                    if let FeaturesRef::Floats(values) = row(number) {
+                        floats.extend_from_slice(&values);
+                    }
+                }
+                self.write_features(context, FeaturesRef::Floats(floats.into()), 0)?;
+            }
+        }
+        let labels: Vec<u32> = order.iter().map(|number| rows.labels[*number as usize]).collect();
+        context.queue.write_buffer(&self.labels, 0, bytemuck::cast_slice(&labels));
+        Ok(())
+    }
+
+    /// Replaces the order from its first position on.
+    pub fn set_order(&self, context: &Context, order: &[u32]) {
+        context.queue.write_buffer(&self.order, 0, bytemuck::cast_slice(order));
+    }
+
+    /// Makes the order that of the rows as they stand.
+    pub fn set_identity_order(&self, context: &Context) {
+        self.set_order(context, &(0..self.positions as u32).collect::<Vec<u32>>());
+    }
+
+    fn write_features(&self, context: &Context, features: FeaturesRef<'_>, start: u64) -> Result<()> {
+        match (features, self.stored) {
+            (FeaturesRef::Bytes(bytes), FeatureFormat::Bytes) => {
+                context.queue.write_buffer(&self.features, start, &pad_rows(bytes, self.inputs));
+            }
+            (FeaturesRef::Floats(floats), FeatureFormat::Floats) => {
+                let padded = pad_rows(&floats, self.inputs);
+                context.queue.write_buffer(&self.features, start, bytemuck::cast_slice(&padded));
+            }
+            _ => return Err(Error::Gpu("rows changed their form between two uploads".to_owned())),
+        }
+        Ok(())
+    }
+}

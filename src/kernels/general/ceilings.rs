@@ -1,0 +1,94 @@
+//! What an adapter can do at most: measured, not taken from data sheets.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::kernels::{Batch, Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd};
+
+/// The measured ceilings of an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ceilings {
+    /// Bytes a second of a copy: read and written ones together.
+    pub bytes_per_second: f64,
+    /// FLOP a second of nothing but multiply-adds, two FLOP each.
+    pub flop_per_second: f64,
+}
+
+/// Bytes that the copy reads: more than the caches of most machines.
+const COPY_BYTES: usize = 64 << 20;
+
+impl Ceilings {
+    /// Measures them, in half a second or so.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub fn measure(compute: &Compute) -> Result<Self> {
+        let bytes = (compute.context.largest_storage() as usize).min(COPY_BYTES);
+        let [from, to] = [(); 2].map(|()| compute.context.storage("copy", bytes as u64));
+        let copy = MapKernel { rows: 1, columns: bytes / 4, operation: Map::Add(0.0), grid: Grid::Line };
+        let copied = compute.time(&copy, &[&from?, &to?], Batch::default(), Duration::from_millis(100))?;
+
+        let threads = 1 << 14;
+        let output = compute.context.storage("multiply-adds", 16 * threads as u64)?;
+        let mut arithmetic = MultiplyAdd { threads, rounds: 64, a: 0.999, b: 0.001 };
+        loop {
+            let took = compute.time(&arithmetic, &[&output], Batch::default(), Duration::from_millis(100))?;
+            // As long as the launch shows in the time, the chains are too short.
+            if took > Duration::from_millis(2) || arithmetic.rounds >= 1 << 16 {
+                return Ok(Self {
+                    bytes_per_second: copy.cost(&compute.tuning).bytes() as f64 / copied.as_secs_f64(),
+                    flop_per_second: arithmetic.cost(&compute.tuning).flop as f64 / took.as_secs_f64(),
+                });
+            }
+            arithmetic.rounds *= 4;
+        }
+    }
+}
+
+impl Compute {
+    /// The time of one dispatch of `kernel`, seen from the host: the shortest average over many in one submission,
+    /// of as many submissions as fit into `budget` (at least three). The first dispatch, which compiles, is not counted.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub fn time(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        batch: Batch,
+        budget: Duration,
+    ) -> Result<Duration> {
+        // As many dispatches a submission as make it long beside the submission itself.
+        let mut dispatches = 1;
+        while self.time_once(kernel, buffers, batch, dispatches)? < budget / 8 && dispatches < 1 << 10 {
+            dispatches *= 2;
+        }
+        let (begun, mut best, mut runs) = (Instant::now(), Duration::MAX, 0);
+        while runs < 3 || begun.elapsed() < budget {
+            best = best.min(self.time_once(kernel, buffers, batch, dispatches)? / dispatches);
+            runs += 1;
+        }
+        Ok(best)
+    }
+
+    /// The time from the submission of so many dispatches to the end of the last.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub fn time_once(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        batch: Batch,
+        dispatches: u32,
+    ) -> Result<Duration> {
+        let commands = self.recorded(kernel, buffers, batch, dispatches)?;
+        self.wait()?;
+        let begun = Instant::now();
+        let submission = self.context.queue.submit([commands]);
+        self.context.wait(submission)?;
+        Ok(begun.elapsed())
+    }
+}

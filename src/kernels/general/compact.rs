@@ -1,0 +1,112 @@
+//! Host half of `shaders/compact.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::general::scan::scanning;
+use crate::kernels::{
+    Batch, Compute, Cost, Kernel, Scan, Shader, Tensor, ThreadLayout, Tuning, Vector, same_shape, word,
+};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    length: u32,
+    unused: [u32; 3],
+}
+
+static SHADER: Shader = Shader {
+    name: "compact",
+    source: include_str!("../../../shaders/compact.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// Moves what is kept to the front. Buffers: X (not read for `positions`), keep, `offsets [length]`, `Y [kept]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Compact {
+    /// Elements before.
+    pub length: usize,
+    /// The output holds where the kept elements stood, or else the elements.
+    pub positions: bool,
+}
+
+impl Kernel for Compact {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params { length: word(self.length), unused: [0; 3] }).to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Elements(self.length)
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("POSITIONS", self.positions)]
+    }
+
+    fn shape(&self) -> String {
+        self.length.to_string()
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        // The most: everything is kept.
+        let reads = if self.positions { 2 } else { 3 };
+        Cost::dispatch(reads * self.length, self.length, self.length)
+    }
+}
+
+fn run(compute: &Compute, values: &Vector<u32>, keep: &Vector<u32>, positions: bool) -> Result<Vector<u32>> {
+    let length = keep.len();
+    if length == 0 {
+        return Vector::output(compute, 1, 0);
+    }
+    let count = Scan { flags: true, ..Scan::new::<u32>(length, false, &compute.tuning) };
+    let offsets = scanning::<u32>(compute, keep.buffer(), count)?;
+    compute.run_steps(&offsets.steps)?;
+    // The only wait: the output is made as long as it has to be.
+    let kept = offsets.total.read(compute)?[0] as usize;
+    let y = Vector::output(compute, 1, kept)?;
+    let buffers = [values.buffer(), keep.buffer(), offsets.output.buffer(), y.buffer()];
+    compute.run(&Compact { length, positions }, &buffers, Batch::default())?;
+    Ok(y)
+}
+
+/// The values whose flag in `keep` is not 0, in their order.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, compact};
+/// let compute = Compute::best()?;
+/// let (values, keep) = (compute.vector(&[5u32, 6, 7, 8])?, compute.vector(&[0u32, 1, 0, 9])?);
+/// assert_eq!(compact(&compute, &values, &keep)?.read(&compute)?, [6, 8]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when there is not one flag a value; as
+/// [`exclusive_scan`](super::exclusive_scan).
+pub fn compact(compute: &Compute, values: &Vector<u32>, keep: &Vector<u32>) -> Result<Vector<u32>> {
+    same_shape(&SHADER, values, keep)?;
+    run(compute, values, keep, false)
+}
+
+/// Where the flags that are not 0 stand, in ascending order.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, positions_where};
+/// let compute = Compute::best()?;
+/// let keep = compute.vector(&[0u32, 1, 0, 9])?;
+/// assert_eq!(positions_where(&compute, &keep)?.read(&compute)?, [1, 3]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`exclusive_scan`](super::exclusive_scan).
+pub fn positions_where(compute: &Compute, keep: &Vector<u32>) -> Result<Vector<u32>> {
+    run(compute, keep, keep, true)
+}

@@ -1,0 +1,267 @@
+//! Host half of `shaders/convolve.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Axis, Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks,
+    shape_error, word,
+};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    lines: u32,
+    lines_stored: u32,
+    inputs: u32,
+    outputs: u32,
+    outputs_stored: u32,
+    taps: u32,
+    origin: u32,
+    pitch_in: u32,
+    pitch_out: u32,
+    unused: [u32; 3],
+}
+
+static SHADER: Shader = Shader {
+    name: "convolve",
+    source: include_str!("../../../shaders/convolve.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// The most taps that a convolution takes.
+pub const MOST_TAPS: usize = 1024;
+
+/// Elements of workgroup memory that every device has: 16 KiB, less what some drivers keep of it.
+const MOST_SHARED: usize = 16_352 / 4;
+
+/// Which outputs a convolution of n elements with k taps has, and which elements meet in them. Beyond both ends there
+/// is nothing to add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The n - k + 1 for which all taps meet elements: `C[i] = sum over j of A[i + j] B[j]`.
+    Valid,
+    /// n, tap k / 2 above the output: `C[i] = sum over j of A[i + j - k / 2] B[j]`. So do `scipy.ndimage.correlate1d`
+    /// with zeros outside and, where n is not below k, `scipy.signal.correlate` and `numpy.correlate` with "same".
+    Same,
+    /// n, the first tap above the output: as Valid, with the end of the line missing from the last ones.
+    Tail,
+}
+
+/// `C[line, i] = sum over j of A[line, i + j - origin] B[j]`. Buffers: A [lines, length] and C [lines, outputs], or
+/// both transposed; `B [taps]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Convolve {
+    /// Whether the lines are rows or columns.
+    pub axis: Axis,
+    /// Number of lines.
+    pub lines: usize,
+    /// Elements of a line.
+    pub length: usize,
+    /// Number of taps: 1 to [`MOST_TAPS`], for [`Mode::Valid`] at most `length`.
+    pub taps: usize,
+    /// Which outputs.
+    pub mode: Mode,
+    /// Neighbouring lines that a team takes; see [`Convolve::abreast`].
+    pub abreast: usize,
+}
+
+impl Convolve {
+    /// How many neighbouring lines a team takes so that what they need fits every device's workgroup memory: of rows
+    /// one, of columns up to sixteen, since a load of neighbouring columns is one of neighbouring elements.
+    pub fn abreast(axis: Axis, taps: usize, tuning: &Tuning) -> usize {
+        let fits =
+            |abreast: &usize| (tuning.team + taps_held(taps)) * abreast + taps_held(taps) <= MOST_SHARED;
+        match axis {
+            Axis::Rows => 1,
+            Axis::Columns => [16, 8, 4, 2].into_iter().find(fits).unwrap_or(1),
+        }
+    }
+
+    /// Outputs of a line.
+    pub fn outputs(&self) -> usize {
+        match self.mode {
+            Mode::Valid => (self.length + 1).saturating_sub(self.taps),
+            Mode::Same | Mode::Tail => self.length,
+        }
+    }
+
+    /// Which tap meets element i in output i.
+    fn origin(&self) -> usize {
+        if self.mode == Mode::Same { self.taps / 2 } else { 0 }
+    }
+
+    /// Lines and positions of C, padding included, and elements from one row of A and of C to the next.
+    fn stored(&self) -> ([usize; 2], [usize; 2]) {
+        let outputs = self.outputs();
+        let padded = |columns: usize| 4 * blocks(columns);
+        match self.axis {
+            Axis::Rows => ([self.lines, padded(outputs)], [padded(self.length), padded(outputs)]),
+            Axis::Columns => ([padded(self.lines), outputs], [padded(self.lines); 2]),
+        }
+    }
+
+    /// Products that the outputs of a line are made of.
+    fn products(&self) -> usize {
+        let (outputs, origin) = (self.outputs(), self.origin());
+        // first + (first - 1) + ..., `count` of them.
+        let falling =
+            |first: usize, count: usize| (count * (2 * first + 1)).saturating_sub(count * count) / 2;
+        // Output i begins at tap origin - i, or at the first, and ends where the line or the taps do.
+        let skipped = falling(origin, origin.min(outputs));
+        let whole = (self.length + origin + 1).saturating_sub(self.taps).min(outputs);
+        whole * self.taps + falling(self.length + origin - whole, outputs - whole) - skipped
+    }
+}
+
+/// The taps that a pipeline has room for: few sizes, so that few pipelines arise.
+fn taps_held(taps: usize) -> usize {
+    taps.next_power_of_two().max(16)
+}
+
+impl Kernel for Convolve {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        let ([lines_stored, outputs_stored], [pitch_in, pitch_out]) = self.stored();
+        bytemuck::bytes_of(&Params {
+            lines: word(self.lines),
+            lines_stored: word(lines_stored),
+            inputs: word(self.length),
+            outputs: word(self.outputs()),
+            outputs_stored: word(outputs_stored),
+            taps: word(self.taps),
+            origin: word(self.origin()),
+            pitch_in: word(pitch_in),
+            pitch_out: word(pitch_out),
+            unused: [0; 3],
+        })
+        .to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        let ([lines, length], _) = self.stored();
+        ThreadLayout::Teams { lines: lines.div_ceil(self.abreast), length, each: 1 }
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("DOWN", self.axis == Axis::Columns)]
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        vec![("ABREAST", word(self.abreast)), ("TAPS", word(taps_held(self.taps)))]
+    }
+
+    fn shape(&self) -> String {
+        format!(
+            "{} x {} by {} taps -> {} x {}",
+            self.lines,
+            self.length,
+            self.taps,
+            self.lines,
+            self.outputs()
+        )
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let ([lines_stored, outputs_stored], _) = self.stored();
+        // A team loads what its outputs need, of what the line has.
+        let load = |start: usize| {
+            let end = (start + tuning.team).min(self.outputs());
+            if start >= end {
+                return 0;
+            }
+            let behind = (end + self.taps - 1).saturating_sub(self.origin()).min(self.length);
+            behind.saturating_sub(start.saturating_sub(self.origin()))
+        };
+        let loads: usize = self.lines * (0..outputs_stored).step_by(tuning.team).map(load).sum::<usize>();
+        let teams: usize = tuning.grid(self.layout()).iter().product();
+        let products = self.lines * self.products();
+        let writes = lines_stored * outputs_stored;
+        Cost::dispatch(loads + teams * self.taps, writes, 2 * products).sharing(
+            2 * products,
+            loads + teams * self.taps,
+            teams,
+        )
+    }
+}
+
+fn run<T: Tensor<Element = f32>>(
+    compute: &Compute,
+    axis: Axis,
+    a: &T,
+    taps: &Vector,
+    mode: Mode,
+) -> Result<T> {
+    let (lines, length) = match axis {
+        Axis::Rows => (a.rows(), a.columns()),
+        Axis::Columns => (a.columns(), a.rows()),
+    };
+    let most = if mode == Mode::Valid { length.min(MOST_TAPS) } else { MOST_TAPS };
+    if taps.is_empty() || taps.len() > most {
+        let expected = format!("1 to {most} taps for lines of {length}");
+        return Err(shape_error(&SHADER, expected, taps.len().to_string()));
+    }
+    let abreast = Convolve::abreast(axis, taps.len(), &compute.tuning);
+    let kernel = Convolve { axis, lines, length, taps: taps.len(), mode, abreast };
+    let c = match axis {
+        Axis::Rows => T::output(compute, lines, kernel.outputs())?,
+        Axis::Columns => T::output(compute, kernel.outputs(), lines)?,
+    };
+    compute.run(&kernel, &[a.buffer(), taps.buffer(), c.buffer()], Batch::default())?;
+    Ok(c)
+}
+
+/// A vector, or every row of a matrix, convolved with `taps`: `C[i] = sum over j of A[i + j - origin] B[j]`, the origin
+/// as the mode says. This is the order of correlation, which neural networks and the GPU puzzles call convolution; for
+/// that of signal processing, reverse the taps.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, Mode, convolve};
+/// let compute = Compute::best()?;
+/// let a = compute.vector(&[0.0f32, 1.0, 2.0, 3.0])?;
+/// let taps = compute.vector(&[1.0f32, 10.0])?;
+/// assert_eq!(convolve(&compute, &a, &taps, Mode::Valid)?.read(&compute)?, [10.0, 21.0, 32.0]);
+/// assert_eq!(convolve(&compute, &a, &taps, Mode::Tail)?.read(&compute)?, [10.0, 21.0, 32.0, 3.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for no taps, for more than [`MOST_TAPS`] and in [`Mode::Valid`] for more than
+/// a row has elements; as [`Compute::run`].
+pub fn convolve<T: Tensor<Element = f32>>(compute: &Compute, a: &T, taps: &Vector, mode: Mode) -> Result<T> {
+    run(compute, Axis::Rows, a, taps, mode)
+}
+
+/// A matrix convolved in two dimensions with the product of two kernels, in two passes instead of k x k products an
+/// element: `C[r, c] = sum over i, j of A[r + i - origin, c + j - origin] column_taps[i] row_taps[j]`. `row_taps` go
+/// along the rows, `column_taps` down the columns.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Compute, Mode, convolve_separable};
+/// let compute = Compute::best()?;
+/// let a = compute.matrix(&array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])?;
+/// let ones = compute.vector(&[1.0f32, 1.0])?;
+/// let c = convolve_separable(&compute, &a, &ones, &ones, Mode::Valid)?;
+/// assert_eq!(c.read(&compute)?, array![[12.0, 16.0]]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`convolve`], for rows and for columns.
+pub fn convolve_separable(
+    compute: &Compute,
+    a: &Matrix,
+    row_taps: &Vector,
+    column_taps: &Vector,
+    mode: Mode,
+) -> Result<Matrix> {
+    let along_rows = run(compute, Axis::Rows, a, row_taps, mode)?;
+    run(compute, Axis::Columns, &along_rows, column_taps, mode)
+}

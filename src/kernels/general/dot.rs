@@ -1,0 +1,81 @@
+//! Host half of `shaders/dot.wgsl`.
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::general::reduce::run_passes;
+use crate::kernels::{
+    Axis, Batch, Compute, Cost, Kernel, Reduction, Segments, Shader, Tensor, ThreadLayout, Tuning, Vector,
+    same_shape,
+};
+
+static SHADER: Shader = Shader {
+    name: "dot",
+    source: include_str!("../../../shaders/dot.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// The first dispatch of a dot product: sums of products. Buffers: A, `B [length]`, `Y [outputs]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Dot {
+    /// Shapes.
+    pub segments: Segments,
+}
+
+impl Kernel for Dot {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        self.segments.params()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        self.segments.layout()
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![self.segments.flag()]
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        // Its merge knows but one operation.
+        vec![("OPERATION", 0)]
+    }
+
+    fn shape(&self) -> String {
+        self.segments.shape()
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        self.segments.cost(tuning, 2, 1, 2)
+    }
+}
+
+/// The dot product of two vectors: sum of `a[i] b[i]`; 0 of nothing.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, dot};
+/// let compute = Compute::best()?;
+/// let a = compute.vector(&[0.0f32, 1.0, 2.0, 3.0])?;
+/// assert_eq!(dot(&compute, &a, &a)?, 14.0);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when the lengths differ; as [`Compute::run`].
+pub fn dot(compute: &Compute, a: &Vector, b: &Vector) -> Result<f32> {
+    same_shape(&SHADER, a, b)?;
+    if a.is_empty() {
+        return Ok(0.0);
+    }
+    let mut passes = Segments::passes(Axis::Rows, 1, a.len(), a.len(), &compute.tuning);
+    let segments = passes.remove(0);
+    let products = Vector::<f32>::output(compute, 1, segments.total())?;
+    compute.run(&Dot { segments }, &[a.buffer(), b.buffer(), products.buffer()], Batch::default())?;
+    if passes.is_empty() {
+        return Ok(products.read(compute)?[0]);
+    }
+    Ok(run_passes::<f32>(compute, Reduction::Sum, passes, products.buffer(), 0)?.read(compute)?[0])
+}

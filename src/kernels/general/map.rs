@@ -1,0 +1,126 @@
+//! Host half of `shaders/map.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Batch, Compute, Cost, Grid, Kernel, Shader, Tensor, ThreadLayout, Tuning, blocks, word,
+};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    rows: u32,
+    columns: u32,
+    scalar: f32,
+    unused: u32,
+}
+
+static SHADER: Shader = Shader {
+    name: "map",
+    source: include_str!("../../../shaders/map.wgsl"),
+    bindings: &[Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// What is done with each element x.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Map {
+    /// x + s.
+    Add(f32),
+    /// s x.
+    Multiply(f32),
+    /// x^2.
+    Square,
+    /// The square root of x.
+    Sqrt,
+    /// 1 / x.
+    Reciprocal,
+    /// e^x.
+    Exp,
+    /// The natural logarithm of x.
+    Log,
+}
+
+impl Map {
+    /// Its number in the shader, and its scalar.
+    fn code(self) -> (u32, f32) {
+        match self {
+            Map::Add(scalar) => (0, scalar),
+            Map::Multiply(scalar) => (1, scalar),
+            Map::Square => (2, 0.0),
+            Map::Sqrt => (3, 0.0),
+            Map::Reciprocal => (4, 0.0),
+            Map::Exp => (5, 0.0),
+            Map::Log => (6, 0.0),
+        }
+    }
+}
+
+/// Y = f(X) element by element. Buffers: X, Y [rows, columns].
+#[derive(Debug, Clone, Copy)]
+pub struct MapKernel {
+    /// Rows of the matrices.
+    pub rows: usize,
+    /// Columns of the matrices.
+    pub columns: usize,
+    /// f.
+    pub operation: Map,
+    /// How the threads stand.
+    pub grid: Grid,
+}
+
+impl Kernel for MapKernel {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        let scalar = self.operation.code().1;
+        bytemuck::bytes_of(&Params { rows: word(self.rows), columns: word(self.columns), scalar, unused: 0 })
+            .to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        self.grid.layout(self.rows, blocks(self.columns))
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        vec![("OPERATION", self.operation.code().0)]
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("grid", self.grid.piece())]
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}", self.rows, self.columns)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let elements = self.rows * 4 * blocks(self.columns);
+        Cost::dispatch(elements, elements, self.rows * self.columns)
+    }
+}
+
+/// f(X), element by element, of a vector or a matrix.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, Map, map};
+/// let compute = Compute::best()?;
+/// let x = compute.vector(&[0.0f32, 1.0, 2.0])?;
+/// assert_eq!(map(&compute, Map::Add(10.0), &x)?.read(&compute)?, [10.0, 11.0, 12.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Compute::run`].
+pub fn map<T: Tensor<Element = f32>>(compute: &Compute, operation: Map, x: &T) -> Result<T> {
+    let y = x.output_like(compute)?;
+    let grid = if x.rows() > 1 { Grid::Plane } else { Grid::Line };
+    let kernel = MapKernel { rows: x.rows(), columns: x.columns(), operation, grid };
+    compute.run(&kernel, &[x.buffer(), y.buffer()], Batch::default())?;
+    Ok(y)
+}

@@ -1,0 +1,213 @@
+//! Host half of `shaders/matmul.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks, dimensions,
+    shape_error, word,
+};
+
+/// The uniform of a product.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    m: u32,
+    n: u32,
+    k: u32,
+    unused: u32,
+}
+
+pub(crate) fn product_params(m: usize, n: usize, k: usize) -> Vec<u8> {
+    bytemuck::bytes_of(&Params { m: word(m), n: word(n), k: word(k), unused: 0 }).to_vec()
+}
+
+static SHADER: Shader = Shader {
+    name: "matmul",
+    source: include_str!("../../../shaders/matmul.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// C = A B, one product or several; with a bias and ReLU on top. Buffers: A [matrices, m, k], B [matrices, k, n],
+/// `bias [n]` (any buffer where there is none), C [matrices, m, n].
+#[derive(Debug, Clone, Copy)]
+pub struct Matmul {
+    /// Rows of C.
+    pub m: usize,
+    /// Columns of C.
+    pub n: usize,
+    /// The inner dimension.
+    pub k: usize,
+    /// Number of products.
+    pub matrices: usize,
+    /// A is stored transposed, [k, m].
+    pub transpose_a: bool,
+    /// B is stored transposed, [n, k].
+    pub transpose_b: bool,
+    /// Add a bias to every row.
+    pub bias: bool,
+    /// Fuse C = max(0, .).
+    pub relu: bool,
+}
+
+impl Kernel for Matmul {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        product_params(self.m, self.n, self.k)
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Product { rows: self.m, columns: self.n, matrices: self.matrices }
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![
+            ("TRANSPOSE_A", self.transpose_a),
+            ("TRANSPOSE_B", self.transpose_b),
+            ("BIAS", self.bias),
+            ("RELU", self.relu),
+        ]
+    }
+
+    fn shape(&self) -> String {
+        let one = format!("{} x {} x {}", self.m, self.k, self.n);
+        if self.matrices == 1 { one } else { format!("{} of {one}", self.matrices) }
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let stored = |rows: usize, columns: usize, transposed: bool| {
+            if transposed { columns * 4 * blocks(rows) } else { rows * 4 * blocks(columns) }
+        };
+        let (a, b) = (stored(self.m, self.k, self.transpose_a), stored(self.k, self.n, self.transpose_b));
+        let c = stored(self.m, self.n, false);
+        let flop = self.m * self.n * (usize::from(self.bias) + usize::from(self.relu));
+        let product = tuning.product_for(self.m).cost([self.m, self.n, self.k], a, b);
+        let one = product.with(if self.bias { c } else { 0 }, c, flop);
+        Cost { dispatches: 1, ..(0..self.matrices).map(|_| one).sum() }
+    }
+}
+
+/// A factor of a product, as it is or transposed.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    /// The matrix.
+    Plain(&'a Matrix),
+    /// Its transpose: the matrix is stored [columns, rows] of the factor.
+    Transposed(&'a Matrix),
+}
+
+impl<'a> From<&'a Matrix> for Operand<'a> {
+    fn from(matrix: &'a Matrix) -> Self {
+        Operand::Plain(matrix)
+    }
+}
+
+impl<'a> Operand<'a> {
+    /// The matrix as it is stored, and whether the factor is its transpose.
+    fn stored(self) -> (&'a Matrix, bool) {
+        match self {
+            Operand::Plain(matrix) => (matrix, false),
+            Operand::Transposed(matrix) => (matrix, true),
+        }
+    }
+
+    /// Rows and columns of the factor.
+    fn shape(self) -> [usize; 2] {
+        match self {
+            Operand::Plain(matrix) => [matrix.rows(), matrix.columns()],
+            Operand::Transposed(matrix) => [matrix.columns(), matrix.rows()],
+        }
+    }
+}
+
+/// What is done with a product before it is stored.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Epilogue<'a> {
+    /// Added to every row.
+    pub bias: Option<&'a Vector>,
+    /// Then max(0, .).
+    pub relu: bool,
+}
+
+/// C = A B, of any shapes; A', B' with [`Operand::Transposed`]; with a bias and ReLU if the epilogue says so.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Compute, Epilogue, Operand, matmul};
+/// let compute = Compute::best()?;
+/// let a = compute.matrix(&array![[0.0, 1.0], [2.0, 3.0]])?;
+/// let c = matmul(&compute, (&a).into(), Operand::Transposed(&a), Epilogue::default())?;
+/// assert_eq!(c.read(&compute)?, array![[1.0, 3.0], [3.0, 13.0]]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when the shapes do not go together; as [`Compute::run`].
+pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilogue<'_>) -> Result<Matrix> {
+    let ([m, k], [b_rows, n]) = (a.shape(), b.shape());
+    if b_rows != k {
+        return Err(shape_error(
+            &SHADER,
+            format!("B of {k} rows for A of {m} x {k}"),
+            format!("{b_rows} x {n}"),
+        ));
+    }
+    product(compute, a, b, 1, [m, k, n], epilogue)
+}
+
+/// `matrices` products at once: `C[i] = A[i] B[i]`. The operands are stacked: A [matrices m, k], B [matrices k, n], and
+/// so is C [matrices m, n]. The epilogue is that of each product.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Compute, Epilogue, batched_matmul};
+/// let compute = Compute::best()?;
+/// let a = compute.matrix(&array![[1.0, 2.0], [3.0, 4.0]])?; // two rows vectors
+/// let b = compute.matrix(&array![[1.0], [1.0], [10.0], [0.0]])?; // two column vectors
+/// let c = batched_matmul(&compute, 2, &a, &b, Epilogue::default())?;
+/// assert_eq!(c.read(&compute)?, array![[3.0], [30.0]]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`matmul`]; also when the rows are no whole number of matrices.
+pub fn batched_matmul(
+    compute: &Compute,
+    matrices: usize,
+    a: &Matrix,
+    b: &Matrix,
+    epilogue: Epilogue<'_>,
+) -> Result<Matrix> {
+    let (k, n) = (a.columns(), b.columns());
+    if matrices == 0 || !a.rows().is_multiple_of(matrices) || b.rows() != matrices * k {
+        let expected = format!("{matrices} matrices in A, and B of {} rows", matrices * k);
+        return Err(shape_error(&SHADER, expected, format!("{} and {}", dimensions(a), dimensions(b))));
+    }
+    product(compute, a.into(), b.into(), matrices, [a.rows() / matrices, k, n], epilogue)
+}
+
+fn product(
+    compute: &Compute,
+    a: Operand<'_>,
+    b: Operand<'_>,
+    matrices: usize,
+    [m, k, n]: [usize; 3],
+    epilogue: Epilogue<'_>,
+) -> Result<Matrix> {
+    if let Some(bias) = epilogue.bias.filter(|bias| bias.len() != n) {
+        return Err(shape_error(&SHADER, format!("a bias of {n}"), format!("one of {}", bias.len())));
+    }
+    let ((a, transpose_a), (b, transpose_b)) = (a.stored(), b.stored());
+    let c = Matrix::output(compute, matrices * m, n)?;
+    let (bias, relu) = (epilogue.bias.is_some(), epilogue.relu);
+    let kernel = Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu };
+    // Without a bias nothing reads that binding.
+    let bias = epilogue.bias.map_or(a.buffer(), Vector::buffer);
+    compute.run(&kernel, &[a.buffer(), b.buffer(), bias, c.buffer()], Batch::default())?;
+    Ok(c)
+}

@@ -1,0 +1,59 @@
+//! Host half of `shaders/multiply_add.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::gpu::Access;
+use crate::kernels::{Cost, Kernel, Shader, ThreadLayout, Tuning, word};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    threads: u32,
+    rounds: u32,
+    a: f32,
+    b: f32,
+}
+
+static SHADER: Shader = Shader {
+    name: "multiply_add",
+    source: include_str!("../../../shaders/multiply_add.wgsl"),
+    bindings: &[Access::Write],
+    per_batch: false,
+};
+
+/// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.
+#[derive(Debug, Clone, Copy)]
+pub struct MultiplyAdd {
+    /// Number of threads.
+    pub threads: usize,
+    /// Length of the chains.
+    pub rounds: usize,
+    /// The factor.
+    pub a: f32,
+    /// What is added.
+    pub b: f32,
+}
+
+impl Kernel for MultiplyAdd {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        let (threads, rounds) = (word(self.threads), word(self.rounds));
+        bytemuck::bytes_of(&Params { threads, rounds, a: self.a, b: self.b }).to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Elements(self.threads)
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}", self.threads, self.rounds)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        Cost::dispatch(0, 4 * self.threads, self.threads * (64 * self.rounds + 28))
+    }
+}

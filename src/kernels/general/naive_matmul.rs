@@ -1,0 +1,79 @@
+//! Host half of `shaders/naive_matmul.wgsl`.
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::general::matmul::product_params;
+use crate::kernels::{
+    Batch, Compute, Cost, Grid, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, blocks, dimensions,
+    shape_error,
+};
+
+static SHADER: Shader = Shader {
+    name: "naive_matmul",
+    source: include_str!("../../../shaders/naive_matmul.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// C = A B, a thread an element. Buffers: A [m, k], B [k, n], C [m, n].
+#[derive(Debug, Clone, Copy)]
+pub struct NaiveMatmul {
+    /// Rows of C.
+    pub m: usize,
+    /// Columns of C.
+    pub n: usize,
+    /// The inner dimension.
+    pub k: usize,
+    /// How the threads stand.
+    pub grid: Grid,
+}
+
+impl Kernel for NaiveMatmul {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        product_params(self.m, self.n, self.k)
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        self.grid.layout(self.m, 4 * blocks(self.n))
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("grid", self.grid.piece())]
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {} x {}", self.m, self.k, self.n)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let products = self.m * self.n * self.k;
+        Cost::dispatch(2 * products, self.m * 4 * blocks(self.n), 2 * products)
+    }
+}
+
+/// C = A B as the formula reads: what [`matmul`](super::matmul()) is measured against.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Compute, Grid, naive_matmul};
+/// let compute = Compute::best()?;
+/// let a = compute.matrix(&array![[0.0, 1.0], [2.0, 3.0]])?;
+/// assert_eq!(naive_matmul(&compute, Grid::Plane, &a, &a)?.read(&compute)?, array![[2.0, 3.0], [6.0, 11.0]]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when the shapes do not go together; as [`Compute::run`].
+pub fn naive_matmul(compute: &Compute, grid: Grid, a: &Matrix, b: &Matrix) -> Result<Matrix> {
+    let (m, k, n) = (a.rows(), a.columns(), b.columns());
+    if b.rows() != k {
+        return Err(shape_error(&SHADER, format!("B of {k} rows for A of {m} x {k}"), dimensions(b)));
+    }
+    let c = Matrix::output(compute, m, n)?;
+    compute.run(&NaiveMatmul { m, n, k, grid }, &[a.buffer(), b.buffer(), c.buffer()], Batch::default())?;
+    Ok(c)
+}

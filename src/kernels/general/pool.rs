@@ -1,0 +1,140 @@
+//! Host half of `shaders/pool.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Batch, Compute, Cost, Kernel, Shader, Tensor, ThreadLayout, Tuning, blocks, shape_error, word,
+};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    rows: u32,
+    columns: u32,
+    width: u32,
+    unused: u32,
+}
+
+static SHADER: Shader = Shader {
+    name: "pool",
+    source: include_str!("../../../shaders/pool.wgsl"),
+    bindings: &[Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// What becomes of the elements of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// Their sum.
+    Sum,
+    /// Their sum divided by their number, which is smaller at the start of a row.
+    Mean,
+    /// The largest; NaN if one is NaN.
+    Maximum,
+}
+
+/// Y[row, i] = op(X[row, i - width + 1 ..= i]), of what lies in the row. Buffers: X, Y [rows, columns].
+#[derive(Debug, Clone, Copy)]
+pub struct Pool {
+    /// Rows of the matrices.
+    pub rows: usize,
+    /// Columns of the matrices.
+    pub columns: usize,
+    /// op.
+    pub window: Window,
+    /// Elements of a window, at least 1 and at most `columns`.
+    pub width: usize,
+}
+
+impl Kernel for Pool {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params {
+            rows: word(self.rows),
+            columns: word(self.columns),
+            width: word(self.width),
+            unused: 0,
+        })
+        .to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Teams { lines: self.rows, length: 4 * blocks(self.columns), each: 1 }
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("MEAN", self.window == Window::Mean)]
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        vec![("OPERATION", u32::from(self.window == Window::Maximum))]
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}, windows of {}", self.rows, self.columns, self.width)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let (team, pitch) = (tuning.team, 4 * blocks(self.columns));
+        // A team reads its elements and the width - 1 before them.
+        let read = |start: usize| {
+            let end = (start + team).min(self.columns);
+            end.saturating_sub((start + 1).saturating_sub(self.width))
+        };
+        let reads: usize = (0..pitch).step_by(team).map(read).sum();
+        // At position i the formula merges what lies in the window, less one; a mean is divided too.
+        let clipped = self.width * self.width.saturating_sub(1) / 2;
+        let merges = (self.columns * self.width).saturating_sub(clipped + self.columns);
+        let flop = merges + if self.window == Window::Mean { self.columns } else { 0 };
+        let teams: usize = tuning.grid(self.layout()).iter().product();
+        let one = (0..self.width)
+            .step_by(team)
+            .map(|done| chunk(team, team.min(self.width - done)))
+            .fold(Cost::default(), |sum, chunk| sum + chunk);
+        Cost::dispatch(self.rows * reads, self.rows * pitch, self.rows * flop).sharing(
+            teams * one.workgroup_reads as usize,
+            teams * one.workgroup_writes as usize,
+            teams * one.barriers as usize,
+        )
+    }
+}
+
+/// What a chunk of the windows costs a team in workgroup memory.
+fn chunk(team: usize, width: usize) -> Cost {
+    let doublings = width.ilog2() as usize;
+    // Windows of twice `span` elements end at the team's positions and at as many before them as need one.
+    let doubled: usize = (1..=doublings).map(|level| team + width - (1 << level)).sum();
+    let picked = team * width.count_ones() as usize;
+    Cost::default().sharing(2 * doubled + picked, team + width - 1 + doubled, 1 + doublings)
+}
+
+/// The sum, mean or maximum of the window of `width` elements that ends at each element, of a vector or of every row of
+/// a matrix. Windows at the start of a row are cut off there.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, Window, pool};
+/// let compute = Compute::best()?;
+/// let x = compute.vector(&[0.0f32, 1.0, 2.0, 3.0, 4.0])?;
+/// assert_eq!(pool(&compute, &x, Window::Sum, 3)?.read(&compute)?, [0.0, 1.0, 3.0, 6.0, 9.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for windows of no elements; as [`Compute::run`].
+pub fn pool<T: Tensor<Element = f32>>(compute: &Compute, x: &T, window: Window, width: usize) -> Result<T> {
+    if width == 0 {
+        let expected = "windows of at least one element".to_owned();
+        return Err(shape_error(&SHADER, expected, "windows of 0".to_owned()));
+    }
+    let y = x.output_like(compute)?;
+    // No window reaches further than a row.
+    let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns()) };
+    compute.run(&kernel, &[x.buffer(), y.buffer()], Batch::default())?;
+    Ok(y)
+}

@@ -1,0 +1,176 @@
+//! Host half of `shaders/radix_sort.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::general::scan::{power_of_two, scanning};
+use crate::kernels::{
+    Compute, Cost, Invocation, Kernel, Scan, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks,
+    same_shape, word,
+};
+
+/// Values that four bits have.
+const DIGITS: usize = 16;
+/// Passes over a key.
+const PASSES: u32 = 8;
+/// Keys of a thread.
+const EACH: usize = 8;
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    length: u32,
+    groups: u32,
+    shift: u32,
+    unused: u32,
+}
+
+static SHADER: Shader = Shader {
+    name: "radix_sort",
+    source: include_str!("../../../shaders/radix_sort.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
+    per_batch: false,
+};
+
+/// Half of one pass of the sort: counts the digits of every group, or moves the keys.
+/// Buffers: keys, `payload [length]`, offsets [16, groups], output (counts [16, groups], or keys), payload.
+#[derive(Debug, Clone, Copy)]
+pub struct RadixSort {
+    /// Keys.
+    pub length: usize,
+    /// Keys of a group: eight times [`Tuning::sorters`].
+    pub group: usize,
+    /// Which pass this is, from 0: its digit is that of 16 to that power.
+    pub pass: u32,
+    /// It moves, or else it counts.
+    pub scatter: bool,
+}
+
+impl RadixSort {
+    /// The first half of the first pass over so many keys.
+    pub fn new(length: usize, tuning: &Tuning) -> Self {
+        Self { length, group: EACH * tuning.sorters, pass: 0, scatter: false }
+    }
+
+    /// Groups of keys.
+    fn groups(&self) -> usize {
+        self.length.div_ceil(self.group)
+    }
+
+    /// Elements of counts and offsets.
+    pub fn counts(&self) -> usize {
+        DIGITS * self.groups()
+    }
+}
+
+impl Kernel for RadixSort {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        let (length, groups) = (word(self.length), word(self.groups()));
+        bytemuck::bytes_of(&Params { length, groups, shift: 4 * self.pass, unused: 0 }).to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Sort { length: self.length, each: EACH }
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("SCATTER", self.scatter), ("PADDED", true)]
+    }
+
+    fn shape(&self) -> String {
+        format!("{} keys, digit {}", self.length, self.pass)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let stored = 4 * blocks(self.length);
+        let launched: usize = tuning.grid(self.layout()).iter().product();
+        let counters = launched * DIGITS * tuning.sorters;
+        // Each counter is cleared, summed, and replaced by a sum; each key counts in one.
+        let counting = Cost::dispatch(stored, 0, 2 * self.length)
+            .sharing(2 * counters + self.length, 2 * counters + self.length, 3 * launched)
+            .scans(launched, tuning.sorters);
+        if self.scatter {
+            counting.with(stored + self.counts(), 2 * self.length, self.length).sharing(
+                self.counts() + 2 * self.length,
+                self.counts(),
+                0,
+            )
+        } else {
+            // The end of a digit is the start of the next, where there is one.
+            counting.with(0, self.counts(), 0).sharing(self.counts() + (DIGITS - 1) * self.groups(), 0, 0)
+        }
+    }
+}
+
+/// Keys and their payload.
+pub(crate) type Pairs<'a> = [&'a Vector<u32>; 2];
+
+/// The dispatches that sort `from` by key into `to`; `spare` is as long, and written over. `to` may be `from`.
+pub(crate) fn sorting(
+    compute: &Compute,
+    from: Pairs<'_>,
+    spare: Pairs<'_>,
+    to: Pairs<'_>,
+) -> Result<Vec<Invocation>> {
+    power_of_two(&SHADER, "Tuning::sorters", compute.tuning.sorters)?;
+    let first = RadixSort::new(from[0].len(), &compute.tuning);
+    let counts = Vector::<u32>::output(compute, 1, first.counts())?;
+    let scan = Scan::new::<u32>(counts.len(), false, &compute.tuning);
+    let offsets = scanning::<u32>(compute, counts.buffer(), scan)?;
+    let mut steps = Vec::new();
+    let mut source = from;
+    for pass in 0..PASSES {
+        let target = if pass % 2 == 0 { spare } else { to };
+        let bound = |output: &Vector<u32>, scatter| {
+            let [keys, payload] = source.map(Tensor::buffer);
+            let buffers = [keys, payload, offsets.output.buffer(), output.buffer(), target[1].buffer()];
+            Invocation::new(RadixSort { pass, scatter, ..first }, &buffers)
+        };
+        steps.push(bound(&counts, false));
+        steps.extend(offsets.steps.iter().cloned());
+        steps.push(bound(target[0], true));
+        source = target;
+    }
+    Ok(steps)
+}
+
+/// Room for so many keys and their payload.
+pub(crate) fn spare(compute: &Compute, length: usize) -> Result<[Vector<u32>; 2]> {
+    Ok([Vector::output(compute, 1, length)?, Vector::output(compute, 1, length)?])
+}
+
+/// Keys in ascending order, and the payload in the order of its keys; what has equal keys keeps its order (a stable
+/// least-significant-digit radix sort, four bits a pass).
+///
+/// ```
+/// use tinytrain::kernels::{Compute, sort_by_key};
+/// let compute = Compute::best()?;
+/// let (keys, payload) = (compute.vector(&[9u32, 2, 9, 1])?, compute.vector(&[0u32, 1, 2, 3])?);
+/// let (keys, payload) = sort_by_key(&compute, &keys, &payload)?;
+/// assert_eq!(keys.read(&compute)?, [1, 2, 9, 9]);
+/// assert_eq!(payload.read(&compute)?, [3, 1, 0, 2]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when there is not one payload a key, or when [`Tuning::team`] or
+/// [`Tuning::sorters`] is no power of two from 2 on; as [`Compute::run`].
+pub fn sort_by_key(
+    compute: &Compute,
+    keys: &Vector<u32>,
+    payload: &Vector<u32>,
+) -> Result<(Vector<u32>, Vector<u32>)> {
+    same_shape(&SHADER, keys, payload)?;
+    let (between, [sorted, moved]) = (spare(compute, keys.len())?, spare(compute, keys.len())?);
+    if !keys.is_empty() {
+        let spare = [&between[0], &between[1]];
+        compute.run_steps(&sorting(compute, [keys, payload], spare, [&sorted, &moved])?)?;
+    }
+    Ok((sorted, moved))
+}

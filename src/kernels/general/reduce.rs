@@ -1,0 +1,166 @@
+//! Host half of `shaders/reduce.wgsl`.
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Axis, Batch, Compute, Cost, Element, Kernel, Matrix, Segments, Shader, Tensor, ThreadLayout, Tuning,
+    Vector, item_piece, not_empty, shape_error,
+};
+
+static SHADER: Shader = Shader {
+    name: "reduce",
+    source: include_str!("../../../shaders/reduce.wgsl"),
+    bindings: &[Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// What a reduction computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// The sum; 0 of nothing.
+    Sum,
+    /// The largest; NaN if one is NaN.
+    Maximum,
+    /// The sum divided by the number of elements.
+    Mean,
+}
+
+/// One dispatch of a reduction. Buffers: X, Y, as [`Segments`] says.
+#[derive(Debug, Clone, Copy)]
+pub struct Reduce {
+    /// Shapes.
+    pub segments: Segments,
+    /// Maximum, or else sum.
+    pub maximum: bool,
+    /// The elements are u32, or else f32.
+    pub integers: bool,
+}
+
+impl Kernel for Reduce {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        self.segments.params()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        self.segments.layout()
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![self.segments.flag()]
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        vec![("OPERATION", u32::from(self.maximum))]
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        vec![item_piece(self.integers)]
+    }
+
+    fn shape(&self) -> String {
+        self.segments.shape()
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        self.segments.cost(tuning, 1, 1, 1)
+    }
+}
+
+/// Runs `passes`; the first reads `input`.
+pub(crate) fn run_passes<T: Element>(
+    compute: &Compute,
+    reduction: Reduction,
+    mut passes: Vec<Segments>,
+    input: &wgpu::Buffer,
+    count: usize,
+) -> Result<Vector<T>> {
+    if let (Reduction::Mean, Some(last)) = (reduction, passes.last_mut()) {
+        last.count = count;
+    }
+    let mut output: Option<Vector<T>> = None;
+    for segments in passes {
+        let next = Vector::output(compute, 1, segments.total())?;
+        let kernel =
+            Reduce { segments, maximum: reduction == Reduction::Maximum, integers: T::NAME == "u32" };
+        let from = output.as_ref().map_or(input, Vector::buffer);
+        compute.run(&kernel, &[from, next.buffer()], Batch::default())?;
+        output = Some(next);
+    }
+    output.map_or_else(|| Vector::output(compute, 1, 0), Ok)
+}
+
+/// The sum, maximum or mean of a vector: one number, and a tree of any depth. The sum of nothing is 0.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, Reduction, reduce};
+/// let compute = Compute::best()?;
+/// let x = compute.vector(&[1.0f32, 5.0, 3.0])?;
+/// assert_eq!(reduce(&compute, Reduction::Mean, &x)?, 3.0);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of nothing; as [`Compute::run`].
+pub fn reduce<T: Element>(compute: &Compute, reduction: Reduction, x: &Vector<T>) -> Result<T> {
+    if x.is_empty() && reduction == Reduction::Sum {
+        return Ok(T::default());
+    }
+    not_empty(&SHADER, x)?;
+    let passes = Segments::passes(Axis::Rows, 1, x.len(), x.len(), &compute.tuning);
+    let result = run_passes(compute, reduction, passes, x.buffer(), x.len())?;
+    Ok(result.read(compute)?[0])
+}
+
+/// The sum, maximum or mean of every row, or of every column, of a matrix.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Axis, Compute, Reduction, reduce_axis};
+/// let compute = Compute::best()?;
+/// let x = compute.matrix(&array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])?;
+/// let sums = reduce_axis(&compute, Reduction::Sum, Axis::Columns, &x)?;
+/// assert_eq!(sums.read(&compute)?, [5.0, 7.0, 9.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of lines without elements; as [`Compute::run`].
+pub fn reduce_axis(compute: &Compute, reduction: Reduction, axis: Axis, x: &Matrix) -> Result<Vector> {
+    let (lines, length) = match axis {
+        Axis::Rows => (x.rows(), x.columns()),
+        Axis::Columns => (x.columns(), x.rows()),
+    };
+    if lines > 0 && length == 0 {
+        if reduction == Reduction::Sum {
+            return compute.vector(&vec![0.0; lines]);
+        }
+        not_empty(&SHADER, x)?;
+    }
+    let passes = Segments::passes(axis, x.rows(), x.columns(), length, &compute.tuning);
+    run_passes(compute, reduction, passes, x.buffer(), length)
+}
+
+/// The sum of each block of `block` elements; the last block may be shorter.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, block_sums};
+/// let compute = Compute::best()?;
+/// let x = compute.vector(&[0.0f32, 1.0, 2.0, 3.0, 4.0])?;
+/// assert_eq!(block_sums(&compute, 2, &x)?.read(&compute)?, [1.0, 5.0, 4.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for blocks of no elements; as [`Compute::run`].
+pub fn block_sums<T: Element>(compute: &Compute, block: usize, x: &Vector<T>) -> Result<Vector<T>> {
+    if block == 0 {
+        let expected = "blocks of at least one element".to_owned();
+        return Err(shape_error(&SHADER, expected, "blocks of 0".to_owned()));
+    }
+    let passes = Segments::passes(Axis::Rows, 1, x.len(), block.min(x.len()), &compute.tuning);
+    run_passes(compute, Reduction::Sum, passes, x.buffer(), 0)
+}

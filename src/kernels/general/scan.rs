@@ -1,0 +1,180 @@
+//! Host half of `shaders/scan.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Compute, Cost, Element, Invocation, Kernel, ScanAdd, Shader, Tensor, ThreadLayout, Tuning, Vector,
+    item_piece, shape_error, word,
+};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    length: u32,
+    blocks: u32,
+    unused: [u32; 2],
+}
+
+static SHADER: Shader = Shader {
+    name: "scan",
+    source: include_str!("../../../shaders/scan.wgsl"),
+    bindings: &[Access::Read, Access::Write, Access::Write],
+    per_batch: false,
+};
+
+/// The prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Scan {
+    /// Elements.
+    pub length: usize,
+    /// Elements of a block: twice [`Tuning::team`].
+    pub block: usize,
+    /// An element is part of its own prefix sum.
+    pub inclusive: bool,
+    /// The elements are u32, or else f32.
+    pub integers: bool,
+    /// Elements that are not 0 count as 1.
+    pub flags: bool,
+    /// Workgroup memory is laid out so that no two threads of a sweep wait for the same bank. Results are the same.
+    pub padded: bool,
+}
+
+impl Kernel for Scan {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        let blocks = word(self.length.div_ceil(self.block));
+        bytemuck::bytes_of(&Params { length: word(self.length), blocks, unused: [0; 2] }).to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Teams { lines: 1, length: self.length, each: 2 }
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("INCLUSIVE", self.inclusive), ("FLAGS", self.flags), ("PADDED", self.padded)]
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        vec![item_piece(self.integers)]
+    }
+
+    fn shape(&self) -> String {
+        format!("{} in blocks of {}", self.length, self.block)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let writes = self.length + self.length.div_ceil(self.block);
+        Cost::dispatch(self.length, writes, self.length)
+            .scans(tuning.grid(self.layout()).iter().product(), tuning.team)
+    }
+}
+
+impl Cost {
+    /// The same with `count` workgroup scans by `team` threads each (`shaders/common/scan_team.wgsl`).
+    pub(crate) fn scans(self, count: usize, team: usize) -> Self {
+        // Each of the 2 team - 1 inner nodes of the tree is visited on the way up and on the way down.
+        let (values, nodes) = (2 * team, 2 * team - 1);
+        let levels = values.ilog2() as usize;
+        self.sharing(count * (4 * nodes + 1 + values), count * (values + 3 * nodes + 1), count * 2 * levels)
+    }
+}
+
+/// The dispatches of a scan, where its result will stand, and where the sum of all elements will (one element).
+pub(crate) struct Scanning<T> {
+    pub steps: Vec<Invocation>,
+    pub output: Vector<T>,
+    pub total: Vector<T>,
+}
+
+/// Demands a team that can sweep a binary tree.
+pub(crate) fn power_of_two(shader: &'static Shader, what: &str, team: usize) -> Result<()> {
+    if team >= 2 && team.is_power_of_two() {
+        return Ok(());
+    }
+    Err(shape_error(shader, format!("a power of two from 2 on as {what}"), team.to_string()))
+}
+
+/// Makes the buffers of a scan of at least one element: blocks, the sums of the blocks scanned in the same way, and
+/// these added to the blocks. `kernel` says what is scanned how.
+pub(crate) fn scanning<T: Element>(compute: &Compute, x: &wgpu::Buffer, kernel: Scan) -> Result<Scanning<T>> {
+    power_of_two(&SHADER, "Tuning::team", compute.tuning.team)?;
+    let blocks = kernel.length.div_ceil(kernel.block);
+    let output = Vector::output(compute, 1, kernel.length)?;
+    let sums = Vector::<T>::output(compute, 1, blocks)?;
+    let mut steps = vec![Invocation::new(kernel, &[x, output.buffer(), sums.buffer()])];
+    if blocks <= 1 {
+        return Ok(Scanning { steps, output, total: sums });
+    }
+    let above = Scan { length: blocks, inclusive: false, flags: false, ..kernel };
+    let above = scanning::<T>(compute, sums.buffer(), above)?;
+    steps.extend(above.steps);
+    let add = ScanAdd { length: kernel.length, block: kernel.block, integers: kernel.integers };
+    steps.push(Invocation::new(add, &[above.output.buffer(), output.buffer()]));
+    Ok(Scanning { steps, output, total: above.total })
+}
+
+impl Scan {
+    /// The scan of `length` elements of type `T` that the functions use.
+    pub fn new<T: Element>(length: usize, inclusive: bool, tuning: &Tuning) -> Self {
+        let integers = T::NAME == "u32";
+        Self { length, block: 2 * tuning.team, inclusive, integers, flags: false, padded: true }
+    }
+}
+
+/// Runs a scan of the caller's choice on as many elements as it says.
+///
+/// # Errors
+/// As [`exclusive_scan`].
+pub fn scan<T: Element>(compute: &Compute, kernel: Scan, x: &Vector<T>) -> Result<Vector<T>> {
+    if x.len() != kernel.length {
+        return Err(shape_error(&SHADER, format!("{} elements", kernel.length), x.len().to_string()));
+    }
+    let block = 2 * compute.tuning.team;
+    if kernel.block != block {
+        return Err(shape_error(&SHADER, format!("blocks of {block}"), kernel.block.to_string()));
+    }
+    if x.is_empty() {
+        return Vector::output(compute, 1, 0);
+    }
+    let scanning = scanning(compute, x.buffer(), kernel)?;
+    compute.run_steps(&scanning.steps)?;
+    Ok(scanning.output)
+}
+
+/// Prefix sums without the element itself: `Y[i]` is the sum of all `X[j]` with j < i. u32 wraps around at 2^32.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, exclusive_scan};
+/// let compute = Compute::best()?;
+/// let x = compute.vector(&[3u32, 1, 7, 0, 4])?;
+/// assert_eq!(exclusive_scan(&compute, &x)?.read(&compute)?, [0, 3, 4, 11, 11]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when [`Tuning::team`] is no power of two from 2 on; as [`Compute::run`].
+pub fn exclusive_scan<T: Element>(compute: &Compute, x: &Vector<T>) -> Result<Vector<T>> {
+    scan(compute, Scan::new::<T>(x.len(), false, &compute.tuning), x)
+}
+
+/// Prefix sums with the element itself: `Y[i]` is the sum of all `X[j]` with j <= i. u32 wraps around at 2^32.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, inclusive_scan};
+/// let compute = Compute::best()?;
+/// let x = compute.vector(&[3.0f32, 1.0, 7.0, 0.0, 4.0])?;
+/// assert_eq!(inclusive_scan(&compute, &x)?.read(&compute)?, [3.0, 4.0, 11.0, 11.0, 15.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`exclusive_scan`].
+pub fn inclusive_scan<T: Element>(compute: &Compute, x: &Vector<T>) -> Result<Vector<T>> {
+    scan(compute, Scan::new::<T>(x.len(), true, &compute.tuning), x)
+}

@@ -1,0 +1,144 @@
+//! What the kernels of the reduction body share (`shaders/common/segments.wgsl`): shapes, passes, cost.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, word};
+
+/// The uniform of the reduction body.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    lines: u32,
+    length: u32,
+    block: u32,
+    part: u32,
+    parts: u32,
+    outputs: u32,
+    pitch_in: u32,
+    pitch_out: u32,
+    count: u32,
+    unused: [u32; 3],
+}
+
+/// Along which axis of a matrix a kernel goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    /// Along every row; a reduction makes one number of each.
+    Rows,
+    /// Down every column.
+    Columns,
+}
+
+/// Elements that a thread takes before the tree: few, since they are added one after the other.
+const EACH: usize = 16;
+
+/// One dispatch of a reduction: lines of a matrix, each cut into blocks, each cut into parts; one output a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segments {
+    /// Whether the lines are rows or columns.
+    pub axis: Axis,
+    /// Number of lines.
+    pub lines: usize,
+    /// Elements of a line.
+    pub length: usize,
+    /// Elements of a block.
+    pub block: usize,
+    /// Elements of a part of a block.
+    pub part: usize,
+    /// Elements from one row of the input to the next.
+    pub pitch: usize,
+    /// What results are divided by, or 0.
+    pub count: usize,
+}
+
+impl Segments {
+    /// The dispatches that reduce every block of `block` elements of every line of a matrix to one number. The last
+    /// one's outputs are the result: lines times blocks. Sums of a block of n are trees over runs of 16: the error is
+    /// at most (16 passes + log2 n) eps / 2 times the sum of the magnitudes (Higham, Accuracy and Stability of
+    /// Numerical Algorithms, section 4.2).
+    pub fn passes(axis: Axis, rows: usize, columns: usize, block: usize, tuning: &Tuning) -> Vec<Self> {
+        let (lines, length) = match axis {
+            Axis::Rows => (rows, columns),
+            Axis::Columns => (columns, rows),
+        };
+        let mut pass =
+            Segments { axis, lines, length, block, part: block, pitch: 4 * blocks(columns), count: 0 };
+        let mut passes = Vec::new();
+        loop {
+            let lanes = tuning.segment_shape(pass.block, pass.down()).lanes;
+            pass.part = pass.block.min(lanes * EACH);
+            passes.push(pass);
+            if pass.parts() == 1 {
+                return passes;
+            }
+            let (outputs, parts) = (pass.outputs(), pass.parts());
+            let pitch = pass.pitch_out();
+            pass = Segments { length: outputs, block: parts, part: parts, pitch, ..pass };
+        }
+    }
+
+    fn down(&self) -> bool {
+        self.axis == Axis::Columns
+    }
+
+    /// Parts of a block. The last block may need fewer; its other outputs are those of no elements.
+    fn parts(&self) -> usize {
+        self.block.div_ceil(self.part.max(1)).max(1)
+    }
+
+    /// Outputs of a line.
+    pub fn outputs(&self) -> usize {
+        self.length.div_ceil(self.block.max(1)) * self.parts()
+    }
+
+    /// Elements of the whole output.
+    pub fn total(&self) -> usize {
+        self.lines * self.outputs()
+    }
+
+    fn pitch_out(&self) -> usize {
+        if self.down() { self.lines } else { self.outputs() }
+    }
+
+    pub(crate) fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params {
+            lines: word(self.lines),
+            length: word(self.length),
+            block: word(self.block),
+            part: word(self.part),
+            parts: word(self.parts()),
+            outputs: word(self.outputs()),
+            pitch_in: word(self.pitch),
+            pitch_out: word(self.pitch_out()),
+            count: word(self.count),
+            unused: [0; 3],
+        })
+        .to_vec()
+    }
+
+    pub(crate) fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Segments { count: self.total(), length: self.part, down: self.down() }
+    }
+
+    pub(crate) fn flag(&self) -> (&'static str, bool) {
+        ("DOWN", self.down())
+    }
+
+    pub(crate) fn shape(&self) -> String {
+        format!("{} x {} -> {} x {}", self.lines, self.length, self.lines, self.outputs())
+    }
+
+    /// The cost, where reading an element takes `reads` words and the `words` of an item pass through the tree.
+    pub(crate) fn cost(&self, tuning: &Tuning, reads: usize, words: usize, flop: usize) -> Cost {
+        let shape = tuning.segment_shape(self.part, self.down());
+        let elements = self.lines * self.length;
+        // Every segment of every workgroup passes through the tree, also those beyond the last.
+        let segments = self.total().div_ceil(shape.abreast) * shape.abreast;
+        Cost::dispatch(reads * elements, words * self.total(), flop * elements).trees(
+            segments,
+            shape.abreast,
+            shape.lanes,
+            words,
+        )
+    }
+}

@@ -1,0 +1,166 @@
+//! Host half of `shaders/zip.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Batch, Compute, Cost, Element, Grid, Kernel, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks,
+    same_shape, word,
+};
+
+/// The shader's uniform.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Params {
+    rows: u32,
+    columns: u32,
+    unused: [u32; 2],
+}
+
+static SHADER: Shader = Shader {
+    name: "zip",
+    source: include_str!("../../../shaders/zip.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write],
+    per_batch: false,
+};
+
+/// What is done with each pair (a, b) of elements. u32 wraps around at 2^32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zip {
+    /// a + b.
+    Add,
+    /// a - b.
+    Subtract,
+    /// a b.
+    Multiply,
+    /// a / b; of u32, rounded down, and a where b is 0.
+    Divide,
+    /// The larger; NaN if one of them is NaN.
+    Maximum,
+}
+
+/// How two u32 are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// 1 where a = b, else 0.
+    Equal,
+    /// 1 where a and b differ, else 0.
+    Different,
+}
+
+/// C = A op B element by element. Buffers: A, B, C [rows, columns].
+#[derive(Debug, Clone, Copy)]
+pub struct ZipKernel {
+    /// Rows of the matrices.
+    pub rows: usize,
+    /// Columns of the matrices.
+    pub columns: usize,
+    /// The operation's number in the shader.
+    code: u32,
+    /// Which piece defines the operations.
+    piece: &'static str,
+    /// How the threads stand.
+    pub grid: Grid,
+}
+
+impl ZipKernel {
+    /// Arithmetic on elements of type `T`.
+    pub fn new<T: Element>(rows: usize, columns: usize, operation: Zip, grid: Grid) -> Self {
+        let code = match operation {
+            Zip::Add => 0,
+            Zip::Subtract => 1,
+            Zip::Multiply => 2,
+            Zip::Divide => 3,
+            Zip::Maximum => 4,
+        };
+        Self { rows, columns, code, piece: if T::NAME == "f32" { "zip_f32" } else { "zip_u32" }, grid }
+    }
+
+    /// A comparison of u32.
+    pub fn comparing(columns: usize, comparison: Comparison) -> Self {
+        let code = match comparison {
+            Comparison::Equal => 5,
+            Comparison::Different => 6,
+        };
+        Self { rows: 1, columns, code, piece: "zip_u32", grid: Grid::Line }
+    }
+}
+
+impl Kernel for ZipKernel {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&Params { rows: word(self.rows), columns: word(self.columns), unused: [0; 2] })
+            .to_vec()
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        self.grid.layout(self.rows, blocks(self.columns))
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        vec![("OPERATION", self.code)]
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("grid", self.grid.piece()), ("zip_operation", self.piece)]
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}", self.rows, self.columns)
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let elements = self.rows * 4 * blocks(self.columns);
+        Cost::dispatch(2 * elements, elements, self.rows * self.columns)
+    }
+}
+
+/// A op B, element by element, of two vectors or two matrices. Vector addition is `Zip::Add`.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, Zip, zip};
+/// let compute = Compute::best()?;
+/// let (a, b) = (compute.vector(&[1u32, 2, 3])?, compute.vector(&[10u32, 20, 30])?);
+/// assert_eq!(zip(&compute, Zip::Add, &a, &b)?.read(&compute)?, [11, 22, 33]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when the shapes differ; as [`Compute::run`].
+pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result<T> {
+    same_shape(&SHADER, a, b)?;
+    let c = a.output_like(compute)?;
+    let grid = if a.rows() > 1 { Grid::Plane } else { Grid::Line };
+    let kernel = ZipKernel::new::<T::Element>(a.rows(), a.columns(), operation, grid);
+    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], Batch::default())?;
+    Ok(c)
+}
+
+/// Where two vectors of u32 are equal, or different: 1, else 0.
+///
+/// ```
+/// use tinytrain::kernels::{Comparison, Compute, compare};
+/// let compute = Compute::best()?;
+/// let (a, b) = (compute.vector(&[1u32, 2, 3])?, compute.vector(&[1u32, 5, 3])?);
+/// assert_eq!(compare(&compute, Comparison::Different, &a, &b)?.read(&compute)?, [0, 1, 0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`zip`].
+pub fn compare(
+    compute: &Compute,
+    comparison: Comparison,
+    a: &Vector<u32>,
+    b: &Vector<u32>,
+) -> Result<Vector<u32>> {
+    same_shape(&SHADER, a, b)?;
+    let c = a.output_like(compute)?;
+    let kernel = ZipKernel::comparing(a.columns(), comparison);
+    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], Batch::default())?;
+    Ok(c)
+}

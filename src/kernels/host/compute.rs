@@ -1,0 +1,197 @@
+//! A device on which single kernels run, by themselves or one after the other.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
+use ndarray::Array2;
+
+use crate::error::{Error, Result};
+use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
+use crate::kernels::{Batch, Cost, Element, Kernel, MOST_BUFFERS, Matrix, Tuning, Vector, prepare};
+
+/// Behind every guarded buffer stand so many words that no kernel may touch.
+pub(crate) const TRAP_WORDS: usize = 64;
+/// What stands in them.
+pub(crate) const TRAP: u32 = 0xABCD_1234;
+
+/// An open device with its compiled kernels. Clones share both, and the counted cost.
+///
+/// ```
+/// use tinytrain::kernels::{Compute, Zip, zip};
+/// let compute = Compute::best()?;
+/// let a = compute.vector(&[1.0f32, 2.0, 3.0])?;
+/// let b = compute.vector(&[10.0f32, 20.0, 30.0])?;
+/// assert_eq!(zip(&compute, Zip::Add, &a, &b)?.read(&compute)?, [11.0, 22.0, 33.0]);
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Compute {
+    /// The device.
+    pub context: Arc<Context>,
+    /// What was compiled for it.
+    pub pipelines: Arc<Pipelines>,
+    /// Tile shapes.
+    pub tuning: Tuning,
+    cost: Arc<Mutex<Cost>>,
+    guarded: bool,
+}
+
+impl Compute {
+    /// An open device, with the tile shapes for its kind.
+    pub fn new(context: Context) -> Self {
+        let tuning = Tuning::of(&context);
+        Self {
+            context: Arc::new(context),
+            pipelines: Arc::new(Pipelines::new()),
+            tuning,
+            cost: Arc::default(),
+            guarded: false,
+        }
+    }
+
+    /// Opens an adapter.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the driver refuses.
+    pub fn open(adapter: &Adapter) -> Result<Self> {
+        Context::open(adapter).map(Self::new)
+    }
+
+    /// Opens the best adapter of this machine: a real GPU if there is one, else a software driver.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when there is none.
+    pub fn best() -> Result<Self> {
+        let found = adapters(None);
+        let able = found.iter().filter(|adapter| adapter.storage_buffers() >= MOST_BUFFERS);
+        match able.min_by_key(|adapter| adapter.kind) {
+            Some(adapter) => Self::open(adapter),
+            None => Err(Error::Device("no GPU adapter, real or software, is on this machine".to_owned())),
+        }
+    }
+
+    /// The same device with other tile shapes.
+    pub fn tuned(&self, tuning: Tuning) -> Self {
+        Self { tuning, ..self.clone() }
+    }
+
+    /// The same device, distrusted: outputs made from now on are full of NaN before a kernel runs, and behind every
+    /// buffer stands a trap that reading it looks at. Tensors made before must not be used with it.
+    pub fn guarded(&self) -> Self {
+        Self { guarded: true, ..self.clone() }
+    }
+
+    /// Whether it is distrusted.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guarded
+    }
+
+    /// Puts a vector on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no buffers of that size.
+    pub fn vector<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
+        Vector::upload(self, values)
+    }
+
+    /// Puts a matrix on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no buffers of that size.
+    pub fn matrix(&self, values: &Array2<f32>) -> Result<Matrix> {
+        Matrix::upload(self, values)
+    }
+
+    /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
+    /// that ask. Does not wait. Buffers must be as large as the kernel says and indices in them below its sizes: unless
+    /// the device was opened [`checked`](crate::gpu::Opening::checked), only the driver looks, where it does.
+    ///
+    /// # Errors
+    /// As [`Pipelines::prepare`].
+    pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: Batch) -> Result<()> {
+        let [x, y, z] = super::grid(kernel, &self.tuning);
+        if x == 0 || y == 0 || z == 0 {
+            return Ok(());
+        }
+        self.context.queue.submit([self.recorded(kernel, buffers, batch, 1)?]);
+        *self.cost.lock().unwrap_or_else(PoisonError::into_inner) += kernel.cost(&self.tuning);
+        self.context.check()
+    }
+
+    /// The commands of so many dispatches of a kernel, one after the other.
+    pub(crate) fn recorded(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        batch: Batch,
+        dispatches: u32,
+    ) -> Result<wgpu::CommandBuffer> {
+        let prepared = self.prepare(kernel, buffers)?;
+        // Most kernels are told of no batch.
+        let steps = kernel.shader().per_batch.then(|| StepRecords::new(&self.context, size_of::<Batch>(), 1));
+        let batch = bytemuck::bytes_of(&batch);
+        if let Some(steps) = &steps {
+            steps.write(&self.context, batch);
+        }
+        let mut encoder = self.context.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for _ in 0..dispatches {
+                prepared.record(&mut pass, steps.as_ref().and_then(|steps| steps.each(batch).next()));
+            }
+        }
+        Ok(encoder.finish())
+    }
+
+    /// Compiles a kernel and binds `buffers` to it, to be recorded by the caller.
+    ///
+    /// # Errors
+    /// As [`Pipelines::prepare`].
+    pub fn prepare(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer]) -> Result<Prepared> {
+        prepare(&self.context, &self.pipelines, kernel, &self.tuning, buffers)
+    }
+
+    /// Waits until everything that was dispatched has ended.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device fails.
+    pub fn wait(&self) -> Result<()> {
+        self.context.wait(self.context.queue.submit([]))
+    }
+
+    /// What all dispatches cost since this was last asked, by the kernels' models.
+    pub fn take_cost(&self) -> Cost {
+        std::mem::take(&mut *self.cost.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A buffer that holds `values`.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the device has no buffers of that size.
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<wgpu::Buffer> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let trap = if self.guarded { 4 * TRAP_WORDS } else { 0 };
+        let buffer = self.context.storage("tensor", (bytes.len() + trap) as u64)?;
+        if !bytes.is_empty() {
+            self.context.queue.write_buffer(&buffer, 0, bytes);
+        }
+        if self.guarded {
+            self.context.queue.write_buffer(
+                &buffer,
+                bytes.len() as u64,
+                bytemuck::cast_slice(&[TRAP; TRAP_WORDS]),
+            );
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer of `words` words, of which a kernel must write the first `live`; the others are 0 and stay so.
+    pub(crate) fn output_buffer(&self, live: usize, words: usize) -> Result<wgpu::Buffer> {
+        if !self.guarded {
+            return self.context.storage("output", 4 * words as u64);
+        }
+        let mut contents = vec![f32::NAN.to_bits(); live];
+        contents.resize(words, 0);
+        self.upload(&contents)
+    }
+}

@@ -1,0 +1,103 @@
+//! What a dispatch costs: a model of each kernel, checked against counted accesses in `tests/gpu/cost.rs`.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+/// What dispatches cost. Elements are values of four bytes; uniforms are not counted, neither are the loads that a
+/// guard skips. Where the data decide (a target's logit, a kept element), the model says the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Elements read from storage buffers.
+    pub global_reads: u64,
+    /// Elements written to storage buffers.
+    pub global_writes: u64,
+    /// Elements read from workgroup memory.
+    pub workgroup_reads: u64,
+    /// Elements written to workgroup memory.
+    pub workgroup_writes: u64,
+    /// Barriers, counted once for each workgroup that passes one.
+    pub barriers: u64,
+    /// Arithmetic that the formula asks for: additions, multiplications, comparisons, exponentials; one each.
+    pub flop: u64,
+    /// Dispatches.
+    pub dispatches: u64,
+}
+
+impl Cost {
+    /// One dispatch that reads and writes so many elements of storage.
+    pub(crate) fn dispatch(global_reads: usize, global_writes: usize, flop: usize) -> Self {
+        Self {
+            global_reads: global_reads as u64,
+            global_writes: global_writes as u64,
+            flop: flop as u64,
+            dispatches: 1,
+            ..Self::default()
+        }
+    }
+
+    /// The same with these accesses to storage and this arithmetic.
+    pub(crate) fn with(self, reads: usize, writes: usize, flop: usize) -> Self {
+        let more = Self { dispatches: 0, ..Self::dispatch(reads, writes, flop) };
+        self + more
+    }
+
+    /// The same with these accesses to workgroup memory.
+    pub(crate) fn sharing(self, reads: usize, writes: usize, barriers: usize) -> Self {
+        Self {
+            workgroup_reads: self.workgroup_reads + reads as u64,
+            workgroup_writes: self.workgroup_writes + writes as u64,
+            barriers: self.barriers + barriers as u64,
+            ..self
+        }
+    }
+
+    /// The same with `count` tree reductions over `width` threads each (`shaders/common/tree.wgsl`), of which
+    /// `abreast` share a workgroup and its barriers. An item takes `words` elements.
+    pub(crate) fn trees(self, count: usize, abreast: usize, width: usize, words: usize) -> Self {
+        let merges = width - 1;
+        let rounds = width.next_power_of_two().ilog2() as usize;
+        self.sharing(
+            count * words * (2 * merges + width),
+            count * words * (merges + width),
+            count.div_ceil(abreast) * (2 + rounds),
+        )
+    }
+
+    /// Bytes that pass between the kernel and storage.
+    pub fn bytes(&self) -> u64 {
+        4 * (self.global_reads + self.global_writes)
+    }
+
+    /// FLOP a byte of storage.
+    pub fn intensity(&self) -> f64 {
+        self.flop as f64 / self.bytes().max(1) as f64
+    }
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            global_reads: self.global_reads + other.global_reads,
+            global_writes: self.global_writes + other.global_writes,
+            workgroup_reads: self.workgroup_reads + other.workgroup_reads,
+            workgroup_writes: self.workgroup_writes + other.workgroup_writes,
+            barriers: self.barriers + other.barriers,
+            flop: self.flop + other.flop,
+            dispatches: self.dispatches + other.dispatches,
+        }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), Add::add)
+    }
+}

@@ -1,0 +1,45 @@
+//! Several dispatches as one list, so that what is made of many kernels can run at once or be recorded again and again.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::gpu::Prepared;
+use crate::kernels::{Batch, Compute, Kernel, program};
+
+/// A kernel and its buffers, in the order of its bindings.
+#[derive(Clone)]
+pub struct Invocation {
+    kernel: Arc<dyn Kernel>,
+    buffers: Vec<wgpu::Buffer>,
+}
+
+impl Invocation {
+    pub(crate) fn new(kernel: impl Kernel + 'static, buffers: &[&wgpu::Buffer]) -> Self {
+        Self { kernel: Arc::new(kernel), buffers: buffers.iter().copied().cloned().collect() }
+    }
+
+    fn bound(&self) -> Vec<&wgpu::Buffer> {
+        self.buffers.iter().collect()
+    }
+}
+
+impl Compute {
+    /// Dispatches all of them, one after the other. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Compute::run`].
+    pub(crate) fn run_steps(&self, steps: &[Invocation]) -> Result<()> {
+        steps.iter().try_for_each(|step| self.run(&*step.kernel, &step.bound(), Batch::default()))
+    }
+
+    /// Compiles and binds all of them, to be recorded by the caller as often as it likes.
+    ///
+    /// # Errors
+    /// As [`Compute::prepare`].
+    pub(crate) fn prepare_steps(&self, steps: &[Invocation]) -> Result<Vec<Prepared>> {
+        let carrier = self.context.carrier;
+        let programs = steps.iter().map(|step| program(&*step.kernel, &self.tuning, carrier));
+        self.pipelines.compile(&self.context, programs)?;
+        steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound())).collect()
+    }
+}

@@ -1,0 +1,269 @@
+//! A kernel with its shapes, and how it becomes a dispatch.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::error::{Error, Result};
+use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
+use crate::kernels::{Cost, Tensor, Tuning, compose};
+
+/// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
+pub const MOST_BUFFERS: usize = 5;
+
+/// A shader file and what its bindings are. Only this crate makes one: nothing else is trusted to keep its bounds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Shader {
+    /// File stem in `shaders/`, and entry point.
+    pub name: &'static str,
+    /// The file's text, with its `//#include` lines.
+    pub source: &'static str,
+    /// Storage buffers at bindings 1, 2, ... of group 0.
+    pub bindings: &'static [Access],
+    /// Whether it reads [`Batch`].
+    pub per_batch: bool,
+}
+
+/// Where the batch of a step stands (`shaders/common/batch.wgsl`), as a [`Carrier`] brings it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
+pub struct Batch {
+    /// Position of its first row in the epoch's order.
+    pub first: u32,
+    /// Rows that are live.
+    pub rows: u32,
+    /// Which slot of the metrics belongs to it.
+    pub slot: u32,
+    /// Where its first prediction goes.
+    pub output: u32,
+    /// Rows of the batch behind it in the order, if that comes next in the same submission; else 0.
+    pub next_rows: u32,
+    /// Makes it a multiple of 16 bytes.
+    pub unused: [u32; 3],
+}
+
+impl Batch {
+    /// The first `rows` rows, all of them live, and behind them as many.
+    pub fn all(rows: usize) -> Self {
+        Self { rows: word(rows), next_rows: word(rows), ..Self::default() }
+    }
+}
+
+/// The ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThreadLayout {
+    /// C [rows, columns] of a matrix product, by the matmul body (`shaders/common/matmul_*.wgsl`).
+    Product {
+        /// Rows of C.
+        rows: usize,
+        /// Columns of C.
+        columns: usize,
+        /// How many such products, one behind the other.
+        matrices: usize,
+    },
+    /// Workgroups that own rows of a batch, so many rows, and go through all layers with them.
+    BatchRows(usize),
+    /// So many workgroups that own tiles of weights.
+    WeightTiles(usize),
+    /// One thread an element, so many of them (`shaders/common/elementwise.wgsl`).
+    Elements(usize),
+    /// One thread an element, workgroups of two dimensions (`shaders/common/plane.wgsl`).
+    Plane {
+        /// Rows of threads.
+        rows: usize,
+        /// Threads of a row.
+        columns: usize,
+    },
+    /// Some threads a row, so many rows; few workgroups that stride over them (`shaders/common/rows.wgsl`).
+    Rows(usize),
+    /// Some threads a segment, one output a segment (`shaders/common/segments.wgsl`).
+    Segments {
+        /// Number of segments.
+        count: usize,
+        /// Elements of a segment.
+        length: usize,
+        /// The elements of a segment stand one below the other in a matrix, not side by side.
+        down: bool,
+    },
+    /// Workgroups of one team each, whose threads work together (`shaders/common/team.wgsl`).
+    Teams {
+        /// Lines (rows of a matrix); no workgroup reaches into two of them.
+        lines: usize,
+        /// Positions of a line.
+        length: usize,
+        /// Positions that a thread owns.
+        each: usize,
+    },
+    /// The same in one line with the smaller teams of the sort, whose threads hold many counters each.
+    Sort {
+        /// Positions.
+        length: usize,
+        /// Positions that a thread owns.
+        each: usize,
+    },
+}
+
+/// One kernel with its shapes: what the host must know to dispatch it.
+pub trait Kernel {
+    /// The shader.
+    fn shader(&self) -> &'static Shader;
+
+    /// The uniform at binding 0 of group 0, a multiple of 16 bytes.
+    fn params(&self) -> Vec<u8>;
+
+    /// How its threads are laid out.
+    fn layout(&self) -> ThreadLayout;
+
+    /// Override constants of its own: which variant of the shader this is.
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        Vec::new()
+    }
+
+    /// The same of those that are numbers.
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+
+    /// Which file stands for a name that the shader includes, where the kernel chooses.
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+
+    /// The shapes in words, for people.
+    fn shape(&self) -> String;
+
+    /// What a dispatch costs under `tuning`, all rows live.
+    fn cost(&self, tuning: &Tuning) -> Cost;
+}
+
+/// How the threads of a kernel stand that has one for each element of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grid {
+    /// Counted through, row after row (`shaders/common/grid_line.wgsl`).
+    Line,
+    /// In tiles of two dimensions (`shaders/common/grid_plane.wgsl`).
+    Plane,
+}
+
+impl Grid {
+    pub(crate) fn layout(self, rows: usize, columns: usize) -> ThreadLayout {
+        match self {
+            Grid::Line => ThreadLayout::Elements(rows * columns),
+            Grid::Plane => ThreadLayout::Plane { rows, columns },
+        }
+    }
+
+    pub(crate) fn piece(self) -> &'static str {
+        match self {
+            Grid::Line => "grid_line",
+            Grid::Plane => "grid_plane",
+        }
+    }
+}
+
+/// Number of vec4s that hold `n` values: ceil(n / 4).
+pub const fn blocks(n: usize) -> usize {
+    n.div_ceil(4)
+}
+
+/// `values` [rows, columns] with rows padded to whole vec4s by zeros.
+pub fn pad_rows<T: Copy + Default>(values: &[T], columns: usize) -> Vec<T> {
+    let stride = 4 * blocks(columns);
+    if stride == columns {
+        return values.to_vec();
+    }
+    let mut padded = vec![T::default(); values.len().checked_div(columns).unwrap_or(0) * stride];
+    for (to, from) in padded.chunks_exact_mut(stride.max(1)).zip(values.chunks_exact(columns.max(1))) {
+        to[..columns].copy_from_slice(from);
+    }
+    padded
+}
+
+/// The inverse of [`pad_rows`].
+pub fn unpad_rows<T: Copy>(padded: &[T], columns: usize) -> Vec<T> {
+    padded.chunks_exact((4 * blocks(columns)).max(1)).flat_map(|row| &row[..columns]).copied().collect()
+}
+
+/// Everything that shapes the machine code of `kernel`.
+pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
+    let (shader, layout) = (kernel.shader(), kernel.layout());
+    let batch = match carrier {
+        Carrier::Immediates => "batch_immediates",
+        Carrier::Offsets => "batch_offsets",
+    };
+    let pieces = [kernel.pieces(), tuning.pieces(layout), vec![("batch_carrier", batch)]].concat();
+    let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
+    let choices = kernel.choices().into_iter().map(|(name, choice)| (name, f64::from(choice)));
+    let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
+    Program {
+        entry: shader.name,
+        source: compose(shader.source, &pieces),
+        trusted: true,
+        constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
+        bindings: shader.bindings.to_vec(),
+        params_bytes: kernel.params().len() as u64,
+        step_bytes: if shader.per_batch { size_of::<Batch>() as u64 } else { 0 },
+        carrier,
+    }
+}
+
+/// Compiles `kernel` if need be and binds `buffers` to it, in the order of its bindings.
+///
+/// # Errors
+/// As [`Pipelines::prepare`].
+pub fn prepare(
+    context: &Context,
+    pipelines: &Pipelines,
+    kernel: &dyn Kernel,
+    tuning: &Tuning,
+    buffers: &[&wgpu::Buffer],
+) -> Result<Prepared> {
+    let grid = grid(kernel, tuning);
+    pipelines.prepare(context, &program(kernel, tuning, context.carrier), &kernel.params(), buffers, grid)
+}
+
+/// The grid of workgroups as dispatched.
+pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
+    // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    tuning.grid(kernel.layout()).map(count)
+}
+
+/// Which piece says what reductions and scans of u32, or else f32, add up.
+pub(crate) fn item_piece(integers: bool) -> (&'static str, &'static str) {
+    ("item", if integers { "item_u32" } else { "item_f32" })
+}
+
+/// The uniform of the kernels that work on rows of logits (`shaders/common/logits.wgsl`).
+pub(crate) fn logits_params(classes: usize) -> Vec<u8> {
+    bytemuck::cast_slice(&[word(classes), 0, 0, 0]).to_vec()
+}
+
+/// A count or size as the shaders hold it.
+pub(crate) fn word(n: usize) -> u32 {
+    // Buffers hold at most u32::MAX words: `Context::storage` refuses larger ones before a kernel is made.
+    u32::try_from(n).expect("sizes are checked when buffers are made")
+}
+
+pub(crate) fn dimensions<T: Tensor>(tensor: &T) -> String {
+    format!("{} x {}", tensor.rows(), tensor.columns())
+}
+
+/// Demands that two tensors have the same shape.
+pub(crate) fn same_shape<T: Tensor>(shader: &'static Shader, a: &T, b: &T) -> Result<()> {
+    if (a.rows(), a.columns()) == (b.rows(), b.columns()) {
+        return Ok(());
+    }
+    Err(shape_error(shader, format!("two of {}", dimensions(a)), dimensions(b)))
+}
+
+/// Demands that a tensor has elements.
+pub(crate) fn not_empty<T: Tensor>(shader: &'static Shader, x: &T) -> Result<()> {
+    if x.rows() > 0 && x.columns() > 0 {
+        return Ok(());
+    }
+    Err(shape_error(shader, "at least one element".to_owned(), dimensions(x)))
+}
+
+pub(crate) fn shape_error(shader: &'static Shader, expected: String, found: String) -> Error {
+    Error::Shape { kernel: shader.name, expected, found }
+}

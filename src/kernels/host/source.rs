@@ -1,0 +1,82 @@
+//! Puts a shader together from its pieces.
+
+/// The pieces that shaders share, by the names under which they are included.
+const PIECES: &[(&str, &str)] = &[
+    ("batch", include_str!("../../../shaders/common/batch.wgsl")),
+    ("batch_immediates", include_str!("../../../shaders/common/batch_immediates.wgsl")),
+    ("batch_offsets", include_str!("../../../shaders/common/batch_offsets.wgsl")),
+    ("blocks", include_str!("../../../shaders/common/blocks.wgsl")),
+    ("elementwise", include_str!("../../../shaders/common/elementwise.wgsl")),
+    ("features_bytes", include_str!("../../../shaders/common/features_bytes.wgsl")),
+    ("features_floats", include_str!("../../../shaders/common/features_floats.wgsl")),
+    ("grid_line", include_str!("../../../shaders/common/grid_line.wgsl")),
+    ("grid_plane", include_str!("../../../shaders/common/grid_plane.wgsl")),
+    ("item_f32", include_str!("../../../shaders/common/item_f32.wgsl")),
+    ("item_u32", include_str!("../../../shaders/common/item_u32.wgsl")),
+    ("layer", include_str!("../../../shaders/common/layer.wgsl")),
+    ("logits", include_str!("../../../shaders/common/logits.wgsl")),
+    ("loss", include_str!("../../../shaders/common/loss.wgsl")),
+    ("loss_scale", include_str!("../../../shaders/common/loss_scale.wgsl")),
+    ("matmul_broadcast", include_str!("../../../shaders/common/matmul_broadcast.wgsl")),
+    ("matmul_broadcast_tall", include_str!("../../../shaders/common/matmul_broadcast_tall.wgsl")),
+    ("matmul_direct", include_str!("../../../shaders/common/matmul_direct.wgsl")),
+    ("matmul_lanes", include_str!("../../../shaders/common/matmul_lanes.wgsl")),
+    ("matmul_operands", include_str!("../../../shaders/common/matmul_operands.wgsl")),
+    ("matmul_tiled", include_str!("../../../shaders/common/matmul_tiled.wgsl")),
+    ("nan", include_str!("../../../shaders/common/nan.wgsl")),
+    ("network", include_str!("../../../shaders/common/network.wgsl")),
+    ("operations", include_str!("../../../shaders/common/operations.wgsl")),
+    ("philox", include_str!("../../../shaders/common/philox.wgsl")),
+    ("relu", include_str!("../../../shaders/common/relu.wgsl")),
+    ("row_statistics", include_str!("../../../shaders/common/row_statistics.wgsl")),
+    ("rows", include_str!("../../../shaders/common/rows.wgsl")),
+    ("samples_batch", include_str!("../../../shaders/common/samples_batch.wgsl")),
+    ("samples_order", include_str!("../../../shaders/common/samples_order.wgsl")),
+    ("scan_team", include_str!("../../../shaders/common/scan_team.wgsl")),
+    ("segments", include_str!("../../../shaders/common/segments.wgsl")),
+    ("team", include_str!("../../../shaders/common/team.wgsl")),
+    ("tree", include_str!("../../../shaders/common/tree.wgsl")),
+    ("zip_f32", include_str!("../../../shaders/common/zip_f32.wgsl")),
+    ("zip_u32", include_str!("../../../shaders/common/zip_u32.wgsl")),
+];
+
+/// Replaces each line `//#include NAME` by the piece of that name, once. `choices` says which piece stands for a name
+/// that is none (`matmul_body` -> `matmul_tiled`).
+///
+/// # Panics
+/// When a shader of ours names a piece that is not there: `tests/layout.rs` composes every variant.
+pub fn compose(source: &str, choices: &[(&str, &str)]) -> String {
+    let mut composed = Composed::default();
+    put(source, choices, &mut composed);
+    composed.overrides + &composed.text
+}
+
+#[derive(Default)]
+struct Composed<'a> {
+    included: Vec<&'a str>,
+    /// Come first: naga 30 loses count when one follows an array whose length is made of overrides (an assertion in
+    /// `process_override`).
+    overrides: String,
+    text: String,
+}
+
+fn put<'a>(source: &str, choices: &[(&str, &'a str)], composed: &mut Composed<'a>) {
+    for line in source.lines() {
+        let Some(name) = line.strip_prefix("//#include ") else {
+            let text =
+                if line.starts_with("override ") { &mut composed.overrides } else { &mut composed.text };
+            text.push_str(line);
+            text.push('\n');
+            continue;
+        };
+        let name = choices.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to);
+        let (name, piece) = PIECES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .unwrap_or_else(|| panic!("no shader piece is called {name}"));
+        if !composed.included.contains(name) {
+            composed.included.push(name);
+            put(piece, choices, composed);
+        }
+    }
+}

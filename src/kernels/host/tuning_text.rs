@@ -1,0 +1,121 @@
+//! Tile shapes as one line of text, as model files and the file of measurements keep them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::kernels::{MatmulTile, Tuning};
+
+impl fmt::Display for MatmulTile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MatmulTile::Tiled { across, down, inner } => write!(f, "tiled {across}x{down}x{inner}"),
+            MatmulTile::Direct { across, down } => write!(f, "direct {across}x{down}"),
+            MatmulTile::Broadcast => f.write_str("broadcast"),
+            MatmulTile::BroadcastTall => f.write_str("broadcast tall"),
+        }
+    }
+}
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { product, row, column, owners, lanes, rows, workgroup, plane: [x, y], team, sorters } =
+            self;
+        write!(
+            f,
+            "product={product}; row={row}; column={column}; owners={owners}; lanes={lanes}; rows={rows}; "
+        )?;
+        write!(f, "workgroup={workgroup}; plane={x}x{y}; team={team}; sorters={sorters}")
+    }
+}
+
+impl FromStr for Tuning {
+    type Err = Error;
+
+    /// Reads what [`Tuning`] is displayed as, and nothing else.
+    fn from_str(text: &str) -> Result<Self> {
+        // What reads back as something else was written by somebody else.
+        parse(text).filter(|tuning| tuning.to_string() == text).ok_or_else(|| {
+            Error::Config(format!(
+                "tile shapes: expected such as {:?}, found {text:?}",
+                Tuning::GPU.to_string()
+            ))
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Tuning> {
+    let mut entries = text.split("; ");
+    let mut value = |name: &str| entries.next()?.strip_prefix(name)?.strip_prefix('=');
+    let size = |text| sizes(text).map(|[size]| size);
+    Some(Tuning {
+        product: product(value("product")?)?,
+        row: product(value("row")?)?,
+        column: product(value("column")?)?,
+        owners: size(value("owners")?)?,
+        lanes: size(value("lanes")?)?,
+        rows: size(value("rows")?)?,
+        workgroup: size(value("workgroup")?)?,
+        plane: sizes(value("plane")?)?,
+        team: size(value("team")?)?,
+        sorters: size(value("sorters")?)?,
+    })
+}
+
+fn product(text: &str) -> Option<MatmulTile> {
+    if text == "broadcast" {
+        return Some(MatmulTile::Broadcast);
+    }
+    match text.split_once(' ')? {
+        ("broadcast", "tall") => Some(MatmulTile::BroadcastTall),
+        ("tiled", text) => sizes(text).map(|[across, down, inner]| MatmulTile::Tiled { across, down, inner }),
+        ("direct", text) => sizes(text).map(|[across, down]| MatmulTile::Direct { across, down }),
+        _ => None,
+    }
+}
+
+/// So many numbers above 0 with an x between them.
+fn sizes<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let sizes: Vec<usize> = text.split('x').map(|size| size.parse().ok()).collect::<Option<_>>()?;
+    let sizes: [usize; N] = sizes.try_into().ok()?;
+    (!sizes.contains(&0)).then_some(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        assert_eq!(
+            Tuning::GPU.to_string(),
+            "product=tiled 8x8x4; row=tiled 32x1x4; column=tiled 8x8x4; owners=120; lanes=16; rows=4; \
+             workgroup=64; plane=8x8; team=256; sorters=64"
+        );
+        for tuning in Tuning::ALL {
+            assert_eq!(tuning.to_string().parse::<Tuning>().unwrap(), tuning);
+        }
+    }
+
+    #[test]
+    fn what_nobody_writes_is_refused() {
+        let text = Tuning::SOFTWARE_SUBGROUPS.to_string();
+        for (from, to) in [
+            ("product=broadcast tall", "product=broadcast 8x1"),
+            ("product=broadcast tall", "product=tiled 8x8"),
+            ("product=broadcast tall", "product=direct 8x0"),
+            ("product=broadcast", "row=broadcast"),
+            ("owners=16", "owners=+16"),
+            ("owners=16", "owners=16x16"),
+            ("plane=8x8", "plane=8"),
+            ("; sorters=64", ""),
+            ("sorters=64", "sorters=64; more=1"),
+            ("; ", ";"),
+        ] {
+            assert!(text.contains(from));
+            let error = text.replacen(from, to, 1).parse::<Tuning>().unwrap_err();
+            assert!(!error.to_string().contains('\n'), "{error}");
+        }
+        assert!("".parse::<Tuning>().is_err());
+    }
+}

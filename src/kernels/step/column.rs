@@ -1,0 +1,89 @@
+//! Host half of `shaders/column.wgsl`.
+
+use crate::gpu::Access;
+use crate::kernels::{
+    Cost, FeatureFormat, Kernel, MatmulTile, Shader, StepShape, ThreadLayout, Tuning, blocks,
+};
+
+static SHADER: Shader = Shader {
+    name: "column",
+    source: include_str!("../../../shaders/column.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
+    per_batch: true,
+};
+
+/// All of a step that goes along the units: every update, and the first layer's sums of the next batch.
+/// Buffers: features, order, activations with their deltas behind them, parameters with the partial sums behind them.
+#[derive(Debug, Clone)]
+pub struct Column {
+    shape: StepShape,
+    stored: FeatureFormat,
+    rate: f32,
+    product: MatmulTile,
+}
+
+impl Column {
+    /// For steps of this shape, over data stored in this way, with this learning rate.
+    pub fn new(shape: &StepShape, stored: FeatureFormat, rate: f32, tuning: &Tuning) -> Self {
+        Self { shape: shape.clone(), stored, rate, product: tuning.column }
+    }
+
+    /// Workgroups: those of the first layer, and one a tile of each other.
+    fn groups(&self) -> usize {
+        let [down, across] = self.product.tile();
+        let tiles = |inputs: usize, outputs: usize| {
+            blocks(inputs + 1).div_ceil(down) * blocks(outputs).div_ceil(across)
+        };
+        let (first, others) = (&self.shape.layers[0], &self.shape.layers[1..]);
+        let owners = blocks(first.outputs).div_ceil(across) * self.shape.parts;
+        owners + others.iter().map(|layer| tiles(layer.inputs, layer.outputs)).sum::<usize>()
+    }
+}
+
+impl Kernel for Column {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        self.shape.params(self.product, self.rate)
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::WeightTiles(self.groups())
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("features", self.stored.piece())]
+    }
+
+    fn shape(&self) -> String {
+        let StepShape { parts, .. } = self.shape;
+        format!("{}{}", self.shape.describe(), if parts > 1 { format!(" / {parts}") } else { String::new() })
+    }
+
+    fn cost(&self, _: &Tuning) -> Cost {
+        let (rows, product) = (self.shape.rows, self.product);
+        let mut cost = Cost::default().sharing(0, 0, self.groups());
+        for (index, layer) in self.shape.layers.iter().enumerate() {
+            let outputs = 4 * blocks(layer.outputs);
+            let source = (index == 0).then_some(self.stored);
+            let dims = [layer.inputs + 1, layer.outputs, rows];
+            let [x, order] =
+                FeatureFormat::input_reads(source, [rows, layer.inputs], product.places(dims, true));
+            let gradient = product.cost(dims, x, rows * outputs);
+            let stored = (layer.inputs + 1) * outputs;
+            cost += gradient.with(stored + order, stored, 2 * stored);
+        }
+        let first = &self.shape.layers[0];
+        let outputs = 4 * blocks(first.outputs);
+        for (part, width) in self.shape.part_blocks().enumerate() {
+            let inputs = first.inputs.saturating_sub(4 * part * self.shape.part).min(4 * width);
+            let dims = [rows, first.outputs, inputs];
+            let [x, order] =
+                FeatureFormat::input_reads(Some(self.stored), [rows, 4 * width], product.places(dims, false));
+            cost += product.cost(dims, x, inputs * outputs).with(order, rows * outputs, 0);
+        }
+        Cost { dispatches: 1, ..cost }
+    }
+}

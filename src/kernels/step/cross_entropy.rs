@@ -1,0 +1,92 @@
+//! Host half of `shaders/cross_entropy.wgsl`.
+
+use crate::error::Result;
+use crate::gpu::Access;
+use crate::kernels::{
+    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, logits_params,
+    not_empty, shape_error, sum_metrics,
+};
+
+static SHADER: Shader = Shader {
+    name: "cross_entropy",
+    source: include_str!("../../../shaders/cross_entropy.wgsl"),
+    bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
+    per_batch: true,
+};
+
+/// Loss and prediction of every row, from the logits.
+/// Buffers: Z [rows, classes], `targets [rows]`, `predictions [samples]`,
+/// metrics [slots, groups] as [`Tuning::row_groups`](super::Tuning::row_groups) counts them.
+#[derive(Debug, Clone, Copy)]
+pub struct CrossEntropy {
+    /// Most rows of a batch.
+    pub rows: usize,
+    /// Number of classes.
+    pub classes: usize,
+}
+
+impl Kernel for CrossEntropy {
+    fn shader(&self) -> &'static Shader {
+        &SHADER
+    }
+
+    fn params(&self) -> Vec<u8> {
+        logits_params(self.classes)
+    }
+
+    fn layout(&self) -> ThreadLayout {
+        ThreadLayout::Rows(self.rows)
+    }
+
+    fn shape(&self) -> String {
+        format!("{} x {}", self.rows, self.classes)
+    }
+
+    fn cost(&self, tuning: &Tuning) -> Cost {
+        let elements = self.rows * self.classes;
+        let writes = self.rows + 2 * tuning.row_groups(self.rows);
+        let cost = Cost::dispatch(3 * elements + 2 * self.rows, writes, 5 * elements + 3 * self.rows);
+        tuning.metrics_trees(tuning.row_trees(cost, self.rows, 3), self.rows)
+    }
+}
+
+/// What the cross-entropy of some rows is.
+#[derive(Debug, Clone)]
+pub struct Losses {
+    /// The sum of the rows' losses.
+    pub total: f64,
+    /// Rows whose prediction is their target.
+    pub correct: u64,
+    /// The first class of each row's largest logit.
+    pub predictions: Vector<u32>,
+}
+
+/// Cross-entropy of every row of the logits with its target class, `log sum exp Z - Z[target]`, and what is predicted.
+/// A target that is no class has probability 0: its loss is infinite.
+///
+/// ```
+/// use ndarray::array;
+/// use tinytrain::kernels::{Compute, cross_entropy};
+/// let compute = Compute::best()?;
+/// let z = compute.matrix(&array![[0.0, 0.0], [-1.0, 50.0]])?;
+/// let losses = cross_entropy(&compute, &z, &compute.vector(&[1u32, 1])?)?;
+/// assert!((losses.total - 2f64.ln()).abs() < 1e-6);
+/// assert_eq!((losses.correct, losses.predictions.read(&compute)?), (1, vec![0, 1]));
+/// # Ok::<(), tinytrain::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when there is not one target a row, or no element; as [`Compute::run`].
+pub fn cross_entropy(compute: &Compute, z: &Matrix, targets: &Vector<u32>) -> Result<Losses> {
+    not_empty(&SHADER, z)?;
+    if targets.len() != z.rows() {
+        return Err(shape_error(&SHADER, format!("{} targets", z.rows()), targets.len().to_string()));
+    }
+    let predictions = targets.output_like(compute)?;
+    let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(z.rows()))?;
+    let kernel = CrossEntropy { rows: z.rows(), classes: z.columns() };
+    let buffers = [z.buffer(), targets.buffer(), predictions.buffer(), metrics.buffer()];
+    compute.run(&kernel, &buffers, Batch::all(z.rows()))?;
+    let (total, correct) = sum_metrics(&metrics.read(compute)?);
+    Ok(Losses { total, correct, predictions })
+}

@@ -1,0 +1,71 @@
+//! Which tile shapes a run takes, and where they come from.
+
+use std::fmt;
+
+use crate::gpu::{Adapter, Context};
+use crate::kernels::Tuning;
+use crate::model::Network;
+use crate::schedule::{DeviceLimits, Measurement, ScheduleKind, SelectedSchedule, Workload};
+use crate::train::Config;
+
+/// Where tile shapes come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TileSource {
+    /// The table by kind of device, [`Tuning::of`].
+    BuiltIn,
+    /// A measurement for this network on this device.
+    Measured,
+    /// The caller.
+    Given,
+}
+
+impl fmt::Display for TileSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TileSource::BuiltIn => "built-in",
+            TileSource::Measured => "measured",
+            TileSource::Given => "given",
+        })
+    }
+}
+
+/// The tile shapes of a run. They change the order of sums: on one device the same bits come only under the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tiles {
+    /// The shapes.
+    pub tuning: Tuning,
+    /// Where they come from.
+    pub source: TileSource,
+}
+
+/// Schedule and tile shapes of a run on an open adapter: what was measured for it, else what the tables say. Without a
+/// schedule that was asked for it is the fastest, where two have been measured.
+pub(crate) fn resolve(
+    adapter: &Adapter,
+    context: &Context,
+    spec: &Network,
+    config: &Config,
+    batch: usize,
+) -> (SelectedSchedule, Tiles) {
+    let table = Tuning::of(context);
+    let chosen = |asked, tuning| SelectedSchedule::of(asked, spec, &DeviceLimits::of(context, batch, tuning));
+    let workload = Workload::of(adapter, spec, batch);
+    let measured = |kind: ScheduleKind| -> Option<&Measurement> {
+        let found = config.measured.find(&workload, kind)?;
+        let possible = chosen(Some(kind), &found.tuning).kind == kind;
+        (possible && table.leads_to(&found.tuning, context)).then_some(found)
+    };
+    let known: Vec<&Measurement> = ScheduleKind::ALL.into_iter().filter_map(measured).collect();
+    let fastest = known.iter().min_by_key(|measurement| measurement.step);
+    let settled = match fastest {
+        Some(fastest) if config.schedule.is_none() && known.len() > 1 => {
+            SelectedSchedule { kind: fastest.schedule, reason: Some("measured as the fastest".to_owned()) }
+        }
+        _ => chosen(config.schedule, &table),
+    };
+    let tiles = match measured(settled.kind) {
+        Some(measurement) => Tiles { tuning: measurement.tuning, source: TileSource::Measured },
+        None => Tiles { tuning: table, source: TileSource::BuiltIn },
+    };
+    (settled, tiles)
+}

@@ -1,0 +1,89 @@
+//! Networks that have learnt nothing.
+
+use std::fmt;
+
+use crate::data::Classes;
+
+/// What speaks against a network.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Doubt {
+    /// It predicts one class for every row.
+    OneClass {
+        /// The name of the class.
+        class: String,
+        /// Which rows.
+        rows: &'static str,
+    },
+    /// It is no better than a guess that always names the most frequent class.
+    NoBetter {
+        /// The name of the class.
+        class: String,
+        /// The share of the rows that it is right for.
+        share: f64,
+        /// Which rows.
+        rows: &'static str,
+    },
+}
+
+impl Doubt {
+    /// Of these predictions of these rows.
+    pub(crate) fn of(
+        labels: &[u32],
+        predictions: &[u32],
+        classes: &Classes,
+        rows: &'static str,
+    ) -> Option<Self> {
+        let mut counts = vec![0u64; classes.len()];
+        labels.iter().for_each(|label| counts[*label as usize] += 1);
+        // Rows of one class tell nothing.
+        let (most, count) = (0..).zip(&counts).max_by_key(|(_, count)| **count)?;
+        if *count == labels.len() as u64 {
+            return None;
+        }
+        let first = *predictions.first()?;
+        if predictions.iter().all(|prediction| *prediction == first) {
+            return Some(Doubt::OneClass { class: classes.name(first).to_owned(), rows });
+        }
+        let correct =
+            labels.iter().zip(predictions).filter(|(label, prediction)| label == prediction).count();
+        (correct as u64 <= *count).then(|| Doubt::NoBetter {
+            class: classes.name(most).to_owned(),
+            share: *count as f64 / labels.len() as f64,
+            rows,
+        })
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::OneClass { class, rows } => {
+                write!(f, "the network predicts {class:?} for every one of the {rows} rows")
+            }
+            Doubt::NoBetter { class, share, rows } => write!(
+                f,
+                "the network is no better than a guess that always says {class:?}, which is right for {:.2} % of the \
+                 {rows} rows",
+                share * 100.0
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_networks_that_beat_a_constant_are_trusted() {
+        let doubt = |labels: &[u32], predictions: &[u32]| {
+            Doubt::of(labels, predictions, &Classes::numbered(3), "test")
+        };
+        let (class, rows) = ("1".to_owned(), "test");
+        assert_eq!(doubt(&[0, 1, 1, 2], &[1, 1, 1, 1]), Some(Doubt::OneClass { class: class.clone(), rows }));
+        assert_eq!(doubt(&[0, 1, 1, 2], &[0, 0, 1, 0]), Some(Doubt::NoBetter { class, share: 0.5, rows }));
+        assert_eq!(doubt(&[0, 1, 1, 2], &[0, 0, 1, 2]), None);
+        assert_eq!(doubt(&[1, 1], &[0, 0]), None);
+        assert_eq!(doubt(&[], &[]), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! A network and data it was not trained on.
+
+use std::path::Path;
+
+use crate::data::{Classes, Dataset, Features, Reader, Transform};
+use crate::engine::{Device, Engine, Evaluation};
+use crate::error::{Error, Place, Result};
+use crate::model::Model;
+use crate::train::Config;
+
+/// What a model gave for a data set.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// Loss and predictions.
+    pub evaluation: Evaluation,
+    /// Which rows were not predicted as labelled, in ascending order, if that was asked for; the device looks for them.
+    pub errors: Option<Vec<u32>>,
+    /// The device, for people.
+    pub device: String,
+}
+
+/// Reads a data set and checks whether it fits a model. Its labels count the model's classes.
+///
+/// # Errors
+/// [`Error::Data`] when the data do not fit the model.
+pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
+    test_set(data, model.spec.inputs(), &model.transform, &model.meaning.classes)
+}
+
+/// Loss and predictions of a model on a data set that was read for it.
+///
+/// # Errors
+/// Those of the device.
+pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
+    let mut engine = engine(model, device)?;
+    let evaluation = engine.evaluate(&data.view())?;
+    let errors = wants_errors.then(|| engine.errors(&data.labels, &evaluation.predictions)).transpose()?;
+    Ok(Evaluated { evaluation, errors, device: engine.device() })
+}
+
+fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
+    let config = Config { hidden: Vec::new(), ..Config::default() };
+    device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)
+}
+
+/// A model that predicts rows nobody has labelled.
+pub struct Predictor {
+    engine: Box<dyn Engine>,
+    transform: Transform,
+    inputs: usize,
+    classes: usize,
+}
+
+/// What a model makes of some rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictions {
+    /// The class of each row: the first of the most probable ones.
+    pub classes: Vec<u32>,
+    /// Softmax of the logits, in f64: [rows, classes].
+    pub probabilities: Vec<f64>,
+}
+
+impl Predictor {
+    /// Puts a model on a device.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn new(model: &Model, device: &Device) -> Result<Self> {
+        let (inputs, classes) = (model.spec.inputs(), model.spec.classes());
+        Ok(Self { engine: engine(model, device)?, transform: model.transform.clone(), inputs, classes })
+    }
+
+    /// The device, for people.
+    pub fn device(&self) -> String {
+        self.engine.device()
+    }
+
+    /// Checks whether rows of so many values fit the model.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with this path.
+    pub fn check_inputs(&self, path: &Path, found: usize) -> Result<()> {
+        check_inputs(path, found, self.inputs)
+    }
+
+    /// Predicts rows of values as they stand in a file: what [`evaluate`] predicts for the same rows, bit for bit.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn predict(&mut self, features: Features) -> Result<Predictions> {
+        let rows = features.len() / self.inputs;
+        let rows = Dataset { inputs: self.inputs, features, labels: vec![0; rows] };
+        let rows = self.transform.rows(rows)?;
+        let logits = self.engine.logits(&rows.view())?;
+        let mut predictions =
+            Predictions { classes: Vec::new(), probabilities: Vec::with_capacity(logits.len()) };
+        for row in logits.chunks_exact(self.classes) {
+            let best =
+                (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+            let powers = || row.iter().map(|logit| (f64::from(*logit) - f64::from(row[best])).exp());
+            let sum: f64 = powers().sum();
+            predictions.classes.push(best as u32);
+            predictions.probabilities.extend(powers().map(|power| power / sum));
+        }
+        Ok(predictions)
+    }
+}
+
+/// Reads a test set wholly and checks whether it fits a network with these inputs and classes.
+pub(crate) fn test_set(
+    reader: Reader,
+    inputs: usize,
+    transform: &Transform,
+    classes: &Classes,
+) -> Result<Dataset> {
+    check_inputs(reader.name(), reader.inputs(), inputs)?;
+    reader.into_dataset_of(transform, classes)
+}
+
+/// Checks whether rows are as wide as the network's input, which can be told before they are read.
+pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Data {
+        path: path.to_owned(),
+        place: Place::default(),
+        expected: format!("{expected} feature values a row, as the network has inputs"),
+        found: found.to_string(),
+    })
+}

@@ -1,0 +1,153 @@
+//! What a run tells while it goes on, and what it gives in the end.
+
+use std::time::{Duration, Instant};
+
+use crate::data::Transform;
+use crate::engine::EngineKind;
+use crate::error::Result;
+use crate::kernels::Ceilings;
+use crate::model::{Meaning, Model, Network};
+use crate::schedule::{SelectedSchedule, Tiles};
+use crate::train::Doubt;
+
+/// Loss and accuracy over some rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    /// Mean loss.
+    pub loss: f64,
+    /// Share of the rows classified correctly.
+    pub accuracy: f64,
+}
+
+/// What one epoch gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epoch {
+    /// Number, from 1.
+    pub epoch: usize,
+    /// Over the training rows, each as it was when its batch was trained.
+    pub train: Score,
+    /// Over the validation rows after the epoch.
+    pub validation: Option<Score>,
+    /// Over the test rows after the epoch.
+    pub test: Option<Score>,
+    /// Time of training alone.
+    pub duration: Duration,
+    /// Training rows.
+    pub rows: usize,
+}
+
+impl Epoch {
+    /// Training rows a second.
+    pub fn samples_per_second(&self) -> f64 {
+        self.rows as f64 / self.duration.as_secs_f64().max(1e-9)
+    }
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Training begins.
+    Started {
+        /// What computes.
+        engine: EngineKind,
+        /// The device, for people.
+        device: &'a str,
+        /// The network.
+        spec: &'a Network,
+        /// How values become inputs.
+        transform: &'a Transform,
+        /// What inputs and outputs stand for.
+        meaning: &'a Meaning,
+        /// Training rows, where that is known.
+        rows: Option<usize>,
+        /// How a step is divided into dispatches, where it is.
+        schedule: Option<&'a SelectedSchedule>,
+        /// Tile shapes, where there are any.
+        tiles: Option<&'a Tiles>,
+        /// Those dispatches in words.
+        dispatches: &'a [String],
+    },
+    /// Some batches more have been trained.
+    Progress {
+        /// The epoch, from 1.
+        epoch: usize,
+        /// Its rows trained so far.
+        rows: usize,
+        /// Its rows in all, where that is known.
+        total: Option<usize>,
+        /// Over the rows so far.
+        score: Score,
+    },
+    /// A later row showed that the first ones had misled: everything is read first, then training starts again.
+    Restarted {
+        /// What was found.
+        reason: &'a str,
+    },
+    /// An epoch has ended.
+    Epoch {
+        /// Its figures.
+        epoch: &'a Epoch,
+        /// The model after it.
+        model: &'a Model,
+        /// Whether it is the one to keep, as far as the run has come. Whoever wants to keep it saves it now.
+        is_kept: bool,
+    },
+    /// The run was interrupted within an epoch, and the last model would be kept: this one.
+    Interrupted {
+        /// The epoch, from 1.
+        epoch: usize,
+        /// Steps since the start of the run.
+        steps: u64,
+        /// The model after the last of them.
+        model: &'a Model,
+    },
+}
+
+/// Takes the events of a run. An error ends the run; [`Error::Interrupted`](crate::Error::Interrupted) from
+/// [`Event::Progress`] ends it between two steps and lets it tell how far it came.
+pub type Report<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All epochs were trained.
+    Done,
+    /// As many epochs as patience lasts gave no better model.
+    Patience,
+    /// Whoever takes the events has asked for it.
+    Interrupted,
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Summary {
+    /// All whole epochs.
+    pub epochs: Vec<Epoch>,
+    /// The epoch after which the model was kept, counted from 1; 0 for one that was interrupted before its end.
+    pub kept: usize,
+    /// The model that was kept.
+    pub model: Model,
+    /// Why the run ended.
+    pub end: End,
+    /// Why the model may be of no use.
+    pub doubt: Option<Doubt>,
+    /// What computed.
+    pub engine: EngineKind,
+    /// The device, for people.
+    pub device: String,
+    /// When the first batch was known to be trained.
+    pub first_batch: Instant,
+    /// How a step was divided into dispatches, where it was.
+    pub schedule: Option<SelectedSchedule>,
+    /// Steps of all epochs.
+    pub steps: u64,
+    /// What the device can do at most, if somebody was told what took how long.
+    pub ceilings: Option<Ceilings>,
+}
+
+impl Summary {
+    /// The figures of the epoch whose model was kept.
+    pub fn kept_epoch(&self) -> Option<&Epoch> {
+        self.epochs.get(self.kept.checked_sub(1)?)
+    }
+}

@@ -1,0 +1,111 @@
+//! Which model of a run is kept, and when a run has gone on for long enough without a better one.
+
+use crate::model::Model;
+use crate::train::{Doubt, Epoch, Keep, Score};
+
+/// The model to keep so far.
+pub(crate) struct Keeper {
+    keep: Keep,
+    patience: Option<usize>,
+    epochs: usize,
+    best: Option<Score>,
+    /// The epoch with the best score.
+    best_epoch: usize,
+    pub(crate) kept: Option<Kept>,
+}
+
+/// A model with the epoch after which it was taken.
+pub(crate) struct Kept {
+    pub(crate) epoch: usize,
+    pub(crate) model: Model,
+    pub(crate) doubt: Option<Doubt>,
+}
+
+impl Keeper {
+    /// None yet. The best model can only be kept where something says which is; without that, the last is.
+    pub(crate) fn new(keep: Option<Keep>, patience: Option<usize>, validates: bool) -> Self {
+        let keep = if validates { keep.unwrap_or(Keep::Best) } else { Keep::Last };
+        Self { keep, patience, epochs: 0, best: None, best_epoch: 0, kept: None }
+    }
+
+    /// Takes the model of an epoch if it is to be kept, and says whether it is.
+    pub(crate) fn take(&mut self, epoch: &Epoch, model: &Model, doubt: Option<Doubt>) -> bool {
+        self.epochs = epoch.epoch;
+        let is_better = match (epoch.validation, self.best) {
+            (Some(new), Some(best)) => is_better(new, best),
+            _ => true,
+        };
+        if is_better {
+            (self.best, self.best_epoch) = (epoch.validation, epoch.epoch);
+        }
+        let is_kept = is_better || self.keep == Keep::Last;
+        if is_kept {
+            self.kept = Some(Kept { epoch: epoch.epoch, model: model.clone(), doubt });
+        }
+        is_kept
+    }
+
+    /// Whether the last model is the one to keep.
+    pub(crate) fn keeps_last(&self) -> bool {
+        self.keep == Keep::Last || self.kept.is_none()
+    }
+
+    /// Whether there has been no better one for as many epochs as patience lasts.
+    pub(crate) fn has_lost_patience(&self) -> bool {
+        self.best.is_some() && self.patience.is_some_and(|patience| self.epochs - self.best_epoch >= patience)
+    }
+}
+
+/// A higher accuracy; of equal ones, a smaller loss.
+fn is_better(new: Score, best: Score) -> bool {
+    new.accuracy > best.accuracy || new.accuracy == best.accuracy && new.loss < best.loss
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::data::Transform;
+    use crate::model::{Meaning, Network, Parameters};
+
+    fn model() -> Model {
+        let spec = Network::new(vec![1, 2]).unwrap();
+        let parameters = Parameters::zeros(&spec);
+        let meaning = Meaning::numbered(2);
+        Model {
+            spec,
+            transform: Transform::None,
+            meaning,
+            parameters,
+            origin: None,
+            settings: Default::default(),
+        }
+    }
+
+    fn run(mut keeper: Keeper, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
+        let mut taken = Vec::new();
+        for (number, (accuracy, loss)) in (1..).zip(scores) {
+            let train = Score { loss: 1.0, accuracy: 0.5 };
+            let validation = Some(Score { accuracy: *accuracy, loss: *loss });
+            let (test, duration) = (None, Duration::ZERO);
+            let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
+            taken.push(keeper.take(&epoch, &model(), None));
+            if keeper.has_lost_patience() {
+                break;
+            }
+        }
+        (taken.clone(), keeper.kept.unwrap().epoch, taken.len())
+    }
+
+    #[test]
+    fn the_best_model_is_kept_and_patience_counts_from_it() {
+        let scores = [(0.5, 1.0), (0.7, 0.9), (0.7, 0.8), (0.6, 0.1), (0.7, 0.8), (0.7, 0.9), (0.9, 0.1)];
+        let best = Keeper::new(None, None, true);
+        assert_eq!(run(best, &scores), (vec![true, true, true, false, false, false, true], 7, 7));
+        let patient = Keeper::new(Some(Keep::Best), Some(3), true);
+        assert_eq!(run(patient, &scores), (vec![true, true, true, false, false, false], 3, 6));
+        let last = Keeper::new(Some(Keep::Last), Some(3), true);
+        assert_eq!(run(last, &scores), (vec![true; 6], 6, 6));
+    }
+}

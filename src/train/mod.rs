@@ -1,0 +1,18 @@
+//! Training: settings, what is read before, the epoch loop, evaluation.
+
+mod config;
+mod doubt;
+mod evaluation;
+mod events;
+mod keeper;
+mod run;
+mod training_data;
+mod trial;
+
+pub use config::{Config, DataOptions, Keep};
+pub use doubt::Doubt;
+pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, read_for};
+pub use events::{End, Epoch, Event, Report, Score, Summary};
+pub use run::{train, train_on};
+pub use training_data::TrainingData;
+pub use trial::Trial;

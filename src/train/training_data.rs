@@ -1,0 +1,216 @@
+//! What a run trains on, and the rows that it is measured by.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::{BLOCK_ROWS, Dataset, Reader, Rows, Scale, Transform, is_sorted};
+use crate::error::{Error, Result};
+use crate::model::Meaning;
+use crate::train::DataOptions;
+use crate::train::evaluation::{check_inputs, test_set};
+
+/// Rows that do not train.
+pub(crate) enum HeldOut {
+    /// Those that were left out of the training file.
+    Rows(Dataset),
+    /// Those of a file of their own, of which the first may have been read.
+    File(Box<Reader>),
+}
+
+/// Rows to train on, to validate on and to test on. Of the training rows the first block is here at least.
+pub struct TrainingData {
+    pub(crate) reader: Reader,
+    pub(crate) validation: Option<HeldOut>,
+    pub(crate) test: Option<HeldOut>,
+    /// Where the test rows come from, for messages.
+    pub(crate) test_name: PathBuf,
+    pub(crate) transform: Transform,
+    /// Whether all rows are here before training starts; the first epoch then takes them in an order over all of them.
+    pub(crate) is_whole: bool,
+    /// Rows of the training file, those that are left out of training included, where that is known.
+    file_rows: Option<usize>,
+}
+
+impl TrainingData {
+    /// Reads as much as is needed before training can start: the first block where the rows are images, whose values
+    /// need no look at all rows; else everything.
+    ///
+    /// Everything is also read first where rows are left out for validation or testing, and where the labels show that
+    /// the rows are sorted by them.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn new(
+        mut reader: Reader,
+        validation: Option<Reader>,
+        test: Option<Reader>,
+        options: &DataOptions,
+    ) -> Result<Self> {
+        for other in [&validation, &test].into_iter().flatten() {
+            check_inputs(other.name(), other.inputs(), reader.inputs())?;
+        }
+        reader.next_block()?;
+        let is_standard = match options.scale {
+            Scale::Auto => !reader.holds_images(),
+            Scale::Standard => true,
+            Scale::None | Scale::Bytes => false,
+        };
+        let needs_all = is_standard || !options.split.is_none();
+        if needs_all || reader.classes().len() < 2 || is_sorted(reader.labels()) {
+            reader.read_to_end()?;
+        }
+        let is_whole = needs_all || is_sorted(reader.labels());
+        reader.check_classes()?;
+        let file_rows = reader.total_rows();
+        let name = reader.name().to_owned();
+        let held_out =
+            if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
+        let shares =
+            [("validation fraction", options.split.validation), ("test fraction", options.split.test)];
+        for (rows, (setting, share)) in held_out.iter().zip(shares) {
+            if share > 0.0 && rows.rows() == 0 {
+                let expected = "a share that takes at least one row of a class".to_owned();
+                return Err(Error::Setting { setting, expected, found: share.to_string() });
+            }
+        }
+        let transform = match options.scale {
+            _ if is_standard => {
+                let standard = reader.standard();
+                reader.check_standard(&standard)?;
+                Transform::Standard(standard)
+            }
+            Scale::None => Transform::None,
+            _ => Transform::Bytes,
+        };
+        if is_whole {
+            reader.apply(&transform)?;
+        }
+        let mut rows = held_out.into_iter().map(|rows: Dataset| Some(rows).filter(|rows| rows.rows() > 0));
+        let mut held_out = |file: Option<Reader>| -> Result<Option<HeldOut>> {
+            let rows = rows.next().flatten();
+            match (file, rows) {
+                (Some(mut file), _) => {
+                    // What is wrong with a small set shows before an epoch has been spent; of IDX labels are known already.
+                    if file.total_rows().is_none() {
+                        file.next_block()?;
+                    }
+                    if reader.total_rows().is_some() {
+                        file.check_labels(reader.classes())?;
+                    }
+                    Ok(Some(HeldOut::File(Box::new(file))))
+                }
+                (None, Some(rows)) => Ok(Some(HeldOut::Rows(transform.rows(rows)?))),
+                (None, None) => Ok(None),
+            }
+        };
+        let test_name = test.as_ref().map_or(name, |test| test.name().to_owned());
+        let (validation, test) = (held_out(validation)?, held_out(test)?);
+        Ok(Self { reader, validation, test, test_name, transform, is_whole, file_rows })
+    }
+
+    /// The training file, or what stands for it in messages.
+    pub fn name(&self) -> &Path {
+        self.reader.name()
+    }
+
+    /// Training rows, where their number is known before training starts.
+    pub fn rows(&self) -> Option<usize> {
+        self.reader.total_rows()
+    }
+
+    /// Rows of the training file, those that are left out of training included, where that is known.
+    pub fn file_rows(&self) -> Option<usize> {
+        self.file_rows
+    }
+
+    /// Values of a row.
+    pub fn inputs(&self) -> usize {
+        self.reader.inputs()
+    }
+
+    /// The rows so far, as network inputs.
+    pub fn view(&self) -> Rows<'_> {
+        self.reader.view(self.transform.scaling())
+    }
+
+    /// Reads until so many rows are here. A table whose number of rows is not known is read wholly, since a late row may
+    /// show more classes, which makes another network.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn read_rows(&mut self, rows: usize) -> Result<()> {
+        if self.rows().is_none() {
+            self.make_whole()?;
+        }
+        while self.reader.rows() < rows && self.reader.next_block()? {}
+        Ok(())
+    }
+
+    /// How values become inputs.
+    pub fn transform(&self) -> &Transform {
+        &self.transform
+    }
+
+    /// Whether all rows were read before training, and are shuffled over the whole set from the first epoch on.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Whether there are rows to validate on.
+    pub fn validates(&self) -> bool {
+        self.validation.is_some()
+    }
+
+    /// Whether there are rows to test on.
+    pub fn tests(&self) -> bool {
+        self.test.is_some()
+    }
+
+    /// Columns that were left out because they only number the rows: their names, or else their indices.
+    pub fn row_numbers(&self) -> &[String] {
+        self.reader.row_numbers()
+    }
+
+    /// What inputs and outputs stand for, as far as the rows so far tell.
+    pub fn meaning(&self) -> Meaning {
+        let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
+        Meaning { classes, schema, image: self.reader.image() }
+    }
+
+    /// What the rows so far show that the network was not made for.
+    pub(crate) fn outdated(&self, meaning: &Meaning, has_bytes: bool) -> Option<String> {
+        let (reader, known) = (&self.reader, &meaning.classes);
+        if reader.classes() != known {
+            let (seen, now) = (known.len(), reader.classes().len());
+            return Some(format!("the first rows show {seen} classes, later ones {now}"));
+        }
+        if reader.has_bytes() != has_bytes {
+            return Some(
+                "the first rows hold only whole numbers from 0 to 255, later ones others".to_owned(),
+            );
+        }
+        let blocks = reader.rows() / BLOCK_ROWS;
+        let is_looked_at = !self.is_whole && (reader.is_complete() || blocks.is_power_of_two());
+        (is_looked_at
+            && reader.total_rows().is_none_or(|rows| reader.rows() == rows)
+            && is_sorted(reader.labels()))
+        .then(|| "the rows are sorted by label".to_owned())
+    }
+
+    /// Reads all that is left, after a later row has shown something that the first rows had not.
+    pub(crate) fn make_whole(&mut self) -> Result<()> {
+        self.reader.read_to_end()?;
+        self.is_whole |= is_sorted(self.reader.labels());
+        self.reader.check_classes()
+    }
+}
+
+impl HeldOut {
+    /// The rows, whose labels count the classes of a network with these inputs.
+    pub(crate) fn rows(self, inputs: usize, transform: &Transform, meaning: &Meaning) -> Result<Dataset> {
+        let rows = match self {
+            HeldOut::Rows(rows) => rows,
+            HeldOut::File(reader) => test_set(*reader, inputs, transform, &meaning.classes)?,
+        };
+        if rows.rows() == 0 { Err(Error::Config("no rows to test on".to_owned())) } else { Ok(rows) }
+    }
+}

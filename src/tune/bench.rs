@@ -1,0 +1,237 @@
+//! Steps of training under one candidate: what they take, and whether they come to what they should.
+
+use std::time::{Duration, Instant};
+
+use super::{Error, Subject, Verdict};
+use crate::data::rows_at;
+use crate::engine::{BatchMetrics, Engine, GpuEngine};
+use crate::error::Result;
+use crate::gpu::Context;
+use crate::kernels::{Compute, StepShape, Tuning};
+use crate::model::Parameters;
+use crate::schedule::{ScheduleKind, SelectedSchedule, TileSource, Tiles};
+
+/// Steps whose losses and weights have to be right.
+const COMPARED_STEPS: usize = 3;
+
+/// How long a sample takes at least: many steps on a real GPU, so that the host does not count.
+const SAMPLE: Duration = Duration::from_millis(20);
+
+/// Samples of a candidate, of which the median counts.
+const SAMPLES: usize = 5;
+
+/// A candidate whose first sample takes so many times as long as the best is not measured further.
+const HOPELESS: f64 = 1.5;
+
+/// A device that is open, and what is trained on it.
+pub(super) struct Bench<'a> {
+    pub compute: Compute,
+    subject: Subject<'a>,
+    parameters: Parameters,
+}
+
+/// What a few steps gave.
+pub(super) struct Outcome {
+    losses: Vec<f64>,
+    parameters: Vec<f32>,
+}
+
+impl<'a> Bench<'a> {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// As [`Context::open`].
+    pub fn new(subject: &Subject<'a>) -> Result<Self> {
+        let compute = Compute::new(Context::open(subject.adapter)?);
+        let parameters = Parameters::he_normal(subject.spec, subject.config.seed);
+        Ok(Self { compute, subject: *subject, parameters })
+    }
+
+    /// Opens the device anew if what it refused has left it unusable.
+    pub fn recover(&mut self) -> Result<()> {
+        if self.compute.context.check().is_err() {
+            self.compute = Compute::new(Context::open(self.subject.adapter)?);
+        }
+        Ok(())
+    }
+
+    /// Into how many parts the inputs of the first layer are split under the two-dispatch schedule.
+    pub fn parts(&self, tuning: &Tuning) -> Option<usize> {
+        StepShape::new(self.subject.spec.sizes(), self.subject.batch, tuning).map(|shape| shape.parts())
+    }
+
+    fn engine(&self, kind: ScheduleKind, tuning: Tuning) -> Result<GpuEngine> {
+        let settled = (SelectedSchedule { kind, reason: None }, Tiles { tuning, source: TileSource::Given });
+        let Subject { spec, config, batch, .. } = self.subject;
+        GpuEngine::on(self.compute.clone(), settled, &self.parameters, spec, config, batch)
+    }
+
+    /// Trains so many whole batches; rows come again where they are too few. Gives the losses.
+    fn train(&self, engine: &mut GpuEngine, steps: usize) -> Result<Vec<f64>> {
+        let Subject { config, batch, rows, .. } = self.subject;
+        let order = rows_at(config.seed, 1, rows.len(), 0..rows.len());
+        let order: Vec<u32> = order.into_iter().cycle().take(steps * batch).collect();
+        let mut losses = Vec::with_capacity(steps);
+        let mut sink = |batch: BatchMetrics| {
+            losses.push(batch.loss);
+            Ok(())
+        };
+        engine.train(rows, &order, &mut sink)?;
+        engine.finish(&mut sink)?;
+        Ok(losses)
+    }
+
+    fn few_steps(&self, engine: &mut GpuEngine) -> Result<Outcome> {
+        let losses = self.train(engine, COMPARED_STEPS)?;
+        Ok(Outcome { losses, parameters: flat(&engine.parameters()?) })
+    }
+
+    /// What a step takes if `steps` of them are measured together.
+    fn sample(&self, engine: &mut GpuEngine, steps: usize) -> Result<Duration> {
+        let begun = Instant::now();
+        self.train(engine, steps)?;
+        Ok(begun.elapsed().div_f64(steps as f64))
+    }
+
+    /// The median of some samples, of fewer behind the deadline, of one if that takes much longer than `best`.
+    fn median(&self, engine: &mut GpuEngine, best: Duration, deadline: Instant) -> Result<Duration> {
+        let (steps, mut samples) = self.sized(engine)?;
+        let hopeless = samples[0].as_secs_f64() > HOPELESS * best.as_secs_f64();
+        while !hopeless && samples.len() < SAMPLES && Instant::now() < deadline {
+            samples.push(self.sample(engine, steps)?);
+        }
+        Ok(middle(samples))
+    }
+
+    /// How many steps make a sample, and the first one.
+    fn sized(&self, engine: &mut GpuEngine) -> Result<(usize, Vec<Duration>)> {
+        let mut steps = 1;
+        loop {
+            let step = self.sample(engine, steps)?;
+            if step.mul_f64(steps as f64) >= SAMPLE {
+                return Ok((steps, vec![step]));
+            }
+            steps *= 2;
+        }
+    }
+
+    /// What the built-in shapes give, to be compared with, and what a step takes with them.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::NonFiniteLoss`].
+    pub fn baseline(
+        &self,
+        schedule: ScheduleKind,
+        tuning: Tuning,
+        deadline: Instant,
+    ) -> Result<(Outcome, Duration)> {
+        let mut engine = self.engine(schedule, tuning)?;
+        let outcome = self.few_steps(&mut engine)?;
+        if let Some((loss, step)) = outcome.losses.iter().zip(1..).find(|(loss, _)| !loss.is_finite()) {
+            let learning_rate = self.subject.config.learning_rate;
+            return Err(Error::NonFiniteLoss { loss: *loss, step, epoch: 1, batch: step, learning_rate });
+        }
+        let step = self.median(&mut engine, Duration::MAX, deadline)?;
+        Ok((outcome, step))
+    }
+
+    /// What comes of a candidate that should give `want`, where a step takes `best` so far.
+    pub fn verdict(
+        &self,
+        schedule: ScheduleKind,
+        tuning: Tuning,
+        want: &Outcome,
+        best: Duration,
+        deadline: Instant,
+    ) -> Verdict {
+        let tried = self.engine(schedule, tuning).and_then(|mut engine| {
+            let got = self.few_steps(&mut engine)?;
+            if !agree(&got, want, &flat(&self.parameters)) {
+                return Ok(Verdict::Wrong);
+            }
+            Ok(Verdict::Timed(self.median(&mut engine, best, deadline)?))
+        });
+        tried.unwrap_or_else(|error| Verdict::Refused(error.to_string()))
+    }
+
+    /// What a step takes with each of two, sampled in turn.
+    pub fn in_turn(&self, schedule: ScheduleKind, tunings: [Tuning; 2]) -> Result<[Duration; 2]> {
+        let mut engines =
+            tunings.map(|tuning| self.engine(schedule, tuning)).into_iter().collect::<Result<Vec<_>>>()?;
+        let mut samples = [Vec::new(), Vec::new()];
+        let mut steps = 1;
+        for engine in &mut engines {
+            // The first steps of an engine also bring its data to the device.
+            self.train(engine, 1)?;
+            steps = steps.max(self.sized(engine)?.0);
+        }
+        for _ in 0..SAMPLES {
+            for (engine, samples) in engines.iter_mut().zip(&mut samples) {
+                samples.push(self.sample(engine, steps)?);
+            }
+        }
+        Ok(samples.map(middle))
+    }
+}
+
+/// The median of some times, at least one.
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn flat(parameters: &Parameters) -> Vec<f32> {
+    parameters.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias)).copied().collect()
+}
+
+/// Whether two results of the same steps from `start` are the same within float error. The norm counts, not the
+/// largest difference: a sum near 0 may fall on the other side of a ReLU, which moves the weights of one unit by the
+/// share of one row, about a thousandth of all that they move; a wrong tile moves them by some hundredths.
+fn agree(got: &Outcome, want: &Outcome, start: &[f32]) -> bool {
+    let norm = |a: &[f32], b: &[f32]| {
+        a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
+    };
+    let (off, moved) = (norm(&got.parameters, &want.parameters), norm(start, &want.parameters));
+    let size = want.parameters.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+    let losses = got.losses.iter().zip(&want.losses);
+    // Written so that NaN does not agree.
+    got.losses.len() == want.losses.len()
+        && got.parameters.len() == want.parameters.len()
+        && losses.into_iter().all(|(got, want)| (got - want).abs() <= 1e-4 * want.abs())
+        && off <= 2e-3 * moved + 1e-6 * size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(losses: &[f64], parameters: &[f32]) -> Outcome {
+        Outcome { losses: losses.to_vec(), parameters: parameters.to_vec() }
+    }
+
+    #[test]
+    fn what_is_not_the_same_result_does_not_agree() {
+        let start = [0.0f32; 100];
+        let mut want = outcome(&[2.0, 1.5], &[0.1; 100]);
+        assert!(agree(&want, &want, &start));
+        for loss in [1.499, f64::NAN, f64::INFINITY] {
+            assert!(!agree(&outcome(&[2.0, loss], &[0.1; 100]), &want, &start), "{loss}");
+        }
+        assert!(agree(&outcome(&[2.0, 1.500_01], &[0.100_01; 100]), &want, &start));
+        let mut got = outcome(&[2.0, 1.5], &[0.1; 100]);
+        for (value, same) in [(0.1001, true), (0.11, false), (0.0, false), (f32::NAN, false)] {
+            got.parameters[17] = value;
+            assert_eq!(agree(&got, &want, &start), same, "{value}");
+        }
+        want.parameters.pop();
+        assert!(!agree(&outcome(&[2.0, 1.5], &[0.1; 100]), &want, &start));
+        assert!(!agree(&outcome(&[2.0], &[0.1; 99]), &want, &start));
+    }
+
+    #[test]
+    fn the_median_is_the_middle() {
+        let times = |all: &[u64]| middle(all.iter().copied().map(Duration::from_micros).collect());
+        assert_eq!(times(&[9, 1, 2, 100, 3]), Duration::from_micros(3));
+        assert_eq!(times(&[7]), Duration::from_micros(7));
+    }
+}

@@ -1,0 +1,213 @@
+//! Measures tile shapes on a device for a network: one choice at a time, by real steps of training.
+
+mod bench;
+
+use std::time::{Duration, Instant};
+
+use crate::data::Rows;
+use crate::error::{Error, Result};
+use crate::gpu::Adapter;
+use crate::kernels::{TileParameter, Tuning};
+use crate::model::Network;
+use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule};
+use crate::train::Config;
+use bench::Bench;
+
+/// What is better by less may as well be chance.
+const MARGIN: f64 = 0.98;
+
+/// What a trial of tile shapes came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// A step takes so long, in the median.
+    Timed(Duration),
+    /// The device does not take them, and says why.
+    Refused(String),
+    /// Losses or weights are not those of the built-in shapes.
+    Wrong,
+}
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    /// How a step was divided.
+    pub schedule: ScheduleKind,
+    /// What was varied; nothing in the shapes from which the search starts.
+    pub varied: Option<TileParameter>,
+    /// The tile shapes.
+    pub tuning: Tuning,
+    /// What came of them.
+    pub verdict: Verdict,
+}
+
+impl Attempt {
+    /// What makes this trial another than those before: the choice that was varied, as it was.
+    pub fn name(&self) -> String {
+        let Tuning { product, row, column, owners, .. } = self.tuning;
+        match self.varied {
+            None => "built-in".to_owned(),
+            Some(TileParameter::Product) => format!("product {product}"),
+            Some(TileParameter::Row) => format!("row {row}"),
+            Some(TileParameter::Column) => format!("column {column}"),
+            Some(TileParameter::Owners) => format!("owners {owners}"),
+        }
+    }
+}
+
+/// What was found for one schedule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TunedSchedule {
+    /// The schedule.
+    pub schedule: ScheduleKind,
+    /// The best tile shapes.
+    pub tuning: Tuning,
+    /// What a step takes with them; measured in turn with the built-in ones, where they are others.
+    pub step: Duration,
+    /// What a step takes with the built-in ones.
+    pub built_in: Duration,
+}
+
+/// What tuning came to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tuned {
+    /// The schedules that were asked for.
+    pub schedules: Vec<TunedSchedule>,
+    /// All trials, in their order.
+    pub trials: Vec<Attempt>,
+    /// Candidates for which there was no time.
+    pub left_out: usize,
+}
+
+impl Tuned {
+    /// The fastest schedule.
+    pub fn best(&self) -> Option<&TunedSchedule> {
+        self.schedules.iter().min_by_key(|tuned| tuned.step)
+    }
+}
+
+/// Takes the number of candidates that are done with, and of all, while tuning goes on.
+pub type Report<'a> = dyn FnMut(usize, usize) + 'a;
+
+/// What is tuned for what.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The device.
+    pub adapter: &'a Adapter,
+    /// The network.
+    pub spec: &'a Network,
+    /// Learning rate, seed, and the schedule, if one was asked for.
+    pub config: &'a Config,
+    /// Most rows of a batch.
+    pub batch: usize,
+    /// What is trained on.
+    pub rows: &'a Rows<'a>,
+}
+
+/// Finds the fastest tile shapes under the schedule that was asked for, or, if none was, under each that may be the
+/// fastest. Trains, and throws the result away. Takes about `limit`, longer where a few steps alone do.
+///
+/// The search begins with the built-in shapes and varies one choice at a time, keeping the best: all combinations would
+/// be thousands. Only [`Tuning::variants`] are tried, and only what comes to the same result as the built-in shapes may
+/// win.
+///
+/// # Errors
+/// Those of the device with the built-in shapes; [`Error::NonFiniteLoss`] if training does not go well with them.
+pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut Report<'_>) -> Result<Tuned> {
+    let bench = Bench::new(subject)?;
+    let context = &bench.compute.context;
+    let built_in = Tuning::of(context);
+    let possible = |asked| {
+        SelectedSchedule::of(Some(asked), subject.spec, &DeviceLimits::of(context, subject.batch, &built_in))
+            .kind
+    };
+    let kinds = match subject.config.schedule {
+        Some(asked) => vec![possible(asked)],
+        None if possible(ScheduleKind::TwoDispatch) == ScheduleKind::TwoDispatch => {
+            vec![ScheduleKind::Fused, ScheduleKind::TwoDispatch]
+        }
+        None => vec![ScheduleKind::Fused],
+    };
+    let choices = kinds.iter().flat_map(|kind| choosables(*kind));
+    let of = choices.map(|of| built_in.variants(*of, context).len()).sum();
+    let mut search = Search { bench, built_in, tuned: Tuned::default(), report, done: 0, of };
+    let begun = Instant::now();
+    for (index, kind) in kinds.iter().enumerate() {
+        // Time that one schedule leaves is the next one's.
+        let share = limit.mul_f64((index + 1) as f64 / kinds.len() as f64);
+        search.schedule(*kind, begun + share)?;
+    }
+    Ok(search.tuned)
+}
+
+/// The choices that matter to a schedule, what matters most first.
+fn choosables(kind: ScheduleKind) -> &'static [TileParameter] {
+    match kind {
+        ScheduleKind::Plain | ScheduleKind::Fused => &[TileParameter::Product],
+        ScheduleKind::TwoDispatch => &[TileParameter::Row, TileParameter::Column, TileParameter::Owners],
+    }
+}
+
+/// A search that goes on.
+struct Search<'a, 'r> {
+    bench: Bench<'a>,
+    built_in: Tuning,
+    tuned: Tuned,
+    report: &'a mut Report<'r>,
+    done: usize,
+    of: usize,
+}
+
+impl Search<'_, '_> {
+    fn schedule(&mut self, schedule: ScheduleKind, deadline: Instant) -> Result<()> {
+        let start = self.built_in;
+        let (want, mut built_in) = self.bench.baseline(schedule, start, deadline)?;
+        let timed = Verdict::Timed(built_in);
+        self.tuned.trials.push(Attempt { schedule, varied: None, tuning: start, verdict: timed });
+        let (mut tuning, mut step) = (start, built_in);
+        let (now, choices) = (Instant::now(), choosables(schedule));
+        for (index, varied) in choices.iter().enumerate() {
+            let share = (index + 1) as f64 / choices.len() as f64;
+            let deadline = now + deadline.saturating_duration_since(now).mul_f64(share);
+            let start = tuning;
+            let mut parts = vec![self.bench.parts(&start)];
+            for candidate in start.variants(*varied, &self.bench.compute.context) {
+                self.done += 1;
+                (self.report)(self.done, self.of);
+                if *varied == TileParameter::Owners {
+                    // Other numbers may come to the same split.
+                    let split = self.bench.parts(&candidate);
+                    if parts.contains(&split) {
+                        continue;
+                    }
+                    parts.push(split);
+                }
+                if Instant::now() >= deadline {
+                    self.tuned.left_out += 1;
+                    continue;
+                }
+                let verdict = self.bench.verdict(schedule, candidate, &want, step, deadline);
+                if let Verdict::Timed(took) = verdict
+                    && took < step
+                {
+                    (tuning, step) = (candidate, took);
+                }
+                self.bench.recover()?;
+                self.tuned.trials.push(Attempt {
+                    schedule,
+                    varied: Some(*varied),
+                    tuning: candidate,
+                    verdict,
+                });
+            }
+        }
+        if tuning != start {
+            // Minutes may lie between the two: in turn they have the same chances.
+            [built_in, step] = self.bench.in_turn(schedule, [start, tuning])?;
+            if step.as_secs_f64() > MARGIN * built_in.as_secs_f64() {
+                (tuning, step) = (start, built_in);
+            }
+        }
+        self.tuned.schedules.push(TunedSchedule { schedule, tuning, step, built_in });
+        Ok(())
+    }
+}
