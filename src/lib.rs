@@ -7,6 +7,7 @@
 //! | [`train`] | settings, the epoch loop, evaluation |
 //! | [`engine`] | what computes: on an adapter, or on the processor |
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
+//! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
 //! | [`tune`] | the fastest tile shapes for a network on a device |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
 //! | [`profile`] | where the time of a run goes: kernels, gaps, the host, reading; as a table, JSON, a trace |
@@ -56,6 +57,7 @@ pub mod profile;
 pub mod random;
 pub mod reference;
 pub mod schedule;
+pub mod step;
 mod threads;
 pub mod train;
 pub mod tune;

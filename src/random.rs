@@ -14,6 +14,8 @@ pub enum Purpose {
     Weights = 2,
     /// Which rows validate and test.
     Split = 3,
+    /// Which units are left out of a step.
+    Dropout = 4,
 }
 
 /// Ten rounds of Philox4x32: four independent uniform words for each counter and key.

@@ -1,0 +1,19 @@
+//! What a step of training computes, apart from where it is computed: activations, losses, optimizers, learning rates,
+//! dropout. Plain values; knows neither GPU nor files.
+
+mod activation;
+mod dropout;
+mod loss;
+mod optimizer;
+mod rate;
+mod record;
+mod rule;
+mod variants;
+
+pub use activation::Activation;
+pub use dropout::Dropout;
+pub use loss::{Loss, Target};
+pub use optimizer::{Optimizer, OptimizerKind, Tile};
+pub use rate::{RateSchedule, Rates};
+pub use record::StepRecord;
+pub use rule::{RateFactors, UpdateRule};

@@ -1,0 +1,116 @@
+//! Optimizers: how a gradient changes its parameter. Names, defaults and formulas are PyTorch's.
+
+use super::StepRecord;
+use super::variants::{parse_by_name, variants};
+
+/// Some neighbouring parameters of one tensor, and what belongs to them.
+pub struct Tile<'a> {
+    /// The parameters, which are updated.
+    pub parameters: &'a mut [f32],
+    /// Their gradients.
+    pub gradients: &'a [f32],
+    /// The optimizer's state, [`OptimizerKind::states`] numbers a parameter; what is not needed is empty.
+    pub states: [&'a mut [f32]; 2],
+    /// Learning rate of this tensor in this step.
+    pub rate: f32,
+    /// Weight decay of this tensor.
+    pub decay: f32,
+}
+
+/// What an optimizer computes.
+trait Function: Sync {
+    /// The name of the option.
+    fn name(&self) -> &'static str;
+
+    /// `apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32)`, which does in place in `result` what
+    /// [`apply`](Function::apply) does. States stand at `state_place(index, 0u)` and `state_place(index, 1u)`; the rest
+    /// is in `record`.
+    fn shader(&self) -> &'static str;
+
+    /// Numbers of state a parameter: 0 to 2. They begin at 0.
+    fn states(&self) -> usize;
+
+    /// Whether biases decay as weights do.
+    fn decays_biases(&self) -> bool;
+
+    /// Its settings where nothing else is asked for, and its learning rate.
+    fn defaults(&self) -> (Optimizer, f32);
+
+    /// Updates parameters and states in place.
+    fn apply(&self, record: &StepRecord, tile: Tile<'_>);
+
+    /// FLOP a parameter, counted as the cost models count.
+    fn flop(&self) -> usize;
+}
+
+variants! {
+    /// The optimizers.
+    OptimizerKind: Function {
+        /// p - rate g
+        Sgd = sgd,
+    }
+}
+
+parse_by_name!(OptimizerKind, "optimizer");
+
+/// An optimizer with its settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Optimizer {
+    /// Which one.
+    pub kind: OptimizerKind,
+    /// Decay of the mean of gradients: momentum, or the first beta.
+    pub beta1: f32,
+    /// Decay of the mean of squared gradients: the second beta, or alpha of RMSprop.
+    pub beta2: f32,
+    /// What is added to denominators.
+    pub epsilon: f32,
+    /// Weight decay.
+    pub weight_decay: f32,
+}
+
+impl OptimizerKind {
+    /// The optimizer with its usual settings.
+    pub fn defaults(self) -> Optimizer {
+        self.piece().defaults().0
+    }
+
+    /// The learning rate where nothing else is asked for.
+    pub fn default_rate(self) -> f32 {
+        self.piece().defaults().1
+    }
+
+    /// Numbers of state a parameter: 0 to 2. They begin at 0.
+    pub fn states(self) -> usize {
+        self.piece().states()
+    }
+
+    /// FLOP a parameter.
+    pub fn flop(self) -> usize {
+        self.piece().flop()
+    }
+}
+
+impl Optimizer {
+    /// Puts the settings, and what follows from them at step `step` (from 0), into a record. Corrections are
+    /// 1 / (1 - beta^t) with t = step + 1, computed in f64.
+    pub fn fill(&self, record: &mut StepRecord, step: u64) {
+        let t = (step + 1) as f64;
+        let rest = |beta: f32| 1.0 - f64::from(beta).powf(t);
+        record.decay = self.weight_decay;
+        record.beta1 = self.beta1;
+        record.beta2 = self.beta2;
+        record.epsilon = self.epsilon;
+        record.correction1 = (1.0 / rest(self.beta1)) as f32;
+        record.correction2 = (1.0 / rest(self.beta2).sqrt()) as f32;
+    }
+
+    /// Whether biases decay as weights do.
+    pub fn decays_biases(&self) -> bool {
+        self.kind.piece().decays_biases()
+    }
+
+    /// Updates parameters and states in place.
+    pub fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
+        self.kind.piece().apply(record, tile);
+    }
+}

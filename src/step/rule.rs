@@ -1,0 +1,85 @@
+//! How a run changes its parameters, step by step.
+
+use super::{Optimizer, OptimizerKind, Rates, StepRecord};
+
+/// Factors of the learning rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateFactors {
+    /// Of all weights.
+    pub weights: f32,
+    /// Of all biases.
+    pub biases: f32,
+    /// Of single layers, first to last; those that are not named have 1.
+    pub layers: Vec<f32>,
+}
+
+impl Default for RateFactors {
+    fn default() -> Self {
+        Self { weights: 1.0, biases: 1.0, layers: Vec::new() }
+    }
+}
+
+impl RateFactors {
+    /// Factors of the weights and of the bias of a layer, from 0.
+    pub fn of(&self, layer: usize) -> [f32; 2] {
+        let factor = self.layers.get(layer).copied().unwrap_or(1.0);
+        [factor * self.weights, factor * self.biases]
+    }
+}
+
+/// How parameters change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpdateRule {
+    /// The optimizer.
+    pub optimizer: Optimizer,
+    /// The learning rates.
+    pub rates: Rates,
+    /// Factors of the learning rate.
+    pub factors: RateFactors,
+    /// Largest norm of all gradients together: larger ones are scaled down to it.
+    pub clip_norm: Option<f32>,
+    /// Label smoothing.
+    pub label_smoothing: f32,
+    /// The seed of dropout.
+    pub seed: u64,
+}
+
+impl UpdateRule {
+    /// Plain stochastic gradient descent at one rate.
+    pub fn sgd(rate: f32) -> Self {
+        Self {
+            optimizer: OptimizerKind::Sgd.defaults(),
+            rates: Rates::constant(rate),
+            factors: RateFactors::default(),
+            clip_norm: None,
+            label_smoothing: 0.0,
+            seed: 0,
+        }
+    }
+
+    /// The record of step `step`, from 0; which rows it takes is left open.
+    pub fn record(&self, step: u64) -> StepRecord {
+        let mut record = StepRecord {
+            step: step as u32,
+            rate: self.rates.at(step),
+            clip: self.clip_norm.unwrap_or(0.0),
+            seed: [self.seed as u32, (self.seed >> 32) as u32],
+            ..StepRecord::default()
+        };
+        self.optimizer.fill(&mut record, step);
+        record
+    }
+
+    /// Weight decay of the biases, as a factor of that of the weights.
+    pub fn bias_decay(&self) -> f32 {
+        f32::from(u8::from(self.optimizer.decays_biases()))
+    }
+
+    /// Whether an update is p - rate g and nothing else: then engines may scale what they add up by the rate instead.
+    pub fn is_plain_sgd(&self) -> bool {
+        self.optimizer.kind == OptimizerKind::Sgd
+            && self.optimizer.weight_decay == 0.0
+            && self.clip_norm.is_none()
+            && self.factors == RateFactors::default()
+    }
+}
