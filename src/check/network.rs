@@ -56,7 +56,12 @@ impl Problem {
         let labels: Vec<u32> = (0..rows).map(label).collect();
         let x = Array2::from_shape_fn((rows, inputs), |(i, j)| f64::from(values[i * inputs + j]));
         let targets = labels.iter().map(|label| *label as usize).collect();
-        let data = Dataset { inputs, features: Features::Floats(values), labels };
+        let data = Dataset {
+            inputs,
+            features: Features::Floats(values),
+            targets: labels.into(),
+            weights: Vec::new(),
+        };
         Self { network: network.clone(), parameters, data, x, targets }
     }
 

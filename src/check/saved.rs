@@ -40,7 +40,7 @@ impl Witness {
             device.engine(&problem.parameters, &problem.network, &config.engine_options(ROWS))?;
         let gradients = engine.gradients(&problem.data.view())?;
         let x = problem.x.iter().map(|value| *value as f32).collect();
-        let (labels, parameters) = (problem.data.labels, problem.parameters);
+        let (labels, parameters) = (problem.data.labels().to_vec(), problem.parameters);
         Ok(Self { network: problem.network, x, labels, parameters, gradients })
     }
 

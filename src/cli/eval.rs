@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let (path, loss) = (places::file(&source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
-    let (labels, classes) = (&data.labels, &model.meaning.classes);
+    let (labels, classes) = (data.labels(), &model.meaning.classes);
     let figures = figures(labels, &evaluation.predictions, classes.len());
     match options.format {
         Format::Json => {

@@ -34,7 +34,7 @@ pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
     let evaluation = engine.evaluate(&data.view())?;
-    let errors = wants_errors.then(|| engine.errors(&data.labels, &evaluation.predictions)).transpose()?;
+    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
     Ok(Evaluated { evaluation, errors, device: engine.description().device })
 }
 
@@ -89,7 +89,8 @@ impl Predictor {
     /// Those of the device.
     pub fn predict(&mut self, features: Features) -> Result<Predictions> {
         let rows = features.len() / self.inputs;
-        let rows = Dataset { inputs: self.inputs, features, labels: vec![0; rows] };
+        let rows =
+            Dataset { inputs: self.inputs, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
         let rows = self.transform.rows(rows)?;
         let logits = self.engine.outputs(&rows.view())?;
         let mut predictions =

@@ -358,8 +358,8 @@ impl Trained {
     ) -> Result<(Option<Score>, Option<Doubt>)> {
         let Some(rows) = rows else { return Ok((None, None)) };
         let evaluation = self.engine.evaluate(&rows.view())?;
-        let doubt = Doubt::of(&rows.labels, &evaluation.predictions, &self.meaning.classes, name);
-        let score = Score { loss: evaluation.loss, accuracy: evaluation.accuracy(&rows.labels) };
+        let doubt = Doubt::of(rows.labels(), &evaluation.predictions, &self.meaning.classes, name);
+        let score = Score { loss: evaluation.loss, accuracy: evaluation.accuracy(rows.labels()) };
         Ok((Some(score), doubt))
     }
 

@@ -82,7 +82,8 @@ pub fn noise(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
     Dataset {
         inputs,
         features: Features::Floats((0..rows * inputs).map(value).collect()),
-        labels: (0..rows).map(label).collect(),
+        targets: (0..rows).map(label).collect::<Vec<u32>>().into(),
+        weights: Vec::new(),
     }
 }
 

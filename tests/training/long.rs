@@ -33,7 +33,8 @@ fn data(seed: u64) -> Dataset {
     Dataset {
         inputs: SIZES[0],
         features: Features::Floats(values.collect()),
-        labels: (0..ROWS).map(label).collect(),
+        targets: (0..ROWS).map(label).collect::<Vec<u32>>().into(),
+        weights: Vec::new(),
     }
 }
 
@@ -83,7 +84,7 @@ fn plain_loop(parameters: &Parameters, data: &Dataset) -> Parameters {
             let largest = logits.iter().copied().fold(f32::MIN, f32::max);
             let sum: f32 = logits.iter().map(|z| (z - largest).exp()).sum();
             let mut delta: Vec<f32> = logits.iter().map(|z| (z - largest).exp() / sum).collect();
-            delta[data.labels[*row as usize] as usize] -= 1.0;
+            delta[data.labels()[*row as usize] as usize] -= 1.0;
             delta.iter_mut().for_each(|d| *d /= BATCH as f32);
             for (number, layer) in parameters.layers.iter().enumerate().rev() {
                 let (gradient, input) = (&mut gradients.layers[number], &outputs[number]);

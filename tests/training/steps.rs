@@ -309,7 +309,8 @@ fn huge_losses_are_summed_alike() {
     let data = Dataset {
         inputs: 1,
         features: Features::Floats(vec![1.0; rows]),
-        labels: (0..rows as u32).map(|row| row % 2).collect(),
+        targets: (0..rows as u32).map(|row| row % 2).collect::<Vec<u32>>().into(),
+        weights: Vec::new(),
     };
     let config = Config { batch_size: rows, learning_rate: 1e-30, ..Config::default() };
     let network = Network::classifier(&[1, 3, 2]).unwrap();

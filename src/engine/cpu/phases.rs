@@ -236,7 +236,7 @@ mod tests {
     fn costs_are_those_of_the_formulas() {
         let network = Network::classifier(&[8, 4, 3, 2]).unwrap();
         let features = Features::Bytes([1, 0, 0, 2, 0, 0, 0, 0].repeat(10));
-        let data = Dataset { inputs: 8, features, labels: vec![0; 10] };
+        let data = Dataset { inputs: 8, features, targets: (vec![0; 10]).into(), weights: Vec::new() };
         let figures = |sparse, plan| {
             let Costs { gather, step, last } = costs(plan, &network, 10, &data.view(), sparse);
             let members = [&gather].into_iter().chain(&step[..step.len() - 1]).chain([&last]);
@@ -259,7 +259,12 @@ mod tests {
     fn recorded(plan: Plan, work: impl Fn(&Watch<'_>, &Watch<'_>)) -> Log {
         let recorder = Arc::new(Recorder::new(Detail::Stages));
         let network = Network::classifier(&[8, 4]).unwrap();
-        let data = Dataset { inputs: 8, features: Features::Bytes(vec![1; 80]), labels: vec![0; 10] };
+        let data = Dataset {
+            inputs: 8,
+            features: Features::Bytes(vec![1; 80]),
+            targets: (vec![0; 10]).into(),
+            weights: Vec::new(),
+        };
         let phases = Phases::new(&recorder, costs(plan, &network, 10, &data.view(), false), 2);
         let (leader, other) = (phases.watch(0), phases.watch(1));
         work(&leader, &other);

@@ -171,15 +171,15 @@ mod tests {
             let network = Network::classifier(&sizes).unwrap();
             let byte = |i: usize| if i % 7 < zeros { 0.0 } else { (i * i * 31 % 251) as f64 };
             let features = Features::Bytes((0..37 * 9).map(|i| byte(i) as u8).collect());
-            let labels = (0..37).map(|row| row * 5 % network.outputs() as u32).collect();
-            let data = Dataset { inputs: 9, features, labels };
+            let labels = (0..37).map(|row| row * 5 % network.outputs() as u32).collect::<Vec<u32>>();
+            let data = Dataset { inputs: 9, features, targets: labels.into(), weights: Vec::new() };
             let (rows, order) = (data.view(), (0..37).rev().collect::<Vec<u32>>());
             let parameters = Parameters::he_normal(&network, 4);
             let engine = |batch, plan| {
                 CpuEngine::planned(&parameters, &network, &EngineOptions::sgd(batch, 0.1), 4, plan)
             };
             let x = ndarray::Array2::from_shape_fn((37, 9), |(row, column)| byte(9 * row + column) / 255.0);
-            let targets: Vec<usize> = data.labels.iter().map(|label| *label as usize).collect();
+            let targets: Vec<usize> = data.labels().iter().map(|label| *label as usize).collect();
             let reference = parameters.to_reference();
             let (want, bounds) =
                 (reference.gradients(x.view(), &targets), bounds::gradients(&reference, &x, &targets));

@@ -82,7 +82,7 @@ impl DeviceRows {
         }
         let start = row_bytes(self.inputs, self.stored) * at as u64;
         self.write_features(context, rows.scaled(range.clone()), start)?;
-        let labels = bytemuck::cast_slice(&rows.labels[range]);
+        let labels = bytemuck::cast_slice(&rows.labels()[range]);
         context.queue.write_buffer(&self.labels, 4 * at as u64, labels);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl DeviceRows {
                 self.write_features(context, FeaturesRef::Floats(floats.into()), 0)?;
             }
         }
-        let labels: Vec<u32> = order.iter().map(|number| rows.labels[*number as usize]).collect();
+        let labels: Vec<u32> = order.iter().map(|number| rows.labels()[*number as usize]).collect();
         context.queue.write_buffer(&self.labels, 0, bytemuck::cast_slice(&labels));
         Ok(())
     }
