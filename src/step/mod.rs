@@ -8,6 +8,8 @@ mod optimizer;
 mod rate;
 mod record;
 mod rule;
+#[cfg(test)]
+mod tests;
 mod variants;
 
 pub use activation::Activation;

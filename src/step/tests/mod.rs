@@ -1,0 +1,3 @@
+//! Every piece against the reference, in Rust; and every piece of WGSL for its form.
+
+mod activation;
