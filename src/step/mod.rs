@@ -8,6 +8,7 @@ mod optimizer;
 mod rate;
 mod record;
 mod rule;
+mod setting;
 #[cfg(test)]
 mod tests;
 mod variants;

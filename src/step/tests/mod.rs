@@ -1,3 +1,4 @@
 //! Every piece against the reference, in Rust; and every piece of WGSL for its form.
 
 mod activation;
+mod optimizer;
