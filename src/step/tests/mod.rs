@@ -3,3 +3,5 @@
 mod activation;
 mod loss;
 mod optimizer;
+mod rate;
+mod rule;
