@@ -1,7 +1,9 @@
 //! Every piece against the reference, in Rust; and every piece of WGSL for its form.
 
 mod activation;
+mod dropout;
 mod loss;
+mod network;
 mod optimizer;
 mod rate;
 mod rule;
