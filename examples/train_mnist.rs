@@ -30,6 +30,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         Ok(())
     })?;
-    println!("trained on {}", summary.device);
+    println!("trained on {}", summary.engine.device);
     Ok(())
 }

@@ -6,7 +6,7 @@
 // Products are laid out by the matmul body: outside the matrices loads give 0 and stores are skipped; padding stays 0.
 // The host proves order[..] < samples.
 //#include blocks
-//#include batch
+//#include record
 //#include network
 //#include team
 //#include features
@@ -25,11 +25,11 @@ var<private> start: u32; // blocks of inputs that belong to the product, of the 
 var<private> end: u32;
 
 fn a_place(row: u32) -> u32 {
-    if row < select(batch.next_rows, batch.rows, TRANSPOSE_A) {
+    if row < select(record.next_rows, record.rows, TRANSPOSE_A) {
         let width = blocks(layer.inputs);
         if index == 0u {
             // The next batch stands behind this one.
-            return order[batch.first + row + select(batch.rows, 0u, TRANSPOSE_A)] * width;
+            return order[record.first + row + select(record.rows, 0u, TRANSPOSE_A)] * width;
         }
         return params.network[index - 1u].place + row * width;
     }
@@ -59,7 +59,7 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
     let width = blocks(layer.outputs);
     if block < width {
         if TRANSPOSE_A {
-            if row < batch.rows {
+            if row < record.rows {
                 return activations[layer.place + params.deltas + row * width + block];
             }
         } else {
@@ -80,7 +80,7 @@ fn store_row(row: u32, block: u32, values: vec4<f32>) {
             if row <= layer.inputs {
                 parameters[layer.offset + row * width + block] -= params.rate * result;
             }
-        } else if row < batch.next_rows {
+        } else if row < record.next_rows {
             parameters[partial_row(part, row) + block] = result;
         }
     }
@@ -106,7 +106,7 @@ fn column(
         let inputs = blocks(params.network[0].inputs);
         let last = min((part + 1u) * params.part, blocks(params.network[0].inputs + 1u));
         tiles = pieces(last, params.down) - m;
-        next = pieces(batch.next_rows, 4u * params.down);
+        next = pieces(record.next_rows, 4u * params.down);
         inner = min(last, inputs) - part * params.part;
     } else {
         rest -= owners;
@@ -127,7 +127,7 @@ fn column(
     start = 0u;
     end = blocks(layer.inputs);
     for (var tile = m; tile < m + tiles; tile += 1u) {
-        multiply(vec3<u32>(n, tile, 0u), thread, blocks(batch.rows));
+        multiply(vec3<u32>(n, tile, 0u), thread, blocks(record.rows));
     }
     // The products below read weights that other threads of this workgroup have updated.
     storageBarrier();

@@ -3,7 +3,7 @@
 // metrics [slots, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows. Dead rows count 0.
 //#include blocks
-//#include batch
+//#include record
 //#include loss
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> predictions: array<u32>;
@@ -17,16 +17,16 @@ fn cross_entropy(
 ) {
     var loss = 0.0;
     var correct = 0.0;
-    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+    for (var first = group.x * ROWS; first < record.rows; first += groups.x * ROWS) {
         let row = first + thread.y;
-        let live = row < batch.rows;
+        let live = row < record.rows;
         let statistics = row_statistics(row, live, thread);
         let prediction = row_prediction(row, live, statistics.maximum, thread);
         if live && thread.x == 0u {
             let label = targets[row];
             loss += row_loss(row, label, statistics);
             correct += f32(prediction == label);
-            predictions[batch.output + row] = prediction;
+            predictions[record.output + row] = prediction;
         }
     }
     write_metrics(group, groups, thread, loss, correct);

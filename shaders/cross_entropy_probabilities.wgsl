@@ -3,7 +3,7 @@
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and are not written.
 //#include blocks
-//#include batch
+//#include record
 //#include row_statistics
 @group(0) @binding(2) var<storage, read> targets: array<f32>;
 @group(0) @binding(3) var<storage, read_write> loss: array<f32>;
@@ -15,9 +15,9 @@ fn cross_entropy_probabilities(
     @builtin(local_invocation_id) thread: vec3<u32>,
 ) {
     let stride = 4u * blocks(params.classes);
-    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+    for (var first = group.x * ROWS; first < record.rows; first += groups.x * ROWS) {
         let row = first + thread.y;
-        let live = row < batch.rows;
+        let live = row < record.rows;
         let statistics = row_statistics(row, live, thread);
         let log_sum_exp = statistics.maximum + log(statistics.sum);
         var partial = 0.0;

@@ -4,7 +4,7 @@
 // Work is laid out by the matmul body: a workgroup owns a tile of Y and walks the inputs.
 // Outside the matrices loads give 0 and stores are skipped; the padding of Y is written as 0.
 //#include blocks
-//#include batch
+//#include record
 //#include layer
 //#include features
 //#include samples
@@ -17,7 +17,7 @@ const TRANSPOSE_A = false;
 const TRANSPOSE_B = false;
 
 fn a_place(row: u32) -> u32 {
-    if row < batch.rows {
+    if row < record.rows {
         return sample(row) * blocks(params.inputs);
     }
     return NOWHERE;
@@ -31,7 +31,7 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < batch.rows && block < blocks(params.outputs) {
+    if row < record.rows && block < blocks(params.outputs) {
         let bias = parameters[params.offset + params.inputs * blocks(params.outputs) + block];
         var result = values + bias;
         if RELU {

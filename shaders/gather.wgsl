@@ -2,7 +2,7 @@
 // features [samples, inputs] bytes or f32 in rows of four, labels and order [samples] u32, X [rows, inputs] f32, rows of vec4s
 // A thread owns one vec4 of X, the first of a row also its target; threads beyond the batch do nothing.
 //#include blocks
-//#include batch
+//#include record
 //#include elementwise
 //#include features
 //#include samples_order
@@ -25,7 +25,7 @@ fn gather(
 ) {
     let i = element(group, groups, thread);
     let width = blocks(params.inputs);
-    if i < batch.rows * width {
+    if i < record.rows * width {
         let row = i / width;
         let block = i % width;
         let source = sample(row);

@@ -3,7 +3,7 @@
 // Work is laid out by the matmul body: a workgroup owns a tile of dX and walks the outputs.
 // Outside the matrices loads give 0 and stores are skipped; the padding of dX is written as 0.
 //#include blocks
-//#include batch
+//#include record
 //#include layer
 //#include matmul_body
 @group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
@@ -15,7 +15,7 @@ const TRANSPOSE_A = false;
 const TRANSPOSE_B = true;
 
 fn a_place(row: u32) -> u32 {
-    return select(NOWHERE, row * blocks(params.outputs), row < batch.rows);
+    return select(NOWHERE, row * blocks(params.outputs), row < record.rows);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
@@ -26,7 +26,7 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < batch.rows && block < blocks(params.inputs) {
+    if row < record.rows && block < blocks(params.inputs) {
         let index = row * blocks(params.inputs) + block;
         var result = inside(values, block, params.inputs);
         if MASK {

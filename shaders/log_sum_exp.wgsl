@@ -3,7 +3,7 @@
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and are not written.
 //#include blocks
-//#include batch
+//#include record
 //#include row_statistics
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
 
@@ -13,9 +13,9 @@ fn log_sum_exp(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_id) thread: vec3<u32>,
 ) {
-    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+    for (var first = group.x * ROWS; first < record.rows; first += groups.x * ROWS) {
         let row = first + thread.y;
-        let live = row < batch.rows;
+        let live = row < record.rows;
         let statistics = row_statistics(row, live, thread);
         if live && thread.x == 0u {
             y[row] = statistics.maximum + log(statistics.sum);

@@ -2,7 +2,7 @@
 // Z, Y [rows, columns]; f32, rows of vec4s
 // A thread owns one vec4; threads beyond the matrix do nothing.
 //#include blocks
-//#include batch
+//#include record
 //#include elementwise
 //#include relu
 struct Params {
@@ -22,7 +22,7 @@ fn relu(
     @builtin(local_invocation_index) thread: u32,
 ) {
     let i = element(group, groups, thread);
-    if i < batch.rows * blocks(params.columns) {
+    if i < record.rows * blocks(params.columns) {
         y[i] = rectified(z[i]);
     }
 }

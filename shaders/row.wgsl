@@ -6,7 +6,7 @@
 // Dead rows are neither read nor written, they only keep the barriers; the padding of H and D is written as 0.
 // The host proves order[..] < samples.
 //#include blocks
-//#include batch
+//#include record
 //#include network
 //#include team
 //#include matmul_body
@@ -33,7 +33,7 @@ fn a_width() -> u32 {
 
 fn a_place(row: u32) -> u32 {
     let start = select(below.place, layer.place + params.deltas, TRANSPOSE_B);
-    return select(NOWHERE, start + row * a_width(), row < batch.rows);
+    return select(NOWHERE, start + row * a_width(), row < record.rows);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
@@ -63,7 +63,7 @@ fn activate(owner: Layer, hidden: bool, row: u32, block: u32, values: vec4<f32>)
 var<private> hidden: bool;
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < batch.rows && block < blocks(select(layer.outputs, layer.inputs, TRANSPOSE_B)) {
+    if row < record.rows && block < blocks(select(layer.outputs, layer.inputs, TRANSPOSE_B)) {
         if TRANSPOSE_B {
             let index = below.place + row * blocks(layer.inputs) + block;
             let result = inside(values, block, layer.inputs);
@@ -86,7 +86,7 @@ fn logits(last: Layer, row: u32, block: u32) -> vec4<f32> {
 // exp sees z - max <= 0 and the sum is at least 1: see row_statistics.
 fn cross_entropy_row(last: Layer, row: u32) -> vec2<f32> {
     let width = blocks(last.outputs);
-    let label = labels[order[batch.first + row]];
+    let label = labels[order[record.first + row]];
     var largest = lowest();
     for (var block = 0u; block < width; block += 1u) {
         let z = logits(last, row, block);
@@ -108,7 +108,7 @@ fn cross_entropy_row(last: Layer, row: u32) -> vec2<f32> {
     for (var block = 0u; block < width; block += 1u) {
         let place = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
         let p = exp(logits(last, row, block) - largest) / sum;
-        let d = (p - select(vec4<f32>(), vec4<f32>(1.0), place == vec4<u32>(label))) / f32(batch.rows);
+        let d = (p - select(vec4<f32>(), vec4<f32>(1.0), place == vec4<u32>(label))) / f32(record.rows);
         activations[last.place + params.deltas + row * width + block] = inside(d, block, last.outputs);
     }
     // -log softmax(z)[target]
@@ -131,7 +131,7 @@ fn row(
     for (var i = local; i < owned * width; i += threads) {
         let row = first + i / width;
         let block = i % width;
-        if row < batch.rows {
+        if row < record.rows {
             var sum = vec4<f32>();
             for (var part = 0u; part < params.parts; part += 1u) {
                 sum += parameters[partial_row(part, row) + block];
@@ -154,7 +154,7 @@ fn row(
 
     var share = vec2<f32>();
     for (var i = local; i < owned; i += threads) {
-        if first + i < batch.rows {
+        if first + i < record.rows {
             share += cross_entropy_row(params.network[params.layers - 1u], first + i);
         }
     }
@@ -167,7 +167,7 @@ fn row(
             total += shares[i];
         }
         if first < params.capacity {
-            metrics[batch.slot * pieces(params.capacity, owned) + tile] = total;
+            metrics[record.slot * pieces(params.capacity, owned) + tile] = total;
         }
     }
 

@@ -4,7 +4,7 @@
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and count 0; the padding of D is written as 0.
 //#include blocks
-//#include batch
+//#include record
 //#include loss
 //#include samples_order
 @group(0) @binding(2) var<storage, read> labels: array<u32>;
@@ -20,9 +20,9 @@ fn softmax_cross_entropy(
     let stride = 4u * blocks(params.classes);
     var loss = 0.0;
     var correct = 0.0;
-    for (var first = group.x * ROWS; first < batch.rows; first += groups.x * ROWS) {
+    for (var first = group.x * ROWS; first < record.rows; first += groups.x * ROWS) {
         let row = first + thread.y;
-        let live = row < batch.rows;
+        let live = row < record.rows;
         let statistics = row_statistics(row, live, thread);
         let prediction = row_prediction(row, live, statistics.maximum, thread);
         if live {
@@ -31,7 +31,7 @@ fn softmax_cross_entropy(
                 var d = 0.0;
                 if c < params.classes {
                     let p = exp(logits[row * stride + c] - statistics.maximum) / statistics.sum;
-                    d = (p - f32(c == label)) / f32(batch.rows);
+                    d = (p - f32(c == label)) / f32(record.rows);
                 }
                 delta[row * stride + c] = d;
             }

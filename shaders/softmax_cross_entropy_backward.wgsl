@@ -2,7 +2,7 @@
 // P (probabilities), D (delta) [rows, classes]; f32, rows of vec4s; targets [rows] u32
 // A thread owns one vec4; threads beyond the matrix do nothing. The padding of P is 0 and stays so.
 //#include blocks
-//#include batch
+//#include record
 //#include elementwise
 struct Params {
     classes: u32,
@@ -23,9 +23,9 @@ fn softmax_cross_entropy_backward(
 ) {
     let i = element(group, groups, thread);
     let width = blocks(params.classes);
-    if i < batch.rows * width {
+    if i < record.rows * width {
         let column = vec4<u32>(4u * (i % width)) + vec4<u32>(0u, 1u, 2u, 3u);
         let onehot = select(vec4<f32>(), vec4<f32>(1.0), column == vec4<u32>(targets[i / width]));
-        delta[i] = (probabilities[i] - onehot) / f32(batch.rows);
+        delta[i] = (probabilities[i] - onehot) / f32(record.rows);
     }
 }

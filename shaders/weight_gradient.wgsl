@@ -5,7 +5,7 @@
 // Work is laid out by the matmul body: a workgroup owns a tile of dW and walks the batch.
 // Outside the matrices loads give 0 and stores are skipped; the padding of dW is written as 0.
 //#include blocks
-//#include batch
+//#include record
 //#include features
 //#include samples
 //#include matmul_body
@@ -24,7 +24,7 @@ const TRANSPOSE_A = true;
 const TRANSPOSE_B = false;
 
 fn a_place(row: u32) -> u32 {
-    if row < batch.rows {
+    if row < record.rows {
         return sample(row) * blocks(params.inputs);
     }
     return NOWHERE;
@@ -43,7 +43,7 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
 }
 
 fn b_row(row: u32, block: u32) -> vec4<f32> {
-    if row < batch.rows && block < blocks(params.outputs) {
+    if row < record.rows && block < blocks(params.outputs) {
         return dy[row * blocks(params.outputs) + block];
     }
     return vec4<f32>();
@@ -63,5 +63,5 @@ fn store_row(row: u32, block: u32, values: vec4<f32>) {
 
 @compute @workgroup_size(THREADS_X, THREADS_Y)
 fn weight_gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
-    multiply(group, thread, blocks(batch.rows));
+    multiply(group, thread, blocks(record.rows));
 }

@@ -130,7 +130,7 @@ pub enum Error {
         step: u64,
         /// Epoch, counted from 1.
         epoch: usize,
-        /// Batch of the epoch, counted from 1.
+        /// StepRecord of the epoch, counted from 1.
         batch: u64,
         /// The step's learning rate.
         learning_rate: f32,

@@ -12,10 +12,10 @@ use tinytrain::reference::{ReferenceNetwork, bounds::gradients as gradient_bound
 use tinytrain::train::Config;
 
 /// The smallest distance of a hidden pre-activation from the kink of its ReLU.
-fn distance_from_kinks(network: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
+fn distance_from_kinks(reference: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
     let mut smallest = f64::INFINITY;
     let mut input = x.clone();
-    for (w, b) in network.weights.iter().zip(&network.biases).take(network.weights.len() - 1) {
+    for (w, b) in reference.weights.iter().zip(&reference.biases).take(reference.weights.len() - 1) {
         let z = tinytrain::reference::ops::forward(input.view(), w.view(), b.view());
         smallest = z.fold(smallest, |a, z| a.min(z.abs()));
         input = tinytrain::reference::ops::relu(z.view());
@@ -24,8 +24,8 @@ fn distance_from_kinks(network: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
 }
 
 /// Parameters whose biases are no zeros.
-fn parameters(spec: &Network, seed: u64) -> Parameters {
-    let mut parameters = Parameters::he_normal(spec, seed);
+fn parameters(network: &Network, seed: u64) -> Parameters {
+    let mut parameters = Parameters::he_normal(network, seed);
     for (layer, place) in parameters.layers.iter_mut().zip(0u32..) {
         for (b, i) in layer.bias.iter_mut().zip(0u32..) {
             *b = 0.1 * ((i + 3 * place) % 7) as f32 - 0.25;
@@ -36,20 +36,20 @@ fn parameters(spec: &Network, seed: u64) -> Parameters {
 
 #[test]
 fn the_reference_agrees_with_central_differences() {
-    let spec = Network::new(vec![7, 6, 5, 4]).unwrap();
-    let network = parameters(&spec, 5).to_reference();
+    let network = Network::classifier(&[7, 6, 5, 4]).unwrap();
+    let reference = parameters(&network, 5).to_reference();
     let (x, targets) = inputs(&noise(9, 7, 4, 6));
     let step = 1e-5;
     // No step crosses a kink: a step of 1e-5 moves no pre-activation by more than 1e-3.
-    assert!(distance_from_kinks(&network, &x) > 1e-3);
-    let gradients = network.gradients(x.view(), &targets);
+    assert!(distance_from_kinks(&reference, &x) > 1e-3);
+    let gradients = reference.gradients(x.view(), &targets);
     let mut checked = 0;
     for layer in 0..3 {
-        let (rows, columns) = network.weights[layer].dim();
+        let (rows, columns) = reference.weights[layer].dim();
         for i in 0..=rows {
             for j in 0..columns {
                 let loss = |change: f64| {
-                    let mut moved = network.clone();
+                    let mut moved = reference.clone();
                     if i < rows {
                         moved.weights[layer][[i, j]] += change;
                     } else {
@@ -69,12 +69,12 @@ fn the_reference_agrees_with_central_differences() {
             }
         }
     }
-    assert_eq!(checked, spec.parameter_count());
+    assert_eq!(checked, network.parameter_count());
 }
 
 #[test]
 fn every_engine_agrees_with_the_reference() {
-    // Batch of 1, one class, one hidden unit, odd sizes, MNIST's shape.
+    // StepRecord of 1, one class, one hidden unit, odd sizes, MNIST's shape.
     let shapes: [(&[usize], usize); 7] = [
         (&[7, 6, 5, 4], 9),
         (&[17, 63, 65, 3], 33),
@@ -86,20 +86,20 @@ fn every_engine_agrees_with_the_reference() {
     ];
     for (name, make) in engines() {
         for (sizes, rows) in shapes {
-            let spec = Network::new(sizes.to_vec()).unwrap();
-            let parameters = parameters(&spec, 2);
-            for data in [noise, sparse_bytes].map(|make| make(rows, spec.inputs(), spec.classes(), 3)) {
+            let network = Network::classifier(sizes).unwrap();
+            let parameters = parameters(&network, 2);
+            for data in [noise, sparse_bytes].map(|make| make(rows, network.inputs(), network.outputs(), 3)) {
                 let (x, targets) = inputs(&data);
-                let network = parameters.to_reference();
+                let reference = parameters.to_reference();
                 // Else a rounding might flip a ReLU, and both answers would be right.
-                assert!(distance_from_kinks(&network, &x) > 1e-7);
+                assert!(distance_from_kinks(&reference, &x) > 1e-7);
                 let config = Config { batch_size: rows + 3, ..Config::default() };
-                let gradients = make(&parameters, &spec, &config).gradients(&data.view()).unwrap();
+                let gradients = make(&parameters, &network, &config).gradients(&data.view()).unwrap();
                 assert_within(
-                    &format!("gradients of {spec} on {name}"),
+                    &format!("gradients of {network} on {name}"),
                     &gradients,
-                    &network.gradients(x.view(), &targets),
-                    &gradient_bounds(&network, &x, &targets),
+                    &reference.gradients(x.view(), &targets),
+                    &gradient_bounds(&reference, &x, &targets),
                 );
             }
         }

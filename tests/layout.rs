@@ -7,11 +7,11 @@ use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFl
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::{Access, Carrier};
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Column, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
+    Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
     FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel,
     Matmul, Mode, MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row,
-    Scan, ScanAdd, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Tuning,
-    Update, WeightGradient, Window, Zip, ZipKernel, program,
+    Scan, ScanAdd, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepRecord,
+    StepShape, Tuning, Update, WeightGradient, Window, Zip, ZipKernel, program,
 };
 
 fn segments(axis: Axis) -> Segments {
@@ -183,10 +183,10 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         let params = kernel.params().len();
         assert_eq!(params % 16, 0, "{name}: Params is a multiple of 16 bytes");
         let mut expected = vec![(0, 0, params)];
-        if shader.per_batch && immediates.is_empty() {
-            expected.push((1, 0, size_of::<Batch>()));
+        if shader.reads_record && immediates.is_empty() {
+            expected.push((1, 0, size_of::<StepRecord>()));
         } else {
-            let batch = shader.per_batch.then_some(size_of::<Batch>());
+            let batch = shader.reads_record.then_some(size_of::<StepRecord>());
             assert_eq!(immediates, Vec::from_iter(batch), "{name}: immediates");
         }
         uniforms.sort_unstable();

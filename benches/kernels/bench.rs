@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
-use tinytrain::kernels::{Batch, Ceilings, Compute, Cost, Kernel};
+use tinytrain::kernels::{Ceilings, Compute, Cost, Kernel, StepRecord};
 
 /// A measured line of the table.
 struct Line {
@@ -61,7 +61,7 @@ impl Bench {
         let cost = kernel.cost(&compute.tuning);
         self.measure(family, name, &kernel.shape(), cost, |count| {
             compute
-                .time_once(kernel, buffers, Batch::all(rows), u32::try_from(count).unwrap_or(u32::MAX))
+                .time_once(kernel, buffers, StepRecord::all(rows), u32::try_from(count).unwrap_or(u32::MAX))
                 .expect("the kernel runs")
         });
     }

@@ -29,7 +29,7 @@ fn table(data: &Dataset, cell: impl Fn(u8) -> String) -> Arc<[u8]> {
     let Features::Bytes(pixels) = &data.features else { panic!("IDX holds bytes") };
     let cells: Vec<String> = (0..=255).map(cell).collect();
     let mut text = String::new();
-    for (label, pixels) in data.labels.iter().zip(pixels.chunks(data.inputs)).take(ROWS) {
+    for (label, pixels) in data.labels().iter().zip(pixels.chunks(data.inputs)).take(ROWS) {
         text += &label.to_string();
         for pixel in pixels {
             text.push(',');

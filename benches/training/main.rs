@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use tinytrain::data::{Dataset, ReadOptions, Reader, Transform, locate, rows_at};
-use tinytrain::engine::{Device, DeviceRequest, Engine, find_device};
+use tinytrain::engine::{Device, DeviceRequest, Drive, Engine, find_device};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::train::Config;
@@ -16,19 +16,21 @@ use tinytrain::train::Config;
 /// A network and its batches.
 struct Work {
     name: &'static str,
-    spec: Network,
+    network: Network,
     batch: usize,
 }
 
 impl Work {
     fn new(name: &'static str, sizes: &[usize], batch: usize) -> Self {
-        Self { name, spec: Network::new(sizes.to_vec()).expect("the sizes are those of a network"), batch }
+        Self { name, network: Network::classifier(sizes).expect("the sizes are those of a network"), batch }
     }
 
     fn engine(&self, device: &Device, schedule: Option<ScheduleKind>) -> Box<dyn Engine> {
         let config = Config { batch_size: self.batch, schedule, ..Config::default() };
-        let parameters = Parameters::he_normal(&self.spec, config.seed);
-        device.engine(parameters, &self.spec, &config, self.batch).expect("the device holds the network")
+        let parameters = Parameters::he_normal(&self.network, config.seed);
+        device
+            .engine(&parameters, &self.network, &config.engine_options(self.batch))
+            .expect("the device holds the network")
     }
 }
 

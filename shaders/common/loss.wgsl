@@ -30,6 +30,6 @@ fn write_metrics(group: vec3<u32>, groups: vec3<u32>, thread: vec3<u32>, loss: f
     let total_loss = reduce_all(SUM, thread, loss);
     let total_correct = reduce_all(SUM, thread, correct);
     if thread.x == 0u && thread.y == 0u {
-        metrics[batch.slot * groups.x + group.x] = vec2<f32>(total_loss, total_correct);
+        metrics[record.slot * groups.x + group.x] = vec2<f32>(total_loss, total_correct);
     }
 }

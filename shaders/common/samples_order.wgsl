@@ -6,5 +6,5 @@ const RESULT = 4; // binding of what the kernel writes
 
 // Of a row that is live.
 fn sample(row: u32) -> u32 {
-    return order[batch.first + row];
+    return order[record.first + row];
 }

@@ -3,7 +3,9 @@
 use ndarray::{Array1, Array2, Zip as Together};
 
 use super::{Cases, Figures, random, wide};
-use crate::kernels::{Batch, Comparison, Map, MultiplyAdd, Tensor, Vector, Zip, compare, map, relu, zip};
+use crate::kernels::{
+    Comparison, Map, MultiplyAdd, StepRecord, Tensor, Vector, Zip, compare, map, relu, zip,
+};
 use crate::reference::ops;
 
 const EPS: f64 = f32::EPSILON as f64;
@@ -78,7 +80,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         // x <- x / 2 + 1 from a whole number below 2^8: exact in f32 for twelve rounds.
         let y = Vector::<f32>::output(compute, 1, 4 * 257)?;
         let kernel = MultiplyAdd { threads: 257, rounds: 12, a: 0.5, b: 1.0 };
-        compute.run(&kernel, &[y.buffer()], Batch::default())?;
+        compute.run(&kernel, &[y.buffer()], StepRecord::default())?;
         let chain = |start: usize| (0..12).fold(start as f64, |x, _| 0.5 * x + 1.0);
         let want: Array1<f64> =
             (0..4 * 257).map(|word| (0..8).map(|at| chain(word / 4 + at)).sum()).collect();

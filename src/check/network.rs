@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2};
 
 use super::{Figures, Outcome, Sink, outcome};
 use crate::data::{Dataset, Features};
-use crate::engine::{CpuEngine, Engine, GpuEngine};
+use crate::engine::{CpuEngine, Drive, Engine, GpuEngine};
 use crate::error::Result;
 use crate::gpu::Adapter;
 use crate::model::{Network, Parameters};
@@ -13,15 +13,15 @@ use crate::reference::{ReferenceNetwork, bounds, ops};
 use crate::schedule::ScheduleKind;
 use crate::train::Config;
 
-/// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard network.
+/// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard reference.
 const SHAPES: [(&[usize], usize); 3] = [(&[17, 63, 33, 5], 33), (&[13, 4], 9), (&[784, 300, 100, 10], 64)];
 
 /// No pre-activation of a hidden unit may be nearer to the kink of its ReLU than this: there a rounding decides.
 pub(super) const KINK: f64 = 1e-4;
 
-/// A network with a batch for it, on which f32 and f64 decide every ReLU alike.
+/// A reference with a batch for it, on which f32 and f64 decide every ReLU alike.
 pub(super) struct Problem {
-    pub spec: Network,
+    pub network: Network,
     pub parameters: Parameters,
     pub data: Dataset,
     pub x: Array2<f64>,
@@ -31,10 +31,10 @@ pub(super) struct Problem {
 impl Problem {
     /// He-normal weights, small normal biases, normal features; random labels.
     pub fn new(sizes: &[usize], rows: usize) -> Result<Self> {
-        let spec = Network::new(sizes.to_vec())?;
+        let network = Network::classifier(sizes)?;
         let mut seed = 1;
         loop {
-            let mut problem = Self::drawn(&spec, rows, seed);
+            let mut problem = Self::drawn(&network, rows, seed);
             if problem.clears_kinks() {
                 return Ok(problem);
             }
@@ -42,31 +42,37 @@ impl Problem {
         }
     }
 
-    fn drawn(spec: &Network, rows: usize, seed: u64) -> Self {
-        let mut parameters = Parameters::he_normal(spec, seed);
+    fn drawn(network: &Network, rows: usize, seed: u64) -> Self {
+        let mut parameters = Parameters::he_normal(network, seed);
         for (layer, place) in parameters.layers.iter_mut().zip(1000..) {
             for (bias, i) in layer.bias.iter_mut().zip(0..) {
                 *bias = (0.1 * normal(seed, Purpose::Weights, [i, place])) as f32;
             }
         }
-        let inputs = spec.inputs();
+        let inputs = network.inputs();
         let values: Vec<f32> =
             (0..rows * inputs).map(|i| normal(seed, Purpose::Weights, [i as u32, 2000]) as f32).collect();
-        let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % spec.classes() as u32;
+        let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % network.outputs() as u32;
         let labels: Vec<u32> = (0..rows).map(label).collect();
         let x = Array2::from_shape_fn((rows, inputs), |(i, j)| f64::from(values[i * inputs + j]));
         let targets = labels.iter().map(|label| *label as usize).collect();
-        let data = Dataset { inputs, features: Features::Floats(values), labels };
-        Self { spec: spec.clone(), parameters, data, x, targets }
+        let data = Dataset {
+            inputs,
+            features: Features::Floats(values),
+            targets: labels.into(),
+            weights: Vec::new(),
+        };
+        Self { network: network.clone(), parameters, data, x, targets }
     }
 
     /// Moves what lies too near to a kink: the bias of its unit, a little. Says whether nothing is left.
     fn clears_kinks(&mut self) -> bool {
         let hidden = self.parameters.layers.len() - 1;
         for layer in 0..hidden {
-            let network = self.parameters.to_reference();
-            let input = network.activations(self.x.view()).swap_remove(layer);
-            let z = ops::forward(input.view(), network.weights[layer].view(), network.biases[layer].view());
+            let reference = self.parameters.to_reference();
+            let input = reference.activations(self.x.view()).swap_remove(layer);
+            let z =
+                ops::forward(input.view(), reference.weights[layer].view(), reference.biases[layer].view());
             for (unit, column) in z.columns().into_iter().enumerate() {
                 // Steps of three kinks: some step in a row of a hundred leaves all rows of the batch alone.
                 let clear = |shift: f64| column.iter().all(|z| (z + shift).abs() > 1.5 * KINK);
@@ -83,20 +89,20 @@ impl Problem {
 
     /// The smallest magnitude of a hidden pre-activation.
     pub fn distance_from_kinks(&self) -> f64 {
-        let network = self.parameters.to_reference();
-        let activations = network.activations(self.x.view());
-        let hidden = network.weights.len() - 1;
-        let layers = network.weights.iter().zip(&network.biases).zip(&activations).take(hidden);
+        let reference = self.parameters.to_reference();
+        let activations = reference.activations(self.x.view());
+        let hidden = reference.weights.len() - 1;
+        let layers = reference.weights.iter().zip(&reference.biases).zip(&activations).take(hidden);
         layers
             .flat_map(|((w, b), input)| ops::forward(input.view(), w.view(), b.view()).into_iter())
             .fold(f64::INFINITY, |least, z| least.min(z.abs()))
     }
 }
 
-/// Every tensor of a network, one after the other.
-fn flat(network: &ReferenceNetwork) -> Array1<f64> {
-    let weights = network.weights.iter().flat_map(|w| w.iter().copied());
-    weights.chain(network.biases.iter().flat_map(|b| b.iter().copied())).collect()
+/// Every tensor of a reference, one after the other.
+fn flat(reference: &ReferenceNetwork) -> Array1<f64> {
+    let weights = reference.weights.iter().flat_map(|w| w.iter().copied());
+    weights.chain(reference.biases.iter().flat_map(|b| b.iter().copied())).collect()
 }
 
 fn figures(got: &Parameters, want: &ReferenceNetwork, bound: &Array1<f64>) -> Figures {
@@ -109,9 +115,9 @@ fn figures(got: &Parameters, want: &ReferenceNetwork, bound: &Array1<f64>) -> Fi
 
 fn gradients(engine: &mut dyn Engine, problem: &Problem) -> Result<Figures> {
     let got = engine.gradients(&problem.data.view())?;
-    let network = problem.parameters.to_reference();
-    let want = network.gradients(problem.x.view(), &problem.targets);
-    let bound = bounds::gradients(&network, &problem.x, &problem.targets);
+    let reference = problem.parameters.to_reference();
+    let want = reference.gradients(problem.x.view(), &problem.targets);
+    let bound = bounds::gradients(&reference, &problem.x, &problem.targets);
     Ok(figures(&got, &want, &flat(&bound)))
 }
 
@@ -121,10 +127,10 @@ fn one_step(engine: &mut dyn Engine, problem: &Problem, rate: f64) -> Result<Fig
     engine.train(&problem.data.view(), &order, &mut |_| Ok(()))?;
     engine.finish(&mut |_| Ok(()))?;
     let got = engine.parameters()?;
-    let network = problem.parameters.to_reference();
-    let mut want = network.clone();
+    let reference = problem.parameters.to_reference();
+    let mut want = reference.clone();
     want.step(problem.x.view(), &problem.targets, rate);
-    let gradient_bound = flat(&bounds::gradients(&network, &problem.x, &problem.targets));
+    let gradient_bound = flat(&bounds::gradients(&reference, &problem.x, &problem.targets));
     // An update may add the products of the batch to the weight itself, one after the other: a rounding each, at its size.
     let roundings = (problem.targets.len() as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
     let rounding = flat(&want).mapv(|p| p.abs() * roundings);
@@ -136,7 +142,7 @@ type Make<'a> = dyn Fn(&Problem, &Config) -> Result<Box<dyn Engine>> + 'a;
 fn engine(make: &Make<'_>, schedules: &[(&str, ScheduleKind)], sink: &mut Sink<'_>) -> Result<()> {
     for (sizes, rows) in SHAPES {
         let problem = Problem::new(sizes, rows)?;
-        let shape = format!("{} x {rows}", problem.spec);
+        let shape = format!("{} x {rows}", problem.network);
         let report = |subject: &str, figures| -> Outcome { outcome(subject, &shape, figures) };
         let config = Config { batch_size: rows, ..Config::default() };
         let got = make(&problem, &config).and_then(|mut engine| gradients(&mut *engine, &problem));
@@ -154,11 +160,11 @@ fn engine(make: &Make<'_>, schedules: &[(&str, ScheduleKind)], sink: &mut Sink<'
 /// Checks the CPU engine: the gradients of some networks, and their weights after one step.
 ///
 /// # Errors
-/// When no network can be made; what the engine does wrong is an [`Outcome`].
+/// When no reference can be made; what the engine does wrong is an [`Outcome`].
 pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
     let make = |problem: &Problem, config: &Config| -> Result<Box<dyn Engine>> {
         let batch = config.batch_size;
-        Ok(Box::new(CpuEngine::new(&problem.parameters, &problem.spec, config, batch)))
+        Ok(Box::new(CpuEngine::new(&problem.parameters, &problem.network, &config.engine_options(batch))))
     };
     engine(&make, &[("one step", ScheduleKind::Fused)], sink)
 }
@@ -170,7 +176,12 @@ pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
 pub fn gpu_engine(adapter: &Adapter, sink: &mut Sink<'_>) -> Result<()> {
     let make = |problem: &Problem, config: &Config| -> Result<Box<dyn Engine>> {
         let batch = config.batch_size;
-        Ok(Box::new(GpuEngine::new(adapter, &problem.parameters, &problem.spec, config, batch)?))
+        Ok(Box::new(GpuEngine::new(
+            adapter,
+            &problem.parameters,
+            &problem.network,
+            &config.engine_options(batch),
+        )?))
     };
     let schedules = [
         ("one step, plain", ScheduleKind::Plain),

@@ -17,7 +17,7 @@ const ROWS: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Witness {
     /// Layer sizes.
-    pub spec: Network,
+    pub network: Network,
     /// Features as the first layer sees them, [rows, inputs], row-major.
     pub x: Vec<f32>,
     /// Classes of the rows.
@@ -36,11 +36,12 @@ impl Witness {
     pub fn from_device(device: &Device) -> Result<Self> {
         let problem = Problem::new(&SIZES, ROWS)?;
         let config = Config { batch_size: ROWS, ..Config::default() };
-        let mut engine = device.engine(problem.parameters.clone(), &problem.spec, &config, ROWS)?;
+        let mut engine =
+            device.engine(&problem.parameters, &problem.network, &config.engine_options(ROWS))?;
         let gradients = engine.gradients(&problem.data.view())?;
         let x = problem.x.iter().map(|value| *value as f32).collect();
-        let (labels, parameters) = (problem.data.labels, problem.parameters);
-        Ok(Self { spec: problem.spec, x, labels, parameters, gradients })
+        let (labels, parameters) = (problem.data.labels().to_vec(), problem.parameters);
+        Ok(Self { network: problem.network, x, labels, parameters, gradients })
     }
 
     /// As a safetensors file: x (f32), labels (i64), and for layer n = 1, 2, ... `wn [inputs, outputs]`,
@@ -51,7 +52,7 @@ impl Witness {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let floats =
             |values: &[f32]| -> Vec<u8> { values.iter().flat_map(|value| value.to_le_bytes()).collect() };
-        let (rows, inputs) = (self.labels.len(), self.spec.inputs());
+        let (rows, inputs) = (self.labels.len(), self.network.inputs());
         let labels: Vec<u8> = self.labels.iter().flat_map(|label| i64::from(*label).to_le_bytes()).collect();
         let mut tensors = vec![
             ("x".to_owned(), Dtype::F32, vec![rows, inputs], floats(&self.x)),

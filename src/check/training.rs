@@ -6,9 +6,9 @@ use super::products::product;
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Batch, Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward,
-    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, Tensor, Update, Vector, WeightGradient, pad_rows,
-    sum_metrics,
+    Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward,
+    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepRecord, Tensor, Update, Vector, WeightGradient,
+    pad_rows, sum_metrics,
 };
 use crate::reference::{bounds, ops};
 
@@ -26,7 +26,7 @@ fn run_kernel(
 ) -> Result<Array2<f32>> {
     let result = Matrix::output(compute, output[0], output[1])?;
     let buffers: Vec<&wgpu::Buffer> = inputs.iter().copied().chain([result.buffer()]).collect();
-    compute.run(kernel, &buffers, Batch::all(rows))?;
+    compute.run(kernel, &buffers, StepRecord::all(rows))?;
     result.read(compute)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let (p, g) = (random(65, 257, 1), random(65, 257, 2));
         let (on_p, on_g) = (compute.matrix(&p)?, compute.matrix(&g)?);
         let kernel = Update { length: on_p.vec4s(), rate: RATE };
-        compute.run(&kernel, &[on_g.buffer(), on_p.buffer()], Batch::default())?;
+        compute.run(&kernel, &[on_g.buffer(), on_p.buffer()], StepRecord::default())?;
         Ok(near_update(&on_p.read(compute)?, &wide(&p), &wide(&g), &Array2::zeros(p.dim())))
     });
     for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
@@ -120,7 +120,7 @@ fn updated(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Fig
     let (x, dy, p) = (random(rows, inputs, 9), random(rows, outputs, 10), parameters(inputs, outputs));
     let (on_x, on_dy, on_p) = (compute.matrix(&x)?, compute.matrix(&dy)?, compute.matrix(&p)?);
     let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: Some(RATE), stored: None };
-    compute.run(&kernel, &[on_x.buffer(), on_dy.buffer(), on_p.buffer()], Batch::all(rows))?;
+    compute.run(&kernel, &[on_x.buffer(), on_dy.buffer(), on_p.buffer()], StepRecord::all(rows))?;
     let (x, dy) = (wide(&with_ones(&x)), wide(&dy));
     let dw = ops::matmul(x.t(), dy.view());
     Ok(near_update(&on_p.read(compute)?, &wide(&p), &dw, &bounds::matmul(x.t(), dy.view())))
@@ -185,7 +185,7 @@ fn forward_stored(compute: &Compute, shape: [usize; 3], stored: FeatureFormat) -
     let (p, y) = (parameters(inputs, outputs), Matrix::output(compute, rows, outputs)?);
     let kernel = Forward { rows, inputs, outputs, offset: 0, relu: false, stored: Some(stored) };
     let on_p = compute.matrix(&p)?;
-    let batch = Batch { first: FIRST as u32, ..Batch::all(rows) };
+    let batch = StepRecord { first: FIRST as u32, ..StepRecord::all(rows) };
     compute.run(&kernel, &[&features, on_p.buffer(), order.buffer(), y.buffer()], batch)?;
     Ok(product(&y.read(compute)?, &with_ones(&x), &p))
 }
@@ -197,7 +197,7 @@ fn gradient_stored(compute: &Compute, shape: [usize; 3], stored: FeatureFormat) 
     let stored = Some(stored);
     let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None, stored };
     let on_dy = compute.matrix(&dy)?;
-    let batch = Batch { first: FIRST as u32, ..Batch::all(rows) };
+    let batch = StepRecord { first: FIRST as u32, ..StepRecord::all(rows) };
     compute.run(&kernel, &[&features, on_dy.buffer(), order.buffer(), dw.buffer()], batch)?;
     Ok(product(&dw.read(compute)?, &with_ones(&x).t().to_owned(), &dy))
 }
@@ -211,7 +211,7 @@ fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let (x, targets) = (Matrix::output(compute, rows, inputs)?, Vector::<u32>::output(compute, 1, rows)?);
     let buffers = [&features, on_labels.buffer(), on_order.buffer(), x.buffer(), targets.buffer()];
     let kernel = Gather { rows, inputs, stored };
-    compute.run(&kernel, &buffers, Batch { first: FIRST as u32, ..Batch::all(rows) })?;
+    compute.run(&kernel, &buffers, StepRecord { first: FIRST as u32, ..StepRecord::all(rows) })?;
     let taken = indices(&order[FIRST..FIRST + rows]);
     let want = ops::gather(values.view(), &taken, 1.0);
     let magnitude = want.mapv(f64::abs);
@@ -233,7 +233,7 @@ fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
     let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(rows))?;
     let kernel = SoftmaxCrossEntropy { rows, classes };
     let buffers = [on_z.buffer(), on_labels.buffer(), on_order.buffer(), delta.buffer(), metrics.buffer()];
-    compute.run(&kernel, &buffers, Batch::all(rows))?;
+    compute.run(&kernel, &buffers, StepRecord::all(rows))?;
     let (z, targets) = (wide(&z), indices(&targets));
     let want = ops::softmax_cross_entropy(z.view(), &targets);
     let figures = near_delta(&delta.read(compute)?, &want, &bounds::softmax_cross_entropy(z.view()));

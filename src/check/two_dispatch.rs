@@ -6,11 +6,10 @@ use super::training::{RATE, features, near_metrics, near_update};
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Batch, Column, Compute, FeatureFormat, Row, StepShape, Tensor, Vector, blocks, pad_rows, unpad_rows,
+    Column, Compute, FeatureFormat, Row, StepRecord, StepShape, Tensor, Vector, blocks, pad_rows, unpad_rows,
 };
-use crate::model::{Network, Parameters};
+use crate::model::{Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
-use crate::schedule::device_parameters;
 
 /// Layer sizes, and most rows and live rows of a batch.
 const SHAPES: [(&[usize], usize, usize); 4] =
@@ -30,8 +29,8 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 
 /// A network with its parameters as the device has them.
 fn network(sizes: &[usize]) -> Result<(ReferenceNetwork, Vec<f32>)> {
-    let parameters = Parameters::he_normal(&Network::new(sizes.to_vec())?, 3);
-    Ok((parameters.to_reference(), device_parameters(&parameters)))
+    let parameters = Parameters::he_normal(&Network::classifier(sizes)?, 3);
+    Ok((parameters.to_reference(), ParameterLayout::of_sizes(sizes).pack(&parameters)))
 }
 
 fn shape(compute: &Compute, sizes: &[usize], rows: usize) -> Result<StepShape> {
@@ -74,7 +73,11 @@ fn row(compute: &Compute, sizes: &[usize], capacity: usize, rows: usize) -> Resu
         activations.buffer(),
         metrics.buffer(),
     ];
-    compute.run(&Row::new(&shape, &compute.tuning), &buffers, Batch { first, ..Batch::all(rows) })?;
+    compute.run(
+        &Row::new(&shape, &compute.tuning),
+        &buffers,
+        StepRecord { first, ..StepRecord::all(rows) },
+    )?;
 
     let taken: Vec<usize> = indices(&order[first as usize..first as usize + rows]);
     let targets: Vec<usize> = taken.iter().map(|sample| classes[*sample] as usize).collect();
@@ -136,7 +139,7 @@ fn column(
     let on_parameters = compute.vector(&parameters)?;
     let buffers = [&features, on_order.buffer(), on_activations.buffer(), on_parameters.buffer()];
     let kernel = Column::new(&shape, stored, RATE, &compute.tuning);
-    compute.run(&kernel, &buffers, Batch { first: 1, next_rows: next, ..Batch::all(rows) })?;
+    compute.run(&kernel, &buffers, StepRecord { first: 1, next_rows: next, ..StepRecord::all(rows) })?;
 
     let got = on_parameters.read(compute)?;
     let taken = indices(&order[1..1 + rows]);

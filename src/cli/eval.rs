@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let (path, loss) = (places::file(&source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
-    let (labels, classes) = (&data.labels, &model.meaning.classes);
+    let (labels, classes) = (data.labels(), &model.meaning.classes);
     let figures = figures(labels, &evaluation.predictions, classes.len());
     match options.format {
         Format::Json => {
@@ -111,7 +111,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         }
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} network of {}", model.spec, options.model.display()))?;
+            print_line(&format!("{} network of {}", model.network, options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
             for line in text(labels, &evaluation, classes, &figures) {
                 print_line(&line)?;
@@ -161,7 +161,8 @@ fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
     }
     let Some(data) = setting("data").map(Path::new) else {
         // The first models did not say; they were of MNIST as likely as not.
-        let is_old = setting("version").is_none() && (model.spec.inputs(), model.spec.classes()) == (784, 10);
+        let is_old =
+            setting("version").is_none() && (model.network.inputs(), model.network.outputs()) == (784, 10);
         return if is_old { whole(None) } else { unknown("data") };
     };
     let share = |key: &str| match setting(key) {

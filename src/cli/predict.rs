@@ -184,7 +184,8 @@ impl Work<'_> {
     /// Predicts a block of a file before which `rows` others stand, and checks that the network could.
     fn predict(&mut self, path: &Path, rows: u64, features: Features) -> Result<Predictions> {
         let predictions = self.predictor.predict(features)?;
-        let mut samples = predictions.probabilities.chunks_exact(self.model.spec.classes()).zip(rows + 1..);
+        let mut samples =
+            predictions.probabilities.chunks_exact(self.model.network.outputs()).zip(rows + 1..);
         match samples.find(|(row, _)| !row.iter().all(|probability| probability.is_finite())) {
             Some((_, sample)) => Err(Error::NonFinitePrediction { path: path.to_owned(), sample }),
             None => Ok(predictions),
@@ -193,7 +194,7 @@ impl Work<'_> {
 
     /// A picture as the model's images are.
     fn image(&self, file: &Path) -> Result<Features> {
-        let inputs = self.model.spec.inputs();
+        let inputs = self.model.network.inputs();
         let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
         let is_image = self.model.transform == tinytrain::data::Transform::Bytes;
         let Some((height, width)) = self.model.meaning.image.or(square.filter(|_| is_image)) else {

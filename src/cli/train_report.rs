@@ -7,9 +7,10 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
+use tinytrain::engine::Description;
 use tinytrain::model::Model;
 use tinytrain::schedule::{SelectedSchedule, Tiles};
-use tinytrain::train::{Config, End, Event, Score, Summary, TrainingData};
+use tinytrain::train::{Config, End, Event, Score, Started, Summary, TrainingData};
 
 use super::args::Format;
 use super::interrupt::Interrupts;
@@ -86,7 +87,7 @@ impl<'a> TrainReport<'a> {
     /// # Errors
     /// When the model cannot be saved, or standard output cannot be written to (a reader of it that went away is no
     /// reason to end); [`Error::Interrupted`] when a signal has come.
-    pub fn take(&mut self, event: Event<'_>) -> tinytrain::Result<()> {
+    pub fn take(&mut self, event: Event) -> tinytrain::Result<()> {
         match &event {
             Event::Progress { epoch, rows, total, score } => {
                 self.console.progress().update(*epoch, *rows, *total, score.loss, score.accuracy);
@@ -103,7 +104,7 @@ impl<'a> TrainReport<'a> {
                 self.save(model, format!("the model after step {steps}, in epoch {epoch}"))?;
                 return Ok(());
             }
-            Event::Started { .. } => {
+            Event::Started(_) => {
                 for notice in self.notices.drain(..) {
                     self.console.notice(&notice);
                 }
@@ -166,14 +167,16 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    fn json(&self, event: &Event<'_>) -> Result<(), Unwritable> {
+    fn json(&self, event: &Event) -> Result<(), Unwritable> {
         let options = self.options;
-        if let Event::Started { .. } = event {
-            self.details(event);
+        if let Event::Started(started) = event {
+            self.details(started);
         }
         match event {
             Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
-            Event::Started { engine, device, spec, transform, meaning, rows, schedule, tiles, .. } => {
+            Event::Started(started) => {
+                let Started { engine, network, transform, meaning, rows } = &**started;
+                let Description { engine, device, schedule, tiles, .. } = engine;
                 let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
                 let target = target.map(|target| match &target.name {
                     Some(name) => Value::from(name.as_str()),
@@ -182,9 +185,9 @@ impl<'a> TrainReport<'a> {
                 self.console.object(&[
                     ("event", "start".into()),
                     ("engine", engine.to_string().into()),
-                    ("device", (*device).into()),
-                    ("layers", spec.sizes().to_vec().into()),
-                    ("parameters", spec.parameter_count().into()),
+                    ("device", device.as_str().into()),
+                    ("layers", network.sizes().into()),
+                    ("parameters", network.parameter_count().into()),
                     ("scaling", transform.to_string().into()),
                     ("target", target.into()),
                     ("classes", meaning.classes.names().to_vec().into()),
@@ -193,13 +196,13 @@ impl<'a> TrainReport<'a> {
                     ("seed", options.training.seed.into()),
                     ("batch_size", self.config.batch_size.into()),
                     ("learning_rate", decimal(options.training.lr)),
-                    ("schedule", schedule.map(|schedule| schedule.kind.to_string()).into()),
-                    ("tuning", tiles.map(|tiles| tiles.tuning.to_string()).into()),
-                    ("tuning_source", tiles.map(|tiles| tiles.source.to_string()).into()),
+                    ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
+                    ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
+                    ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
                 ])
             }
             Event::Restarted { reason } => {
-                self.console.object(&[("event", "restart".into()), ("reason", (*reason).into())])
+                self.console.object(&[("event", "restart".into()), ("reason", reason.as_str().into())])
             }
             Event::Epoch { epoch, is_kept, .. } => self.console.object(&[
                 ("event", "epoch".into()),
@@ -217,22 +220,24 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    fn text(&mut self, event: &Event<'_>) -> Result<(), Unwritable> {
+    fn text(&mut self, event: &Event) -> Result<(), Unwritable> {
         if self.options.quiet {
             return Ok(());
         }
         match event {
             Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
-            Event::Started { device, spec, transform, meaning, rows, .. } => {
-                let parameters = grouped(spec.parameter_count() as u64);
+            Event::Started(started) => {
+                let Started { engine, network, transform, meaning, rows } = &**started;
+                let parameters = grouped(network.parameter_count() as u64);
                 let by_rows = ByRows {
                     epochs: self.options.epochs.is_none(),
                     batch_size: self.options.training.batch_size.is_none(),
                 };
                 self.console.line(&data_line(transform, meaning, *rows))?;
-                self.console.line(&format!("{spec} network, {parameters} parameters, on {device}"))?;
+                self.console
+                    .line(&format!("{network} network, {parameters} parameters, on {}", engine.device))?;
                 self.console.line(&plan_line(self.config, *rows, by_rows))?;
-                self.details(event);
+                self.details(started);
                 if self.table.is_none() {
                     let table = Table::new(self.validates, self.config.epochs);
                     self.console.line(&table.header())?;
@@ -254,11 +259,10 @@ impl<'a> TrainReport<'a> {
     }
 
     /// What `--verbose` adds.
-    fn details(&self, event: &Event<'_>) {
-        if let (true, Event::Started { spec, transform, schedule, tiles, dispatches, .. }) =
-            (self.options.verbose, event)
-        {
-            let parameters = grouped(spec.parameter_count() as u64);
+    fn details(&self, Started { engine, network, transform, .. }: &Started) {
+        let Description { schedule, tiles, dispatches, .. } = engine;
+        if self.options.verbose {
+            let parameters = grouped(network.parameter_count() as u64);
             self.console.notice(&format!(
                 "seed {}, {parameters} parameters, inputs scaled by {transform}",
                 self.options.training.seed
@@ -270,7 +274,7 @@ impl<'a> TrainReport<'a> {
                 let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
                 self.console.notice(&format!("a step of the {kind} schedule{because}:"));
             }
-            for (number, dispatch) in (1..).zip(*dispatches) {
+            for (number, dispatch) in (1..).zip(dispatches) {
                 self.console.notice(&format!("{number:>4}. {dispatch}"));
             }
         }
@@ -297,8 +301,8 @@ impl<'a> TrainReport<'a> {
                 ("test_accuracy", test_accuracy.into()),
                 ("seconds", total.as_secs_f64().into()),
                 ("first_batch_seconds", first.as_secs_f64().into()),
-                ("engine", summary.engine.to_string().into()),
-                ("device", summary.device.as_str().into()),
+                ("engine", summary.engine.engine.to_string().into()),
+                ("device", summary.engine.device.as_str().into()),
                 ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
                 ("model", name.into()),
             ]);

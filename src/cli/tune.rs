@@ -57,13 +57,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let config = work.config(data.rows(), Measurements::default());
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
-    let spec = config.spec(data.inputs(), data.meaning().classes.len(), batch)?;
-    Device::Gpu(Box::new(adapter.clone())).check(&spec, batch)?;
+    let network = config.network(data.inputs(), data.meaning().classes.len(), batch)?;
+    Device::Gpu(Box::new(adapter.clone())).check(&network, 0, batch)?;
     let mut rows = data.view();
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());
     let console = Console::new(false, 0);
-    let subject = Subject { adapter: &adapter, spec: &spec, config: &config, batch, rows: &rows };
+    let subject = Subject { adapter: &adapter, network: &network, config: &config, batch, rows: &rows };
     let mut bar = Bar::new("candidates");
     let limit = Duration::from_secs(options.seconds);
     let tuned = tune(&subject, limit, &mut |done, of| bar.update(done, of));
@@ -72,7 +72,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
     if let Some(destination) = &destination {
         let mut new = Measurements::default();
-        let workload = Workload::of(&adapter, &spec, batch);
+        let workload = Workload::of(&adapter, &network, batch);
         for &TunedSchedule { schedule, tuning, step, .. } in &tuned.schedules {
             new.insert(Measurement { workload: workload.clone(), schedule, tuning, step });
         }
@@ -84,8 +84,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     match options.format {
         Format::Json => json(&console, &tuned, kept)?,
         Format::Text => {
-            console
-                .line(&format!("{spec} network, batch {batch}, on {} ({})", adapter.name, adapter.backend))?;
+            console.line(&format!(
+                "{network} network, batch {batch}, on {} ({})",
+                adapter.name, adapter.backend
+            ))?;
             text(&console, &tuned, kept)?;
         }
     }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::{Targets, TargetsRef};
+
 /// Feature values, row-major [rows, inputs].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Features {
@@ -76,8 +78,10 @@ pub struct Dataset {
     pub inputs: usize,
     /// The values, row after row.
     pub features: Features,
-    /// One class a row, counted from 0.
-    pub labels: Vec<u32>,
+    /// What the rows should give.
+    pub targets: Targets,
+    /// How much each row counts in the loss; none is 1 for all.
+    pub weights: Vec<f32>,
 }
 
 /// Borrowed labelled rows: those of a [`Dataset`], or those of a file that have been read so far.
@@ -87,8 +91,10 @@ pub struct Rows<'a> {
     pub inputs: usize,
     /// The values as they stand in memory, row after row.
     pub features: &'a Features,
-    /// One class a row.
-    pub labels: &'a [u32],
+    /// What the rows should give.
+    pub targets: TargetsRef<'a>,
+    /// How much each row counts in the loss; none is 1 for all.
+    pub weights: &'a [f32],
     /// How the values become the network's inputs.
     pub scaling: Scaling,
     /// How many rows the data set has in the end, where that is known.
@@ -106,6 +112,16 @@ impl<'a> Rows<'a> {
         self.features.is_empty()
     }
 
+    /// The classes of the rows; nothing where targets are values.
+    pub fn labels(&self) -> &'a [u32] {
+        self.targets.labels()
+    }
+
+    /// How much a row counts in the loss.
+    pub fn weight(&self, row: usize) -> f32 {
+        self.weights.get(row).copied().unwrap_or(1.0)
+    }
+
     /// The rows `range` as network inputs.
     pub fn scaled(&self, range: Range<usize>) -> FeaturesRef<'a> {
         self.features.scaled(range.start * self.inputs..range.end * self.inputs, self.scaling)
@@ -119,18 +135,30 @@ impl Dataset {
             Features::Bytes(_) => Scaling::Bytes,
             Features::Floats(_) => Scaling::AsIs,
         };
-        let total = Some(self.rows());
-        Rows { inputs: self.inputs, features: &self.features, labels: &self.labels, scaling, total }
+        let (total, targets) = (Some(self.rows()), self.targets.view());
+        Rows {
+            inputs: self.inputs,
+            features: &self.features,
+            targets,
+            weights: &self.weights,
+            scaling,
+            total,
+        }
     }
 
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        self.labels.len()
+        self.features.len() / self.inputs
+    }
+
+    /// The classes of the rows; nothing where targets are values.
+    pub fn labels(&self) -> &[u32] {
+        self.targets.view().labels()
     }
 
     /// The greatest label + 1.
     pub fn classes(&self) -> usize {
-        self.labels.iter().max().map_or(0, |greatest| *greatest as usize + 1)
+        self.labels().iter().max().map_or(0, |greatest| *greatest as usize + 1)
     }
 
     /// The features of the rows `range`.

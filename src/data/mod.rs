@@ -20,6 +20,7 @@ mod sorted;
 mod split;
 mod stream;
 mod table;
+mod targets;
 mod transform;
 
 pub use classes::Classes;
@@ -32,6 +33,7 @@ pub use order::{first_epoch_block, order, rows_at};
 pub use reader::{Block, ReadOptions, Reader};
 pub use sorted::is_sorted;
 pub use split::{Parts, Split};
+pub use targets::{Targets, TargetsRef};
 pub use transform::{Scale, Standard, Transform};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
+use super::TargetsRef;
 use super::classes::Classes;
 use super::columns::{Schema, Selection};
 use super::csv::CsvRows;
@@ -318,14 +319,21 @@ impl Reader {
     /// The rows `range`, which must have been delivered, as network inputs, and their labels.
     pub fn block(&self, range: Range<usize>, scaling: Scaling) -> (FeaturesRef<'_>, &[u32]) {
         let rows = self.view(scaling);
-        (rows.scaled(range.clone()), &rows.labels[range])
+        (rows.scaled(range.clone()), &rows.labels()[range])
     }
 
     /// All rows delivered so far, under `scaling`.
     pub fn view(&self, scaling: Scaling) -> RowsView<'_> {
         let labels = &self.table.labels[..self.rows()];
         let total = self.total_rows();
-        RowsView { inputs: self.inputs, features: &self.table.features, labels, scaling, total }
+        RowsView {
+            inputs: self.inputs,
+            features: &self.table.features,
+            targets: TargetsRef::Classes(labels),
+            weights: &[],
+            scaling,
+            total,
+        }
     }
 
     /// Reads to the end and hands over all rows as network inputs under `transform`.
@@ -336,7 +344,7 @@ impl Reader {
         self.read_to_end()?;
         let labels = std::mem::take(&mut self.table.labels);
         let features = std::mem::take(&mut self.table.features);
-        transform.rows(Dataset { inputs: self.inputs, features, labels })
+        transform.rows(Dataset { inputs: self.inputs, features, targets: labels.into(), weights: Vec::new() })
     }
 }
 

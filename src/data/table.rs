@@ -172,7 +172,8 @@ impl Table {
         let rows = |numbers: &[u32]| Dataset {
             inputs: width,
             features: self.features.rows(width, numbers),
-            labels: numbers.iter().map(|row| self.labels[*row as usize]).collect(),
+            targets: numbers.iter().map(|row| self.labels[*row as usize]).collect::<Vec<u32>>().into(),
+            weights: Vec::new(),
         };
         let out = out.map(rows);
         self.features.keep_rows(width, keep);

@@ -3,13 +3,11 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use crate::engine::{CpuEngine, Engine, GpuEngine};
+use crate::engine::{CpuEngine, Engine, EngineOptions, GpuEngine};
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Backend, DeviceKind, Opening, adapters};
-use crate::kernels::{MOST_BUFFERS, Tuning, blocks};
-use crate::model::{Network, Parameters};
-use crate::schedule::{ScheduleKind, parameter_bytes};
-use crate::train::Config;
+use crate::kernels::{MOST_BUFFERS, blocks};
+use crate::model::{Network, ParameterLayout, Parameters};
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,33 +119,31 @@ impl Device {
         }
     }
 
-    /// Checks whether the device has buffers for the network's parameters and for a batch of so many rows, before
-    /// anything is made for them.
+    /// Checks whether the device has buffers for the network's parameters, with so many numbers of optimizer state each,
+    /// and for a batch of so many rows, before anything is made for them.
     ///
     /// # Errors
     /// [`Error::Device`] when it has none of that size.
-    pub fn check(&self, spec: &Network, batch: usize) -> Result<()> {
+    pub fn check(&self, network: &Network, states: usize, batch: usize) -> Result<()> {
         let Device::Gpu(adapter) = self else { return Ok(()) };
-        adapter
-            .check_storage("parameters", parameter_bytes(ScheduleKind::Fused, spec, batch, &Tuning::GPU))?;
-        let widest = spec.sizes()[1..].iter().copied().max().unwrap_or(1);
+        adapter.check_storage("parameters", ParameterLayout::new(network).with_states(states).bytes())?;
+        let widest = network.sizes()[1..].iter().copied().max().unwrap_or(1);
         adapter.check_storage("a layer's outputs", 16 * (batch as u64).saturating_mul(blocks(widest) as u64))
     }
 
-    /// An engine on this device, with these parameters. Batches have at most `batch` rows.
+    /// An engine on this device, with these parameters.
     ///
     /// # Errors
     /// When the device cannot be opened or cannot hold the network.
     pub fn engine(
         &self,
-        parameters: Parameters,
-        spec: &Network,
-        config: &Config,
-        batch: usize,
+        parameters: &Parameters,
+        network: &Network,
+        options: &EngineOptions,
     ) -> Result<Box<dyn Engine>> {
         Ok(match self {
-            Device::Cpu => Box::new(CpuEngine::new(&parameters, spec, config, batch)),
-            Device::Gpu(adapter) => Box::new(GpuEngine::new(adapter, &parameters, spec, config, batch)?),
+            Device::Cpu => Box::new(CpuEngine::new(parameters, network, options)),
+            Device::Gpu(adapter) => Box::new(GpuEngine::new(adapter, parameters, network, options)?),
         })
     }
 }
@@ -175,20 +171,20 @@ mod tests {
 
     #[test]
     fn a_network_is_refused_by_an_adapter_without_buffers_for_it_and_not_by_the_cpu_engine() {
-        let small = Network::new(vec![784, 300, 10]).unwrap();
+        let small = Network::classifier(&[784, 300, 10]).unwrap();
         for adapter in adapters(None) {
             let largest = adapter.largest_storage() as usize;
             let device = Device::Gpu(Box::new(adapter));
-            device.check(&small, 64).unwrap();
+            device.check(&small, 0, 64).unwrap();
             let mut refused = vec![(small.clone(), largest / 1200 + 1, "a layer's outputs needs")];
             // Where the host has less memory than such a network takes, that comes first.
-            let wide = Network::new(vec![64, largest / 256 + 1, 4]);
+            let wide = Network::classifier(&[64, largest / 256 + 1, 4]);
             refused.extend(wide.map(|wide| (wide, 1, "parameters needs")));
-            for (spec, batch, word) in refused {
-                let error = device.check(&spec, batch).unwrap_err();
+            for (network, batch, word) in refused {
+                let error = device.check(&network, 0, batch).unwrap_err();
                 assert_eq!(error.exit_code(), 2);
                 assert!(error.to_string().contains(word), "{error}");
-                Device::Cpu.check(&spec, batch).unwrap();
+                Device::Cpu.check(&network, 0, batch).unwrap();
             }
         }
     }

@@ -1,44 +1,31 @@
-//! What an engine must do, whatever it computes on.
+//! What trains a network: on an adapter, or on the processor.
 
 pub(crate) mod cpu;
+mod description;
 mod device;
+mod drive;
 pub(crate) mod gpu;
+mod options;
+mod order;
 pub(crate) mod recorder;
 
-use std::fmt;
 use std::ops::Range;
 
-use crate::data::{Rows, rows_at};
-use crate::error::Result;
-use crate::kernels::Ceilings;
-use crate::model::{Origin, Parameters};
-use crate::schedule::{SelectedSchedule, Tiles};
-
 pub use cpu::CpuEngine;
+pub use description::{Description, EngineKind};
 pub use device::{Device, DeviceRequest, find_device};
+pub use drive::{Drive, Sink};
 pub use gpu::GpuEngine;
+pub use options::EngineOptions;
 pub(crate) use recorder::begin;
 pub use recorder::{Clock, Detail, Log, Member, Observer, Recorder, Stage, Submission, Work};
 
-/// What computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EngineKind {
-    /// The processor, without a driver.
-    Cpu,
-    /// An adapter of wgpu, real or software.
-    Gpu,
-}
+use crate::data::Rows;
+use crate::error::Result;
+use crate::kernels::Ceilings;
+use crate::model::Parameters;
 
-impl fmt::Display for EngineKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            EngineKind::Cpu => "cpu",
-            EngineKind::Gpu => "gpu",
-        })
-    }
-}
-
-/// What one batch gave while it was trained, with the weights before its update.
+/// What one batch gave while it was trained, with the parameters before its update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchMetrics {
     /// Rows of the batch.
@@ -66,60 +53,94 @@ impl Evaluation {
     }
 }
 
-/// Takes the metrics of batches, in the order in which they were trained. An error ends training.
-pub type Sink<'a> = dyn FnMut(BatchMetrics) -> Result<()> + 'a;
+/// The order in which rows are trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order<'a> {
+    /// These rows one after the other.
+    Given(&'a [u32]),
+    /// That of an epoch, as [`rows_at`](crate::data::rows_at) gives it. It may be made where the rows are.
+    Epoch {
+        /// The seed.
+        seed: u64,
+        /// The epoch, from 1.
+        epoch: usize,
+    },
+}
+
+/// Some batches to train.
+#[derive(Debug, Clone)]
+pub struct Batches<'a> {
+    /// All rows that have been read so far: rows of earlier calls must still be the same.
+    pub rows: Rows<'a>,
+    /// Their order.
+    pub order: Order<'a>,
+    /// Which positions of the order. Those of the first epoch are asked for one after the other; those of a later epoch
+    /// all at once, and what is left of them.
+    pub positions: Range<usize>,
+}
+
+/// What an optimizer remembers from step to step.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EngineState {
+    /// Steps so far.
+    pub step: u64,
+    /// The numbers of state, each in the form of the parameters; none is all zeros.
+    pub optimizer: Vec<Parameters>,
+}
 
 /// A network on a device, in training.
-pub trait Engine {
-    /// What computes.
-    fn kind(&self) -> EngineKind;
-
-    /// The device, for people.
-    fn device(&self) -> String;
-
-    /// Trains on the rows that `order` names, in that order, in batches of the configured size; the last may be
-    /// shorter. `rows` are all that have been read so far: rows of earlier calls must still be the same. May return
-    /// before the work is done; `sink` then hears of it in a later call.
+pub trait Engine: Instrumented + Send {
+    /// Begins to train on `batches`, of the configured size each; the last may be shorter. Takes as many whole batches as
+    /// there is room for, and gives the number of positions that it took: 0 when [`Engine::poll`] has to make room first.
+    /// Call it again for the others, with nothing but the start of the positions moved.
     ///
     /// # Errors
-    /// Those of the device and of `sink`.
-    fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()>;
+    /// Those of the device; [`Error::Config`](crate::Error::Config) for rows that are not there.
+    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize>;
 
-    /// Trains on the rows at `positions` of an epoch's order, as [`rows_at`] gives it, otherwise as [`Engine::train`].
-    /// The order may be made where the rows are. Positions are asked for one after the other; those of a later epoch
-    /// than the first all at once.
+    /// The metrics of batches that have ended since the last call, in the order in which they were trained. With `wait`,
+    /// waits for the oldest submission; none then means that nothing is on its way.
     ///
     /// # Errors
-    /// As [`Engine::train`].
-    fn train_epoch(
-        &mut self,
-        rows: &Rows<'_>,
-        seed: u64,
-        epoch: usize,
-        positions: Range<usize>,
-        sink: &mut Sink<'_>,
-    ) -> Result<()> {
-        self.train(rows, &rows_at(seed, epoch, rows.len(), positions), sink)
-    }
+    /// Those of the device.
+    fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>>;
 
-    /// Waits until all that was asked for is trained, and `sink` has heard of it.
+    /// The parameters as they are. Call it when nothing is on its way, as with all methods below.
     ///
     /// # Errors
-    /// Those of the device and of `sink`.
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()>;
+    /// Those of the device.
+    fn parameters(&mut self) -> Result<Parameters>;
 
-    /// Loss and predictions of `rows` under the parameters as they are. Call it after [`Engine::finish`].
+    /// What the optimizer remembers.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn state(&mut self) -> Result<EngineState>;
+
+    /// Begins again with these parameters, this state and no rows, in the buffers and with the kernels that are there.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()>;
+
+    /// Loss and predictions of `rows`, of networks that predict classes.
     ///
     /// # Errors
     /// Those of the device.
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation>;
 
-    /// Outputs of the last layer for `rows`, [rows, classes]: those from which [`Engine::evaluate`] predicts, bit for bit.
-    /// A set may come in blocks, one call each, from its front on. Labels are not looked at. Call it after [`Engine::finish`].
+    /// Outputs of the last layer for `rows`, [rows, outputs]: those from which [`Engine::evaluate`] predicts, bit for bit.
+    /// A set may come in blocks, one call each, from its front on. Targets are not looked at.
     ///
     /// # Errors
     /// Those of the device.
-    fn logits(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>>;
+    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>>;
+
+    /// Gradient of the mean loss over one batch, the first rows of `rows` (at most a batch), without an update.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
 
     /// Which predictions are not their labels: row numbers in ascending order.
     ///
@@ -129,53 +150,19 @@ pub trait Engine {
         let pairs = (0..).zip(labels.iter().zip(predictions));
         Ok(pairs.filter(|(_, (label, prediction))| label != prediction).map(|(row, _)| row).collect())
     }
+}
 
-    /// The parameters as they are. Call it after [`Engine::finish`].
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn parameters(&mut self) -> Result<Parameters>;
+/// What can be known of an engine beside its work. Call its methods when nothing is on its way.
+pub trait Instrumented {
+    /// What computes, and how.
+    fn description(&self) -> Description;
 
-    /// Gradient of the mean loss over one batch, the first rows of `rows` (at most a batch), without an update.
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
-
-    /// From now on this one is told what takes how long in training, or nobody, which costs nothing. Call it after
-    /// [`Engine::finish`].
-    fn observe(&mut self, listener: Observer);
-
-    /// Begins again with these parameters and no rows, in the buffers and with the kernels that are there. Call it after
-    /// [`Engine::finish`].
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn restart(&mut self, parameters: &Parameters) -> Result<()>;
+    /// From now on this observer is told what takes how long in training, or nobody, which costs nothing.
+    fn observe(&mut self, observer: Observer);
 
     /// What the device can do at most, measured now.
     ///
     /// # Errors
     /// Those of the device.
     fn ceilings(&mut self) -> Result<Ceilings>;
-
-    /// How a step is divided into dispatches, where it is.
-    fn schedule(&self) -> Option<SelectedSchedule>;
-
-    /// Tile shapes, where there are any.
-    fn tiles(&self) -> Option<Tiles> {
-        None
-    }
-
-    /// What a model's file tells of this.
-    fn origin(&self) -> Origin {
-        Origin {
-            device: self.device(),
-            schedule: self.schedule().map(|chosen| chosen.kind.to_string()),
-            tuning: self.tiles().map(|tiles| tiles.tuning.to_string()),
-        }
-    }
-
-    /// The dispatches of a step in words, one a line, where there are any.
-    fn describe(&self) -> Vec<String>;
 }

@@ -11,3 +11,6 @@ mod step;
 pub use general::*;
 pub use host::*;
 pub use step::*;
+
+pub use crate::model::{blocks, pad_rows, unpad_rows};
+pub use crate::step::StepRecord;

@@ -1,12 +1,14 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
+mod layout;
 mod metadata;
 mod network;
 mod parameters;
 mod repeated;
 mod safetensors;
 
+pub use layout::{LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};
 pub use metadata::Meaning;
-pub use network::Network;
+pub use network::{Dense, Network};
 pub use parameters::{Layer, Parameters};
 pub use safetensors::{Model, Origin};

@@ -1,69 +1,132 @@
-//! The shape of a network.
+//! What a network is, apart from its parameters.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::memory::check_memory;
+use crate::step::{Activation, Dropout, Loss};
 
-/// Sizes of a multi-layer perceptron: inputs, hidden layers, classes. ReLU stands behind every hidden layer, softmax
-/// behind the last.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A dense layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dense {
+    /// Numbers of a row that comes out.
+    pub units: usize,
+    /// What follows the products.
+    pub activation: Activation,
+    /// Share of the outputs that is left out of a training step at random, from 0 to below 1.
+    pub dropout: f32,
+}
+
+impl Dense {
+    /// A layer without dropout.
+    pub fn new(units: usize, activation: Activation) -> Self {
+        Self { units, activation, dropout: 0.0 }
+    }
+}
+
+/// A multi-layer perceptron: dense layers one behind the other, and the loss that it is trained for. The last layer has no
+/// activation and no dropout: its outputs are the logits, or the predicted values.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Network {
-    sizes: Vec<usize>,
+    inputs: usize,
+    layers: Vec<Dense>,
+    loss: Loss,
 }
 
 impl Network {
-    /// A network of these sizes: inputs, hidden..., classes.
+    /// A network with these layers, hidden ones first.
     ///
     /// # Errors
-    /// [`Error::Config`] for fewer than two sizes, a size of 0, or parameters that memory cannot hold; nothing has
-    /// been allocated then.
-    pub fn new(sizes: Vec<usize>) -> Result<Self> {
+    /// [`Error::Config`] without inputs or layers, for a layer of 0 units, a last layer with an activation or dropout, a
+    /// share of dropout that is not from 0 to below 1, or more parameters than can be counted.
+    pub fn new(inputs: usize, layers: Vec<Dense>, loss: Loss) -> Result<Self> {
+        let network = Self { inputs, layers, loss };
+        let sizes = network.sizes();
         if sizes.len() < 2 || sizes.contains(&0) {
             return Err(Error::Config(format!(
-                "a network needs inputs and classes, and every layer at least one unit; these sizes are {sizes:?}"
+                "a network needs inputs and outputs, and every layer at least one unit; these sizes are {sizes:?}"
             )));
         }
-        let spec = Self { sizes };
-        let parameters: u128 = spec
-            .layers()
-            .map(|(inputs, outputs)| (inputs as u128 + 1).saturating_mul(outputs as u128))
-            .fold(0, u128::saturating_add);
-        // The engine's, and while the model is saved the model's own and three forms of the file's contents.
-        check_memory(parameters.saturating_mul(5 * size_of::<f32>() as u128), &format!("a {spec} network"))?;
-        Ok(spec)
+        let last = network.layers[network.layers.len() - 1];
+        if last.activation != Activation::Identity || last.dropout != 0.0 {
+            return Err(Error::Config("the last layer has no activation and no dropout".to_owned()));
+        }
+        if let Some(layer) = network.layers.iter().find(|layer| !(0.0..1.0).contains(&layer.dropout)) {
+            return Err(Error::Setting {
+                setting: "dropout",
+                expected: "a number from 0 to below 1".to_owned(),
+                found: layer.dropout.to_string(),
+            });
+        }
+        Ok(network)
     }
 
-    /// All sizes: inputs, hidden..., classes.
-    pub fn sizes(&self) -> &[usize] {
-        &self.sizes
+    /// A classifier of these sizes (inputs, hidden layers, classes) with ReLU behind its hidden layers.
+    ///
+    /// # Errors
+    /// As [`Network::new`].
+    pub fn classifier(sizes: &[usize]) -> Result<Self> {
+        let (inputs, units) = sizes.split_first().unwrap_or((&0, &[]));
+        let mut layers: Vec<Dense> = units.iter().map(|units| Dense::new(*units, Activation::Relu)).collect();
+        if let Some(last) = layers.last_mut() {
+            last.activation = Activation::Identity;
+        }
+        Self::new(*inputs, layers, Loss::CrossEntropy)
     }
 
     /// Numbers of a row that goes in.
     pub fn inputs(&self) -> usize {
-        self.sizes[0]
+        self.inputs
     }
 
-    /// Classes to choose from.
-    pub fn classes(&self) -> usize {
-        self.sizes[self.sizes.len() - 1]
+    /// Numbers of a row that comes out: classes, or values to predict.
+    pub fn outputs(&self) -> usize {
+        self.layers[self.layers.len() - 1].units
+    }
+
+    /// The layers, hidden ones first.
+    pub fn dense(&self) -> &[Dense] {
+        &self.layers
+    }
+
+    /// What it is trained for.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// All sizes: inputs, hidden layers, outputs.
+    pub fn sizes(&self) -> Vec<usize> {
+        [self.inputs].into_iter().chain(self.layers.iter().map(|layer| layer.units)).collect()
     }
 
     /// (inputs, outputs) of each layer.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + '_ {
-        self.sizes.windows(2).map(|pair| (pair[0], pair[1]))
+        self.layers.iter().enumerate().map(|(index, layer)| {
+            let inputs = if index == 0 { self.inputs } else { self.layers[index - 1].units };
+            (inputs, layer.units)
+        })
     }
 
-    /// Number of weights and biases.
+    /// Number of weights and biases; as many as can be counted where there are more.
     pub fn parameter_count(&self) -> usize {
-        self.layers().map(|(inputs, outputs)| (inputs + 1) * outputs).sum()
+        let counts = self.layers().map(|(inputs, outputs)| inputs.saturating_add(1).saturating_mul(outputs));
+        counts.fold(0, usize::saturating_add)
+    }
+
+    /// Dropout behind a layer, from 0, where there is any.
+    pub fn dropout(&self, layer: usize) -> Option<Dropout> {
+        Dropout::new(self.layers[layer].dropout, layer)
+    }
+
+    /// Whether the layer's pre-activations are kept from the forward to the backward pass.
+    pub fn keeps_z(&self, layer: usize) -> bool {
+        self.layers[layer].activation.keeps_z()
     }
 }
 
 impl fmt::Display for Network {
     /// As the field writes it: 784-300-100-10.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.sizes.iter().map(usize::to_string).collect();
+        let sizes: Vec<String> = self.sizes().iter().map(usize::to_string).collect();
         f.write_str(&sizes.join("-"))
     }
 }
@@ -74,18 +137,32 @@ mod tests {
 
     #[test]
     fn counts_weights_and_biases() {
-        let spec = Network::new(vec![784, 300, 100, 10]).unwrap();
-        assert_eq!(spec.parameter_count(), 266_610);
-        assert_eq!(spec.to_string(), "784-300-100-10");
-        assert_eq!(spec.layers().collect::<Vec<_>>(), [(784, 300), (300, 100), (100, 10)]);
+        let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
+        assert_eq!(network.parameter_count(), 266_610);
+        assert_eq!(network.to_string(), "784-300-100-10");
+        assert_eq!(network.layers().collect::<Vec<_>>(), [(784, 300), (300, 100), (100, 10)]);
+        let activations: Vec<_> = network.dense().iter().map(|layer| layer.activation).collect();
+        assert_eq!(activations, [Activation::Relu, Activation::Relu, Activation::Identity]);
+        let huge = Network::classifier(&[784, usize::MAX, usize::MAX, 10]).unwrap();
+        assert_eq!(huge.parameter_count(), usize::MAX);
     }
 
     #[test]
     fn refuses_what_cannot_be() {
-        for sizes in [vec![], vec![3], vec![3, 0, 2]] {
-            assert_eq!(Network::new(sizes).unwrap_err().exit_code(), 2);
+        for sizes in [&[][..], &[3], &[3, 0, 2]] {
+            assert_eq!(Network::classifier(sizes).unwrap_err().exit_code(), 2);
         }
-        let huge = Network::new(vec![784, usize::MAX, usize::MAX, 10]).unwrap_err();
-        assert!(huge.to_string().contains("memory"), "{huge}");
+        let layer = |activation, dropout| Dense { units: 2, activation, dropout };
+        let hidden = |dropout| vec![layer(Activation::Relu, dropout), layer(Activation::Identity, 0.0)];
+        assert!(Network::new(3, hidden(0.5), Loss::CrossEntropy).is_ok());
+        for layers in [
+            vec![layer(Activation::Relu, 0.0)],
+            vec![layer(Activation::Identity, 0.5)],
+            hidden(1.0),
+            hidden(-0.1),
+            hidden(f32::NAN),
+        ] {
+            assert_eq!(Network::new(3, layers, Loss::CrossEntropy).unwrap_err().exit_code(), 2);
+        }
     }
 }

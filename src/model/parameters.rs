@@ -19,7 +19,7 @@ pub struct Layer {
     pub bias: Vec<f32>,
 }
 
-/// All layers of a network; gradients have the same form.
+/// All layers of a reference; gradients have the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
     /// First layer first.
@@ -28,8 +28,8 @@ pub struct Parameters {
 
 impl Parameters {
     /// All zeros.
-    pub fn zeros(spec: &Network) -> Self {
-        let layers = spec
+    pub fn zeros(network: &Network) -> Self {
+        let layers = network
             .layers()
             .map(|(inputs, outputs)| Layer {
                 inputs,
@@ -43,8 +43,8 @@ impl Parameters {
 
     /// He-normal weights, w ~ N(0, 2 / inputs), and zero biases (K. He, X. Zhang, S. Ren, J. Sun, "Delving deep into
     /// rectifiers", 2015). A seed gives the same weights on every machine.
-    pub fn he_normal(spec: &Network, seed: u64) -> Self {
-        let mut parameters = Self::zeros(spec);
+    pub fn he_normal(network: &Network, seed: u64) -> Self {
+        let mut parameters = Self::zeros(network);
         for (layer, place) in parameters.layers.iter_mut().zip(0..) {
             let deviation = (2.0 / layer.inputs as f64).sqrt();
             for (weight, index) in layer.weights.iter_mut().zip(0..) {
@@ -60,7 +60,7 @@ impl Parameters {
         self.layers.iter().all(|layer| finite(&layer.weights) && finite(&layer.bias))
     }
 
-    /// The same network for the reference, in f64.
+    /// The same reference for the reference, in f64.
     pub fn to_reference(&self) -> ReferenceNetwork {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let (weights, biases) = self
@@ -82,8 +82,8 @@ mod tests {
 
     #[test]
     fn he_normal_has_the_right_spread_and_depends_on_the_seed() {
-        let spec = Network::new(vec![500, 200, 10]).unwrap();
-        let parameters = Parameters::he_normal(&spec, 1);
+        let network = Network::classifier(&[500, 200, 10]).unwrap();
+        let parameters = Parameters::he_normal(&network, 1);
         for layer in &parameters.layers {
             let n = layer.weights.len() as f64;
             let variance = layer.weights.iter().map(|w| f64::from(*w).powi(2)).sum::<f64>() / n;
@@ -91,8 +91,8 @@ mod tests {
             assert!((variance / want - 1.0).abs() < 4.0 * (2.0 / n).sqrt(), "{variance} against {want}");
             assert!(layer.bias.iter().all(|b| *b == 0.0));
         }
-        assert_eq!(parameters, Parameters::he_normal(&spec, 1));
-        assert_ne!(parameters, Parameters::he_normal(&spec, 2));
+        assert_eq!(parameters, Parameters::he_normal(&network, 1));
+        assert_ne!(parameters, Parameters::he_normal(&network, 2));
         assert_ne!(parameters.layers[0].weights[..10], parameters.layers[1].weights[..10]);
     }
 }

@@ -45,7 +45,7 @@ pub struct Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// Its shape.
-    pub spec: Network,
+    pub network: Network,
     /// How values become its inputs.
     pub transform: Transform,
     /// What its inputs and outputs stand for.
@@ -62,7 +62,7 @@ impl Model {
     /// The file's contents. The same model gives the same bytes.
     ///
     /// # Errors
-    /// [`Error::Config`] if the format cannot hold the model, which no spec that fits in memory causes.
+    /// [`Error::Config`] if the format cannot hold the model, which no network that fits in memory causes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
         for (number, layer) in (1..).zip(&self.parameters.layers) {
@@ -86,7 +86,7 @@ impl Model {
             .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
             .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
             .map_err(unsaved)?;
-        let sizes: Vec<String> = self.spec.sizes().iter().map(usize::to_string).collect();
+        let sizes: Vec<String> = self.network.sizes().iter().map(usize::to_string).collect();
         let mut metadata: HashMap<String, String> = self.settings.clone().into_iter().collect();
         metadata.extend([
             (FORMAT.to_owned(), "tinytrain".to_owned()),
@@ -156,7 +156,7 @@ impl Model {
         if activation != "relu" {
             return Err(bad("activation relu", format!("{activation:?}")));
         }
-        let spec = Network::new(sizes.clone())
+        let network = Network::classifier(&sizes)
             .map_err(|_| bad("layer sizes of a network in its metadata", format!("{sizes:?}")))?;
         let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
             let view = file.tensor(&name).map_err(|_| bad(&format!("a tensor {name}"), "none".to_owned()))?;
@@ -177,18 +177,20 @@ impl Model {
             }
         };
         let numbers = |name: &str| -> Result<Vec<f64>> {
-            let expected = format!("{name} of {} finite f64", spec.inputs());
+            let expected = format!("{name} of {} finite f64", network.inputs());
             let view = file.tensor(name).map_err(|_| bad(&expected, "none".to_owned()))?;
             let words = view.data().chunks_exact(8).map(|word| word.try_into().map(f64::from_le_bytes));
             let values: Vec<f64> = words.flatten().filter(|value| value.is_finite()).collect();
-            if view.dtype() != Dtype::F64 || view.shape() != [spec.inputs()] || values.len() != spec.inputs()
+            if view.dtype() != Dtype::F64
+                || view.shape() != [network.inputs()]
+                || values.len() != network.inputs()
             {
                 return Err(bad(&expected, format!("{:?} {:?}", view.dtype(), view.shape())));
             }
             Ok(values)
         };
         let layers = (1..)
-            .zip(spec.layers())
+            .zip(network.layers())
             .map(|(number, (inputs, outputs))| {
                 Ok(Layer {
                     inputs,
@@ -223,14 +225,14 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning = Meaning::read(&metadata, spec.inputs(), spec.classes()).map_err(|key| {
+        let meaning = Meaning::read(&metadata, network.inputs(), network.outputs()).map_err(|key| {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
             bad(&format!("{key} that fit the network"), found)
         })?;
         let known = [FORMAT, LAYERS, ACTIVATION, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
         let is_setting = |key: &String| !known.contains(&key.as_str()) && !KEYS.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
-        Ok(Self { spec, transform, meaning, parameters: Parameters { layers }, origin, settings })
+        Ok(Self { network, transform, meaning, parameters: Parameters { layers }, origin, settings })
     }
 }
 
@@ -254,13 +256,13 @@ mod tests {
     use super::*;
 
     fn model() -> Model {
-        let spec = Network::new(vec![5, 3, 4]).unwrap();
+        let network = Network::classifier(&[5, 3, 4]).unwrap();
         let origin =
             Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
-        let parameters = Parameters::he_normal(&spec, 3);
+        let parameters = Parameters::he_normal(&network, 3);
         let meaning = Meaning { image: Some((1, 5)), ..Meaning::numbered(4) };
         let settings = [("seed".to_owned(), "7".to_owned())].into();
-        Model { parameters, spec, transform: Transform::Bytes, meaning, origin: Some(origin), settings }
+        Model { parameters, network, transform: Transform::Bytes, meaning, origin: Some(origin), settings }
     }
 
     fn standardised() -> Model {

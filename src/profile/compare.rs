@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::schedule::ScheduleKind;
 use crate::train::{Config, Trial};
 
-/// Batch sizes that are compared.
+/// StepRecord sizes that are compared.
 pub const BATCH_SIZES: [usize; 4] = [16, 64, 256, 1024];
 
 /// Every way is timed so often; the shortest time counts.
@@ -163,14 +163,14 @@ fn way(
     let rows = trial.rows();
     let seconds = shortest.as_secs_f64().max(1e-9);
     let way = Way {
-        schedule: trial.schedule().map(|schedule| schedule.kind.to_string()),
+        schedule: trial.description().schedule.map(|schedule| schedule.kind.to_string()),
         batch_size,
         overlapped,
         rows,
         step_us: 1e6 * seconds / steps as f64,
         rows_per_second: rows as f64 / seconds,
     };
-    Ok((way, trial.device()))
+    Ok((way, trial.description().device))
 }
 
 #[cfg(test)]

@@ -71,11 +71,11 @@ impl Profile {
     pub fn of_training(recorder: &Recorder, summary: &Summary) -> Result<Self> {
         let ceilings =
             summary.ceilings.ok_or_else(|| Error::Config("this training run was not timed".to_owned()))?;
-        let schedule = summary.schedule.as_ref().map(|schedule| schedule.kind.to_string());
+        let schedule = summary.engine.schedule.as_ref().map(|schedule| schedule.kind.to_string());
         let about = About {
             steps: summary.steps as usize,
-            engine: summary.engine,
-            device: summary.device.clone(),
+            engine: summary.engine.engine,
+            device: summary.engine.device.clone(),
             schedule,
             ceilings,
             cost: None,
@@ -108,9 +108,9 @@ pub fn profile(
     let off = trial.run(steps, &None)?;
     let mut about = About {
         steps,
-        engine: trial.kind(),
-        device: trial.device(),
-        schedule: trial.schedule().map(|schedule| schedule.kind.to_string()),
+        engine: trial.description().engine,
+        device: trial.description().device,
+        schedule: trial.description().schedule.map(|schedule| schedule.kind.to_string()),
         ceilings: trial.ceilings()?,
         cost: None,
     };

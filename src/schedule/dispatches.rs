@@ -6,10 +6,10 @@ use std::fmt;
 use crate::kernels::{
     Column, CrossEntropy, FeatureFormat, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Row,
     Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Tuning, Update, WeightGradient,
-    blocks, grid, pad_rows,
+    blocks, grid,
 };
-use crate::model::{Layer, Network, Parameters};
-use crate::schedule::ScheduleKind;
+use crate::model::{Network, ParameterLayout};
+use crate::schedule::{ScheduleKind, TrainingStep};
 
 /// The tensors of a step. Layers count from 1; H0 is the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,53 +104,36 @@ pub struct Schedule {
     pub prologue: bool,
 }
 
-/// Where the parameters of each layer begin in [`Buffer::Parameters`], and last their end; in vec4s. A layer is a matrix
-/// of inputs + 1 rows: its weights and below them its bias.
-pub fn layer_offsets(spec: &Network) -> Vec<usize> {
-    let mut offsets = vec![0];
-    for (inputs, outputs) in spec.layers() {
-        offsets.push(offsets[offsets.len() - 1] + (inputs + 1) * blocks(outputs));
-    }
-    offsets
-}
-
-/// All parameters as [`Buffer::Parameters`] holds them, each row padded to whole vec4s.
-pub fn device_parameters(parameters: &Parameters) -> Vec<f32> {
-    let layer = |layer: &Layer| {
-        [pad_rows(&layer.weights, layer.outputs), pad_rows(&layer.bias, layer.outputs)].concat()
-    };
-    parameters.layers.iter().flat_map(layer).collect()
-}
-
 /// What the builders below know.
 struct Builder<'a> {
-    spec: &'a Network,
+    network: &'a Network,
     rows: usize,
     tuning: &'a Tuning,
-    offsets: Vec<usize>,
+    layout: ParameterLayout,
     dispatches: Vec<Dispatch>,
     groups: usize,
     prologue: bool,
 }
 
 impl Schedule {
-    /// One step of training: batches of at most `rows` rows, learning rate `rate`.
+    /// One step of training.
     pub fn train(
         kind: ScheduleKind,
-        spec: &Network,
-        rows: usize,
+        step: &TrainingStep<'_>,
         stored: FeatureFormat,
-        rate: f32,
         tuning: &Tuning,
     ) -> Self {
-        let mut builder = Builder::new(spec, rows, tuning);
-        let whole = (kind == ScheduleKind::TwoDispatch).then(|| StepShape::new(spec.sizes(), rows, tuning));
+        let TrainingStep { network, rows, rule, .. } = *step;
+        let rate = rule.rates.peak;
+        let mut builder = Builder::new(network, rows, tuning);
+        let whole =
+            (kind == ScheduleKind::TwoDispatch).then(|| StepShape::new(&network.sizes(), rows, tuning));
         match (kind, whole.flatten()) {
             (_, Some(shape)) => builder.two_dispatch_step(&shape, stored, rate),
             (ScheduleKind::Plain, None) => {
                 builder.gather(stored);
                 builder.plain_gradients();
-                let length = builder.offsets[spec.layers().len()];
+                let length = builder.layout.weights();
                 builder.push(Update { length, rate }, &[Buffer::Gradients, Buffer::Parameters]);
             }
             (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => builder.fused_step(stored, rate),
@@ -159,16 +142,16 @@ impl Schedule {
     }
 
     /// The gradients of one batch, without an update.
-    pub fn gradients(spec: &Network, rows: usize, stored: FeatureFormat, tuning: &Tuning) -> Self {
-        let mut builder = Builder::new(spec, rows, tuning);
+    pub fn gradients(step: &TrainingStep<'_>, stored: FeatureFormat, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(step.network, step.rows, tuning);
         builder.gather(stored);
         builder.plain_gradients();
         builder.schedule()
     }
 
     /// Loss and predictions of one batch.
-    pub fn evaluate(spec: &Network, rows: usize, stored: FeatureFormat, tuning: &Tuning) -> Self {
-        let mut builder = Builder::new(spec, rows, tuning);
+    pub fn evaluate(network: &Network, rows: usize, stored: FeatureFormat, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(network, rows, tuning);
         builder.gather(stored);
         builder.forward(true, None);
         builder.cross_entropy();
@@ -177,9 +160,9 @@ impl Schedule {
 }
 
 impl<'a> Builder<'a> {
-    fn new(spec: &'a Network, rows: usize, tuning: &'a Tuning) -> Self {
-        let offsets = layer_offsets(spec);
-        Self { spec, rows, tuning, offsets, dispatches: Vec::new(), groups: 0, prologue: false }
+    fn new(network: &'a Network, rows: usize, tuning: &'a Tuning) -> Self {
+        let layout = ParameterLayout::new(network);
+        Self { network, rows, tuning, layout, dispatches: Vec::new(), groups: 0, prologue: false }
     }
 
     fn push(&mut self, kernel: impl Kernel + 'static, buffers: &[Buffer]) {
@@ -188,22 +171,18 @@ impl<'a> Builder<'a> {
 
     /// (layer from 1, inputs, outputs, offset), first to last.
     fn layers(&self) -> Vec<(usize, usize, usize, usize)> {
-        (1..)
-            .zip(self.spec.layers())
-            .zip(&self.offsets)
-            .map(|((layer, (inputs, outputs)), offset)| (layer, inputs, outputs, *offset))
-            .collect()
+        (1..).zip(self.layout.layers()).map(|(layer, at)| (layer, at.inputs, at.outputs, at.offset)).collect()
     }
 
     fn gather(&mut self, stored: FeatureFormat) {
         use Buffer::{Features, Hidden, Labels, Order, Targets};
-        let kernel = Gather { rows: self.rows, inputs: self.spec.inputs(), stored };
+        let kernel = Gather { rows: self.rows, inputs: self.network.inputs(), stored };
         self.push(kernel, &[Features, Labels, Order, Hidden(0), Targets]);
     }
 
     /// Of the data set's rows as they are stored, or else of those that were gathered.
     fn forward(&mut self, fuse_relu: bool, stored: Option<FeatureFormat>) {
-        let last = self.spec.layers().len();
+        let last = self.network.layers().len();
         for (layer, inputs, outputs, offset) in self.layers() {
             let (rows, hidden) = (self.rows, layer < last);
             let output = match (hidden, fuse_relu) {
@@ -236,14 +215,14 @@ impl<'a> Builder<'a> {
 
     fn cross_entropy(&mut self) {
         use Buffer::{Logits, Metrics, Predictions, Targets};
-        let kernel = CrossEntropy { rows: self.rows, classes: self.spec.classes() };
+        let kernel = CrossEntropy { rows: self.rows, classes: self.network.outputs() };
         self.groups = self.tuning.row_groups(self.rows);
         self.push(kernel, &[Logits, Targets, Predictions, Metrics]);
     }
 
     fn plain_gradients(&mut self) {
         use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Logits, Parameters, Probabilities, Targets};
-        let (rows, classes, last) = (self.rows, self.spec.classes(), self.spec.layers().len());
+        let (rows, classes, last) = (self.rows, self.network.outputs(), self.network.layers().len());
         self.forward(false, None);
         self.push(Softmax { rows, classes, log: false }, &[Logits, Probabilities]);
         self.cross_entropy();
@@ -267,9 +246,9 @@ impl<'a> Builder<'a> {
 
     fn fused_step(&mut self, stored: FeatureFormat, rate: f32) {
         use Buffer::{Delta, Hidden, Labels, Logits, Metrics, Order, Parameters};
-        let (rows, last) = (self.rows, self.spec.layers().len());
+        let (rows, last) = (self.rows, self.network.layers().len());
         self.forward(true, Some(stored));
-        let loss = SoftmaxCrossEntropy { rows, classes: self.spec.classes() };
+        let loss = SoftmaxCrossEntropy { rows, classes: self.network.outputs() };
         self.groups = self.tuning.row_groups(self.rows);
         self.push(loss, &[Logits, Labels, Order, Delta(last), Metrics]);
         for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {
@@ -307,17 +286,17 @@ impl<'a> Builder<'a> {
 
     fn bytes(&self, buffer: Buffer) -> u64 {
         let matrix = |columns: usize| 16 * self.rows as u64 * blocks(columns) as u64;
-        let sizes = self.spec.sizes();
+        let sizes = self.network.sizes();
         match buffer {
             Buffer::Features | Buffer::Labels | Buffer::Order => 0,
             Buffer::Targets | Buffer::Predictions => 4 * self.rows as u64,
-            Buffer::Parameters | Buffer::Gradients => 16 * self.offsets[sizes.len() - 1] as u64,
+            Buffer::Parameters | Buffer::Gradients => self.layout.weight_bytes(),
             Buffer::Activations => 2 * sizes[1..].iter().map(|size| matrix(*size)).sum::<u64>(),
             Buffer::Hidden(layer)
             | Buffer::PreActivation(layer)
             | Buffer::Delta(layer)
             | Buffer::HiddenGradient(layer) => matrix(sizes[layer]),
-            Buffer::Logits | Buffer::Probabilities => matrix(self.spec.classes()),
+            Buffer::Logits | Buffer::Probabilities => matrix(self.network.outputs()),
             Buffer::Metrics => 8 * self.groups as u64,
         }
     }
@@ -329,16 +308,19 @@ mod tests {
 
     use super::*;
     use crate::gpu::Access;
+    use crate::step::UpdateRule;
 
     fn schedules() -> Vec<(&'static str, Schedule)> {
-        let spec = Network::new(vec![784, 300, 100, 10]).unwrap();
-        let train = |kind| Schedule::train(kind, &spec, 64, FeatureFormat::Bytes, 0.1, &Tuning::GPU);
+        let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
+        let rule = UpdateRule::sgd(0.1);
+        let step = TrainingStep::new(&network, &rule, 64);
+        let train = |kind| Schedule::train(kind, &step, FeatureFormat::Bytes, &Tuning::GPU);
         vec![
             ("plain", train(ScheduleKind::Plain)),
             ("fused", train(ScheduleKind::Fused)),
             ("two-dispatch", train(ScheduleKind::TwoDispatch)),
-            ("gradients", Schedule::gradients(&spec, 64, FeatureFormat::Floats, &Tuning::SOFTWARE)),
-            ("evaluate", Schedule::evaluate(&spec, 64, FeatureFormat::Bytes, &Tuning::GPU)),
+            ("gradients", Schedule::gradients(&step, FeatureFormat::Floats, &Tuning::SOFTWARE)),
+            ("evaluate", Schedule::evaluate(&network, 64, FeatureFormat::Bytes, &Tuning::GPU)),
         ]
     }
 
@@ -391,11 +373,5 @@ mod tests {
         };
         assert!(position("input_gradient", "64 x 10 x 100") < position("weight_gradient", "101 x 64 x 10"));
         assert!(position("input_gradient", "64 x 100 x 300") < position("weight_gradient", "301 x 64 x 100"));
-    }
-
-    #[test]
-    fn layers_stand_one_behind_the_other_with_padded_rows() {
-        let spec = Network::new(vec![5, 3, 6]).unwrap();
-        assert_eq!(layer_offsets(&spec), [0, 6, 6 + 4 * 2]);
     }
 }

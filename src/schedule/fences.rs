@@ -39,11 +39,14 @@ mod tests {
     use super::*;
     use crate::kernels::{FeatureFormat, Tuning};
     use crate::model::Network;
-    use crate::schedule::{Schedule, ScheduleKind};
+    use crate::schedule::{Schedule, ScheduleKind, TrainingStep};
+    use crate::step::UpdateRule;
 
     fn runs(kind: ScheduleKind, steps: usize) -> Vec<String> {
-        let spec = Network::new(vec![784, 300, 100, 10]).unwrap();
-        let schedule = Schedule::train(kind, &spec, 64, FeatureFormat::Bytes, 0.1, &Tuning::GPU);
+        let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
+        let rule = UpdateRule::sgd(0.1);
+        let step = TrainingStep::new(&network, &rule, 64);
+        let schedule = Schedule::train(kind, &step, FeatureFormat::Bytes, &Tuning::GPU);
         let sequence: Vec<usize> = (0..steps).flat_map(|_| 0..schedule.dispatches.len()).collect();
         let name = |at: usize| schedule.dispatches[sequence[at]].kernel.shader().name;
         let runs = unfenced(&schedule.dispatches, &sequence);

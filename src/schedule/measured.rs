@@ -38,12 +38,12 @@ pub struct Workload {
 
 impl Workload {
     /// Batches of at most `batch` rows of a network on an adapter.
-    pub fn of(adapter: &Adapter, spec: &Network, batch: usize) -> Self {
+    pub fn of(adapter: &Adapter, network: &Network, batch: usize) -> Self {
         Self {
             adapter: adapter.name.clone(),
             backend: adapter.backend,
             driver: adapter.driver.clone(),
-            sizes: spec.sizes().to_vec(),
+            sizes: network.sizes().to_vec(),
             batch,
         }
     }

@@ -6,12 +6,14 @@ mod kind;
 mod measured;
 mod selection;
 mod tiles;
+mod training_step;
 
-pub use dispatches::{Buffer, Dispatch, Schedule, device_parameters, layer_offsets};
+pub use dispatches::{Buffer, Dispatch, Schedule};
 pub use fences::{is_fenced, unfenced};
 pub use kind::ScheduleKind;
 pub use measured::{Measurement, Measurements, Workload};
-pub(crate) use selection::parameter_bytes;
+pub use selection::parameter_layout;
 pub use selection::{DeviceLimits, SelectedSchedule};
 pub(crate) use tiles::resolve;
 pub use tiles::{TileSource, Tiles};
+pub use training_step::TrainingStep;

@@ -2,8 +2,8 @@
 
 use crate::gpu::{Context, DeviceKind};
 use crate::kernels::{MOST_LAYERS, StepShape, Tuning};
-use crate::model::Network;
-use crate::schedule::{ScheduleKind, layer_offsets};
+use crate::model::ParameterLayout;
+use crate::schedule::{ScheduleKind, TrainingStep};
 
 /// Most parameters of the layers above the first with which two dispatches a step are thought the fastest: every
 /// workgroup that takes some rows through the layers reads all of them.
@@ -15,11 +15,9 @@ const MOST_ABOVE_IN_SOFTWARE: usize = 700;
 /// Most rows of a batch likewise.
 const MOST_ROWS: usize = 256;
 
-/// What the choice depends on besides the network.
+/// What the selection depends on besides the step.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceLimits<'a> {
-    /// Most rows of a batch.
-    pub rows: usize,
     /// Tile shapes.
     pub tuning: &'a Tuning,
     /// Whether a software driver computes: the price of a dispatch, which two of them a step save, is small there.
@@ -29,10 +27,10 @@ pub struct DeviceLimits<'a> {
 }
 
 impl<'a> DeviceLimits<'a> {
-    /// Those of batches of at most `rows` rows on a device.
-    pub fn of(context: &Context, rows: usize, tuning: &'a Tuning) -> Self {
+    /// Those of a device.
+    pub fn of(context: &Context, tuning: &'a Tuning) -> Self {
         let software = context.kind == DeviceKind::Software;
-        Self { rows, tuning, software, largest: context.largest_storage() }
+        Self { tuning, software, largest: context.largest_storage() }
     }
 }
 
@@ -47,11 +45,11 @@ pub struct SelectedSchedule {
 
 impl SelectedSchedule {
     /// What was asked for, if it can be had; else, or if nothing was, what should be the fastest.
-    pub fn of(asked: Option<ScheduleKind>, spec: &Network, at: &DeviceLimits<'_>) -> Self {
+    pub fn of(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
         let hindrance = match asked {
-            Some(ScheduleKind::TwoDispatch) => impossible(spec, at),
+            Some(ScheduleKind::TwoDispatch) => impossible(step, limits),
             Some(kind) => return Self { kind, reason: None },
-            None => impossible(spec, at).or_else(|| slower(spec, at)),
+            None => impossible(step, limits).or_else(|| slower(step, limits)),
         };
         match hindrance {
             Some(reason) => Self { kind: ScheduleKind::Fused, reason: Some(reason) },
@@ -60,39 +58,46 @@ impl SelectedSchedule {
     }
 }
 
-/// Bytes of all weights and biases, and behind them what the steps of this schedule keep there.
-pub fn parameter_bytes(kind: ScheduleKind, spec: &Network, rows: usize, tuning: &Tuning) -> u64 {
-    let offsets = layer_offsets(spec);
-    let behind = match kind {
-        ScheduleKind::TwoDispatch => StepShape::new(spec.sizes(), rows, tuning).map_or(0, |it| it.partials()),
-        ScheduleKind::Plain | ScheduleKind::Fused => 0,
+/// The layout of the parameters under this schedule, with what its steps and the optimizer keep behind them.
+pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tuning) -> ParameterLayout {
+    let shape = match kind {
+        ScheduleKind::TwoDispatch => StepShape::new(&step.network.sizes(), step.rows, tuning),
+        ScheduleKind::Plain | ScheduleKind::Fused => None,
     };
-    16 * (offsets[offsets.len() - 1] + behind) as u64
+    let partials = shape.map_or(0, |shape| shape.partials());
+    let states = step.rule.optimizer.kind.states();
+    ParameterLayout::new(step.network).with_partials(partials).with_states(states)
 }
 
 /// Why two dispatches a step cannot be had.
-fn impossible(spec: &Network, at: &DeviceLimits<'_>) -> Option<String> {
-    let Some(shape) = StepShape::new(spec.sizes(), at.rows, at.tuning) else {
-        let layers = spec.layers().len();
+fn impossible(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<String> {
+    if step.rule.clip_norm.is_some() {
+        return Some("two dispatches cannot clip gradients by their norm".to_owned());
+    }
+    let Some(shape) = StepShape::new(&step.network.sizes(), step.rows, limits.tuning) else {
+        let layers = step.network.layers().len();
         return Some(format!(
             "two dispatches take networks of up to {MOST_LAYERS} layers, this has {layers}"
         ));
     };
-    let parameters = parameter_bytes(ScheduleKind::TwoDispatch, spec, at.rows, at.tuning);
+    let parameters = parameter_layout(ScheduleKind::TwoDispatch, step, limits.tuning).bytes();
     let largest = parameters.max(32 * shape.activations() as u64);
-    (largest > at.largest).then(|| {
-        format!("two dispatches need a buffer of {largest} bytes, the device takes {} at most", at.largest)
+    (largest > limits.largest).then(|| {
+        format!(
+            "two dispatches need a buffer of {largest} bytes, the device takes {} at most",
+            limits.largest
+        )
     })
 }
 
 /// Why more dispatches a step should be faster.
-fn slower(spec: &Network, at: &DeviceLimits<'_>) -> Option<String> {
-    let above: usize = spec.layers().skip(1).map(|(inputs, outputs)| (inputs + 1) * outputs).sum();
-    let (most, adapter) = match at.software {
+fn slower(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<String> {
+    let above: usize = step.network.layers().skip(1).map(|(inputs, outputs)| (inputs + 1) * outputs).sum();
+    let (most, adapter) = match limits.software {
         true => (MOST_ABOVE_IN_SOFTWARE, " on a software adapter"),
         false => (MOST_ABOVE, ""),
     };
-    if at.rows > MOST_ROWS {
+    if step.rows > MOST_ROWS {
         Some(format!("two dispatches are for batches of up to {MOST_ROWS} rows"))
     } else if above >= most {
         Some(format!(
@@ -106,11 +111,13 @@ fn slower(spec: &Network, at: &DeviceLimits<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Network;
+    use crate::step::UpdateRule;
 
     fn chosen(asked: Option<ScheduleKind>, sizes: &[usize], rows: usize, software: bool) -> SelectedSchedule {
-        let spec = Network::new(sizes.to_vec()).unwrap();
-        let at = DeviceLimits { rows, tuning: &Tuning::GPU, software, largest: 1 << 27 };
-        SelectedSchedule::of(asked, &spec, &at)
+        let network = Network::classifier(sizes).unwrap();
+        let limits = DeviceLimits { tuning: &Tuning::GPU, software, largest: 1 << 27 };
+        SelectedSchedule::of(asked, &TrainingStep::new(&network, &UpdateRule::sgd(0.1), rows), &limits)
     }
 
     #[test]

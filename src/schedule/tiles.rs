@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::gpu::{Adapter, Context};
 use crate::kernels::Tuning;
-use crate::model::Network;
-use crate::schedule::{DeviceLimits, Measurement, ScheduleKind, SelectedSchedule, Workload};
-use crate::train::Config;
+use crate::schedule::{
+    DeviceLimits, Measurement, Measurements, ScheduleKind, SelectedSchedule, TrainingStep, Workload,
+};
 
 /// Where tile shapes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,29 +43,29 @@ pub struct Tiles {
 pub(crate) fn resolve(
     adapter: &Adapter,
     context: &Context,
-    spec: &Network,
-    config: &Config,
-    batch: usize,
+    step: &TrainingStep<'_>,
+    asked: Option<ScheduleKind>,
+    measurements: &Measurements,
 ) -> (SelectedSchedule, Tiles) {
     let table = Tuning::of(context);
-    let chosen = |asked, tuning| SelectedSchedule::of(asked, spec, &DeviceLimits::of(context, batch, tuning));
-    let workload = Workload::of(adapter, spec, batch);
+    let select = |asked, tuning| SelectedSchedule::of(asked, step, &DeviceLimits::of(context, tuning));
+    let workload = Workload::of(adapter, step.network, step.rows);
     let measured = |kind: ScheduleKind| -> Option<&Measurement> {
-        let found = config.measured.find(&workload, kind)?;
-        let possible = chosen(Some(kind), &found.tuning).kind == kind;
+        let found = measurements.find(&workload, kind)?;
+        let possible = select(Some(kind), &found.tuning).kind == kind;
         (possible && table.leads_to(&found.tuning, context)).then_some(found)
     };
     let known: Vec<&Measurement> = ScheduleKind::ALL.into_iter().filter_map(measured).collect();
     let fastest = known.iter().min_by_key(|measurement| measurement.step);
-    let settled = match fastest {
-        Some(fastest) if config.schedule.is_none() && known.len() > 1 => {
+    let selected = match fastest {
+        Some(fastest) if asked.is_none() && known.len() > 1 => {
             SelectedSchedule { kind: fastest.schedule, reason: Some("measured as the fastest".to_owned()) }
         }
-        _ => chosen(config.schedule, &table),
+        _ => select(asked, &table),
     };
-    let tiles = match measured(settled.kind) {
+    let tiles = match measured(selected.kind) {
         Some(measurement) => Tiles { tuning: measurement.tuning, source: TileSource::Measured },
         None => Tiles { tuning: table, source: TileSource::BuiltIn },
     };
-    (settled, tiles)
+    (selected, tiles)
 }

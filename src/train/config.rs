@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::data::{Scale, Split};
+use crate::engine::EngineOptions;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
 use crate::model::Network;
 use crate::schedule::{Measurements, ScheduleKind};
+use crate::step::UpdateRule;
 
 /// What is done to the rows of a file before they train.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -106,6 +108,13 @@ impl Config {
         settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
+    /// How an engine trains with them, in batches of at most `batch` rows.
+    pub fn engine_options(&self, batch: usize) -> EngineOptions {
+        let rule = UpdateRule { seed: self.seed, ..UpdateRule::sgd(self.learning_rate) };
+        let (schedule, measured) = (self.schedule, self.measured.clone());
+        EngineOptions { batch, rule, weighted: false, schedule, measured }
+    }
+
     /// Checks whether all settings are in range.
     ///
     /// # Errors
@@ -142,19 +151,21 @@ impl Config {
         Ok(())
     }
 
-    /// The network for data of this shape, whose batches of `batch` rows fit in memory.
+    /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
     ///
     /// # Errors
     /// [`Error::Config`] for what memory cannot hold; nothing has been allocated then.
-    pub fn spec(&self, inputs: usize, classes: usize, batch: usize) -> Result<Network> {
-        let mut sizes = vec![inputs];
-        sizes.extend(&self.hidden);
-        sizes.push(classes);
-        let spec = Network::new(sizes)?;
-        let widths: u128 = spec.sizes().iter().map(|size| *size as u128).sum();
+    pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
+        let sizes: Vec<usize> =
+            [inputs].into_iter().chain(self.hidden.iter().copied()).chain([outputs]).collect();
+        let network = Network::classifier(&sizes)?;
+        // The engine's, and while the model is saved the model's own and three forms of the file's contents.
+        let bytes = (network.parameter_count() as u128).saturating_mul(5 * size_of::<f32>() as u128);
+        check_memory(bytes, &format!("a {network} network"))?;
+        let widths: u128 = sizes.iter().map(|size| *size as u128).sum();
         // Activations and their gradients, f32.
         let bytes = widths.saturating_mul(batch as u128).saturating_mul(2 * size_of::<f32>() as u128);
-        check_memory(bytes, &format!("a batch of {batch} rows of a {spec} network"))?;
-        Ok(spec)
+        check_memory(bytes, &format!("a batch of {batch} rows of a {network} network"))?;
+        Ok(network)
     }
 }

@@ -24,7 +24,7 @@ pub struct Evaluated {
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model.
 pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
-    test_set(data, model.spec.inputs(), &model.transform, &model.meaning.classes)
+    test_set(data, model.network.inputs(), &model.transform, &model.meaning.classes)
 }
 
 /// Loss and predictions of a model on a data set that was read for it.
@@ -34,13 +34,13 @@ pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
     let evaluation = engine.evaluate(&data.view())?;
-    let errors = wants_errors.then(|| engine.errors(&data.labels, &evaluation.predictions)).transpose()?;
-    Ok(Evaluated { evaluation, errors, device: engine.device() })
+    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
+    Ok(Evaluated { evaluation, errors, device: engine.description().device })
 }
 
 fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
-    let config = Config { hidden: Vec::new(), ..Config::default() };
-    device.engine(model.parameters.clone(), &model.spec, &config, config.batch_size)
+    let config = Config::default();
+    device.engine(&model.parameters, &model.network, &config.engine_options(config.batch_size))
 }
 
 /// A model that predicts rows nobody has labelled.
@@ -66,13 +66,13 @@ impl Predictor {
     /// # Errors
     /// Those of the device.
     pub fn new(model: &Model, device: &Device) -> Result<Self> {
-        let (inputs, classes) = (model.spec.inputs(), model.spec.classes());
+        let (inputs, classes) = (model.network.inputs(), model.network.outputs());
         Ok(Self { engine: engine(model, device)?, transform: model.transform.clone(), inputs, classes })
     }
 
     /// The device, for people.
     pub fn device(&self) -> String {
-        self.engine.device()
+        self.engine.description().device
     }
 
     /// Checks whether rows of so many values fit the model.
@@ -89,9 +89,10 @@ impl Predictor {
     /// Those of the device.
     pub fn predict(&mut self, features: Features) -> Result<Predictions> {
         let rows = features.len() / self.inputs;
-        let rows = Dataset { inputs: self.inputs, features, labels: vec![0; rows] };
+        let rows =
+            Dataset { inputs: self.inputs, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
         let rows = self.transform.rows(rows)?;
-        let logits = self.engine.logits(&rows.view())?;
+        let logits = self.engine.outputs(&rows.view())?;
         let mut predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::with_capacity(logits.len()) };
         for row in logits.chunks_exact(self.classes) {

@@ -1,13 +1,13 @@
 //! What a run tells while it goes on, and what it gives in the end.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::data::Transform;
-use crate::engine::EngineKind;
+use crate::engine::Description;
 use crate::error::Result;
 use crate::kernels::Ceilings;
 use crate::model::{Meaning, Model, Network};
-use crate::schedule::{SelectedSchedule, Tiles};
 use crate::train::Doubt;
 
 /// Loss and accuracy over some rows.
@@ -43,30 +43,26 @@ impl Epoch {
     }
 }
 
-/// What a run tells while it goes on.
-#[derive(Debug)]
-pub enum Event<'a> {
+/// What is known when training begins.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// What computes, and how.
+    pub engine: Description,
+    /// The network.
+    pub network: Network,
+    /// How values become inputs.
+    pub transform: Transform,
+    /// What inputs and outputs stand for.
+    pub meaning: Meaning,
+    /// Training rows, where that is known.
+    pub rows: Option<usize>,
+}
+
+/// What happens while a run goes on.
+#[derive(Debug, Clone)]
+pub enum Event {
     /// Training begins.
-    Started {
-        /// What computes.
-        engine: EngineKind,
-        /// The device, for people.
-        device: &'a str,
-        /// The network.
-        spec: &'a Network,
-        /// How values become inputs.
-        transform: &'a Transform,
-        /// What inputs and outputs stand for.
-        meaning: &'a Meaning,
-        /// Training rows, where that is known.
-        rows: Option<usize>,
-        /// How a step is divided into dispatches, where it is.
-        schedule: Option<&'a SelectedSchedule>,
-        /// Tile shapes, where there are any.
-        tiles: Option<&'a Tiles>,
-        /// Those dispatches in words.
-        dispatches: &'a [String],
-    },
+    Started(Box<Started>),
     /// Some batches more have been trained.
     Progress {
         /// The epoch, from 1.
@@ -81,31 +77,31 @@ pub enum Event<'a> {
     /// A later row showed that the first ones had misled: everything is read first, then training starts again.
     Restarted {
         /// What was found.
-        reason: &'a str,
+        reason: String,
     },
     /// An epoch has ended.
     Epoch {
         /// Its figures.
-        epoch: &'a Epoch,
+        epoch: Epoch,
         /// The model after it.
-        model: &'a Model,
+        model: Arc<Model>,
         /// Whether it is the one to keep, as far as the run has come. Whoever wants to keep it saves it now.
         is_kept: bool,
     },
-    /// The run was interrupted within an epoch, and the last model would be kept: this one.
+    /// The run was stopped within an epoch, and the last model would be kept: this one.
     Interrupted {
         /// The epoch, from 1.
         epoch: usize,
         /// Steps since the start of the run.
         steps: u64,
         /// The model after the last of them.
-        model: &'a Model,
+        model: Arc<Model>,
     },
 }
 
-/// Takes the events of a run. An error ends the run; [`Error::Interrupted`](crate::Error::Interrupted) from
-/// [`Event::Progress`] ends it between two steps and lets it tell how far it came.
-pub type Report<'a> = dyn FnMut(Event<'_>) -> Result<()> + 'a;
+/// Takes the events of a run. An error ends the run; [`Error::Interrupted`](crate::Error::Interrupted) stops it between two
+/// steps and lets it tell how far it came.
+pub type OnEvent<'a> = dyn FnMut(Event) -> Result<()> + 'a;
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +110,7 @@ pub enum End {
     Done,
     /// As many epochs as patience lasts gave no better model.
     Patience,
-    /// Whoever takes the events has asked for it.
+    /// It was stopped.
     Interrupted,
 }
 
@@ -131,14 +127,10 @@ pub struct Summary {
     pub end: End,
     /// Why the model may be of no use.
     pub doubt: Option<Doubt>,
-    /// What computed.
-    pub engine: EngineKind,
-    /// The device, for people.
-    pub device: String,
+    /// What computed, and how.
+    pub engine: Description,
     /// When the first batch was known to be trained.
     pub first_batch: Instant,
-    /// How a step was divided into dispatches, where it was.
-    pub schedule: Option<SelectedSchedule>,
     /// Steps of all epochs.
     pub steps: u64,
     /// What the device can do at most, if somebody was told what took how long.

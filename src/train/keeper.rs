@@ -1,5 +1,7 @@
 //! Which model of a run is kept, and when a run has gone on for long enough without a better one.
 
+use std::sync::Arc;
+
 use crate::model::Model;
 use crate::train::{Doubt, Epoch, Keep, Score};
 
@@ -17,7 +19,7 @@ pub(crate) struct Keeper {
 /// A model with the epoch after which it was taken.
 pub(crate) struct Kept {
     pub(crate) epoch: usize,
-    pub(crate) model: Model,
+    pub(crate) model: Arc<Model>,
     pub(crate) doubt: Option<Doubt>,
 }
 
@@ -29,7 +31,7 @@ impl Keeper {
     }
 
     /// Takes the model of an epoch if it is to be kept, and says whether it is.
-    pub(crate) fn take(&mut self, epoch: &Epoch, model: &Model, doubt: Option<Doubt>) -> bool {
+    pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<Doubt>) -> bool {
         self.epochs = epoch.epoch;
         let is_better = match (epoch.validation, self.best) {
             (Some(new), Some(best)) => is_better(new, best),
@@ -40,7 +42,7 @@ impl Keeper {
         }
         let is_kept = is_better || self.keep == Keep::Last;
         if is_kept {
-            self.kept = Some(Kept { epoch: epoch.epoch, model: model.clone(), doubt });
+            self.kept = Some(Kept { epoch: epoch.epoch, model: Arc::clone(model), doubt });
         }
         is_kept
     }
@@ -70,11 +72,11 @@ mod tests {
     use crate::model::{Meaning, Network, Parameters};
 
     fn model() -> Model {
-        let spec = Network::new(vec![1, 2]).unwrap();
-        let parameters = Parameters::zeros(&spec);
+        let network = Network::classifier(&[1, 2]).unwrap();
+        let parameters = Parameters::zeros(&network);
         let meaning = Meaning::numbered(2);
         Model {
-            spec,
+            network,
             transform: Transform::None,
             meaning,
             parameters,
@@ -90,7 +92,7 @@ mod tests {
             let validation = Some(Score { accuracy: *accuracy, loss: *loss });
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
-            taken.push(keeper.take(&epoch, &model(), None));
+            taken.push(keeper.take(&epoch, &Arc::new(model()), None));
             if keeper.has_lost_patience() {
                 break;
             }

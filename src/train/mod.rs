@@ -2,6 +2,7 @@
 
 mod config;
 mod doubt;
+mod epoch_loop;
 mod evaluation;
 mod events;
 mod keeper;
@@ -12,7 +13,7 @@ mod trial;
 pub use config::{Config, DataOptions, Keep};
 pub use doubt::Doubt;
 pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, read_for};
-pub use events::{End, Epoch, Event, Report, Score, Summary};
-pub use run::{train, train_on};
+pub use events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
+pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;
 pub use trial::Trial;

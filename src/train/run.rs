@@ -1,19 +1,23 @@
-//! The epoch loop: from a reader to a trained model.
+//! A run: from a reader to a trained model, event by event.
 
-use std::ops::Range;
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::config::Config;
+use super::doubt::Doubt;
+use super::epoch_loop::{Advance, EpochLoop};
+use super::events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
+use super::keeper::{Keeper, Kept};
+use super::training_data::{HeldOut, Seen, TrainingData};
 use crate::data::{Dataset, Reader, Transform};
-use crate::engine::{BatchMetrics, Device, Engine, Observer, Work, begin};
+use crate::engine::{BatchMetrics, Device, Engine, Observer};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
 use crate::model::{Meaning, Model, Network, Parameters};
-use crate::train::keeper::{Keeper, Kept};
-use crate::train::training_data::{HeldOut, TrainingData};
-use crate::train::{Config, Doubt, End, Epoch, Event, Report, Score, Summary};
 
 /// Trains a network on what `reader` delivers, and tests it on `test` after every epoch: [`train_on`] with the data
-/// options of the settings and without a listener.
+/// options of the settings and without an observer.
 ///
 /// # Errors
 /// As [`train_on`].
@@ -22,100 +26,37 @@ pub fn train(
     reader: Reader,
     test: Option<Reader>,
     device: &Device,
-    report: &mut Report<'_>,
+    on_event: &mut OnEvent<'_>,
 ) -> Result<Summary> {
     config.validate()?;
     let data = TrainingData::new(reader, None, test, &config.data)?;
-    train_on(config, data, device, &None, report)
+    train_on(config, data, device, &None, on_event)
 }
 
-/// Trains a network, starting when enough rows are there, and evaluates it after every epoch. `listener` is told what
-/// takes how long in the epochs, and the device's ceilings are measured at the end for it.
+/// A whole [`Run`], whose events go to `on_event`.
 ///
 /// # Errors
-/// Those of the data, of the device and of `report`; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or
-/// infinite.
+/// Those of the run and of `on_event`.
 pub fn train_on(
     config: &Config,
-    mut data: TrainingData,
+    data: TrainingData,
     device: &Device,
-    listener: &Observer,
-    report: &mut Report<'_>,
+    observer: &Observer,
+    on_event: &mut OnEvent<'_>,
 ) -> Result<Summary> {
-    config.validate()?;
-    let mut started = Run::start(config, &data, device, listener, report)?;
-    let mut totals = Totals { epoch: 1, ..Totals::default() };
-    let mut first = started.first_epoch(&mut data, &mut totals, report);
-    let mut run = match first {
-        Ok(false) => {
-            // Its memory is free for the network that takes its place.
-            drop(started);
-            if let Some(recorder) = listener {
-                recorder.take();
-            }
-            data.make_whole()?;
-            let mut again = Run::start(config, &data, device, listener, report)?;
-            totals = Totals { epoch: 1, ..Totals::default() };
-            first = again.first_epoch(&mut data, &mut totals, report);
-            again
+    let mut run = Run::new(config.clone(), data, device.clone(), observer.clone())?;
+    while let Some(event) = run.next()? {
+        match on_event(event) {
+            Err(Error::Interrupted) => run.stop(),
+            taken => taken?,
         }
-        _ => started,
-    };
-    let mut keeper = Keeper::new(config.keep, config.patience, data.validates());
-    let mut trained = first.map(|_| ());
-    let mut held_out = None;
-    let mut epochs = Vec::new();
-    let end = loop {
-        if let Err(Error::Interrupted) = trained {
-            run.interrupt(&mut totals, &mut keeper, report)?;
-            break End::Interrupted;
-        }
-        trained?;
-        if held_out.is_none() {
-            let rows = |held_out: Option<HeldOut>| {
-                held_out.map(|rows| rows.rows(run.spec.inputs(), &data.transform, &run.meaning)).transpose()
-            };
-            held_out = Some([rows(data.validation.take())?, rows(data.test.take())?]);
-        }
-        let [validation, test] = held_out.as_ref().expect("it was made just now");
-        let last = epochs.len() + 1 == config.epochs;
-        let (epoch, model, doubt) =
-            run.end_epoch(&totals, validation.as_ref(), test.as_ref(), &data, last)?;
-        let is_kept = keeper.take(&epoch, &model, doubt);
-        report(Event::Epoch { epoch: &epoch, model: &model, is_kept })?;
-        epochs.push(epoch);
-        if last {
-            break End::Done;
-        }
-        if keeper.has_lost_patience() {
-            break End::Patience;
-        }
-        totals = Totals { epoch: epochs.len() + 1, ..Totals::default() };
-        trained = run.later_epoch(&data, &mut totals, report);
-    };
-    if let (Some(loss), End::Done | End::Patience) = (run.bad_test, end) {
-        return Err(Error::NonFiniteTest { path: data.test_name.clone(), loss });
     }
-    let Some(Kept { epoch: kept, model, doubt }) = keeper.kept else { return Err(Error::Interrupted) };
-    Ok(Summary {
-        epochs,
-        kept,
-        model,
-        end,
-        doubt,
-        engine: run.engine.kind(),
-        device: run.engine.device(),
-        first_batch: run.first_batch.unwrap_or_else(Instant::now),
-        schedule: run.engine.schedule(),
-        steps: run.steps,
-        ceilings: listener.as_ref().map(|_| run.engine.ceilings()).transpose()?,
-    })
+    run.summary()
 }
 
 /// Sums over the batches of an epoch.
 #[derive(Default)]
 struct Totals {
-    epoch: usize,
     batches: u64,
     rows: usize,
     loss: f64,
@@ -130,194 +71,296 @@ impl Totals {
     }
 }
 
-/// A run in progress.
-struct Run<'a> {
-    config: &'a Config,
-    spec: Network,
+/// A network in training, made for what the rows had shown when it began.
+struct Trained {
+    network: Network,
     transform: Transform,
     meaning: Meaning,
-    has_bytes: bool,
+    seen: Seen,
     engine: Box<dyn Engine>,
+    epochs: EpochLoop,
+    totals: Totals,
+    epoch_began: Instant,
+}
+
+/// Trains a network, starting when enough rows are there, and evaluates it after every epoch. Ask for its events until
+/// there is none. Dropping it ends it.
+pub struct Run {
+    config: Config,
+    data: TrainingData,
+    device: Device,
+    observer: Observer,
+    trained: Option<Trained>,
+    events: VecDeque<Event>,
+    keeper: Keeper,
+    epochs: Vec<Epoch>,
+    /// The rows to validate and to test on, once they are read.
+    held_out: Option<[Option<Dataset>; 2]>,
     steps: u64,
     first_batch: Option<Instant>,
     /// The last loss over the test rows that was no finite number.
     bad_test: Option<f64>,
-    listener: &'a Observer,
+    is_stopped: bool,
+    end: Option<End>,
 }
 
-impl<'a> Run<'a> {
-    /// Makes the network for what the rows so far have shown.
-    fn start(
-        config: &'a Config,
-        data: &TrainingData,
-        device: &Device,
-        listener: &'a Observer,
-        report: &mut Report<'_>,
-    ) -> Result<Self> {
-        let (transform, meaning) = (data.transform.clone(), data.meaning());
-        let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        let spec = config.spec(data.reader.inputs(), meaning.classes.len(), batch)?;
-        device.check(&spec, batch)?;
-        let parameters = Parameters::he_normal(&spec, config.seed);
-        let mut engine = device.engine(parameters, &spec, config, batch)?;
-        engine.observe(listener.clone());
-        report(Event::Started {
-            engine: engine.kind(),
-            device: &engine.device(),
-            spec: &spec,
-            transform: &transform,
-            meaning: &meaning,
-            rows: data.rows(),
-            schedule: engine.schedule().as_ref(),
-            tiles: engine.tiles().as_ref(),
-            dispatches: &engine.describe(),
-        })?;
-        let has_bytes = data.reader.has_bytes();
-        let (steps, first_batch, bad_test) = (0, None, None);
+impl Run {
+    /// A run that has not begun. `observer` is told what takes how long in the epochs, and the device's ceilings are
+    /// measured at the end for it.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] and [`Error::Config`] for settings that cannot be.
+    pub fn new(config: Config, data: TrainingData, device: Device, observer: Observer) -> Result<Self> {
+        config.validate()?;
+        let keeper = Keeper::new(config.keep, config.patience, data.validates());
         Ok(Self {
             config,
-            spec,
+            data,
+            device,
+            observer,
+            trained: None,
+            events: VecDeque::new(),
+            keeper,
+            epochs: Vec::new(),
+            held_out: None,
+            steps: 0,
+            first_batch: None,
+            bad_test: None,
+            is_stopped: false,
+            end: None,
+        })
+    }
+
+    /// Stops the run between two steps: the next events are its last.
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    /// Goes on until there is something to tell. Nothing when the run is over, also after an error.
+    ///
+    /// # Errors
+    /// Those of the data and of the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or infinite.
+    #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
+    pub fn next(&mut self) -> Result<Option<Event>> {
+        while self.events.is_empty() && self.end.is_none() {
+            if let Err(error) = self.advance() {
+                self.end = Some(End::Interrupted);
+                return Err(error);
+            }
+        }
+        Ok(self.events.pop_front())
+    }
+
+    /// What the run gave. Call it when there are no more events.
+    ///
+    /// # Errors
+    /// [`Error::NonFiniteTest`] if the test rows have no finite loss; [`Error::Interrupted`] if there is no model yet.
+    pub fn summary(mut self) -> Result<Summary> {
+        let end = self.end.unwrap_or(End::Interrupted);
+        if let (Some(loss), End::Done | End::Patience) = (self.bad_test, end) {
+            return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
+        }
+        let Some(Kept { epoch: kept, model, doubt }) = self.keeper.kept else {
+            return Err(Error::Interrupted);
+        };
+        let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
+        Ok(Summary {
+            epochs: self.epochs,
+            kept,
+            model: Arc::unwrap_or_clone(model),
+            end,
+            doubt,
+            engine: trained.engine.description(),
+            first_batch: self.first_batch.unwrap_or_else(Instant::now),
+            steps: self.steps,
+            ceilings: self.observer.as_ref().map(|_| trained.engine.ceilings()).transpose()?,
+        })
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        let Some(trained) = &mut self.trained else { return self.start() };
+        if self.is_stopped {
+            return self.interrupt();
+        }
+        match trained.epochs.advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)? {
+            Advance::Batches(batches) => self.count(&batches),
+            Advance::Ended => self.end_epoch(),
+            Advance::Misled(reason) => {
+                self.events.push_back(Event::Restarted { reason });
+                // Its memory is free for the network that takes its place.
+                self.trained = None;
+                self.steps = 0;
+                if let Some(recorder) = &self.observer {
+                    recorder.take();
+                }
+                self.data.make_whole()
+            }
+        }
+    }
+
+    /// Makes the network for what the rows so far have shown.
+    fn start(&mut self) -> Result<()> {
+        let Self { config, data, device, .. } = self;
+        let (transform, meaning) = (data.transform.clone(), data.meaning());
+        let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
+        let network = config.network(data.reader.inputs(), meaning.classes.len(), batch)?;
+        let options = config.engine_options(batch);
+        device.check(&network, options.rule.optimizer.kind.states(), batch)?;
+        let parameters = Parameters::he_normal(&network, config.seed);
+        let mut engine = device.engine(&parameters, &network, &options)?;
+        engine.observe(self.observer.clone());
+        self.events.push_back(Event::Started(Box::new(Started {
+            engine: engine.description(),
+            network: network.clone(),
+            transform: transform.clone(),
+            meaning: meaning.clone(),
+            rows: data.rows(),
+        })));
+        self.trained = Some(Trained {
+            network,
             transform,
             meaning,
-            has_bytes,
+            seen: data.seen(),
             engine,
-            steps,
-            first_batch,
-            bad_test,
-            listener,
-        })
+            epochs: EpochLoop::new(config.seed, config.batch_size),
+            totals: Totals::default(),
+            epoch_began: Instant::now(),
+        });
+        Ok(())
     }
 
-    /// Trains on blocks as they arrive. False when a later block shows that the network has the wrong shape.
-    fn first_epoch(
-        &mut self,
-        data: &mut TrainingData,
-        totals: &mut Totals,
-        report: &mut Report<'_>,
-    ) -> Result<bool> {
-        let start = Instant::now();
-        let mut trained = 0;
+    /// Counts batches, and ends the run if the loss of one is no number.
+    fn count(&mut self, batches: &[BatchMetrics]) -> Result<()> {
+        let Some(Trained { epochs, totals, .. }) = &mut self.trained else { return Ok(()) };
+        self.first_batch.get_or_insert_with(Instant::now);
+        for batch in batches {
+            self.steps += 1;
+            totals.batches += 1;
+            if !batch.loss.is_finite() {
+                return Err(Error::NonFiniteLoss {
+                    loss: batch.loss,
+                    step: self.steps,
+                    epoch: epochs.epoch(),
+                    batch: totals.batches,
+                    learning_rate: self.config.learning_rate,
+                });
+            }
+            totals.rows += batch.rows;
+            totals.loss += batch.loss;
+            totals.correct += batch.correct;
+        }
+        let (rows, total) = (totals.rows, self.data.rows());
+        self.events.push_back(Event::Progress { epoch: epochs.epoch(), rows, total, score: totals.score() });
+        Ok(())
+    }
+
+    /// Waits for what the device still does, and tells of the model if it would be kept.
+    fn interrupt(&mut self) -> Result<()> {
+        self.end = Some(End::Interrupted);
+        let Some(trained) = &mut self.trained else { return Ok(()) };
         loop {
-            if u32::try_from(data.reader.rows()).is_err() {
-                return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
-            }
-            if let Some(reason) = data.outdated(&self.meaning, self.has_bytes) {
-                report(Event::Restarted { reason: &reason })?;
-                return Ok(false);
-            }
-            let ready = ready_rows(&data.reader, self.config.batch_size);
-            self.train(data, trained..ready, totals, report)?;
-            trained = ready;
-            if data.reader.is_complete() {
+            let batches = trained.engine.poll(true)?;
+            if batches.is_empty() {
                 break;
             }
-            let _reading = begin(self.listener, Work::Reading);
-            data.reader.next_block()?;
+            self.steps += batches.len() as u64;
         }
-        if !data.is_whole {
-            data.reader.check_classes()?;
-        }
-        self.finish(data.rows(), totals, report)?;
-        totals.duration = self.elapsed(start);
-        Ok(true)
-    }
-
-    fn later_epoch(
-        &mut self,
-        data: &TrainingData,
-        totals: &mut Totals,
-        report: &mut Report<'_>,
-    ) -> Result<()> {
-        let start = Instant::now();
-        self.train(data, 0..data.reader.rows(), totals, report)?;
-        self.finish(data.rows(), totals, report)?;
-        totals.duration = self.elapsed(start);
-        Ok(())
-    }
-
-    /// The time of an epoch that has just ended.
-    fn elapsed(&self, start: Instant) -> Duration {
-        let end = Instant::now();
-        if let Some(recorder) = self.listener {
-            recorder.log().windows.push(Span { begin: recorder.at(start), end: recorder.at(end) });
-        }
-        end - start
-    }
-
-    /// Trains on these positions of the order of the epoch that `totals` counts.
-    fn train(
-        &mut self,
-        data: &TrainingData,
-        positions: Range<usize>,
-        totals: &mut Totals,
-        report: &mut Report<'_>,
-    ) -> Result<()> {
-        let Self { engine, steps, first_batch, config, transform, .. } = self;
-        let (rows, order) = (data.reader.view(transform.scaling()), order_of(totals.epoch, data.is_whole));
-        engine.train_epoch(&rows, config.seed, order, positions, &mut |batch| {
-            count(batch, config, steps, first_batch, totals, rows.total, report)
-        })
-    }
-
-    fn finish(&mut self, total: Option<usize>, totals: &mut Totals, report: &mut Report<'_>) -> Result<()> {
-        let Self { engine, steps, first_batch, config, .. } = self;
-        engine.finish(&mut |batch| count(batch, config, steps, first_batch, totals, total, report))
-    }
-
-    /// After an interruption: waits for what the device still does, and tells of the model if it would be kept.
-    fn interrupt(&mut self, totals: &mut Totals, keeper: &mut Keeper, report: &mut Report<'_>) -> Result<()> {
-        self.finish(None, totals, &mut |_| Ok(()))?;
-        if !keeper.keeps_last() {
+        if !self.keeper.keeps_last() {
             return Ok(());
         }
-        let parameters = self.engine.parameters()?;
+        let (parameters, epoch) = (trained.engine.parameters()?, trained.epochs.epoch());
         if !parameters.is_finite() {
-            return Err(self.non_finite(totals.epoch));
+            return Err(self.non_finite(epoch));
         }
-        let model = self.model(parameters, totals.epoch);
-        report(Event::Interrupted { epoch: totals.epoch, steps: self.steps, model: &model })?;
-        keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
+        let model = Arc::new(self.model(parameters, epoch)?);
+        self.events.push_back(Event::Interrupted { epoch, steps: self.steps, model: Arc::clone(&model) });
+        self.keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
         Ok(())
     }
 
-    /// Evaluates the network and takes it from the device.
-    fn end_epoch(
-        &mut self,
-        totals: &Totals,
-        validation: Option<&Dataset>,
-        test: Option<&Dataset>,
-        data: &TrainingData,
-        is_last: bool,
-    ) -> Result<(Epoch, Model, Option<Doubt>)> {
-        let mut doubt = None;
-        let classes = &self.meaning.classes;
-        let mut evaluate = |rows: Option<&Dataset>, name| {
-            rows.map(|rows| {
-                let evaluation = self.engine.evaluate(&rows.view())?;
-                doubt = Doubt::of(&rows.labels, &evaluation.predictions, classes, name);
-                Ok(Score { loss: evaluation.loss, accuracy: evaluation.accuracy(&rows.labels) })
-            })
-            .transpose()
-        };
-        let validation = evaluate(validation, "validation")?;
-        let test = evaluate(test, "test")?;
-        let parameters = self.engine.parameters()?;
+    /// Evaluates the network, tells of the epoch, and goes on to the next.
+    fn end_epoch(&mut self) -> Result<()> {
+        let is_last = self.epochs.len() + 1 == self.config.epochs;
+        let Some(trained) = &mut self.trained else { return Ok(()) };
+        trained.end_epoch(&self.observer);
+        if self.held_out.is_none() {
+            let rows = |held_out: Option<HeldOut>| {
+                let inputs = trained.network.inputs();
+                held_out.map(|rows| rows.rows(inputs, &self.data.transform, &trained.meaning)).transpose()
+            };
+            self.held_out = Some([rows(self.data.validation.take())?, rows(self.data.test.take())?]);
+        }
+        let [validation, test] = self.held_out.as_ref().expect("it was made just now");
+        let (validation, of_validation) = trained.evaluate(validation.as_ref(), "validation")?;
+        let (test, of_test) = trained.evaluate(test.as_ref(), "test")?;
+        let (parameters, number) = (trained.engine.parameters()?, trained.epochs.epoch());
         let is_finite = |score: Option<Score>| score.is_none_or(|score| score.loss.is_finite());
         if !(is_finite(validation) && parameters.is_finite()) {
-            return Err(self.non_finite(totals.epoch));
+            return Err(self.non_finite(number));
         }
-        if !is_finite(test) && !self.engine.evaluate(&data.view())?.loss.is_finite() {
+        if !is_finite(test) && !trained.engine.evaluate(&self.data.view())?.loss.is_finite() {
             // Not the fault of the test rows alone.
-            return Err(self.non_finite(totals.epoch));
+            return Err(self.non_finite(number));
         }
         self.bad_test = test.filter(|test| !test.loss.is_finite()).map(|test| test.loss);
-        let train = totals.score();
-        if is_last && validation.is_none() && test.is_none() {
-            doubt = self.doubt_of_training(train, data)?;
+        let train = trained.totals.score();
+        let doubt = match (validation, test) {
+            (None, None) if is_last => trained.doubt_of_training(train, &self.data)?,
+            _ => of_test.or(of_validation),
+        };
+        let Totals { rows, duration, .. } = std::mem::take(&mut trained.totals);
+        trained.epochs.next_epoch();
+        trained.epoch_began = Instant::now();
+        let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
+        let model = Arc::new(self.model(parameters, number)?);
+        let is_kept = self.keeper.take(&epoch, &model, doubt);
+        self.epochs.push(epoch.clone());
+        self.events.push_back(Event::Epoch { epoch, model, is_kept });
+        if is_last {
+            self.end = Some(End::Done);
+        } else if self.keeper.has_lost_patience() {
+            self.end = Some(End::Patience);
         }
-        let (rows, duration) = (totals.rows, totals.duration);
-        let epoch = Epoch { epoch: totals.epoch, train, validation, test, duration, rows };
-        Ok((epoch, self.model(parameters, totals.epoch), doubt))
+        Ok(())
+    }
+
+    fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
+        let Some(Trained { network, transform, meaning, engine, .. }) = &self.trained else {
+            return Err(Error::Interrupted);
+        };
+        let (network, transform, meaning) = (network.clone(), transform.clone(), meaning.clone());
+        let mut settings = self.config.settings();
+        settings.insert("epoch".to_owned(), epoch.to_string());
+        let origin = Some(engine.description().origin());
+        Ok(Model { network, transform, meaning, parameters, origin, settings })
+    }
+
+    fn non_finite(&self, epoch: usize) -> Error {
+        Error::NonFiniteModel { epoch, learning_rate: self.config.learning_rate }
+    }
+}
+
+impl Trained {
+    /// Takes the time of an epoch that has just ended.
+    fn end_epoch(&mut self, observer: &Observer) {
+        let (begin, end) = (self.epoch_began, Instant::now());
+        if let Some(recorder) = observer {
+            recorder.log().windows.push(Span { begin: recorder.at(begin), end: recorder.at(end) });
+        }
+        self.totals.duration = end - begin;
+    }
+
+    /// The score over some rows, and what speaks against the network there.
+    fn evaluate(
+        &mut self,
+        rows: Option<&Dataset>,
+        name: &'static str,
+    ) -> Result<(Option<Score>, Option<Doubt>)> {
+        let Some(rows) = rows else { return Ok((None, None)) };
+        let evaluation = self.engine.evaluate(&rows.view())?;
+        let doubt = Doubt::of(rows.labels(), &evaluation.predictions, &self.meaning.classes, name);
+        let score = Score { loss: evaluation.loss, accuracy: evaluation.accuracy(rows.labels()) };
+        Ok((Some(score), doubt))
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
@@ -329,58 +372,7 @@ impl<'a> Run<'a> {
         if train.accuracy > most + 0.1 * (1.0 - most) {
             return Ok(None);
         }
-        let evaluation = self.engine.evaluate(&data.reader.view(self.transform.scaling()))?;
+        let evaluation = self.engine.evaluate(&data.view())?;
         Ok(Doubt::of(labels, &evaluation.predictions, &self.meaning.classes, "training"))
     }
-
-    fn model(&self, parameters: Parameters, epoch: usize) -> Model {
-        let Self { spec, transform, meaning, config, .. } = self;
-        let (spec, transform, meaning) = (spec.clone(), transform.clone(), meaning.clone());
-        let mut settings = config.settings();
-        settings.insert("epoch".to_owned(), epoch.to_string());
-        Model { spec, transform, meaning, parameters, origin: Some(self.engine.origin()), settings }
-    }
-
-    fn non_finite(&self, epoch: usize) -> Error {
-        Error::NonFiniteModel { epoch, learning_rate: self.config.learning_rate }
-    }
-}
-
-/// Which order an epoch takes: the first one keeps to blocks, unless all rows are there before it begins.
-pub(crate) fn order_of(epoch: usize, is_whole: bool) -> usize {
-    epoch + usize::from(is_whole)
-}
-
-/// Rows that the first epoch can train so far: whole batches, and at the end all.
-pub(crate) fn ready_rows(reader: &Reader, batch_size: usize) -> usize {
-    let rest = if reader.is_complete() { 0 } else { reader.rows() % batch_size };
-    reader.rows() - rest
-}
-
-/// Counts one batch, and ends the run if its loss is no number.
-fn count(
-    batch: BatchMetrics,
-    config: &Config,
-    steps: &mut u64,
-    first_batch: &mut Option<Instant>,
-    totals: &mut Totals,
-    total: Option<usize>,
-    report: &mut Report<'_>,
-) -> Result<()> {
-    first_batch.get_or_insert_with(Instant::now);
-    *steps += 1;
-    totals.batches += 1;
-    if !batch.loss.is_finite() {
-        return Err(Error::NonFiniteLoss {
-            loss: batch.loss,
-            step: *steps,
-            epoch: totals.epoch,
-            batch: totals.batches,
-            learning_rate: config.learning_rate,
-        });
-    }
-    totals.rows += batch.rows;
-    totals.loss += batch.loss;
-    totals.correct += batch.correct;
-    report(Event::Progress { epoch: totals.epoch, rows: totals.rows, total, score: totals.score() })
 }

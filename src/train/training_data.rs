@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{BLOCK_ROWS, Dataset, Reader, Rows, Scale, Transform, is_sorted};
+use crate::data::{BLOCK_ROWS, Classes, Dataset, Reader, Rows, Scale, Transform, is_sorted};
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::train::DataOptions;
@@ -14,6 +14,12 @@ pub(crate) enum HeldOut {
     Rows(Dataset),
     /// Those of a file of their own, of which the first may have been read.
     File(Box<Reader>),
+}
+
+/// What rows have shown of their data set.
+pub(super) struct Seen {
+    classes: Classes,
+    has_bytes: bool,
 }
 
 /// Rows to train on, to validate on and to test on. Of the training rows the first block is here at least.
@@ -176,14 +182,19 @@ impl TrainingData {
         Meaning { classes, schema, image: self.reader.image() }
     }
 
-    /// What the rows so far show that the network was not made for.
-    pub(crate) fn outdated(&self, meaning: &Meaning, has_bytes: bool) -> Option<String> {
-        let (reader, known) = (&self.reader, &meaning.classes);
+    /// What a network for the rows so far is made for.
+    pub(super) fn seen(&self) -> Seen {
+        Seen { classes: self.reader.classes().clone(), has_bytes: self.reader.has_bytes() }
+    }
+
+    /// What the rows so far show that a network was not made for.
+    pub(super) fn outdated(&self, Seen { classes: known, has_bytes }: &Seen) -> Option<String> {
+        let reader = &self.reader;
         if reader.classes() != known {
             let (seen, now) = (known.len(), reader.classes().len());
             return Some(format!("the first rows show {seen} classes, later ones {now}"));
         }
-        if reader.has_bytes() != has_bytes {
+        if reader.has_bytes() != *has_bytes {
             return Some(
                 "the first rows hold only whole numbers from 0 to 255, later ones others".to_owned(),
             );

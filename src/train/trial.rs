@@ -1,17 +1,16 @@
 //! The first steps of a training run, again and again: what a profile looks at.
 
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::data::{Reader, rows_at};
-use crate::engine::{BatchMetrics, Device, Engine, EngineKind, Observer, Work, begin};
+use super::config::Config;
+use super::epoch_loop::{Advance, EpochLoop};
+use super::training_data::TrainingData;
+use crate::data::Reader;
+use crate::engine::{BatchMetrics, Description, Device, Engine, EngineState, Observer, Work, begin};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
 use crate::kernels::Ceilings;
 use crate::model::{Network, Parameters};
-use crate::schedule::SelectedSchedule;
-use crate::train::run::{order_of, ready_rows};
-use crate::train::{Config, TrainingData};
 
 /// Opens the training data anew.
 pub type Open<'a> = dyn FnMut() -> Result<Reader> + 'a;
@@ -23,7 +22,7 @@ pub struct Trial<'a> {
     open: &'a mut Open<'a>,
     engine: Box<dyn Engine>,
     first: Parameters,
-    spec: Network,
+    network: Network,
     rows: usize,
 }
 
@@ -40,33 +39,34 @@ impl<'a> Trial<'a> {
             data.make_whole()?;
         }
         let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        let spec = config.spec(data.reader.inputs(), data.reader.classes().len(), batch)?;
+        let network = config.network(data.reader.inputs(), data.reader.classes().len(), batch)?;
         drop(data);
-        device.check(&spec, batch)?;
-        let first = Parameters::he_normal(&spec, config.seed);
-        let engine = device.engine(first.clone(), &spec, config, batch)?;
-        Ok(Self { config, open, engine, first, spec, rows: 0 })
+        let options = config.engine_options(batch);
+        device.check(&network, options.rule.optimizer.kind.states(), batch)?;
+        let first = Parameters::he_normal(&network, config.seed);
+        let engine = device.engine(&first, &network, &options)?;
+        Ok(Self { config, open, engine, first, network, rows: 0 })
     }
 
-    /// Trains so many steps from the first weights on, reading while it trains, as in training; `listener` is told
+    /// Trains so many steps from the first weights on, reading while it trains, as in training; `observer` is told
     /// what takes how long. One window of its log is the whole run, opening the files included.
     ///
     /// # Errors
     /// Those of the data and the device; [`Error::NonFiniteLoss`] at the first step whose loss is NaN or infinite.
-    pub fn run(&mut self, steps: usize, listener: &Observer) -> Result<Duration> {
-        self.engine.restart(&self.first)?;
-        self.engine.observe(listener.clone());
+    pub fn run(&mut self, steps: usize, observer: &Observer) -> Result<Duration> {
+        self.engine.restore(&self.first, &EngineState::default())?;
+        self.engine.observe(observer.clone());
         let start = Instant::now();
-        let reading = begin(listener, Work::Reading);
+        let reading = begin(observer, Work::Reading);
         let mut data = TrainingData::new((self.open)()?, None, None, &self.config.data)?;
-        if data.reader.classes().len() < self.spec.classes() {
+        if data.reader.classes().len() < self.network.outputs() {
             data.make_whole()?;
         }
         drop(reading);
-        self.train(&mut data, steps, listener)?;
+        self.train(&mut data, steps, observer)?;
         let end = Instant::now();
         self.engine.observe(None);
-        if let Some(recorder) = listener {
+        if let Some(recorder) = observer {
             let span = |(begin, end)| Span { begin: recorder.at(begin), end: recorder.at(end) };
             let mut log = recorder.log();
             log.windows.push(span((start, end)));
@@ -75,68 +75,41 @@ impl<'a> Trial<'a> {
         Ok(end - start)
     }
 
-    fn train(&mut self, data: &mut TrainingData, steps: usize, listener: &Observer) -> Result<()> {
-        let Self { config, engine, spec, rows: seen, .. } = self;
-        let (scaling, is_whole) = (data.transform.scaling(), data.is_whole);
-        let reader = &mut data.reader;
-        *seen = 0;
+    fn train(&mut self, data: &mut TrainingData, steps: usize, observer: &Observer) -> Result<()> {
+        let Self { config, engine, network, rows: seen_rows, .. } = self;
         let Config { batch_size, seed, learning_rate, .. } = **config;
-        let (epoch, batch) = (Cell::new(1), Cell::new(0));
-        let mut step = 0;
-        let mut sink = |BatchMetrics { loss, rows, .. }| {
-            step += 1;
-            *seen += rows;
-            batch.set(batch.get() + 1);
-            if loss.is_finite() {
-                return Ok(());
-            }
-            Err(Error::NonFiniteLoss { loss, step, epoch: epoch.get(), batch: batch.get(), learning_rate })
+        let changed = |data: &TrainingData| {
+            Err(Error::Config(format!("{} changed while it was profiled", data.name().display())))
         };
-        let (mut left, mut trained) = (steps, 0);
+        let seen = data.seen();
+        if data.reader.classes().len() != network.outputs() || data.inputs() != network.inputs() {
+            return changed(data);
+        }
+        *seen_rows = 0;
+        let mut epochs = EpochLoop::new(seed, batch_size);
+        epochs.limit(steps.saturating_mul(batch_size));
+        let (mut done, mut batch) = (0, 0);
         loop {
-            if reader.classes().len() > spec.classes() || reader.inputs() != spec.inputs() {
-                return Err(Error::Config(format!(
-                    "{} changed while it was profiled",
-                    reader.name().display()
-                )));
+            match epochs.advance(&mut **engine, data, &seen, observer)? {
+                Advance::Misled(_) => return changed(data),
+                Advance::Batches(batches) => {
+                    for BatchMetrics { loss, rows, .. } in batches {
+                        (done, batch) = (done + 1, batch + 1);
+                        *seen_rows += rows;
+                        if !loss.is_finite() {
+                            let (step, epoch) = (done as u64, epochs.epoch());
+                            return Err(Error::NonFiniteLoss { loss, step, epoch, batch, learning_rate });
+                        }
+                    }
+                }
+                Advance::Ended if done >= steps => return Ok(()),
+                Advance::Ended => {
+                    batch = 0;
+                    epochs.next_epoch();
+                    epochs.limit((steps - done).saturating_mul(batch_size));
+                }
             }
-            let end = ready_rows(reader, batch_size).min(trained + left.saturating_mul(batch_size));
-            if end > trained {
-                engine.train_epoch(
-                    &reader.view(scaling),
-                    seed,
-                    order_of(1, is_whole),
-                    trained..end,
-                    &mut sink,
-                )?;
-            }
-            left -= (end - trained).div_ceil(batch_size);
-            trained = end;
-            if left == 0 || reader.is_complete() {
-                break;
-            }
-            let reading = begin(listener, Work::Reading);
-            reader.next_block()?;
-            drop(reading);
         }
-        while left > 0 {
-            engine.finish(&mut sink)?;
-            epoch.set(epoch.get() + 1);
-            batch.set(0);
-            let rows = reader.view(scaling);
-            let end = rows.len().min(left.saturating_mul(batch_size));
-            if end == rows.len() {
-                engine.train_epoch(&rows, seed, order_of(epoch.get(), is_whole), 0..end, &mut sink)?;
-            } else {
-                engine.train(
-                    &rows,
-                    &rows_at(seed, order_of(epoch.get(), is_whole), rows.len(), 0..end),
-                    &mut sink,
-                )?;
-            }
-            left -= end.div_ceil(batch_size);
-        }
-        engine.finish(&mut sink)
     }
 
     /// Rows of all batches of the last run.
@@ -144,19 +117,9 @@ impl<'a> Trial<'a> {
         self.rows
     }
 
-    /// What computes.
-    pub fn kind(&self) -> EngineKind {
-        self.engine.kind()
-    }
-
-    /// The device, for people.
-    pub fn device(&self) -> String {
-        self.engine.device()
-    }
-
-    /// How a step is divided into dispatches, where it is.
-    pub fn schedule(&self) -> Option<SelectedSchedule> {
-        self.engine.schedule()
+    /// What computes, and how.
+    pub fn description(&self) -> Description {
+        self.engine.description()
     }
 
     /// The weights as the last run left them.

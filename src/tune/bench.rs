@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Error, Subject, Verdict};
 use crate::data::rows_at;
-use crate::engine::{BatchMetrics, Engine, GpuEngine};
+use crate::engine::{BatchMetrics, Drive, Engine, GpuEngine};
 use crate::error::Result;
 use crate::gpu::Context;
 use crate::kernels::{Compute, StepShape, Tuning};
@@ -43,7 +43,7 @@ impl<'a> Bench<'a> {
     /// As [`Context::open`].
     pub fn new(subject: &Subject<'a>) -> Result<Self> {
         let compute = Compute::new(Context::open(subject.adapter)?);
-        let parameters = Parameters::he_normal(subject.spec, subject.config.seed);
+        let parameters = Parameters::he_normal(subject.network, subject.config.seed);
         Ok(Self { compute, subject: *subject, parameters })
     }
 
@@ -57,13 +57,14 @@ impl<'a> Bench<'a> {
 
     /// Into how many parts the inputs of the first layer are split under the two-dispatch schedule.
     pub fn parts(&self, tuning: &Tuning) -> Option<usize> {
-        StepShape::new(self.subject.spec.sizes(), self.subject.batch, tuning).map(|shape| shape.parts())
+        StepShape::new(&self.subject.network.sizes(), self.subject.batch, tuning).map(|shape| shape.parts())
     }
 
     fn engine(&self, kind: ScheduleKind, tuning: Tuning) -> Result<GpuEngine> {
-        let settled = (SelectedSchedule { kind, reason: None }, Tiles { tuning, source: TileSource::Given });
-        let Subject { spec, config, batch, .. } = self.subject;
-        GpuEngine::on(self.compute.clone(), settled, &self.parameters, spec, config, batch)
+        let resolved = (SelectedSchedule { kind, reason: None }, Tiles { tuning, source: TileSource::Given });
+        let Subject { network, config, batch, .. } = self.subject;
+        let options = config.engine_options(batch);
+        GpuEngine::on(self.compute.clone(), resolved, &self.parameters, network, &options)
     }
 
     /// Trains so many whole batches; rows come again where they are too few. Gives the losses.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::gpu::Adapter;
 use crate::kernels::{TileParameter, Tuning};
 use crate::model::Network;
-use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule};
+use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule, TrainingStep};
 use crate::train::Config;
 use bench::Bench;
 
@@ -94,7 +94,7 @@ pub struct Subject<'a> {
     /// The device.
     pub adapter: &'a Adapter,
     /// The network.
-    pub spec: &'a Network,
+    pub network: &'a Network,
     /// Learning rate, seed, and the schedule, if one was asked for.
     pub config: &'a Config,
     /// Most rows of a batch.
@@ -116,10 +116,10 @@ pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut Report<'_>) -> 
     let bench = Bench::new(subject)?;
     let context = &bench.compute.context;
     let built_in = Tuning::of(context);
-    let possible = |asked| {
-        SelectedSchedule::of(Some(asked), subject.spec, &DeviceLimits::of(context, subject.batch, &built_in))
-            .kind
-    };
+    let rule = subject.config.engine_options(subject.batch).rule;
+    let step = TrainingStep::new(subject.network, &rule, subject.batch);
+    let possible =
+        |asked| SelectedSchedule::of(Some(asked), &step, &DeviceLimits::of(context, &built_in)).kind;
     let kinds = match subject.config.schedule {
         Some(asked) => vec![possible(asked)],
         None if possible(ScheduleKind::TwoDispatch) == ScheduleKind::TwoDispatch => {

@@ -19,7 +19,7 @@ fn some_digits() -> Dataset {
     let rows = BLOCK_ROWS + 100;
     let Features::Bytes(bytes) = &mut dataset.features else { panic!("MNIST is bytes") };
     bytes.truncate(rows * dataset.inputs);
-    dataset.labels.truncate(rows);
+    dataset.targets = dataset.labels()[..rows].to_vec().into();
     dataset
 }
 
@@ -27,7 +27,7 @@ fn some_digits() -> Dataset {
 fn to_csv(dataset: &Dataset, label_last: bool, cell: impl Fn(&str) -> String, line_end: &str) -> String {
     let Features::Bytes(bytes) = &dataset.features else { panic!("MNIST is bytes") };
     let mut text = String::new();
-    for (row, label) in bytes.chunks_exact(dataset.inputs).zip(&dataset.labels) {
+    for (row, label) in bytes.chunks_exact(dataset.inputs).zip(dataset.labels()) {
         let mut cells: Vec<String> = row.iter().map(|byte| cell(&byte.to_string())).collect();
         let at = if label_last { cells.len() } else { 0 };
         cells.insert(at, cell(&label.to_string()));
@@ -82,13 +82,14 @@ fn every_format_holds_the_same_rows() {
 fn a_name_goes_before_an_index() {
     let table = "7,1,0\n10,0,20\n30,1,40\n";
     let labels = |column: &str| {
-        open_csv(table, &label_in(column)).map(|reader| reader.into_dataset(&Transform::None).unwrap().labels)
+        open_csv(table, &label_in(column))
+            .map(|reader| reader.into_dataset(&Transform::None).unwrap().labels().to_vec())
     };
     assert_eq!(labels("1").unwrap(), [1, 0, 1], "without a header 1 is an index");
     let table = "label,2,x\n10,0,20\n30,1,40\n";
     let read =
         |column: &str| open_csv(table, &label_in(column)).unwrap().into_dataset(&Transform::None).unwrap();
-    assert_eq!(read("2").labels, [0, 1], "with a header 2 is a name");
+    assert_eq!(read("2").labels(), [0, 1], "with a header 2 is a name");
     assert_eq!(read("2").features, Features::Floats(vec![10.0, 20.0, 30.0, 40.0]));
     for column in [" label ", "0", "-3"] {
         let reader = open_csv(table, &label_in(column)).unwrap();
@@ -103,8 +104,12 @@ fn a_name_goes_before_an_index() {
 fn idx_takes_any_shape() {
     for dimensions in [&[3, 2][..], &[3, 1, 2], &[3, 2, 1, 1]] {
         let dataset = read_idx(idx(dimensions, &[1, 2, 3, 4, 5, 6]), idx(&[3], &[0, 1, 255])).unwrap();
-        let expected =
-            Dataset { inputs: 2, features: Features::Bytes(vec![1, 2, 3, 4, 5, 6]), labels: vec![0, 1, 2] };
+        let expected = Dataset {
+            inputs: 2,
+            features: Features::Bytes(vec![1, 2, 3, 4, 5, 6]),
+            targets: vec![0, 1, 2].into(),
+            weights: Vec::new(),
+        };
         assert_eq!(dataset, expected, "label 255 is the third class");
     }
     let packed = read_idx(gzip(&idx(&[2, 1], &[8, 9])), gzip(&idx(&[2], &[1, 0]))).unwrap();
@@ -186,7 +191,7 @@ fn bytes_become_floats_when_the_first_float_comes() {
     let dataset = reader.into_dataset(&Transform::None).unwrap();
     let expected: Vec<f32> = (0..rows).flat_map(|row| [value(row), 7.0]).collect();
     assert!(dataset.features == Features::Floats(expected));
-    assert!(dataset.labels.iter().enumerate().all(|(row, label)| *label as usize == row % 3));
+    assert!(dataset.labels().iter().enumerate().all(|(row, label)| *label as usize == row % 3));
     assert_eq!(dataset.rows(), rows);
 }
 
@@ -268,7 +273,7 @@ proptest! {
         let names: Vec<String> = sorted.iter().map(i64::to_string).collect();
         prop_assert_eq!(reader.classes().names(), &names[..]);
         let dataset = reader.into_dataset(&Transform::None).unwrap();
-        let found: Vec<i64> = dataset.labels.iter().map(|label| sorted[*label as usize]).collect();
+        let found: Vec<i64> = dataset.labels().iter().map(|label| sorted[*label as usize]).collect();
         prop_assert_eq!(&found, &labels);
         prop_assert_eq!(dataset.inputs, inputs);
         prop_assert_eq!(dataset.features, Features::Floats(rows.concat()));
@@ -277,6 +282,11 @@ proptest! {
 
 #[test]
 fn labels_are_classes_in_the_order_of_their_values() {
-    let expected = Dataset { inputs: 2, features: Features::Bytes(vec![0, 17, 255, 3]), labels: vec![1, 0] };
+    let expected = Dataset {
+        inputs: 2,
+        features: Features::Bytes(vec![0, 17, 255, 3]),
+        targets: vec![1, 0].into(),
+        weights: Vec::new(),
+    };
     assert_eq!(read_csv("4,0,17\n2,255,3\n"), expected);
 }

@@ -34,7 +34,7 @@ fn images() -> Vec<u8> {
 
 #[test]
 fn the_files_that_all_others_are_made_from_are_good() {
-    assert_eq!(read_idx(images(), LABELS).unwrap().labels, [0, 1]);
+    assert_eq!(read_idx(images(), LABELS).unwrap().labels(), [0, 1]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn read(source: Source) -> Dataset {
 
 fn histogram(dataset: &Dataset) -> [usize; 10] {
     let mut counts = [0; 10];
-    dataset.labels.iter().for_each(|label| counts[*label as usize] += 1);
+    dataset.labels().iter().for_each(|label| counts[*label as usize] += 1);
     counts
 }
 
@@ -43,11 +43,11 @@ fn counts_shapes_and_labels_are_right() {
     assert_eq!((train.rows(), train.inputs, train.classes()), (60_000, 784, 10));
     assert_eq!(train.features.len(), 60_000 * 784);
     assert_eq!(histogram(&train), [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]);
-    assert_eq!(train.labels[..5], [5, 0, 4, 1, 9]);
+    assert_eq!(train.labels()[..5], [5, 0, 4, 1, 9]);
     let test = read(sources.test.unwrap());
     assert_eq!((test.rows(), test.inputs, test.classes()), (10_000, 784, 10));
     assert_eq!(histogram(&test), [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]);
-    assert_eq!(test.labels[..5], [7, 2, 1, 0, 4]);
+    assert_eq!(test.labels()[..5], [7, 2, 1, 0, 4]);
 }
 
 #[test]

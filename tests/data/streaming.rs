@@ -207,5 +207,5 @@ fn named_pipes_are_read_once() {
     let images = make_pipe("images-idx3", idx(&[2, 1], &[7, 8]));
     let (source, dataset) = read(&images);
     assert_eq!(source, Source::Idx { images, labels });
-    assert_eq!((dataset.row(1), dataset.labels), (vec![8.0 / 255.0], vec![0, 1]));
+    assert_eq!((dataset.row(1), dataset.labels()), (vec![8.0 / 255.0], &[0, 1][..]));
 }

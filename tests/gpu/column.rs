@@ -1,13 +1,13 @@
 //! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here the ends of an epoch.
 
-use tinytrain::kernels::{Batch, Column, FeatureFormat, StepShape, Tuning};
+use tinytrain::kernels::{Column, FeatureFormat, StepRecord, StepShape, Tuning};
 
 use crate::lab::{Lab, everywhere, random};
 
 const SIZES: [&[usize]; 4] = [&[9, 7], &[3, 65, 33], &[784, 30, 10], &[257, 17, 130, 63, 3]];
 
 /// Parameters and sums before and after; sums are NaN before.
-fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], batch: Batch) -> [Vec<u32>; 2] {
+fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], batch: StepRecord) -> [Vec<u32>; 2] {
     let parameters = random(1, 4 * shape.parameters(), 1).into_iter().map(f32::to_bits);
     let partials = vec![f32::NAN.to_bits(); 4 * shape.partials()];
     let before: Vec<u32> = parameters.chain(partials).collect();
@@ -35,7 +35,7 @@ fn a_batch_of_no_rows_changes_no_weight() {
     everywhere(|lab, tuning| {
         for sizes in SIZES {
             let shape = StepShape::new(sizes, 33, tuning).unwrap();
-            let batch = Batch { next_rows: 33, ..Batch::default() };
+            let batch = StepRecord { next_rows: 33, ..StepRecord::default() };
             let [before, after] = run(lab, tuning, &shape, sizes, batch);
             let parameters = 4 * shape.parameters();
             assert_eq!(before[..parameters], after[..parameters], "{sizes:?}");
@@ -50,7 +50,7 @@ fn the_last_batch_makes_no_sums_and_a_step_repeats() {
     everywhere(|lab, tuning| {
         for sizes in SIZES {
             let shape = StepShape::new(sizes, 33, tuning).unwrap();
-            let batch = Batch { rows: 17, ..Batch::default() };
+            let batch = StepRecord { rows: 17, ..StepRecord::default() };
             let [before, after] = run(lab, tuning, &shape, sizes, batch);
             let parameters = 4 * shape.parameters();
             assert_ne!(before[..parameters], after[..parameters], "{sizes:?}");

@@ -2,11 +2,11 @@
 
 use tinytrain::gpu::{StepRecords, read_buffer};
 use tinytrain::kernels::{
-    Argmax, Axis, Batch, Column, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot,
+    Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot,
     FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode,
     MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd,
-    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Tuning, Update,
-    WeightGradient, Window, Zip, ZipKernel, grid, program,
+    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepRecord, StepShape, Tuning,
+    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
 
 use crate::counting::{COUNTERS, counted};
@@ -141,7 +141,7 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
     let prepared = lab.pipelines().prepare(context, &program, &kernel.params(), &bound, groups).unwrap();
-    let (steps, batch) = (StepRecords::new(context, size_of::<Batch>(), 1), Batch::all(rows));
+    let (steps, batch) = (StepRecords::new(context, size_of::<StepRecord>(), 1), StepRecord::all(rows));
     let batch = bytemuck::bytes_of(&batch);
     steps.write(context, batch);
     let mut encoder = context.device.create_command_encoder(&Default::default());

@@ -1,5 +1,5 @@
 use ndarray::{Array2, s};
-use tinytrain::kernels::{Batch, CrossEntropy, Tuning, cross_entropy, sum_metrics};
+use tinytrain::kernels::{CrossEntropy, StepRecord, Tuning, cross_entropy, sum_metrics};
 use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, everywhere, indices, labels, random, wide};
@@ -21,7 +21,13 @@ fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u3
         &kernel,
         tuning,
         &[&lab.matrix(z), &lab.upload(targets), &predictions.buffer, &output.buffer],
-        Batch { first: 0, rows: rows as u32, slot: slot as u32, output: before as u32, ..Batch::default() },
+        StepRecord {
+            first: 0,
+            rows: rows as u32,
+            slot: slot as u32,
+            output: before as u32,
+            ..StepRecord::default()
+        },
     );
     let live = wide(z).slice(s![..rows, ..]).to_owned();
     let targets = indices(&targets[..rows]);

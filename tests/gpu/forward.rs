@@ -1,5 +1,5 @@
 use ndarray::{Array1, Array2, s};
-use tinytrain::kernels::{Batch, FeatureFormat, Forward, Tuning, blocks};
+use tinytrain::kernels::{FeatureFormat, Forward, StepRecord, Tuning, blocks};
 use tinytrain::reference::{bounds, ops};
 
 use crate::lab::{Lab, ODD, assert_close, batch, everywhere, indices, random, shuffled, wide};
@@ -73,7 +73,7 @@ fn check_stored(
             &Forward { rows: capacity, inputs, outputs, offset: 0, relu: true, stored: Some(stored) },
             tuning,
             &[&features, &lab.matrix(&parameters), &lab.upload(&order), &y.buffer],
-            Batch { first: first as u32, ..batch(rows) },
+            StepRecord { first: first as u32, ..batch(rows) },
         );
         lab.read(&y, rows, outputs)
     };

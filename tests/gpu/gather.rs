@@ -1,4 +1,4 @@
-use tinytrain::kernels::{Batch, FeatureFormat, Gather};
+use tinytrain::kernels::{FeatureFormat, Gather, StepRecord};
 use tinytrain::reference::ops;
 
 use crate::lab::{assert_close, everywhere, indices, labels, shuffled};
@@ -16,7 +16,7 @@ fn bytes_are_scaled_and_floats_are_not() {
                 let (features, values) = lab.features(stored, samples, inputs);
                 let x = lab.output_matrix(rows, inputs);
                 let targets = lab.output(rows);
-                let batch = Batch { first: first as u32, rows: rows as u32, ..Batch::default() };
+                let batch = StepRecord { first: first as u32, rows: rows as u32, ..StepRecord::default() };
                 lab.run(
                     &Gather { rows: rows + 2, inputs, stored },
                     tuning,

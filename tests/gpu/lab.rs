@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
 use tinytrain::gpu::{Backend, Context, Opening, Pipelines, adapters, read_buffer};
-use tinytrain::kernels::{Batch, Compute, FeatureFormat, Kernel, Tuning, blocks, pad_rows, unpad_rows};
+use tinytrain::kernels::{Compute, FeatureFormat, Kernel, StepRecord, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
 /// One opened adapter.
@@ -131,7 +131,7 @@ impl Lab {
     }
 
     /// Runs a kernel once.
-    pub fn run(&self, kernel: &dyn Kernel, tuning: &Tuning, buffers: &[&wgpu::Buffer], batch: Batch) {
+    pub fn run(&self, kernel: &dyn Kernel, tuning: &Tuning, buffers: &[&wgpu::Buffer], batch: StepRecord) {
         self.compute(tuning).run(kernel, buffers, batch).expect("the kernel is accepted and runs");
     }
 
@@ -191,8 +191,8 @@ pub fn wide(matrix: &Array2<f32>) -> Array2<f64> {
 }
 
 /// A batch of so many rows at the start of everything.
-pub fn batch(rows: usize) -> Batch {
-    Batch { rows: rows as u32, ..Batch::default() }
+pub fn batch(rows: usize) -> StepRecord {
+    StepRecord { rows: rows as u32, ..StepRecord::default() }
 }
 
 /// Says where `got` differs from `want` by more than `bound`, if it does.

@@ -1,5 +1,5 @@
 use ndarray::Array2;
-use tinytrain::kernels::{Batch, Grid, Map, MapKernel, Tensor, Tuning, map};
+use tinytrain::kernels::{Grid, Map, MapKernel, StepRecord, Tensor, Tuning, map};
 
 use crate::lab::{ODD, assert_close, everywhere, random, wide};
 
@@ -47,7 +47,7 @@ fn both_grids_and_any_workgroup() {
                 let kernel = MapKernel { rows: 29, columns: 23, operation: Map::Multiply(2.0), grid };
                 let y = lab.output_matrix(29, 23);
                 compute
-                    .run(&kernel, &[compute.matrix(&x).unwrap().buffer(), &y.buffer], Batch::default())
+                    .run(&kernel, &[compute.matrix(&x).unwrap().buffer(), &y.buffer], StepRecord::default())
                     .unwrap();
                 assert_eq!(lab.read(&y, 29, 23), x * 2.0);
             }

@@ -1,6 +1,6 @@
 //! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here what it must not do.
 
-use tinytrain::kernels::{Batch, Row, StepShape, Tuning, blocks};
+use tinytrain::kernels::{Row, StepRecord, StepShape, Tuning, blocks};
 
 use crate::cross_entropy::metrics;
 use crate::lab::{Lab, everywhere, labels, random};
@@ -17,7 +17,7 @@ fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], rows: usi
         &Row::new(shape, tuning),
         tuning,
         &[&lab.upload(&values), &classes, &lab.upload(&order), &activations.buffer, &output.buffer],
-        Batch { first: 2, slot: 1, ..Batch::all(rows) },
+        StepRecord { first: 2, slot: 1, ..StepRecord::all(rows) },
     );
     [lab.floats(&activations), lab.floats(&output)]
 }

@@ -1,4 +1,4 @@
-use tinytrain::kernels::{Batch, ScanAdd, blocks, pad_rows};
+use tinytrain::kernels::{ScanAdd, StepRecord, blocks, pad_rows};
 use tinytrain::reference::ops;
 
 use crate::lab::{everywhere, labels};
@@ -16,7 +16,7 @@ fn every_block_gets_its_offset() {
             let output = lab.output(4 * blocks(length));
             lab.context.queue.write_buffer(&output.buffer, 0, bytemuck::cast_slice(&pad_rows(&y, length)));
             let kernel = ScanAdd { length, block, integers: true };
-            lab.run(&kernel, tuning, &[&lab.upload(&offsets), &output.buffer], Batch::default());
+            lab.run(&kernel, tuning, &[&lab.upload(&offsets), &output.buffer], StepRecord::default());
             let padded = lab.words(&output);
             assert_eq!(padded[..length], ops::scan_add(&y, &offsets, block), "{length} by {block}");
             assert!(padded[length..].iter().all(|word| *word == 0), "the padding of {length}");

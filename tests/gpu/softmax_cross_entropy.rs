@@ -1,5 +1,5 @@
 use ndarray::{Array2, s};
-use tinytrain::kernels::{Batch, SoftmaxCrossEntropy, Tuning};
+use tinytrain::kernels::{SoftmaxCrossEntropy, StepRecord, Tuning};
 use tinytrain::reference::{bounds, ops};
 
 use crate::cross_entropy::metrics;
@@ -23,7 +23,7 @@ fn check(lab: &Lab, tuning: &Tuning, z: &Array2<f32>, rows: usize, targets: &[u3
         &kernel,
         tuning,
         &[&lab.matrix(z), &lab.upload(&on_labels), &lab.upload(&order), &delta.buffer, &output.buffer],
-        Batch { first: first as u32, rows: rows as u32, slot: 1, ..Batch::default() },
+        StepRecord { first: first as u32, rows: rows as u32, slot: 1, ..StepRecord::default() },
     );
     let live = wide(z).slice(s![..rows, ..]).to_owned();
     let targets = indices(&targets[..rows]);

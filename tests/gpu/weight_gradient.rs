@@ -1,6 +1,6 @@
 use ndarray::{Array2, concatenate, s};
 use ndarray::{Axis, stack};
-use tinytrain::kernels::{Batch, FeatureFormat, Tuning, WeightGradient, blocks};
+use tinytrain::kernels::{FeatureFormat, StepRecord, Tuning, WeightGradient, blocks};
 use tinytrain::reference::{bounds, ops};
 
 use crate::forward::with_ones;
@@ -48,7 +48,7 @@ fn check_from(lab: &Lab, tuning: &Tuning, case: Case) {
     let run = |kernel: &WeightGradient, result: &wgpu::Buffer| {
         let on_dy = lab.matrix(&dy);
         let buffers: Vec<_> = [&on_x, &on_dy].into_iter().chain(&order).chain([result]).collect();
-        lab.run(kernel, tuning, &buffers, Batch { first: FIRST as u32, ..batch(rows) });
+        lab.run(kernel, tuning, &buffers, StepRecord { first: FIRST as u32, ..batch(rows) });
     };
 
     let result = lab.output_matrix(inputs + 1, outputs);

@@ -1,4 +1,4 @@
-use tinytrain::kernels::{Batch, Comparison, Grid, Tensor, Tuning, Zip, ZipKernel, compare, zip};
+use tinytrain::kernels::{Comparison, Grid, StepRecord, Tensor, Tuning, Zip, ZipKernel, compare, zip};
 
 use crate::lab::{ODD, assert_close, everywhere, random, wide};
 
@@ -68,7 +68,9 @@ fn both_grids_and_any_workgroup() {
                 let c = lab.output_matrix(29, 23);
                 let (on_a, on_b) = (compute.matrix(&a).unwrap(), compute.matrix(&b).unwrap());
                 let kernel = ZipKernel::new::<f32>(29, 23, Zip::Add, grid);
-                compute.run(&kernel, &[on_a.buffer(), on_b.buffer(), &c.buffer], Batch::default()).unwrap();
+                compute
+                    .run(&kernel, &[on_a.buffer(), on_b.buffer(), &c.buffer], StepRecord::default())
+                    .unwrap();
                 assert_eq!(lab.read(&c, 29, 23), a + b);
             }
         }

@@ -14,7 +14,7 @@ pub fn inputs(data: &Dataset) -> (Array2<f64>, Vec<usize>) {
         FeaturesRef::Floats(floats) => floats.iter().copied().map(f64::from).collect(),
     };
     let x = Array2::from_shape_vec((data.rows(), data.inputs), values).unwrap();
-    (x, data.labels.iter().map(|label| *label as usize).collect())
+    (x, data.labels().iter().map(|label| *label as usize).collect())
 }
 
 /// Fails with the first number that is further from `want` than its bound.

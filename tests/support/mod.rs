@@ -7,7 +7,7 @@ use std::path::Path;
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scale, Selection, Target};
 use tinytrain::engine::{CpuEngine, Device, Engine, GpuEngine};
 use tinytrain::gpu::{Context, Opening, adapters};
-use tinytrain::kernels::Tuning;
+use tinytrain::kernels::{Compute, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
 use tinytrain::schedule::ScheduleKind;
@@ -23,9 +23,9 @@ pub fn engines() -> Vec<(String, Make)> {
     for threads in [1, 3] {
         all.push((
             format!("cpu, {threads} threads"),
-            Box::new(move |parameters, spec, config| {
+            Box::new(move |parameters, network, config| {
                 let batch = config.batch_size;
-                Box::new(CpuEngine::with_threads(parameters, spec, config, batch, threads))
+                Box::new(CpuEngine::with_threads(parameters, network, &config.engine_options(batch), threads))
             }),
         ));
     }
@@ -45,13 +45,19 @@ pub fn engines() -> Vec<(String, Make)> {
                 let adapter = adapter.clone().opened(opening.clone());
                 all.push((
                     format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),
-                    Box::new(move |parameters, spec, config| {
+                    Box::new(move |parameters, network, config| {
                         let config = Config { schedule: Some(schedule), ..config.clone() };
                         let context = Context::open(&adapter).unwrap();
                         let batch = config.batch_size;
                         Box::new(
-                            GpuEngine::with_tuning(context, tuning, parameters, spec, &config, batch)
-                                .unwrap(),
+                            GpuEngine::with_tuning(
+                                Compute::new(context),
+                                tuning,
+                                parameters,
+                                network,
+                                &config.engine_options(batch),
+                            )
+                            .unwrap(),
                         )
                     }),
                 ));
@@ -76,7 +82,8 @@ pub fn noise(rows: usize, inputs: usize, classes: usize, seed: u64) -> Dataset {
     Dataset {
         inputs,
         features: Features::Floats((0..rows * inputs).map(value).collect()),
-        labels: (0..rows).map(label).collect(),
+        targets: (0..rows).map(label).collect::<Vec<u32>>().into(),
+        weights: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ndarray::Axis;
 use tinytrain::data::{Dataset, Features};
-use tinytrain::engine::Device;
+use tinytrain::engine::{Device, Drive};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
 use tinytrain::reference::{ReferenceNetwork, ops};
@@ -33,7 +33,8 @@ fn data(seed: u64) -> Dataset {
     Dataset {
         inputs: SIZES[0],
         features: Features::Floats(values.collect()),
-        labels: (0..ROWS).map(label).collect(),
+        targets: (0..ROWS).map(label).collect::<Vec<u32>>().into(),
+        weights: Vec::new(),
     }
 }
 
@@ -44,28 +45,29 @@ fn order() -> Vec<u32> {
 
 /// The reference after all steps, and how near a pre-activation of a hidden unit ever came to 0.
 fn reference(parameters: &Parameters, data: &Dataset) -> (ReferenceNetwork, f64) {
-    let (mut network, (x, targets)) = (parameters.to_reference(), inputs(data));
+    let (mut reference, (x, targets)) = (parameters.to_reference(), inputs(data));
     let mut nearest = f64::INFINITY;
     for order in order().chunks(BATCH) {
         let rows: Vec<usize> = order.iter().map(|row| *row as usize).collect();
         let (x, targets) =
             (x.select(Axis(0), &rows), rows.iter().map(|row| targets[*row]).collect::<Vec<_>>());
-        let activations = network.activations(x.view());
+        let activations = reference.activations(x.view());
         let hidden = SIZES.len() - 2;
-        for ((w, b), input) in network.weights.iter().zip(&network.biases).zip(&activations).take(hidden) {
+        for ((w, b), input) in reference.weights.iter().zip(&reference.biases).zip(&activations).take(hidden)
+        {
             let z = ops::forward(input.view(), w.view(), b.view());
             nearest = z.iter().fold(nearest, |nearest, z| nearest.min(z.abs()));
         }
-        network.step(x.view(), &targets, f64::from(RATE));
+        reference.step(x.view(), &targets, f64::from(RATE));
     }
-    (network, nearest)
+    (reference, nearest)
 }
 
 /// The same as anybody would write it in f32.
 fn plain_loop(parameters: &Parameters, data: &Dataset) -> Parameters {
     let mut parameters = parameters.clone();
     for order in order().chunks(BATCH) {
-        let mut gradients = Parameters::zeros(&Network::new(SIZES.to_vec()).unwrap());
+        let mut gradients = Parameters::zeros(&Network::classifier(&SIZES).unwrap());
         for row in order {
             let mut outputs = vec![data.row(*row as usize)];
             for (number, layer) in parameters.layers.iter().enumerate() {
@@ -82,7 +84,7 @@ fn plain_loop(parameters: &Parameters, data: &Dataset) -> Parameters {
             let largest = logits.iter().copied().fold(f32::MIN, f32::max);
             let sum: f32 = logits.iter().map(|z| (z - largest).exp()).sum();
             let mut delta: Vec<f32> = logits.iter().map(|z| (z - largest).exp() / sum).collect();
-            delta[data.labels[*row as usize] as usize] -= 1.0;
+            delta[data.labels()[*row as usize] as usize] -= 1.0;
             delta.iter_mut().for_each(|d| *d /= BATCH as f32);
             for (number, layer) in parameters.layers.iter().enumerate().rev() {
                 let (gradient, input) = (&mut gradients.layers[number], &outputs[number]);
@@ -124,14 +126,14 @@ const SEED: u64 = 238;
 
 #[test]
 fn after_938_steps_no_engine_is_much_further_from_f64_than_a_plain_loop() {
-    let (spec, data) = (Network::new(SIZES.to_vec()).unwrap(), data(SEED));
-    let parameters = Parameters::he_normal(&spec, SEED);
-    let (network, nearest) = reference(&parameters, &data);
+    let (network, data) = (Network::classifier(&SIZES).unwrap(), data(SEED));
+    let parameters = Parameters::he_normal(&network, SEED);
+    let (reference, nearest) = reference(&parameters, &data);
     assert!(nearest > 1e-4, "{nearest}");
     let (x, targets) = inputs(&data);
-    let losses = [&parameters.to_reference(), &network].map(|network| network.loss(x.view(), &targets));
+    let losses = [&parameters.to_reference(), &reference].map(|reference| reference.loss(x.view(), &targets));
     assert!(losses[1] < 0.3 * losses[0], "{losses:?}: hardly anything was learnt");
-    let plain = distance(&plain_loop(&parameters, &data), &network);
+    let plain = distance(&plain_loop(&parameters, &data), &reference);
     assert!(1e-7 < plain && plain < 1e-5, "{plain}");
     for device in devices() {
         let schedules = match device {
@@ -140,14 +142,14 @@ fn after_938_steps_no_engine_is_much_further_from_f64_than_a_plain_loop() {
         };
         for schedule in schedules.iter().copied() {
             let config = Config { batch_size: BATCH, learning_rate: RATE, schedule, ..Config::default() };
-            let mut engine = device.engine(parameters.clone(), &spec, &config, BATCH).unwrap();
+            let mut engine = device.engine(&parameters, &network, &config.engine_options(BATCH)).unwrap();
             engine.train(&data.view(), &order(), &mut |_| Ok(())).unwrap();
             engine.finish(&mut |_| Ok(())).unwrap();
-            let off = distance(&engine.parameters().unwrap(), &network);
+            let off = distance(&engine.parameters().unwrap(), &reference);
             assert!(
                 off <= 4.0 * plain,
                 "{} {schedule:?}: {off:.1e}, a plain loop {plain:.1e}",
-                engine.device()
+                engine.description().device
             );
         }
     }

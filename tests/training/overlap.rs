@@ -99,7 +99,7 @@ fn training_starts_before_the_file_is_wholly_read() {
             })
             .unwrap();
             assert_eq!(trained, 2 * rows.div_ceil(64));
-            assert_eq!(summary.model.parameters, loaded.0, "{}", summary.device);
+            assert_eq!(summary.model.parameters, loaded.0, "{}", summary.engine.device);
             assert_eq!(summary.epochs.iter().map(|epoch| epoch.train.loss).collect::<Vec<_>>(), loaded.1);
         }
     }

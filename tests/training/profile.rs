@@ -10,7 +10,8 @@ use tinytrain::gpu::{Adapter, Context, Opening};
 use tinytrain::kernels::{FeatureFormat, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::profile::{Profile, profile};
-use tinytrain::schedule::{Schedule, ScheduleKind};
+use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::step::UpdateRule;
 use tinytrain::train::{Config, TrainingData, Trial, train, train_on};
 use tinytrain::{Error, Result};
 
@@ -146,7 +147,7 @@ fn assert_trace(made: &Profile, what: &str) -> Vec<String> {
 #[test]
 fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
     use ScheduleKind::{Fused, Plain, TwoDispatch};
-    let spec = Network::new(vec![12, 9, 7, 3]).unwrap();
+    let network = Network::classifier(&[12, 9, 7, 3]).unwrap();
     for adapter in gpus() {
         let context = Context::open(&adapter).unwrap();
         let tuning = Tuning::of(&context);
@@ -160,7 +161,9 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
             let clock = if stamped { Clock::Timestamps } else { Clock::Host };
             assert_eq!(made.report.clock, clock, "{what}");
             let mut want: BTreeMap<(String, String), usize> = BTreeMap::new();
-            for dispatch in &Schedule::train(kind, &spec, 16, FeatureFormat::Bytes, 0.1, &tuning).dispatches {
+            let rule = UpdateRule::sgd(0.1);
+            let step = TrainingStep::new(&network, &rule, 16);
+            for dispatch in &Schedule::train(kind, &step, FeatureFormat::Bytes, &tuning).dispatches {
                 let key = (dispatch.kernel.shader().name.to_owned(), dispatch.kernel.shape());
                 *want.entry(key).or_default() += STEPS;
             }
@@ -324,6 +327,6 @@ fn a_trial_begins_with_the_seeds_weights() {
     let config = config(None);
     let mut open = || timed(&pictures);
     let mut trial = Trial::new(&config, &Device::Cpu, &mut open).unwrap();
-    let spec = Network::new(vec![12, 9, 7, 3]).unwrap();
-    assert_eq!(trial.parameters().unwrap(), Parameters::he_normal(&spec, config.seed));
+    let network = Network::classifier(&[12, 9, 7, 3]).unwrap();
+    assert_eq!(trial.parameters().unwrap(), Parameters::he_normal(&network, config.seed));
 }

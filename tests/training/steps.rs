@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use tinytrain::Error;
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
-use tinytrain::engine::{BatchMetrics, Device, Engine};
+use tinytrain::engine::{BatchMetrics, Device, Drive, Engine, EngineState};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds};
 use tinytrain::schedule::ScheduleKind;
@@ -21,7 +21,7 @@ fn batch(x: &Array2<f64>, targets: &[usize], order: &[u32]) -> (Array2<f64>, Vec
 /// Trains the reference on `order` in batches; also gives the sum over the steps of the bounds of their updates, times
 /// two: an error of the weights grows by a small factor a step, which over 20 steps of a rate of 0.1 stays below that.
 pub fn reference_steps(
-    network: &mut ReferenceNetwork,
+    reference: &mut ReferenceNetwork,
     data: &Dataset,
     order: &[u32],
     config: &Config,
@@ -30,19 +30,19 @@ pub fn reference_steps(
     let rate = f64::from(config.learning_rate);
     let eps = f64::from(f32::EPSILON);
     let mut total = ReferenceNetwork::relu(
-        network.weights.iter().map(|w| w * 0.0).collect(),
-        network.biases.iter().map(|b| b * 0.0).collect(),
+        reference.weights.iter().map(|w| w * 0.0).collect(),
+        reference.biases.iter().map(|b| b * 0.0).collect(),
     );
     let mut loss = 0.0;
     for order in order.chunks(config.batch_size) {
         let (x, targets) = batch(&x, &targets, order);
-        let bounds = bounds::gradients(network, &x, &targets);
-        loss += network.loss(x.view(), &targets) * targets.len() as f64;
-        network.step(x.view(), &targets, rate);
-        for (sum, (bound, w)) in total.weights.iter_mut().zip(bounds.weights.iter().zip(&network.weights)) {
+        let bounds = bounds::gradients(reference, &x, &targets);
+        loss += reference.loss(x.view(), &targets) * targets.len() as f64;
+        reference.step(x.view(), &targets, rate);
+        for (sum, (bound, w)) in total.weights.iter_mut().zip(bounds.weights.iter().zip(&reference.weights)) {
             *sum += &((bound * rate + w.mapv(f64::abs) * eps) * 2.0);
         }
-        for (sum, (bound, b)) in total.biases.iter_mut().zip(bounds.biases.iter().zip(&network.biases)) {
+        for (sum, (bound, b)) in total.biases.iter_mut().zip(bounds.biases.iter().zip(&reference.biases)) {
             *sum += &((bound * rate + b.mapv(f64::abs) * eps) * 2.0);
         }
     }
@@ -52,26 +52,26 @@ pub fn reference_steps(
 /// One batch, twenty batches, and a last batch that is shorter: weights, losses and counts are those of the reference.
 #[test]
 fn one_step_and_twenty_steps_agree_with_the_reference() {
-    let spec = Network::new(vec![37, 18, 11, 5]).unwrap();
-    steps_agree(&spec, &noise(200, 37, 5, 11));
-    steps_agree(&spec, &sparse_bytes(200, 37, 5, 11));
+    let network = Network::classifier(&[37, 18, 11, 5]).unwrap();
+    steps_agree(&network, &noise(200, 37, 5, 11));
+    steps_agree(&network, &sparse_bytes(200, 37, 5, 11));
     // So many inputs that the CPU engine gathers them on a thread of their own.
-    steps_agree(&Network::new(vec![300, 9, 5]).unwrap(), &sparse_bytes(200, 300, 5, 11));
+    steps_agree(&Network::classifier(&[300, 9, 5]).unwrap(), &sparse_bytes(200, 300, 5, 11));
     // Softmax regression, and one hidden layer.
     for sizes in [vec![37, 5], vec![37, 70, 5]] {
-        steps_agree(&Network::new(sizes).unwrap(), &sparse_bytes(200, 37, 5, 11));
+        steps_agree(&Network::classifier(&sizes).unwrap(), &sparse_bytes(200, 37, 5, 11));
     }
 }
 
-fn steps_agree(spec: &Network, data: &Dataset) {
+fn steps_agree(network: &Network, data: &Dataset) {
     let config = Config { batch_size: 16, ..Config::default() };
     let order: Vec<u32> = (0..320u32).map(|i| (i * 77 + 5) % 200).collect();
     for (name, make) in engines() {
         for rows in [16, 9, 320, 19 * 16 + 3] {
-            let parameters = Parameters::he_normal(spec, 4);
-            let mut network = parameters.to_reference();
-            let (bounds, loss) = reference_steps(&mut network, data, &order[..rows], &config);
-            let mut engine = make(&parameters, spec, &config);
+            let parameters = Parameters::he_normal(network, 4);
+            let mut reference = parameters.to_reference();
+            let (bounds, loss) = reference_steps(&mut reference, data, &order[..rows], &config);
+            let mut engine = make(&parameters, network, &config);
             let (mut sizes, mut sum, mut correct) = (Vec::new(), 0.0, 0);
             let mut sink = |batch: BatchMetrics| {
                 sizes.push(batch.rows);
@@ -82,7 +82,7 @@ fn steps_agree(spec: &Network, data: &Dataset) {
             engine.train(&data.view(), &order[..rows], &mut sink).unwrap();
             engine.finish(&mut sink).unwrap();
             let what = format!("{rows} rows on {name}");
-            assert_within(&what, &engine.parameters().unwrap(), &network, &bounds);
+            assert_within(&what, &engine.parameters().unwrap(), &reference, &bounds);
             let want: Vec<usize> = order[..rows].chunks(16).map(<[u32]>::len).collect();
             assert_eq!(sizes, want, "{what}");
             assert!((sum - loss).abs() < 1e-5 * loss, "{what}: loss {sum}, want {loss}");
@@ -127,21 +127,27 @@ fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool)
 #[test]
 fn engines_order_an_epoch_as_the_host_does() {
     let config = Config { batch_size: 16, ..Config::default() };
-    let spec = Network::new(vec![37, 5, 3]).unwrap();
+    let network = Network::classifier(&[37, 5, 3]).unwrap();
     let data = noise(777, 37, 3, 14);
     for (name, make) in engines() {
         for rows in [data.view(), Rows { total: None, ..data.view() }] {
-            let run = |own| epochs(make(&Parameters::he_normal(&spec, 4), &spec, &config), &rows, 16, own);
+            let run =
+                |own| epochs(make(&Parameters::he_normal(&network, 4), &network, &config), &rows, 16, own);
             assert!(run(true) == run(false), "{name}, {:?} rows", rows.total);
         }
     }
     let config = Config { batch_size: 500, ..Config::default() };
-    let spec = Network::new(vec![3, 2]).unwrap();
+    let network = Network::classifier(&[3, 2]).unwrap();
     let data = noise(70_000, 3, 2, 15);
     for device in devices() {
         let run = |own| {
-            let parameters = Parameters::he_normal(&spec, 4);
-            epochs(device.engine(parameters, &spec, &config, 500).unwrap(), &data.view(), 500, own)
+            let parameters = Parameters::he_normal(&network, 4);
+            epochs(
+                device.engine(&parameters, &network, &config.engine_options(500)).unwrap(),
+                &data.view(),
+                500,
+                own,
+            )
         };
         assert!(run(true) == run(false), "{device:?}");
     }
@@ -150,11 +156,11 @@ fn engines_order_an_epoch_as_the_host_does() {
 /// Shaders trust the order, so the engine must not.
 #[test]
 fn rows_that_are_not_there_are_refused() {
-    let spec = Network::new(vec![3, 2]).unwrap();
+    let network = Network::classifier(&[3, 2]).unwrap();
     let data = noise(20, 3, 2, 15);
     for device in devices().into_iter().skip(1) {
-        let parameters = Parameters::he_normal(&spec, 4);
-        let mut engine = device.engine(parameters, &spec, &Config::default(), 8).unwrap();
+        let parameters = Parameters::he_normal(&network, 4);
+        let mut engine = device.engine(&parameters, &network, &Config::default().engine_options(8)).unwrap();
         for rows in [data.view(), Rows { total: None, ..data.view() }] {
             assert!(engine.train(&rows, &[3, 20, 1], &mut |_| Ok(())).is_err());
             for epoch in [1, 2] {
@@ -169,13 +175,13 @@ fn rows_that_are_not_there_are_refused() {
 /// Which rows are predicted otherwise than labelled, by a plain loop.
 #[test]
 fn every_engine_finds_the_same_errors() {
-    let spec = Network::new(vec![3, 2]).unwrap();
+    let network = Network::classifier(&[3, 2]).unwrap();
     for length in [0usize, 1, 1111] {
         let labels: Vec<u32> = (0..length as u32).map(|i| i % 7).collect();
         let predictions: Vec<u32> = (0..length as u32).map(|i| i % 7 + u32::from(i % 5 == 3)).collect();
         let want: Vec<u32> = (0..length as u32).filter(|i| i % 5 == 3).collect();
         for (name, make) in engines() {
-            let mut engine = make(&Parameters::he_normal(&spec, 4), &spec, &Config::default());
+            let mut engine = make(&Parameters::he_normal(&network, 4), &network, &Config::default());
             assert_eq!(engine.errors(&labels, &predictions).unwrap(), want, "{name}");
         }
     }
@@ -184,15 +190,15 @@ fn every_engine_finds_the_same_errors() {
 /// Evaluation of more rows than fit a batch, and not a multiple of it.
 #[test]
 fn evaluation_agrees_with_the_reference() {
-    let spec = Network::new(vec![21, 9, 4]).unwrap();
+    let network = Network::classifier(&[21, 9, 4]).unwrap();
     let data = noise(1111, 21, 4, 12);
-    let parameters = Parameters::he_normal(&spec, 4);
+    let parameters = Parameters::he_normal(&network, 4);
     let (x, targets) = inputs(&data);
     let logits = parameters.to_reference().logits(x.view());
     let loss = tinytrain::reference::ops::cross_entropy(logits.view(), &targets).sum() / 1111.0;
     let predictions = tinytrain::reference::ops::predictions(logits.view());
     for (name, make) in engines() {
-        let evaluation = make(&parameters, &spec, &Config::default()).evaluate(&data.view()).unwrap();
+        let evaluation = make(&parameters, &network, &Config::default()).evaluate(&data.view()).unwrap();
         assert!((evaluation.loss - loss).abs() < 1e-6 * loss, "{name}: {} {loss}", evaluation.loss);
         let equal =
             evaluation.predictions.iter().zip(&predictions).filter(|(a, b)| **a as usize == **b).count();
@@ -211,10 +217,10 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
         let config = Config { hidden: vec![17, 9], epochs: 2, ..Config::default() };
         let first = run(&config, pictures.idx(), &device);
         let second = run(&config, pictures.idx(), &device);
-        assert_eq!(first.model, second.model, "{}", first.device);
+        assert_eq!(first.model, second.model, "{}", first.engine.device);
         assert_eq!(first.epochs[1].train.loss, second.epochs[1].train.loss);
         let other = run(&Config { seed: 2, ..config }, pictures.idx(), &device);
-        assert_ne!(first.model, other.model, "{}", first.device);
+        assert_ne!(first.model, other.model, "{}", first.engine.device);
     }
 }
 
@@ -233,7 +239,11 @@ fn schedules_end_an_epoch_alike() {
                     Config { hidden: hidden.clone(), epochs: 1, schedule, data, ..Config::default() };
                 let images = run(&config, pictures.idx(), &device);
                 let table = run(&config, csv_reader(pictures.csv()), &device);
-                assert_eq!(images.model.parameters, table.model.parameters, "{kind} on {}", images.device);
+                assert_eq!(
+                    images.model.parameters, table.model.parameters,
+                    "{kind} on {}",
+                    images.engine.device
+                );
                 assert_eq!(images.epochs[0].train.loss, table.epochs[0].train.loss);
                 images
             });
@@ -258,7 +268,7 @@ fn engines_end_within_a_third_of_a_point_on_mnist() {
         .map(|device| {
             let (reader, test) = (open(&sources.train), open(&sources.test));
             let summary = train(&config, reader, Some(test), device, &mut |_| Ok(())).unwrap();
-            (summary.device, summary.epochs[0].test.unwrap().accuracy)
+            (summary.engine.device, summary.epochs[0].test.unwrap().accuracy)
         })
         .collect();
     let (_, cpu) = accuracies[0];
@@ -299,18 +309,19 @@ fn huge_losses_are_summed_alike() {
     let data = Dataset {
         inputs: 1,
         features: Features::Floats(vec![1.0; rows]),
-        labels: (0..rows as u32).map(|row| row % 2).collect(),
+        targets: (0..rows as u32).map(|row| row % 2).collect::<Vec<u32>>().into(),
+        weights: Vec::new(),
     };
     let config = Config { batch_size: rows, learning_rate: 1e-30, ..Config::default() };
-    let spec = Network::new(vec![1, 3, 2]).unwrap();
+    let network = Network::classifier(&[1, 3, 2]).unwrap();
     let order: Vec<u32> = (0..rows as u32).collect();
     for (name, make) in engines() {
-        let mut engine = make(&Parameters::zeros(&spec), &spec, &config);
+        let mut engine = make(&Parameters::zeros(&network), &network, &config);
         for (logit, row_loss) in [(1.5e38f32, 3e38f64), (3e38, f64::INFINITY)] {
             // Rows of class 1 are wrong by twice the logit, the others are right.
-            let mut parameters = Parameters::zeros(&spec);
+            let mut parameters = Parameters::zeros(&network);
             parameters.layers[1].bias = vec![logit, -logit];
-            engine.restart(&parameters).unwrap();
+            engine.restore(&parameters, &EngineState::default()).unwrap();
             let mut losses = Vec::new();
             let mut sink = |batch: BatchMetrics| {
                 losses.push(batch.loss);

@@ -14,16 +14,16 @@ use crate::support::noise;
 
 const BATCH: usize = 16;
 
-fn spec() -> Network {
-    Network::new(vec![37, 18, 5]).unwrap()
+fn network() -> Network {
+    Network::classifier(&[37, 18, 5]).unwrap()
 }
 
 /// Tunes, and counts what was reported.
 fn tuned(adapter: &Adapter, schedule: Option<ScheduleKind>, limit: Duration) -> (Tuned, (usize, usize)) {
-    let (spec, data) = (spec(), noise(100, 37, 5, 3));
+    let (network, data) = (network(), noise(100, 37, 5, 3));
     let config = Config { schedule, ..Config::default() };
     let rows = data.view();
-    let subject = Subject { adapter, spec: &spec, config: &config, batch: BATCH, rows: &rows };
+    let subject = Subject { adapter, network: &network, config: &config, batch: BATCH, rows: &rows };
     let mut reported = (0, 0);
     let tuned = tune(&subject, limit, &mut |done, of| reported = (done, of)).unwrap();
     (tuned, reported)
@@ -77,12 +77,12 @@ fn engine(
 ) -> Box<dyn Engine> {
     let mut measured = Measurements::default();
     for (schedule, step) in steps {
-        let (workload, step) = (Workload::of(adapter, &spec(), BATCH), Duration::from_micros(*step));
+        let (workload, step) = (Workload::of(adapter, &network(), BATCH), Duration::from_micros(*step));
         measured.insert(Measurement { workload, schedule: *schedule, tuning, step });
     }
     let config = Config { schedule, measured, ..Config::default() };
     let choice = Device::Gpu(Box::new(adapter.clone()));
-    choice.engine(Parameters::he_normal(&spec(), 4), &spec(), &config, batch).unwrap()
+    choice.engine(&Parameters::he_normal(&network(), 4), &network(), &config.engine_options(batch)).unwrap()
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_was_measured_for_the_same_work_is_taken() {
         let other = built_in.variants(TileParameter::Product, &context).pop().unwrap();
         let both = [(Fused, 20), (TwoDispatch, 10)];
         let turned = [(Fused, 10), (TwoDispatch, 20)];
-        let by_rule = engine(&adapter, &[], other, None, BATCH).schedule().unwrap().kind;
+        let by_rule = engine(&adapter, &[], other, None, BATCH).description().schedule.unwrap().kind;
         for (steps, asked, kind, source) in [
             (&both[..], None, TwoDispatch, TileSource::Measured),
             (&turned, None, Fused, TileSource::Measured),
@@ -105,7 +105,8 @@ fn what_was_measured_for_the_same_work_is_taken() {
             (&[], None, by_rule, TileSource::BuiltIn),
         ] {
             let engine = engine(&adapter, steps, other, asked, BATCH);
-            let (chosen, tiles) = (engine.schedule().unwrap(), engine.tiles().unwrap());
+            let (chosen, tiles) =
+                (engine.description().schedule.unwrap(), engine.description().tiles.unwrap());
             assert_eq!((chosen.kind, tiles.source), (kind, source), "{steps:?}, {asked:?}");
             assert_eq!(tiles.tuning, if source == TileSource::Measured { other } else { built_in });
         }
@@ -116,8 +117,8 @@ fn what_was_measured_for_the_same_work_is_taken() {
             engine(&adapter, &both, foreign, None, BATCH),
             engine(&adapter, &both, Tuning { lanes: 2 * built_in.lanes, ..built_in }, None, BATCH),
         ] {
-            assert_eq!(engine.tiles().unwrap().source, TileSource::BuiltIn);
-            assert_eq!(engine.schedule().unwrap().kind, by_rule);
+            assert_eq!(engine.description().tiles.unwrap().source, TileSource::BuiltIn);
+            assert_eq!(engine.description().schedule.unwrap().kind, by_rule);
         }
     }
 }

@@ -249,7 +249,7 @@ mod tests {
         let bias: Vec<f32> = (0..outputs).map(number).collect();
         let values: Vec<f32> = (0..5 * inputs).map(|i| if i % 5 < 3 { 0.0 } else { number(i) }).collect();
         let (features, labels) = (Features::Floats(values), vec![0; 5]);
-        let data = Dataset { inputs, features, labels };
+        let data = Dataset { inputs, features, targets: labels.into(), weights: Vec::new() };
         let mut gathered = [Inputs::default(), Inputs::default()];
         for (inputs, sparse) in gathered.iter_mut().zip([false, true]) {
             inputs.gather(&data.view(), &[4, 2, 0, 1], sparse);

@@ -28,6 +28,7 @@ mod wide;
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use dense_layer::DenseLayer;
 use divide::range;
@@ -40,13 +41,15 @@ use sparse::{Inputs, is_sparse};
 use wide::Wide;
 
 use crate::data::Rows;
-use crate::engine::{BatchMetrics, Engine, EngineKind, Evaluation, Observer, Sink};
+use crate::engine::order::{HostOrder, check_order};
+use crate::engine::{
+    BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
+    Instrumented, Observer,
+};
 use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
 use crate::model::{Layer, Network, Parameters};
-use crate::schedule::SelectedSchedule;
 use crate::threads::spawn_scoped;
-use crate::train::Config;
 
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
@@ -54,14 +57,18 @@ const ROWS_A_THREAD: usize = 16;
 /// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
 const WORK_A_THREAD: usize = 1 << 20;
 
+/// Steps of the first call of [`Engine::submit`].
+const FIRST_SLICE: usize = 64;
+
 /// Rows that an evaluation takes at a time, on each thread.
 const EVALUATION_ROWS: usize = 64;
 
 /// A network on the processor.
 pub struct CpuEngine {
-    spec: Network,
+    network: Network,
     batch: usize,
     rate: f32,
+    options: EngineOptions,
     cores: usize,
     first: Vec<RwLock<FirstLayer>>,
     others: Vec<DenseLayer>,
@@ -73,7 +80,14 @@ pub struct CpuEngine {
     plan: Plan,
     /// Whether the inputs of [`Engine::logits`] are sparse, once it was asked.
     sparse_logits: Option<bool>,
-    listener: Observer,
+    observer: Observer,
+    host_order: HostOrder,
+    /// Steps so far.
+    steps: u64,
+    /// Steps of a call.
+    slice: usize,
+    /// Of batches that nobody has heard of.
+    ended: Vec<BatchMetrics>,
 }
 
 /// What an evaluation gave for some rows.
@@ -101,36 +115,35 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 impl CpuEngine {
-    /// Takes the parameters. Batches have at most `batch` rows. Uses all cores.
-    pub fn new(parameters: &Parameters, spec: &Network, config: &Config, batch: usize) -> Self {
+    /// Takes the parameters. Uses all cores.
+    pub fn new(parameters: &Parameters, network: &Network, options: &EngineOptions) -> Self {
         let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::with_threads(parameters, spec, config, batch, cores)
+        Self::with_threads(parameters, network, options, cores)
     }
 
     /// As [`CpuEngine::new`], with so many threads at most.
     pub fn with_threads(
         parameters: &Parameters,
-        spec: &Network,
-        config: &Config,
-        batch: usize,
+        network: &Network,
+        options: &EngineOptions,
         cores: usize,
     ) -> Self {
-        let layer = &parameters.layers[0];
-        let work = spec.parameter_count() * batch;
+        let (layer, batch) = (&parameters.layers[0], options.batch);
+        let work = network.parameter_count() * batch;
         let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Panel::most(layer.outputs));
-        let plan = Plan::new(spec, batch, cores.min(useful).max(1), cores);
-        Self::planned(parameters, spec, config.learning_rate, batch, cores, plan)
+        let plan = Plan::new(network, batch, cores.min(useful).max(1), cores);
+        Self::planned(parameters, network, options, cores, plan)
     }
 
     /// With steps of this plan.
     fn planned(
         parameters: &Parameters,
-        spec: &Network,
-        rate: f32,
-        batch: usize,
+        network: &Network,
+        options: &EngineOptions,
         cores: usize,
         plan: Plan,
     ) -> Self {
+        let (batch, rate) = (options.batch, options.rule.rates.peak);
         let (layer, parts) = (&parameters.layers[0], plan.parts());
         let above = &parameters.layers[1..];
         let owned = |number| {
@@ -138,9 +151,10 @@ impl CpuEngine {
             RwLock::new(FirstLayer { panel, hidden: vec![Vec::new(); parts] })
         };
         Self {
-            spec: spec.clone(),
+            network: network.clone(),
             batch,
             rate,
+            options: options.clone(),
             cores,
             first: (0..parts).map(owned).collect(),
             others: above.iter().map(|layer| DenseLayer::new(layer, parts, plan.divide())).collect(),
@@ -149,13 +163,17 @@ impl CpuEngine {
             wide: Wide::new(above.len(), parts),
             plan,
             sparse_logits: None,
-            listener: None,
+            observer: None,
+            host_order: HostOrder::default(),
+            steps: 0,
+            slice: FIRST_SLICE,
+            ended: Vec::new(),
         }
     }
 
     /// Outputs of the first layer.
     fn outputs(&self) -> usize {
-        self.spec.sizes()[1]
+        self.network.sizes()[1]
     }
 
     /// The inputs of a step, a share of the batch each.
@@ -195,8 +213,8 @@ impl CpuEngine {
         let (before, here) = self.inputs(step)[..number + 1].split_at(number);
         let start = before.iter().map(|inputs| read(inputs).rows()).sum();
         let targets = &read(&here[0]).targets;
-        self.wide.logits(start..start + targets.len(), self.spec.classes(), share);
-        share.loss(targets, self.spec.classes(), scale);
+        self.wide.logits(start..start + targets.len(), self.network.outputs(), share);
+        share.loss(targets, self.network.outputs(), scale);
     }
 
     /// Share `number`, forward and back.
@@ -207,7 +225,7 @@ impl CpuEngine {
         let panels = first.iter().map(|first| (&first.panel, first.hidden[number].as_slice()));
         share.assemble(targets.len(), panels, &self.others, self.outputs());
         share.forward(&self.others);
-        share.loss(targets, self.spec.classes(), scale);
+        share.loss(targets, self.network.outputs(), scale);
         share.backward(&self.others, self.outputs(), first.iter().map(|first| &first.panel));
     }
 
@@ -241,7 +259,7 @@ impl CpuEngine {
 
     /// The layers in one piece each.
     fn collect(&self, panels: &[&Panel], others: &[DenseLayer]) -> Parameters {
-        let (inputs, outputs) = (self.spec.inputs(), self.outputs());
+        let (inputs, outputs) = (self.network.inputs(), self.outputs());
         let row_of = |values: fn(&Panel) -> &[f32], row: usize| {
             panels.iter().flat_map(move |panel| {
                 values(panel)[row * panel.width..][..panel.columns.len()].iter().copied()
@@ -276,7 +294,7 @@ impl CpuEngine {
             let panels = first.iter().map(|first| &first.panel).zip(hidden.iter().map(Vec::as_slice));
             share.assemble(order.len(), panels, &self.others, self.outputs());
             share.forward(&self.others);
-            share.loss(&inputs.targets, self.spec.classes(), 0.0);
+            share.loss(&inputs.targets, self.network.outputs(), 0.0);
             loss += share.loss;
             predictions.extend_from_slice(&share.predictions);
             if let (true, Some(last)) = (wants_logits, share.activations.last()) {
@@ -310,23 +328,39 @@ impl CpuEngine {
 }
 
 impl Engine for CpuEngine {
-    fn kind(&self) -> EngineKind {
-        EngineKind::Cpu
-    }
-
-    fn device(&self) -> String {
-        let threads = self.plan.threads();
-        format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" })
-    }
-
-    fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
-        if order.is_empty() {
-            return Ok(());
+    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        if !self.ended.is_empty() {
+            return Ok(0);
         }
-        Pass::new(self, rows, order).train(sink)
+        let mut host_order = std::mem::take(&mut self.host_order);
+        let order = host_order.rows(batches);
+        let taken = order.len().min(self.slice.saturating_mul(self.batch));
+        check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
+        let begun = Instant::now();
+        self.ended = Pass::new(self, &batches.rows, &order[..taken]).train()?;
+        self.steps += self.ended.len() as u64;
+        self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
+        self.host_order = host_order;
+        Ok(taken)
     }
 
-    fn finish(&mut self, _sink: &mut Sink<'_>) -> Result<()> {
+    fn poll(&mut self, _: bool) -> Result<Vec<BatchMetrics>> {
+        Ok(std::mem::take(&mut self.ended))
+    }
+
+    fn parameters(&mut self) -> Result<Parameters> {
+        let first: Vec<_> = self.first.iter().map(read).collect();
+        let panels: Vec<&Panel> = first.iter().map(|first| &first.panel).collect();
+        Ok(self.collect(&panels, &self.others))
+    }
+
+    fn state(&mut self) -> Result<EngineState> {
+        Ok(EngineState { step: self.steps, optimizer: Vec::new() })
+    }
+
+    fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
+        *self = Self::with_threads(parameters, &self.network, &self.options, self.cores);
+        self.steps = state.step;
         Ok(())
     }
 
@@ -337,16 +371,10 @@ impl Engine for CpuEngine {
         Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
     }
 
-    fn logits(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
         let sparse = *self.sparse_logits.get_or_insert_with(|| is_sparse(rows));
         Ok(self.evaluate_parts(rows, sparse, true).into_iter().flat_map(|part| part.logits).collect())
-    }
-
-    fn parameters(&mut self) -> Result<Parameters> {
-        let first: Vec<_> = self.first.iter().map(read).collect();
-        let panels: Vec<&Panel> = first.iter().map(|first| &first.panel).collect();
-        Ok(self.collect(&panels, &self.others))
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
@@ -360,7 +388,7 @@ impl Engine for CpuEngine {
             (0..parts).for_each(|number| self.compute(phase, number, 0, 1.0 / order.len() as f32));
         }
         let mut panels: Vec<Panel> = self.first.iter().map(|first| read(first).panel.zeros()).collect();
-        let zeros = Parameters::zeros(&self.spec);
+        let zeros = Parameters::zeros(&self.network);
         let others: Vec<_> =
             zeros.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts, self.plan.divide())).collect();
         for (number, panel) in panels.iter_mut().enumerate() {
@@ -368,26 +396,34 @@ impl Engine for CpuEngine {
         }
         Ok(self.collect(&panels.iter().collect::<Vec<_>>(), &others))
     }
+}
 
-    fn observe(&mut self, listener: Observer) {
-        self.listener = listener;
+impl Instrumented for CpuEngine {
+    fn description(&self) -> Description {
+        let threads = self.plan.threads();
+        Description {
+            engine: EngineKind::Cpu,
+            device: format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" }),
+            schedule: None,
+            tiles: None,
+            dispatches: Vec::new(),
+        }
     }
 
-    fn restart(&mut self, parameters: &Parameters) -> Result<()> {
-        let config = Config { learning_rate: self.rate, ..Config::default() };
-        *self = Self::with_threads(parameters, &self.spec, &config, self.batch, self.cores);
-        Ok(())
+    fn observe(&mut self, observer: Observer) {
+        self.observer = observer;
     }
 
     fn ceilings(&mut self) -> Result<Ceilings> {
         Ok(ceilings::measure(self.plan.threads()))
     }
+}
 
-    fn schedule(&self) -> Option<SelectedSchedule> {
-        None
-    }
+/// How long a call of [`Engine::submit`] should take: short enough that the run is heard of now and then.
+const SLICE: Duration = Duration::from_millis(50);
 
-    fn describe(&self) -> Vec<String> {
-        Vec::new()
-    }
+/// How many steps fit into [`SLICE`] if `steps` of them took so long; not more than twice as many as `before`.
+fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
+    let step = time.as_secs_f64().max(1e-9) / steps.max(1) as f64;
+    ((SLICE.as_secs_f64() / step) as usize).clamp(1, 2 * before)
 }

@@ -1,7 +1,6 @@
 //! The threads of a run, from its first batch to its last.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use super::meeting::{Meeting, SPINS};
@@ -10,7 +9,7 @@ use super::plan::{Phase, Plan};
 use super::sparse::is_sparse;
 use super::{CpuEngine, write};
 use crate::data::Rows;
-use crate::engine::{BatchMetrics, Sink};
+use crate::engine::BatchMetrics;
 use crate::error::Result;
 use crate::threads::spawn_scoped;
 
@@ -23,7 +22,6 @@ pub struct Pass<'a> {
     /// Those of a step.
     phases: Vec<Phase>,
     meeting: Meeting,
-    stop: AtomicBool,
     record: Option<Phases>,
 }
 
@@ -33,8 +31,8 @@ impl<'a> Pass<'a> {
         let (plan, sparse) = (engine.plan, is_sparse(rows));
         // Where a thread does whole steps, another that has not even begun to gather by its end is away.
         let patience = if plan == Plan::Apart { 0 } else { SPINS };
-        let record = engine.listener.as_ref().map(|recorder| {
-            let costs = costs(plan, &engine.spec, engine.batch, rows, sparse);
+        let record = engine.observer.as_ref().map(|recorder| {
+            let costs = costs(plan, &engine.network, engine.batch, rows, sparse);
             Phases::new(recorder, costs, order.len().div_ceil(engine.batch))
         });
         Self {
@@ -44,32 +42,27 @@ impl<'a> Pass<'a> {
             sparse,
             phases: plan.phases(engine.others.len()),
             meeting: Meeting::new(plan.threads(), patience),
-            stop: AtomicBool::new(false),
             record,
         }
     }
 
-    /// Trains on all batches. Gives the metrics of each to `sink`, on the calling thread; the run ends if that fails.
-    pub fn train(&self, sink: &mut Sink<'_>) -> Result<()> {
+    /// Trains on all batches; gives the metrics of each, in their order.
+    pub fn train(&self) -> Result<Vec<BatchMetrics>> {
         let (metrics, received) = mpsc::channel();
         thread::scope(|scope| {
             for number in 1..self.engine.plan.threads() {
                 let metrics = metrics.clone();
-                let work = move || self.work(number, &metrics, None);
+                let work = move || self.work(number, &metrics);
                 // Those that are there do the parts of one that the system does not start.
                 let _ = spawn_scoped(scope, work);
             }
-            self.work(0, &metrics, Some((&received, sink)))
-        })
+            self.work(0, &metrics);
+        });
+        Ok(received.try_iter().collect())
     }
 
-    /// Thread `number`. Metrics go to `metrics`; the thread with the sink brings them there as it comes by.
-    fn work(
-        &self,
-        number: usize,
-        metrics: &Sender<BatchMetrics>,
-        mut report: Option<(&Receiver<BatchMetrics>, &mut Sink<'_>)>,
-    ) -> Result<()> {
+    /// Thread `number`. Metrics go to `metrics`.
+    fn work(&self, number: usize, metrics: &Sender<BatchMetrics>) {
         let _presence = self.meeting.presence();
         let watch = self.record.as_ref().map(|phases| phases.watch(number));
         let meet = |region: usize, work: &dyn Fn(usize)| match &watch {
@@ -106,17 +99,7 @@ impl<'a> Pass<'a> {
                     });
                 }
             }
-            if let Some((received, sink)) = &mut report
-                && let Err(error) = received.try_iter().try_for_each(&mut **sink)
-            {
-                self.stop.store(true, Ordering::Relaxed);
-                return Err(error);
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                break;
-            }
         }
-        Ok(())
     }
 
     /// Part `part` of the inputs of a step, if there is one.

@@ -151,8 +151,8 @@ pub struct Costs {
 /// | loss | 8 B C | 5 B C |
 /// | backward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
 /// | update | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o |
-pub fn costs(plan: Plan, spec: &Network, batch: usize, rows: &Rows<'_>, sparse: bool) -> Costs {
-    let sizes = spec.sizes();
+pub fn costs(plan: Plan, network: &Network, batch: usize, rows: &Rows<'_>, sparse: bool) -> Costs {
+    let sizes = network.sizes();
     let (inputs, outputs, classes) = (sizes[0], sizes[1], sizes[sizes.len() - 1]);
     let (stored, share) = taken(rows);
     let all = batch * inputs;
@@ -191,7 +191,7 @@ pub fn costs(plan: Plan, spec: &Network, batch: usize, rows: &Rows<'_>, sparse: 
         Phase::Backward(index) => layer("backward", (above[*index].1, above[*index].0)),
         Phase::Update => member(
             "update",
-            spec.to_string(),
+            network.to_string(),
             x + 4 * batch * outputs + 8 * inputs * outputs + 8 * products + 4 * between,
             2 * used * outputs + 2 * batch * products,
         ),
@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_the_formulas() {
-        let spec = Network::new(vec![8, 4, 3, 2]).unwrap();
+        let network = Network::classifier(&[8, 4, 3, 2]).unwrap();
         let features = Features::Bytes([1, 0, 0, 2, 0, 0, 0, 0].repeat(10));
-        let data = Dataset { inputs: 8, features, labels: vec![0; 10] };
+        let data = Dataset { inputs: 8, features, targets: (vec![0; 10]).into(), weights: Vec::new() };
         let figures = |sparse, plan| {
-            let Costs { gather, step, last } = costs(plan, &spec, 10, &data.view(), sparse);
+            let Costs { gather, step, last } = costs(plan, &network, 10, &data.view(), sparse);
             let members = [&gather].into_iter().chain(&step[..step.len() - 1]).chain([&last]);
             let together = if plan == Plan::Apart { last.bytes } else { gather.bytes + last.bytes };
             assert_eq!(step[step.len() - 1].bytes, together);
@@ -258,9 +258,14 @@ mod tests {
 
     fn recorded(plan: Plan, work: impl Fn(&Watch<'_>, &Watch<'_>)) -> Log {
         let recorder = Arc::new(Recorder::new(Detail::Stages));
-        let spec = Network::new(vec![8, 4]).unwrap();
-        let data = Dataset { inputs: 8, features: Features::Bytes(vec![1; 80]), labels: vec![0; 10] };
-        let phases = Phases::new(&recorder, costs(plan, &spec, 10, &data.view(), false), 2);
+        let network = Network::classifier(&[8, 4]).unwrap();
+        let data = Dataset {
+            inputs: 8,
+            features: Features::Bytes(vec![1; 80]),
+            targets: (vec![0; 10]).into(),
+            weights: Vec::new(),
+        };
+        let phases = Phases::new(&recorder, costs(plan, &network, 10, &data.view(), false), 2);
         let (leader, other) = (phases.watch(0), phases.watch(1));
         work(&leader, &other);
         drop((leader, other));

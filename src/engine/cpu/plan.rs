@@ -41,10 +41,10 @@ pub enum Plan {
 
 impl Plan {
     /// For so many parts into which a step is worth dividing, and so many threads at most.
-    pub fn new(spec: &Network, batch: usize, parts: usize, cores: usize) -> Self {
-        let above: usize = spec.layers().skip(1).map(|(inputs, outputs)| inputs * outputs).sum();
+    pub fn new(network: &Network, batch: usize, parts: usize, cores: usize) -> Self {
+        let above: usize = network.layers().skip(1).map(|(inputs, outputs)| inputs * outputs).sum();
         match parts {
-            1 if cores > 1 && batch * spec.inputs() >= APART => Plan::Apart,
+            1 if cores > 1 && batch * network.inputs() >= APART => Plan::Apart,
             parts if parts > 1 && above >= WIDE => Plan::Columns(parts),
             parts => Plan::Rows(parts),
         }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn small_steps_are_not_divided_and_large_layers_are() {
         let plan = |sizes: &[usize], batch, parts, cores| {
-            Plan::new(&Network::new(sizes.to_vec()).unwrap(), batch, parts, cores)
+            Plan::new(&Network::classifier(sizes).unwrap(), batch, parts, cores)
         };
         assert_eq!(plan(&[784, 32, 10], 16, 1, 2), Plan::Apart);
         assert_eq!(plan(&[784, 32, 10], 16, 1, 1), Plan::Rows(1));

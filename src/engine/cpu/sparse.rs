@@ -159,7 +159,7 @@ impl Inputs {
     /// Takes the rows that `order` names. Memory is only taken when they need more than ever before.
     pub fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
         self.targets.clear();
-        self.targets.extend(order.iter().map(|row| rows.labels[*row as usize]));
+        self.targets.extend(order.iter().map(|row| rows.labels()[*row as usize]));
         if !sparse {
             self.sparse = None;
         } else if self.sparse.is_none() {
@@ -193,6 +193,7 @@ impl Inputs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::TargetsRef;
 
     fn quads(list: &[Quad]) -> Vec<(u32, [f32; QUAD])> {
         list.iter().map(|quad| (quad.row, quad.values)).collect()
@@ -206,8 +207,9 @@ mod tests {
         }
         let floats = Features::Floats(values.iter().map(|value| f32::from(*value)).collect());
         for features in [Features::Bytes(values), floats] {
-            let (labels, scaling) = (&[0, 1, 0], Scaling::Bytes);
-            let rows = Rows { inputs: 11, features: &features, labels, scaling, total: Some(3) };
+            let (targets, scaling) = (TargetsRef::Classes(&[0, 1, 0]), Scaling::Bytes);
+            let rows =
+                Rows { inputs: 11, features: &features, targets, weights: &[], scaling, total: Some(3) };
             assert!(is_sparse(&rows));
             let mut inputs = Inputs::default();
             // Twice: nothing of the first time may be left.

@@ -159,7 +159,7 @@ mod tests {
     use super::super::CpuEngine;
     use super::super::plan::Plan;
     use crate::data::{Dataset, Features};
-    use crate::engine::Engine;
+    use crate::engine::{Drive, Engine, EngineOptions};
     use crate::model::{Network, Parameters};
     use crate::reference::{ReferenceNetwork, bounds};
 
@@ -168,19 +168,21 @@ mod tests {
     #[test]
     fn layers_divided_by_columns_are_the_same_layers() {
         for (sizes, zeros) in [(vec![9, 50, 17, 1], 0), (vec![9, 65, 3, 40, 19], 5), (vec![9, 60, 24], 0)] {
-            let spec = Network::new(sizes.clone()).unwrap();
+            let network = Network::classifier(&sizes).unwrap();
             let byte = |i: usize| if i % 7 < zeros { 0.0 } else { (i * i * 31 % 251) as f64 };
             let features = Features::Bytes((0..37 * 9).map(|i| byte(i) as u8).collect());
-            let labels = (0..37).map(|row| row * 5 % spec.classes() as u32).collect();
-            let data = Dataset { inputs: 9, features, labels };
+            let labels = (0..37).map(|row| row * 5 % network.outputs() as u32).collect::<Vec<u32>>();
+            let data = Dataset { inputs: 9, features, targets: labels.into(), weights: Vec::new() };
             let (rows, order) = (data.view(), (0..37).rev().collect::<Vec<u32>>());
-            let parameters = Parameters::he_normal(&spec, 4);
-            let engine = |batch, plan| CpuEngine::planned(&parameters, &spec, 0.1, batch, 4, plan);
+            let parameters = Parameters::he_normal(&network, 4);
+            let engine = |batch, plan| {
+                CpuEngine::planned(&parameters, &network, &EngineOptions::sgd(batch, 0.1), 4, plan)
+            };
             let x = ndarray::Array2::from_shape_fn((37, 9), |(row, column)| byte(9 * row + column) / 255.0);
-            let targets: Vec<usize> = data.labels.iter().map(|label| *label as usize).collect();
-            let network = parameters.to_reference();
+            let targets: Vec<usize> = data.labels().iter().map(|label| *label as usize).collect();
+            let reference = parameters.to_reference();
             let (want, bounds) =
-                (network.gradients(x.view(), &targets), bounds::gradients(&network, &x, &targets));
+                (reference.gradients(x.view(), &targets), bounds::gradients(&reference, &x, &targets));
             let mut alone = engine(16, Plan::Rows(1));
             alone.train(&rows, &order, &mut |_| Ok(())).unwrap();
             let trained = alone.parameters().unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::rows::DeviceRows;
 use crate::error::Result;
 use crate::gpu::{Context, Pipelines, Prepared, StepBinding, StepRecords};
-use crate::kernels::{Batch, Tuning, prepare, program};
+use crate::kernels::{StepRecord, Tuning, prepare, program};
 use crate::schedule::{Buffer, Schedule};
 
 /// Most steps of one submission.
@@ -63,7 +63,7 @@ impl BoundSchedule {
             })
             .collect::<Result<Vec<_>>>()?;
         // A prologue is one more.
-        let carried = StepRecords::new(context, size_of::<Batch>(), MOST_STEPS + 1);
+        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
         Ok(Self { dispatches, buffers, carried, prologue: schedule.prologue, metrics_stride })
     }
@@ -75,19 +75,20 @@ impl BoundSchedule {
 
     /// What the kernels are told of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
     /// rows.
-    pub fn steps(&self, batches: &[Batch]) -> Vec<Batch> {
+    pub fn steps(&self, batches: &[StepRecord]) -> Vec<StepRecord> {
         let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
-        let steps = batches.iter().zip(next_rows).map(|(batch, next_rows)| Batch { next_rows, ..*batch });
+        let steps =
+            batches.iter().zip(next_rows).map(|(batch, next_rows)| StepRecord { next_rows, ..*batch });
         // Every submission stands by itself, so a prologue begins each.
         let before = batches.first().filter(|_| self.prologue);
-        let before = before.map(|first| Batch { rows: 0, next_rows: first.rows, ..*first });
+        let before = before.map(|first| StepRecord { rows: 0, next_rows: first.rows, ..*first });
         before.into_iter().chain(steps).collect()
     }
 
     /// All dispatches of these steps: each with its place in the schedule, and the record of its step.
     pub fn dispatches<'a>(
         &'a self,
-        steps: &'a [Batch],
+        steps: &'a [StepRecord],
     ) -> impl Iterator<Item = (usize, &'a Prepared, StepBinding<'a>)> {
         self.carried.each(bytemuck::cast_slice(steps)).zip(steps).flat_map(|(step, batch)| {
             let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
@@ -100,7 +101,7 @@ impl BoundSchedule {
     }
 
     /// Records all dispatches of these steps in one pass.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Batch]) {
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[StepRecord]) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         for (_, dispatch, step) in self.dispatches(steps) {
             dispatch.record(&mut pass, Some(step));
@@ -108,7 +109,7 @@ impl BoundSchedule {
     }
 
     /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
-    pub fn place(&self, context: &Context, steps: &[Batch]) {
+    pub fn place(&self, context: &Context, steps: &[StepRecord]) {
         self.carried.write(context, bytemuck::cast_slice(steps));
     }
 }

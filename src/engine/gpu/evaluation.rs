@@ -10,7 +10,7 @@ use crate::data::Rows;
 use crate::error::Result;
 use crate::gpu::read_buffer;
 use crate::kernels::{
-    Batch, Comparison, Compute, FeatureFormat, blocks, compare, positions_where, sum_metrics, unpad_rows,
+    Comparison, Compute, FeatureFormat, StepRecord, blocks, compare, positions_where, sum_metrics, unpad_rows,
 };
 use crate::schedule::{Buffer, Schedule};
 
@@ -24,11 +24,12 @@ impl GpuEngine {
         if !self.evaluation.contains_key(&key) {
             let batch = self.evaluation_batch;
             let capacity = self.window_rows(stored, batch);
-            let rows = DeviceRows::new(&self.compute.context, self.spec.inputs(), stored, capacity, batch)?;
+            let rows =
+                DeviceRows::new(&self.compute.context, self.network.inputs(), stored, capacity, batch)?;
             rows.set_identity_order(&self.compute.context);
-            let schedule = Schedule::evaluate(&self.spec, batch, stored, &self.compute.tuning);
-            let plan = self.plan(&schedule, &rows, capacity)?;
-            self.evaluation.insert(key, (rows, plan));
+            let schedule = Schedule::evaluate(&self.network, batch, stored, &self.compute.tuning);
+            let bound = self.bind(&schedule, &rows, capacity)?;
+            self.evaluation.insert(key, (rows, bound));
         }
         Ok(())
     }
@@ -37,7 +38,7 @@ impl GpuEngine {
     pub(super) fn evaluate_rows(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
         let stored = stored(rows);
         self.prepare_evaluation(stored)?;
-        let (device_rows, plan) = &self.evaluation[&(stored == FeatureFormat::Bytes)];
+        let (device_rows, bound) = &self.evaluation[&(stored == FeatureFormat::Bytes)];
         let batch = self.evaluation_batch;
         let mut loss = 0.0;
         let mut predictions = Vec::with_capacity(rows.len());
@@ -46,51 +47,51 @@ impl GpuEngine {
             let start = predictions.len();
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let batches = self.submit_evaluation(plan, end - start);
-            let metrics = plan.metrics_stride * batches as u64;
-            let metrics = read_buffer(&self.compute.context, plan.buffer(Buffer::Metrics), metrics)?;
+            let batches = self.submit_evaluation(bound, end - start);
+            let metrics = bound.metrics_stride * batches as u64;
+            let metrics = read_buffer(&self.compute.context, bound.buffer(Buffer::Metrics), metrics)?;
             loss += sum_metrics(&bytemuck::pod_collect_to_vec(&metrics)).0;
             let classes = 4 * (end - start) as u64;
-            let classes = read_buffer(&self.compute.context, plan.buffer(Buffer::Predictions), classes)?;
+            let classes = read_buffer(&self.compute.context, bound.buffer(Buffer::Predictions), classes)?;
             predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
             self.evaluation_steps = fitting_steps(begun.elapsed(), batches, self.evaluation_steps);
         }
         Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
     }
 
-    /// Logits of `rows`, [rows, classes], batch by batch: the device keeps those of one.
-    pub(super) fn logits_of_rows(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+    /// Outputs for `rows`, [rows, outputs], batch by batch: the device keeps those of one.
+    pub(super) fn outputs_of_rows(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         let stored = stored(rows);
         self.prepare_evaluation(stored)?;
-        let (device_rows, plan) = &self.evaluation[&(stored == FeatureFormat::Bytes)];
-        let (batch, classes) = (self.evaluation_batch, self.spec.classes());
+        let (device_rows, bound) = &self.evaluation[&(stored == FeatureFormat::Bytes)];
+        let (batch, classes) = (self.evaluation_batch, self.network.outputs());
         let mut logits = Vec::with_capacity(rows.len() * classes);
         for start in (0..rows.len()).step_by(batch) {
             let end = rows.len().min(start + batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            self.submit_evaluation(plan, end - start);
+            self.submit_evaluation(bound, end - start);
             let bytes = 16 * (blocks(classes) * (end - start)) as u64;
-            let padded = read_buffer(&self.compute.context, plan.buffer(Buffer::Logits), bytes)?;
+            let padded = read_buffer(&self.compute.context, bound.buffer(Buffer::Logits), bytes)?;
             logits.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
         }
         Ok(logits)
     }
 
     /// Submits the batches of an evaluation of so many rows, which stand on the device; gives their number.
-    fn submit_evaluation(&self, plan: &BoundSchedule, rows: usize) -> usize {
+    fn submit_evaluation(&self, bound: &BoundSchedule, rows: usize) -> usize {
         let batch = self.evaluation_batch;
-        let batches: Vec<Batch> = (0..rows)
+        let batches: Vec<StepRecord> = (0..rows)
             .step_by(batch)
             .zip(0..)
             .map(|(first, slot)| {
                 let rows = (rows - first).min(batch) as u32;
-                Batch { first: first as u32, rows, slot, output: first as u32, ..Batch::default() }
+                StepRecord { first: first as u32, rows, slot, output: first as u32, ..StepRecord::default() }
             })
             .collect();
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        let steps = plan.steps(&batches);
-        plan.record(&mut encoder, &steps);
-        plan.place(&self.compute.context, &steps);
+        let steps = bound.steps(&batches);
+        bound.record(&mut encoder, &steps);
+        bound.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);
         batches.len()
     }

@@ -14,12 +14,14 @@ pub struct DeviceOrder {
     orders: Option<EpochOrders>,
     /// Positions of the first epoch whose order stands on the device.
     ordered: usize,
+    /// The later epoch whose order stands on the device, with the positions that were asked for.
+    later: Option<(u64, usize, usize)>,
 }
 
 impl DeviceOrder {
     /// The first epoch begins again.
     pub fn restart(&mut self) {
-        self.ordered = 0;
+        (self.ordered, self.later) = (0, None);
     }
 
     /// Puts the order of these positions of an epoch on the device, in their places. `count` rows are there so far.
@@ -36,14 +38,21 @@ impl DeviceOrder {
     ) -> Result<()> {
         if epoch > 1 {
             self.ordered = 0;
-            return self.sort(compute, rows, (seed, epoch), positions);
+            // What is left of positions that were asked for before stands there.
+            let later = (seed, epoch, positions.end);
+            if self.later != Some(later) {
+                self.sort(compute, rows, (seed, epoch), positions)?;
+                self.later = Some(later);
+            }
+            return Ok(());
         }
+        self.later = None;
         while self.ordered < positions.end {
             let block = self.ordered..count.min(self.ordered + BLOCK_ROWS);
             self.ordered = block.end;
             if block.start == 0 {
                 // The first batch does not wait for the kernels of the sort: they are compiled while it is trained.
-                rows.set_order(&compute.context, &order(seed, 1, 0..block.end as u32));
+                rows.set_order(&compute.context, 0, &order(seed, 1, 0..block.end as u32));
             } else {
                 self.sort(compute, rows, (seed, epoch), block)?;
             }

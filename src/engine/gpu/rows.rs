@@ -47,17 +47,6 @@ pub fn row_bytes(inputs: usize, stored: FeatureFormat) -> u64 {
     word * blocks(inputs) as u64
 }
 
-/// Makes sure that all of `order` are rows which are there: nothing on the device looks.
-///
-/// # Errors
-/// [`Error::Config`] with the first that is not.
-pub fn check_order(rows: &Rows<'_>, order: impl IntoIterator<Item = usize>) -> Result<()> {
-    match order.into_iter().find(|row| *row >= rows.len()) {
-        Some(row) => Err(Error::Config(format!("row {row} of {} rows cannot be trained on", rows.len()))),
-        None => Ok(()),
-    }
-}
-
 impl DeviceRows {
     /// Room for `capacity` rows, and for their order, or that of some batches of `batch` rows.
     ///
@@ -93,7 +82,7 @@ impl DeviceRows {
         }
         let start = row_bytes(self.inputs, self.stored) * at as u64;
         self.write_features(context, rows.scaled(range.clone()), start)?;
-        let labels = bytemuck::cast_slice(&rows.labels[range]);
+        let labels = bytemuck::cast_slice(&rows.labels()[range]);
         context.queue.write_buffer(&self.labels, 4 * at as u64, labels);
         Ok(())
     }
@@ -124,19 +113,19 @@ impl DeviceRows {
                 self.write_features(context, FeaturesRef::Floats(floats.into()), 0)?;
             }
         }
-        let labels: Vec<u32> = order.iter().map(|number| rows.labels[*number as usize]).collect();
+        let labels: Vec<u32> = order.iter().map(|number| rows.labels()[*number as usize]).collect();
         context.queue.write_buffer(&self.labels, 0, bytemuck::cast_slice(&labels));
         Ok(())
     }
 
-    /// Replaces the order from its first position on.
-    pub fn set_order(&self, context: &Context, order: &[u32]) {
-        context.queue.write_buffer(&self.order, 0, bytemuck::cast_slice(order));
+    /// Replaces the order from position `first` on.
+    pub fn set_order(&self, context: &Context, first: usize, order: &[u32]) {
+        context.queue.write_buffer(&self.order, 4 * first as u64, bytemuck::cast_slice(order));
     }
 
     /// Makes the order that of the rows as they stand.
     pub fn set_identity_order(&self, context: &Context) {
-        self.set_order(context, &(0..self.positions as u32).collect::<Vec<u32>>());
+        self.set_order(context, 0, &(0..self.positions as u32).collect::<Vec<u32>>());
     }
 
     fn write_features(&self, context: &Context, features: FeaturesRef<'_>, start: u64) -> Result<()> {

@@ -8,7 +8,7 @@ use super::bound::BoundSchedule;
 use crate::engine::{Clock, Detail, Member, Recorder, Submission};
 use crate::error::Result;
 use crate::gpu::{Context, Prepared, Span, StepBinding, Timestamps};
-use crate::kernels::{Batch, Tuning, grid};
+use crate::kernels::{StepRecord, Tuning, grid};
 use crate::schedule::{Dispatch, Schedule, unfenced};
 
 /// Stages of one submission: their stamps stand in one set of queries, of which some devices have few. More only where
@@ -64,7 +64,7 @@ impl Stamper {
         context: &Context,
         encoder: &mut wgpu::CommandEncoder,
         plan: &BoundSchedule,
-        steps: &[Batch],
+        steps: &[StepRecord],
     ) -> Option<Stamped> {
         self.recorder.log().sizes.push(steps.iter().filter(|step| step.rows > 0).count());
         if self.detail == Detail::Host {
@@ -91,7 +91,7 @@ impl Stamper {
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub fn run(&mut self, context: &Context, plan: &BoundSchedule, steps: &[Batch]) -> Result<()> {
+    pub fn run(&mut self, context: &Context, plan: &BoundSchedule, steps: &[StepRecord]) -> Result<()> {
         let dispatches: Vec<_> = plan.dispatches(steps).collect();
         for (run, stage) in self.runs(&dispatches) {
             let mut encoder = context.device.create_command_encoder(&Default::default());

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::bound::{BoundSchedule, MOST_STEPS};
 use super::finisher::Finisher;
 use super::stamper::{Stamped, Stamper};
-use crate::engine::{BatchMetrics, Observer, Sink, Work, recorder};
+use crate::engine::{BatchMetrics, Observer, Work, recorder};
 use crate::error::Result;
 use crate::gpu::{Context, Readback};
-use crate::kernels::{Batch, sum_metrics};
+use crate::kernels::{StepRecord, sum_metrics};
 use crate::schedule::Buffer;
 
 /// Submissions that may be on their way: one that runs, one that waits, one whose commands the finisher makes.
@@ -45,8 +45,8 @@ pub struct Submissions {
     idle: Vec<Readback>,
     steps: usize,
     last_ready: Option<Instant>,
-    listener: Observer,
-    /// Times what is submitted, for the listener.
+    observer: Observer,
+    /// Times what is submitted, for the observer.
     stamper: Option<Stamper>,
 }
 
@@ -65,25 +65,25 @@ impl Submissions {
             idle,
             steps: 1,
             last_ready: None,
-            listener: None,
+            observer: None,
             stamper: None,
         })
     }
 
     /// From now on this one is told what happens when, or nobody; and sizes are found anew, from one step on.
-    pub fn observe(&mut self, listener: Observer) {
-        (self.listener, self.stamper) = (listener, None);
+    pub fn observe(&mut self, observer: Observer) {
+        (self.observer, self.stamper) = (observer, None);
         (self.steps, self.last_ready) = (1, None);
     }
 
     /// Who is told.
-    pub fn listener(&self) -> &Observer {
-        &self.listener
+    pub fn observer(&self) -> &Observer {
+        &self.observer
     }
 
     /// Who is told, as long as nothing is stamped for it.
     pub fn unstamped(&self) -> Observer {
-        self.listener.clone().filter(|_| self.stamper.is_none())
+        self.observer.clone().filter(|_| self.stamper.is_none())
     }
 
     /// From now on this one times what is submitted.
@@ -91,28 +91,16 @@ impl Submissions {
         self.stamper = Some(stamper);
     }
 
-    /// Steps that the next one should have: what the listener asks for, or what fits. Ask once for each.
+    /// Steps that the next one should have: what the observer asks for, or what fits. Ask once for each.
     pub fn steps(&self) -> usize {
-        let asked = self.listener.as_ref().and_then(|recorder| recorder.next_size());
+        let asked = self.observer.as_ref().and_then(|recorder| recorder.next_size());
         let most = self.stamper.as_ref().map_or(MOST_STEPS, Stamper::most_steps);
         asked.unwrap_or(self.steps).min(most)
     }
 
-    /// Waits until one more may be submitted.
-    ///
-    /// # Errors
-    /// Those of the device and of `sink`.
-    pub fn make_room(&mut self, context: &Context, sink: &mut Sink<'_>) -> Result<()> {
-        self.collect(context, IN_FLIGHT - 2, sink)
-    }
-
-    /// Waits until all have ended and `sink` has heard of them.
-    ///
-    /// # Errors
-    /// Those of the device and of `sink`.
-    pub fn finish(&mut self, context: &Context, sink: &mut Sink<'_>) -> Result<()> {
-        self.flush(context)?;
-        self.collect(context, 0, sink)
+    /// Whether one more may be recorded.
+    pub fn has_room(&self) -> bool {
+        self.in_flight.len() <= IN_FLIGHT - 2
     }
 
     /// Submits what is recorded. Call it before writing to a buffer that those commands use: what is written goes
@@ -126,7 +114,7 @@ impl Submissions {
             if let (Some(stamper), Some(stamped)) = (&self.stamper, &mut stamped) {
                 stamper.submit(stamped);
             }
-            let submitting = recorder::begin(&self.listener, Work::Submitting);
+            let submitting = recorder::begin(&self.observer, Work::Submitting);
             let index = context.queue.submit([commands]);
             drop(submitting);
             context.check()?;
@@ -136,62 +124,55 @@ impl Submissions {
         Ok(())
     }
 
-    /// Records some whole batches (the last may be shorter), which begin at position `first` of the order. They are
-    /// submitted once the next are recorded, or by [`Submissions::flush`].
+    /// Records some batches. They are submitted once the next are recorded, or by [`Submissions::flush`].
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub fn record(
-        &mut self,
-        context: &Context,
-        plan: &BoundSchedule,
-        first: usize,
-        rows: &[usize],
-    ) -> Result<()> {
-        let mut position = first;
-        let batches: Vec<Batch> = (0..)
-            .zip(rows)
-            .map(|(slot, rows)| {
-                let batch = Batch { first: position as u32, rows: *rows as u32, slot, ..Batch::default() };
-                position += rows;
-                batch
-            })
-            .collect();
-        let bytes = plan.metrics_stride * MOST_STEPS as u64;
+    pub fn record(&mut self, context: &Context, bound: &BoundSchedule, batches: &[StepRecord]) -> Result<()> {
+        let bytes = bound.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        let steps = plan.steps(&batches);
+        let steps = bound.steps(batches);
         let stamped = match &mut self.stamper {
             None => {
-                plan.record(&mut encoder, &steps);
+                bound.record(&mut encoder, &steps);
                 None
             }
-            Some(stamper) => stamper.record(context, &mut encoder, plan, &steps),
+            Some(stamper) => stamper.record(context, &mut encoder, bound, &steps),
         };
-        let used = plan.metrics_stride * batches.len() as u64;
-        readback.record(&mut encoder, plan.buffer(Buffer::Metrics), used);
+        let used = bound.metrics_stride * batches.len() as u64;
+        readback.record(&mut encoder, bound.buffer(Buffer::Metrics), used);
         self.flush(context)?;
-        plan.place(context, &steps);
+        bound.place(context, &steps);
         if let (Some(stamper), None) = (&mut self.stamper, &stamped) {
             // The encoder has only what comes behind them.
-            stamper.run(context, plan, &steps)?;
+            stamper.run(context, bound, &steps)?;
         }
-        self.finisher.begin(encoder, self.listener.clone())?;
-        let metrics_stride = plan.metrics_stride;
-        self.recorded = Some(Recorded { rows: rows.to_vec(), readback, metrics_stride, stamped });
+        self.finisher.begin(encoder, self.observer.clone())?;
+        let metrics_stride = bound.metrics_stride;
+        let rows = batches.iter().map(|batch| batch.rows as usize).collect();
+        self.recorded = Some(Recorded { rows, readback, metrics_stride, stamped });
         Ok(())
     }
 
-    /// Hands on the metrics of submissions that have ended; waits until at most `most` are in flight.
-    fn collect(&mut self, context: &Context, most: usize, sink: &mut Sink<'_>) -> Result<()> {
+    /// The metrics of submissions that have ended. With `wait`, waits for the oldest if none has; none then means that
+    /// nothing is on its way.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+    pub fn poll(&mut self, context: &Context, wait: bool) -> Result<Vec<BatchMetrics>> {
         context.poll()?;
+        if wait && self.in_flight.is_empty() {
+            self.flush(context)?;
+        }
+        let mut metrics = Vec::new();
         while let Some(oldest) = self.in_flight.front() {
             let waited = !oldest.readback.is_ready()?;
             if waited {
-                if self.in_flight.len() <= most {
+                if !(wait && metrics.is_empty()) {
                     break;
                 }
-                let _waiting = recorder::begin(&self.listener, Work::Waiting);
+                let _waiting = recorder::begin(&self.observer, Work::Waiting);
                 context.wait(oldest.index.clone())?;
                 oldest.readback.wait()?;
             }
@@ -200,9 +181,9 @@ impl Submissions {
                 stamper.take(stamped)?;
             }
             self.adapt(&ended, waited);
-            self.report(ended, sink)?;
+            self.take(ended, &mut metrics)?;
         }
-        Ok(())
+        Ok(metrics)
     }
 
     /// Sizes the next submissions by how long this one took. If nobody `waited` for it, it may have ended long ago and
@@ -215,13 +196,13 @@ impl Submissions {
         self.steps = if waited { fitting } else { fitting.max(self.steps) };
     }
 
-    fn report(&mut self, ended: InFlight, sink: &mut Sink<'_>) -> Result<()> {
+    fn take(&mut self, ended: InFlight, metrics: &mut Vec<BatchMetrics>) -> Result<()> {
         let stride = ended.metrics_stride;
         let bytes = ended.readback.take(stride * ended.rows.len() as u64)?;
         self.idle.push(ended.readback);
         for (slot, rows) in bytes.chunks_exact(stride as usize).zip(&ended.rows) {
             let (loss, correct) = sum_metrics(&bytemuck::pod_collect_to_vec(slot));
-            sink(BatchMetrics { rows: *rows, loss, correct })?;
+            metrics.push(BatchMetrics { rows: *rows, loss, correct });
         }
         Ok(())
     }

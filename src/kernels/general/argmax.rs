@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Axis, Batch, Comparison, Compute, Cost, Kernel, Matrix, Reduction, Segments, Shader, Tensor,
+    Axis, Comparison, Compute, Cost, Kernel, Matrix, Reduction, Segments, Shader, StepRecord, Tensor,
     ThreadLayout, Tuning, Vector, compare, not_empty, reduce,
 };
 
@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "argmax",
     source: include_str!("../../../shaders/argmax.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// One dispatch of an argmax. Buffers: X, its positions (not read when `first`), maxima, positions.
@@ -63,7 +63,7 @@ fn run_passes(compute: &Compute, passes: Vec<Segments>, x: &wgpu::Buffer) -> Res
         let (from, from_positions) =
             output.as_ref().map_or((x, x), |(maxima, positions)| (maxima.buffer(), positions.buffer()));
         let buffers = [from, from_positions, maxima.buffer(), positions.buffer()];
-        compute.run(&kernel, &buffers, Batch::default())?;
+        compute.run(&kernel, &buffers, StepRecord::default())?;
         output = Some((maxima, positions));
     }
     match output {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::kernels::{Batch, Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd};
+use crate::kernels::{Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd, StepRecord};
 
 /// The measured ceilings of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,13 +28,15 @@ impl Ceilings {
         let bytes = (compute.context.largest_storage() as usize).min(COPY_BYTES);
         let [from, to] = [(); 2].map(|()| compute.context.storage("copy", bytes as u64));
         let copy = MapKernel { rows: 1, columns: bytes / 4, operation: Map::Add(0.0), grid: Grid::Line };
-        let copied = compute.time(&copy, &[&from?, &to?], Batch::default(), Duration::from_millis(100))?;
+        let copied =
+            compute.time(&copy, &[&from?, &to?], StepRecord::default(), Duration::from_millis(100))?;
 
         let threads = 1 << 14;
         let output = compute.context.storage("multiply-adds", 16 * threads as u64)?;
         let mut arithmetic = MultiplyAdd { threads, rounds: 64, a: 0.999, b: 0.001 };
         loop {
-            let took = compute.time(&arithmetic, &[&output], Batch::default(), Duration::from_millis(100))?;
+            let took =
+                compute.time(&arithmetic, &[&output], StepRecord::default(), Duration::from_millis(100))?;
             // As long as the launch shows in the time, the chains are too short.
             if took > Duration::from_millis(2) || arithmetic.rounds >= 1 << 16 {
                 return Ok(Self {
@@ -57,7 +59,7 @@ impl Compute {
         &self,
         kernel: &dyn Kernel,
         buffers: &[&wgpu::Buffer],
-        batch: Batch,
+        batch: StepRecord,
         budget: Duration,
     ) -> Result<Duration> {
         // As many dispatches a submission as make it long beside the submission itself.
@@ -81,7 +83,7 @@ impl Compute {
         &self,
         kernel: &dyn Kernel,
         buffers: &[&wgpu::Buffer],
-        batch: Batch,
+        batch: StepRecord,
         dispatches: u32,
     ) -> Result<Duration> {
         let commands = self.recorded(kernel, buffers, batch, dispatches)?;

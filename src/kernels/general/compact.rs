@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::scan::scanning;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Scan, Shader, Tensor, ThreadLayout, Tuning, Vector, same_shape, word,
+    Compute, Cost, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, same_shape, word,
 };
 
 /// The shader's uniform.
@@ -21,7 +21,7 @@ static SHADER: Shader = Shader {
     name: "compact",
     source: include_str!("../../../shaders/compact.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// Moves what is kept to the front. Buffers: X (not read for `positions`), keep, `offsets [length]`, `Y [kept]`.
@@ -73,7 +73,7 @@ fn run(compute: &Compute, values: &Vector<u32>, keep: &Vector<u32>, positions: b
     let kept = offsets.total.read(compute)?[0] as usize;
     let y = Vector::output(compute, 1, kept)?;
     let buffers = [values.buffer(), keep.buffer(), offsets.output.buffer(), y.buffer()];
-    compute.run(&Compact { length, positions }, &buffers, Batch::default())?;
+    compute.run(&Compact { length, positions }, &buffers, StepRecord::default())?;
     Ok(y)
 }
 

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Axis, Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks,
+    Axis, Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
     shape_error, word,
 };
 
@@ -29,7 +29,7 @@ static SHADER: Shader = Shader {
     name: "convolve",
     source: include_str!("../../../shaders/convolve.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// The most taps that a convolution takes.
@@ -213,7 +213,7 @@ fn run<T: Tensor<Element = f32>>(
         Axis::Rows => T::output(compute, lines, kernel.outputs())?,
         Axis::Columns => T::output(compute, kernel.outputs(), lines)?,
     };
-    compute.run(&kernel, &[a.buffer(), taps.buffer(), c.buffer()], Batch::default())?;
+    compute.run(&kernel, &[a.buffer(), taps.buffer(), c.buffer()], StepRecord::default())?;
     Ok(c)
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, logits_params,
+    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
     not_empty, same_shape,
 };
 
@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "cross_entropy_probabilities",
     source: include_str!("../../../shaders/cross_entropy_probabilities.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// `loss[r] = sum over c of Q[r, c] (log sum exp Z[r] - Z[r, c])`. Buffers: Z, Q [rows, classes], `loss [rows]`.
@@ -67,6 +67,6 @@ pub fn cross_entropy_probabilities(compute: &Compute, z: &Matrix, q: &Matrix) ->
     not_empty(&SHADER, z)?;
     let loss = Vector::output(compute, 1, z.rows())?;
     let kernel = CrossEntropyProbabilities { rows: z.rows(), classes: z.columns() };
-    compute.run(&kernel, &[z.buffer(), q.buffer(), loss.buffer()], Batch::all(z.rows()))?;
+    compute.run(&kernel, &[z.buffer(), q.buffer(), loss.buffer()], StepRecord::all(z.rows()))?;
     Ok(loss)
 }

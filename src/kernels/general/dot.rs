@@ -4,15 +4,15 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::reduce::run_passes;
 use crate::kernels::{
-    Axis, Batch, Compute, Cost, Kernel, Reduction, Segments, Shader, Tensor, ThreadLayout, Tuning, Vector,
-    same_shape,
+    Axis, Compute, Cost, Kernel, Reduction, Segments, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
+    Vector, same_shape,
 };
 
 static SHADER: Shader = Shader {
     name: "dot",
     source: include_str!("../../../shaders/dot.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// The first dispatch of a dot product: sums of products. Buffers: A, `B [length]`, `Y [outputs]`.
@@ -73,7 +73,7 @@ pub fn dot(compute: &Compute, a: &Vector, b: &Vector) -> Result<f32> {
     let mut passes = Segments::passes(Axis::Rows, 1, a.len(), a.len(), &compute.tuning);
     let segments = passes.remove(0);
     let products = Vector::<f32>::output(compute, 1, segments.total())?;
-    compute.run(&Dot { segments }, &[a.buffer(), b.buffer(), products.buffer()], Batch::default())?;
+    compute.run(&Dot { segments }, &[a.buffer(), b.buffer(), products.buffer()], StepRecord::default())?;
     if passes.is_empty() {
         return Ok(products.read(compute)?[0]);
     }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, logits_params,
+    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
     not_empty,
 };
 
@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "log_sum_exp",
     source: include_str!("../../../shaders/log_sum_exp.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// `Y[r] = log sum exp Z[r]`. Buffers: Z [rows, classes], `Y [rows]`.
@@ -66,6 +66,6 @@ pub fn log_sum_exp(compute: &Compute, z: &Matrix) -> Result<Vector> {
     not_empty(&SHADER, z)?;
     let y = Vector::output(compute, 1, z.rows())?;
     let kernel = LogSumExp { rows: z.rows(), classes: z.columns() };
-    compute.run(&kernel, &[z.buffer(), y.buffer()], Batch::all(z.rows()))?;
+    compute.run(&kernel, &[z.buffer(), y.buffer()], StepRecord::all(z.rows()))?;
     Ok(y)
 }

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Grid, Kernel, Shader, Tensor, ThreadLayout, Tuning, blocks, word,
+    Compute, Cost, Grid, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, word,
 };
 
 /// The shader's uniform.
@@ -22,7 +22,7 @@ static SHADER: Shader = Shader {
     name: "map",
     source: include_str!("../../../shaders/map.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// What is done with each element x.
@@ -121,6 +121,6 @@ pub fn map<T: Tensor<Element = f32>>(compute: &Compute, operation: Map, x: &T) -
     let y = x.output_like(compute)?;
     let grid = if x.rows() > 1 { Grid::Plane } else { Grid::Line };
     let kernel = MapKernel { rows: x.rows(), columns: x.columns(), operation, grid };
-    compute.run(&kernel, &[x.buffer(), y.buffer()], Batch::default())?;
+    compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
     Ok(y)
 }

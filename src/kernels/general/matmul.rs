@@ -5,8 +5,8 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks, dimensions,
-    shape_error, word,
+    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
+    dimensions, shape_error, word,
 };
 
 /// The uniform of a product.
@@ -27,7 +27,7 @@ static SHADER: Shader = Shader {
     name: "matmul",
     source: include_str!("../../../shaders/matmul.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// C = A B, one product or several; with a bias and ReLU on top. Buffers: A [matrices, m, k], B [matrices, k, n],
@@ -208,6 +208,6 @@ fn product(
     let kernel = Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu };
     // Without a bias nothing reads that binding.
     let bias = epilogue.bias.map_or(a.buffer(), Vector::buffer);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), bias, c.buffer()], Batch::default())?;
+    compute.run(&kernel, &[a.buffer(), b.buffer(), bias, c.buffer()], StepRecord::default())?;
     Ok(c)
 }

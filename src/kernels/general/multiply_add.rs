@@ -19,7 +19,7 @@ static SHADER: Shader = Shader {
     name: "multiply_add",
     source: include_str!("../../../shaders/multiply_add.wgsl"),
     bindings: &[Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.

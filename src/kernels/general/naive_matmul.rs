@@ -4,15 +4,15 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::matmul::product_params;
 use crate::kernels::{
-    Batch, Compute, Cost, Grid, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, blocks, dimensions,
-    shape_error,
+    Compute, Cost, Grid, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
+    dimensions, shape_error,
 };
 
 static SHADER: Shader = Shader {
     name: "naive_matmul",
     source: include_str!("../../../shaders/naive_matmul.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// C = A B, a thread an element. Buffers: A [m, k], B [k, n], C [m, n].
@@ -74,6 +74,10 @@ pub fn naive_matmul(compute: &Compute, grid: Grid, a: &Matrix, b: &Matrix) -> Re
         return Err(shape_error(&SHADER, format!("B of {k} rows for A of {m} x {k}"), dimensions(b)));
     }
     let c = Matrix::output(compute, m, n)?;
-    compute.run(&NaiveMatmul { m, n, k, grid }, &[a.buffer(), b.buffer(), c.buffer()], Batch::default())?;
+    compute.run(
+        &NaiveMatmul { m, n, k, grid },
+        &[a.buffer(), b.buffer(), c.buffer()],
+        StepRecord::default(),
+    )?;
     Ok(c)
 }

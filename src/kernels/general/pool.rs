@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Shader, Tensor, ThreadLayout, Tuning, blocks, shape_error, word,
+    Compute, Cost, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, shape_error, word,
 };
 
 /// The shader's uniform.
@@ -22,7 +22,7 @@ static SHADER: Shader = Shader {
     name: "pool",
     source: include_str!("../../../shaders/pool.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// What becomes of the elements of a window.
@@ -135,6 +135,6 @@ pub fn pool<T: Tensor<Element = f32>>(compute: &Compute, x: &T, window: Window, 
     let y = x.output_like(compute)?;
     // No window reaches further than a row.
     let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns()) };
-    compute.run(&kernel, &[x.buffer(), y.buffer()], Batch::default())?;
+    compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
     Ok(y)
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Axis, Batch, Compute, Cost, Element, Kernel, Matrix, Segments, Shader, Tensor, ThreadLayout, Tuning,
+    Axis, Compute, Cost, Element, Kernel, Matrix, Segments, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
     Vector, item_piece, not_empty, shape_error,
 };
 
@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// What a reduction computes.
@@ -87,7 +87,7 @@ pub(crate) fn run_passes<T: Element>(
         let kernel =
             Reduce { segments, maximum: reduction == Reduction::Maximum, integers: T::NAME == "u32" };
         let from = output.as_ref().map_or(input, Vector::buffer);
-        compute.run(&kernel, &[from, next.buffer()], Batch::default())?;
+        compute.run(&kernel, &[from, next.buffer()], StepRecord::default())?;
         output = Some(next);
     }
     output.map_or_else(|| Vector::output(compute, 1, 0), Ok)

@@ -22,7 +22,7 @@ static SHADER: Shader = Shader {
     name: "scan",
     source: include_str!("../../../shaders/scan.wgsl"),
     bindings: &[Access::Read, Access::Write, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// The prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.

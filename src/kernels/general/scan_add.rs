@@ -18,7 +18,7 @@ static SHADER: Shader = Shader {
     name: "scan_add",
     source: include_str!("../../../shaders/scan_add.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// Adds to every block what comes before it. Buffers: offsets of the blocks, `Y [length]`.

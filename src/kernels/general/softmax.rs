@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, blocks, logits_params,
+    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, logits_params,
     not_empty,
 };
 
@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "softmax",
     source: include_str!("../../../shaders/softmax.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// P = softmax(Z) by rows, or its logarithm. Buffers: Z, P [rows, classes].
@@ -90,6 +90,6 @@ fn run(compute: &Compute, z: &Matrix, log: bool) -> Result<Matrix> {
     not_empty(&SHADER, z)?;
     let p = z.output_like(compute)?;
     let kernel = Softmax { rows: z.rows(), classes: z.columns(), log };
-    compute.run(&kernel, &[z.buffer(), p.buffer()], Batch::all(z.rows()))?;
+    compute.run(&kernel, &[z.buffer(), p.buffer()], StepRecord::all(z.rows()))?;
     Ok(p)
 }

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Element, Grid, Kernel, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks,
+    Compute, Cost, Element, Grid, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
     same_shape, word,
 };
 
@@ -22,7 +22,7 @@ static SHADER: Shader = Shader {
     name: "zip",
     source: include_str!("../../../shaders/zip.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// What is done with each pair (a, b) of elements. u32 wraps around at 2^32.
@@ -136,7 +136,7 @@ pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result
     let c = a.output_like(compute)?;
     let grid = if a.rows() > 1 { Grid::Plane } else { Grid::Line };
     let kernel = ZipKernel::new::<T::Element>(a.rows(), a.columns(), operation, grid);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], Batch::default())?;
+    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], StepRecord::default())?;
     Ok(c)
 }
 
@@ -161,6 +161,6 @@ pub fn compare(
     same_shape(&SHADER, a, b)?;
     let c = a.output_like(compute)?;
     let kernel = ZipKernel::comparing(a.columns(), comparison);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], Batch::default())?;
+    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], StepRecord::default())?;
     Ok(c)
 }

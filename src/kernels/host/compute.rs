@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
-use crate::kernels::{Batch, Cost, Element, Kernel, MOST_BUFFERS, Matrix, Tuning, Vector, prepare};
+use crate::kernels::{Cost, Element, Kernel, MOST_BUFFERS, Matrix, StepRecord, Tuning, Vector, prepare};
 
 /// Behind every guarded buffer stand so many words that no kernel may touch.
 pub(crate) const TRAP_WORDS: usize = 64;
@@ -108,7 +108,7 @@ impl Compute {
     ///
     /// # Errors
     /// As [`Pipelines::prepare`].
-    pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: Batch) -> Result<()> {
+    pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: StepRecord) -> Result<()> {
         let [x, y, z] = super::grid(kernel, &self.tuning);
         if x == 0 || y == 0 || z == 0 {
             return Ok(());
@@ -123,12 +123,13 @@ impl Compute {
         &self,
         kernel: &dyn Kernel,
         buffers: &[&wgpu::Buffer],
-        batch: Batch,
+        batch: StepRecord,
         dispatches: u32,
     ) -> Result<wgpu::CommandBuffer> {
         let prepared = self.prepare(kernel, buffers)?;
         // Most kernels are told of no batch.
-        let steps = kernel.shader().per_batch.then(|| StepRecords::new(&self.context, size_of::<Batch>(), 1));
+        let steps =
+            kernel.shader().reads_record.then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1));
         let batch = bytemuck::bytes_of(&batch);
         if let Some(steps) = &steps {
             steps.write(&self.context, batch);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::gpu::Prepared;
-use crate::kernels::{Batch, Compute, Kernel, program};
+use crate::kernels::{Compute, Kernel, StepRecord, program};
 
 /// A kernel and its buffers, in the order of its bindings.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl Compute {
     /// # Errors
     /// As [`Compute::run`].
     pub(crate) fn run_steps(&self, steps: &[Invocation]) -> Result<()> {
-        steps.iter().try_for_each(|step| self.run(&*step.kernel, &step.bound(), Batch::default()))
+        steps.iter().try_for_each(|step| self.run(&*step.kernel, &step.bound(), StepRecord::default()))
     }
 
     /// Compiles and binds all of them, to be recorded by the caller as often as it likes.

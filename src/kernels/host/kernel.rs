@@ -1,10 +1,8 @@
 //! A kernel with its shapes, and how it becomes a dispatch.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
-use crate::kernels::{Cost, Tensor, Tuning, compose};
+use crate::kernels::{Cost, StepRecord, Tensor, Tuning, compose};
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 5;
@@ -19,33 +17,8 @@ pub struct Shader {
     pub source: &'static str,
     /// Storage buffers at bindings 1, 2, ... of group 0.
     pub bindings: &'static [Access],
-    /// Whether it reads [`Batch`].
-    pub per_batch: bool,
-}
-
-/// Where the batch of a step stands (`shaders/common/batch.wgsl`), as a [`Carrier`] brings it.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
-pub struct Batch {
-    /// Position of its first row in the epoch's order.
-    pub first: u32,
-    /// Rows that are live.
-    pub rows: u32,
-    /// Which slot of the metrics belongs to it.
-    pub slot: u32,
-    /// Where its first prediction goes.
-    pub output: u32,
-    /// Rows of the batch behind it in the order, if that comes next in the same submission; else 0.
-    pub next_rows: u32,
-    /// Makes it a multiple of 16 bytes.
-    pub unused: [u32; 3],
-}
-
-impl Batch {
-    /// The first `rows` rows, all of them live, and behind them as many.
-    pub fn all(rows: usize) -> Self {
-        Self { rows: word(rows), next_rows: word(rows), ..Self::default() }
-    }
+    /// Whether it reads [`StepRecord`].
+    pub reads_record: bool,
 }
 
 /// The ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
@@ -103,7 +76,7 @@ pub enum ThreadLayout {
 }
 
 /// One kernel with its shapes: what the host must know to dispatch it.
-pub trait Kernel {
+pub trait Kernel: Send + Sync {
     /// The shader.
     fn shader(&self) -> &'static Shader;
 
@@ -160,37 +133,14 @@ impl Grid {
     }
 }
 
-/// Number of vec4s that hold `n` values: ceil(n / 4).
-pub const fn blocks(n: usize) -> usize {
-    n.div_ceil(4)
-}
-
-/// `values` [rows, columns] with rows padded to whole vec4s by zeros.
-pub fn pad_rows<T: Copy + Default>(values: &[T], columns: usize) -> Vec<T> {
-    let stride = 4 * blocks(columns);
-    if stride == columns {
-        return values.to_vec();
-    }
-    let mut padded = vec![T::default(); values.len().checked_div(columns).unwrap_or(0) * stride];
-    for (to, from) in padded.chunks_exact_mut(stride.max(1)).zip(values.chunks_exact(columns.max(1))) {
-        to[..columns].copy_from_slice(from);
-    }
-    padded
-}
-
-/// The inverse of [`pad_rows`].
-pub fn unpad_rows<T: Copy>(padded: &[T], columns: usize) -> Vec<T> {
-    padded.chunks_exact((4 * blocks(columns)).max(1)).flat_map(|row| &row[..columns]).copied().collect()
-}
-
 /// Everything that shapes the machine code of `kernel`.
 pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
     let (shader, layout) = (kernel.shader(), kernel.layout());
     let batch = match carrier {
-        Carrier::Immediates => "batch_immediates",
-        Carrier::Offsets => "batch_offsets",
+        Carrier::Immediates => "record_immediates",
+        Carrier::Offsets => "record_offsets",
     };
-    let pieces = [kernel.pieces(), tuning.pieces(layout), vec![("batch_carrier", batch)]].concat();
+    let pieces = [kernel.pieces(), tuning.pieces(layout), vec![("record_carrier", batch)]].concat();
     let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
     let choices = kernel.choices().into_iter().map(|(name, choice)| (name, f64::from(choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
@@ -201,7 +151,7 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
         constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,
-        step_bytes: if shader.per_batch { size_of::<Batch>() as u64 } else { 0 },
+        step_bytes: if shader.reads_record { size_of::<StepRecord>() as u64 } else { 0 },
         carrier,
     }
 }

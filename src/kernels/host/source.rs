@@ -2,9 +2,9 @@
 
 /// The pieces that shaders share, by the names under which they are included.
 const PIECES: &[(&str, &str)] = &[
-    ("batch", include_str!("../../../shaders/common/batch.wgsl")),
-    ("batch_immediates", include_str!("../../../shaders/common/batch_immediates.wgsl")),
-    ("batch_offsets", include_str!("../../../shaders/common/batch_offsets.wgsl")),
+    ("record", include_str!("../../../shaders/common/record.wgsl")),
+    ("record_immediates", include_str!("../../../shaders/common/record_immediates.wgsl")),
+    ("record_offsets", include_str!("../../../shaders/common/record_offsets.wgsl")),
     ("blocks", include_str!("../../../shaders/common/blocks.wgsl")),
     ("elementwise", include_str!("../../../shaders/common/elementwise.wgsl")),
     ("features_bytes", include_str!("../../../shaders/common/features_bytes.wgsl")),

@@ -9,7 +9,7 @@ static SHADER: Shader = Shader {
     name: "column",
     source: include_str!("../../../shaders/column.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// All of a step that goes along the units: every update, and the first layer's sums of the next batch.

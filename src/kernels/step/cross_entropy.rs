@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Batch, Compute, Cost, Kernel, Matrix, Shader, Tensor, ThreadLayout, Tuning, Vector, logits_params,
+    Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
     not_empty, shape_error, sum_metrics,
 };
 
@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "cross_entropy",
     source: include_str!("../../../shaders/cross_entropy.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// Loss and prediction of every row, from the logits.
@@ -86,7 +86,7 @@ pub fn cross_entropy(compute: &Compute, z: &Matrix, targets: &Vector<u32>) -> Re
     let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(z.rows()))?;
     let kernel = CrossEntropy { rows: z.rows(), classes: z.columns() };
     let buffers = [z.buffer(), targets.buffer(), predictions.buffer(), metrics.buffer()];
-    compute.run(&kernel, &buffers, Batch::all(z.rows()))?;
+    compute.run(&kernel, &buffers, StepRecord::all(z.rows()))?;
     let (total, correct) = sum_metrics(&metrics.read(compute)?);
     Ok(Losses { total, correct, predictions })
 }

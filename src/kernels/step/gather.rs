@@ -17,7 +17,7 @@ static SHADER: Shader = Shader {
     name: "gather",
     source: include_str!("../../../shaders/gather.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// How feature values stand on the device.

@@ -19,7 +19,7 @@ static SHADER: Shader = Shader {
     name: "input_gradient",
     source: include_str!("../../../shaders/input_gradient.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// dX = dY W', with or without the mask of the ReLU before the layer.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::gpu::{Access, Prepared};
 use crate::kernels::general::radix_sort::{sorting, spare};
 use crate::kernels::{
-    Batch, Compute, Cost, Invocation, Kernel, Shader, Tensor, ThreadLayout, Tuning, Vector, word,
+    Compute, Cost, Invocation, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, word,
 };
 use crate::random::Purpose;
 
@@ -28,7 +28,7 @@ static SHADER: Shader = Shader {
     name: "order_keys",
     source: include_str!("../../../shaders/order_keys.wgsl"),
     bindings: &[Access::Write, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// The keys by which [`order`](crate::data::order()) sorts rows. Buffers: keys, `rows [length]`.
@@ -93,7 +93,7 @@ pub fn epoch_order(compute: &Compute, seed: u64, epoch: usize, range: Range<u32>
     let rows = Vector::<u32>::output(compute, 1, length)?;
     if length > 0 {
         let kernel = OrderKeys { length, first: range.start, seed, epoch: epoch as u32 };
-        compute.run(&kernel, &[keys.buffer(), rows.buffer()], Batch::default())?;
+        compute.run(&kernel, &[keys.buffer(), rows.buffer()], StepRecord::default())?;
         compute.run_steps(&in_place(compute, &keys, &rows)?)?;
     }
     Ok(rows)

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Batch, Compute, Cost, Kernel, Shader, Tensor, ThreadLayout, Tuning, blocks, word};
+use crate::kernels::{Compute, Cost, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, word};
 
 /// The shader's uniform.
 #[repr(C)]
@@ -18,7 +18,7 @@ static SHADER: Shader = Shader {
     name: "relu",
     source: include_str!("../../../shaders/relu.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// Y = max(0, Z). Buffers: Z, Y [rows, columns].
@@ -68,6 +68,6 @@ impl Kernel for Relu {
 pub fn relu<T: Tensor<Element = f32>>(compute: &Compute, z: &T) -> Result<T> {
     let y = z.output_like(compute)?;
     let kernel = Relu { rows: z.rows(), columns: z.columns() };
-    compute.run(&kernel, &[z.buffer(), y.buffer()], Batch::all(z.rows()))?;
+    compute.run(&kernel, &[z.buffer(), y.buffer()], StepRecord::all(z.rows()))?;
     Ok(y)
 }

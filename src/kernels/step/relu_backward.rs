@@ -17,7 +17,7 @@ static SHADER: Shader = Shader {
     name: "relu_backward",
     source: include_str!("../../../shaders/relu_backward.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// dZ = dY where Y > 0, else 0. Buffers: Y, dY, dZ [rows, columns].

@@ -7,7 +7,7 @@ static SHADER: Shader = Shader {
     name: "row",
     source: include_str!("../../../shaders/row.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// All of a step that goes along the rows of a batch: from the first layer's sums to the loss, and back to its delta.

@@ -7,7 +7,7 @@ static SHADER: Shader = Shader {
     name: "softmax_cross_entropy",
     source: include_str!("../../../shaders/softmax_cross_entropy.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// D = (softmax(Z) - onehot(target)) / rows, with the loss.

@@ -17,7 +17,7 @@ static SHADER: Shader = Shader {
     name: "softmax_cross_entropy_backward",
     source: include_str!("../../../shaders/softmax_cross_entropy_backward.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// D = (P - onehot(target)) / rows. Buffers: P [rows, classes], `targets [rows]`, D [rows, classes].

@@ -18,7 +18,7 @@ static SHADER: Shader = Shader {
     name: "update",
     source: include_str!("../../../shaders/update.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    per_batch: false,
+    reads_record: false,
 };
 
 /// P = P - rate G. Buffers: G, P, `length` vec4s each.

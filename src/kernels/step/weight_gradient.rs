@@ -19,7 +19,7 @@ static SHADER: Shader = Shader {
     name: "weight_gradient",
     source: include_str!("../../../shaders/weight_gradient.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    per_batch: true,
+    reads_record: true,
 };
 
 /// The same for a layer whose inputs are the data set's.

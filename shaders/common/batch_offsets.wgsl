@@ -1,2 +1,0 @@
-// The batch of this step as one of many in a uniform buffer, bound at its offset.
-@group(1) @binding(0) var<uniform> batch: Batch;

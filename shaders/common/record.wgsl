@@ -1,0 +1,20 @@
+//#include record_carrier
+// What changes from step to step: which rows, and the optimizer's numbers (src/step/record.rs). The last batch of an epoch
+// may have fewer rows than the others.
+struct StepRecord {
+    first: u32,       // position of its first row in the epoch's order
+    rows: u32,        // rows that are live; kernels neither read nor write beyond them
+    slot: u32,        // which slot of the metrics belongs to it
+    output: u32,      // where its first prediction goes
+    next_rows: u32,   // rows of the batch behind it in the order, if that comes next in the same submission; else 0
+    step: u32,        // number of the step, from 0
+    rate: f32,        // learning rate
+    decay: f32,       // weight decay
+    beta1: f32,       // momentum, or the decay of the mean of gradients
+    beta2: f32,       // the decay of the mean of squared gradients
+    epsilon: f32,     // what keeps a denominator above 0
+    correction1: f32, // 1 / (1 - beta1^t)
+    correction2: f32, // 1 / sqrt(1 - beta2^t)
+    clip: f32,        // largest norm of all gradients together; 0 for none
+    seed: vec2<u32>,  // of dropout
+}

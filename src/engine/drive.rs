@@ -1,0 +1,69 @@
+//! Calls that block, on top of those that do not.
+
+use std::ops::Range;
+
+use super::{BatchMetrics, Batches, Engine, Order};
+use crate::data::Rows;
+use crate::error::Result;
+
+/// Takes the metrics of batches, in the order in which they were trained. An error ends training.
+pub type Sink<'a> = dyn FnMut(BatchMetrics) -> Result<()> + 'a;
+
+/// Training by calls that return when all is submitted.
+pub trait Drive {
+    /// Trains on `batches`. `sink` hears of those that have ended; of the others in a later call.
+    ///
+    /// # Errors
+    /// Those of the device and of `sink`.
+    fn drive(&mut self, batches: Batches<'_>, sink: &mut Sink<'_>) -> Result<()>;
+
+    /// Waits until all that was submitted is trained, and `sink` has heard of it.
+    ///
+    /// # Errors
+    /// Those of the device and of `sink`.
+    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()>;
+
+    /// Trains on the rows that `order` names, in that order.
+    ///
+    /// # Errors
+    /// As [`Drive::drive`].
+    fn train(&mut self, rows: &Rows<'_>, order: &[u32], sink: &mut Sink<'_>) -> Result<()> {
+        self.drive(Batches { rows: *rows, order: Order::Given(order), positions: 0..order.len() }, sink)
+    }
+
+    /// Trains on the rows at `positions` of an epoch's order.
+    ///
+    /// # Errors
+    /// As [`Drive::drive`].
+    fn train_epoch(
+        &mut self,
+        rows: &Rows<'_>,
+        seed: u64,
+        epoch: usize,
+        positions: Range<usize>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        self.drive(Batches { rows: *rows, order: Order::Epoch { seed, epoch }, positions }, sink)
+    }
+}
+
+impl<E: Engine + ?Sized> Drive for E {
+    fn drive(&mut self, mut batches: Batches<'_>, sink: &mut Sink<'_>) -> Result<()> {
+        while !batches.positions.is_empty() {
+            let taken = self.submit(&batches)?;
+            batches.positions.start += taken;
+            self.poll(taken == 0)?.into_iter().try_for_each(&mut *sink)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        loop {
+            let ended = self.poll(true)?;
+            if ended.is_empty() {
+                return Ok(());
+            }
+            ended.into_iter().try_for_each(&mut *sink)?;
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Batches on their way to the device: rows and their order uploaded, steps recorded.
+
+use super::GpuEngine;
+use super::bound::{BoundSchedule, MOST_STEPS};
+use super::order::DeviceOrder;
+use super::rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
+use super::stamper::Stamper;
+use crate::data::Rows;
+use crate::engine::order::check_order;
+use crate::engine::{Batches, Order, Work, begin};
+use crate::error::Result;
+use crate::kernels::{Compute, FeatureFormat, StepRecord};
+use crate::schedule::Schedule;
+
+/// Most bytes of a data set that stays on the device: there is no asking how much memory it has.
+const RESIDENT_BYTES: u64 = 1 << 30;
+
+/// Bytes of features that stand on the device at a time where a data set does not stay there.
+const WINDOW_BYTES: u64 = 16 << 20;
+
+/// Rows on the device and the schedule that trains on them.
+pub(super) struct Training {
+    rows: DeviceRows,
+    bound: BoundSchedule,
+    /// The order of the rows that stay on the device; not of a window.
+    order: DeviceOrder,
+    /// Rows of the data set that stand on the device; a window holds none of them for long.
+    uploaded: usize,
+    is_window: bool,
+    /// Whether the rows passed through a window before, while their number was not known.
+    was_window: bool,
+    /// Which half of the order buffer the next piece of an order made by the host goes to.
+    half: usize,
+}
+
+impl Training {
+    /// Begins again with no rows. Nothing where rows passed through a window while their number was not known: they begin
+    /// with a window again.
+    pub fn restarted(self) -> Option<Self> {
+        let mut training = Some(self).filter(|training| !training.was_window)?;
+        training.uploaded = 0;
+        training.order.restart();
+        Some(training)
+    }
+}
+
+impl GpuEngine {
+    fn training_schedule(&self, stored: FeatureFormat) -> Schedule {
+        Schedule::train(self.selected.kind, &self.step(), stored, &self.compute.tuning)
+    }
+
+    /// The dispatches of a step in words.
+    pub(super) fn dispatches(&self) -> Vec<String> {
+        let schedule = self.training_schedule(FeatureFormat::Bytes);
+        schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.compute.tuning)).collect()
+    }
+
+    /// Rows of a window for batches of `batch` rows: whole batches, one at least.
+    pub(super) fn window_rows(&self, stored: FeatureFormat, batch: usize) -> usize {
+        let budget = WINDOW_BYTES.min(self.compute.context.largest_storage());
+        let rows = (budget / row_bytes(self.network.inputs(), stored)) as usize;
+        batch * (rows.min(ORDER_POSITIONS) / batch).clamp(1, MOST_STEPS)
+    }
+
+    /// What `rows` are trained with: the whole set on the device where its size is known and it has room, else a
+    /// window through which it passes.
+    fn prepare_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
+        let (stored, inputs, batch) = (stored(rows), self.network.inputs(), self.options.batch);
+        let resident = self.resident_rows(rows);
+        let capacity = resident.unwrap_or_else(|| self.window_rows(stored, batch));
+        let device_rows = DeviceRows::new(&self.compute.context, inputs, stored, capacity, batch)?;
+        if resident.is_none() {
+            device_rows.set_identity_order(&self.compute.context);
+        }
+        let bound = self.bind(&self.training_schedule(stored), &device_rows, 0)?;
+        let is_window = resident.is_none();
+        let order = DeviceOrder::default();
+        Ok(Training { rows: device_rows, bound, order, uploaded: 0, is_window, was_window: false, half: 0 })
+    }
+
+    /// Rows of the whole set, if their number is known and the device has room for them.
+    fn resident_rows(&self, rows: &Rows<'_>) -> Option<usize> {
+        let bytes = row_bytes(self.network.inputs(), stored(rows));
+        let most = self.compute.context.largest_storage().min(RESIDENT_BYTES);
+        rows.total.filter(|total| bytes * *total as u64 <= most)
+    }
+
+    /// What `rows` are trained with, those that stay on the device uploaded.
+    fn take_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
+        // While its size was not known a set passed through a window; now it may stay on the device.
+        let may_stay = self.resident_rows(rows).is_some();
+        let mut training = match self.training.take() {
+            Some(training) if !(training.is_window && may_stay) => training,
+            before => Training { was_window: before.is_some(), ..self.prepare_training(rows)? },
+        };
+        if let Some(recorder) = self.submissions.unstamped() {
+            let schedule = self.training_schedule(training.rows.stored);
+            let Compute { context, tuning, .. } = &self.compute;
+            self.submissions.stamp(Stamper::new(context, recorder, schedule, *tuning));
+        }
+        if !training.is_window && training.uploaded < rows.len() {
+            let context = &self.compute.context;
+            let _upload = begin(self.submissions.observer(), Work::Upload);
+            training.rows.upload(context, rows, training.uploaded..rows.len(), training.uploaded)?;
+            training.uploaded = rows.len();
+        }
+        Ok(training)
+    }
+
+    /// Records one submission of `batches`, or nothing where there is no room; gives the number of positions taken.
+    pub(super) fn submit_batches(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        if !self.submissions.has_room() || batches.positions.is_empty() {
+            return Ok(0);
+        }
+        if let Order::Epoch { .. } = batches.order {
+            check_order(&batches.rows, batches.positions.end.checked_sub(1))?;
+        }
+        let mut training = self.take_training(&batches.rows)?;
+        let taken = self.submit_piece(&mut training, batches);
+        self.training = Some(training);
+        taken
+    }
+
+    fn submit_piece(&mut self, training: &mut Training, batches: &Batches<'_>) -> Result<usize> {
+        let (context, batch) = (&self.compute.context, self.options.batch);
+        let positions = batches.positions.clone();
+        let half = training.rows.positions / 2 / batch * batch;
+        let most = if training.is_window { training.rows.capacity } else { usize::MAX };
+        let steps = self.submissions.steps();
+        let whole = positions.len().min(steps.saturating_mul(batch)).min(most);
+        let is_own = !training.is_window && training.rows.capacity <= ORDERED_ROWS;
+        let (first, taken) = match batches.order {
+            Order::Epoch { seed, epoch } if is_own => {
+                let _upload = begin(self.submissions.observer(), Work::Upload);
+                let count = batches.rows.len();
+                training.order.make(
+                    &self.compute,
+                    &training.rows,
+                    count,
+                    (seed, epoch),
+                    positions.clone(),
+                )?;
+                (positions.start, whole)
+            }
+            _ => {
+                training.order.restart();
+                let taken = whole.min(half.max(batch));
+                let order = &self.host_order.rows(batches)[..taken];
+                check_order(&batches.rows, order.iter().map(|row| *row as usize))?;
+                let _upload = begin(self.submissions.observer(), Work::Upload);
+                if training.is_window {
+                    self.submissions.flush(context)?;
+                    training.rows.upload_gathered(context, &batches.rows, order)?;
+                    (0, taken)
+                } else {
+                    // What is recorded and not submitted yet takes its order from the other half.
+                    if half == 0 {
+                        self.submissions.flush(context)?;
+                    }
+                    let first = training.half * half;
+                    training.half = 1 - training.half;
+                    training.rows.set_order(context, first, order);
+                    (first, taken)
+                }
+            }
+        };
+        let records: Vec<StepRecord> = (0..taken)
+            .step_by(batch)
+            .zip(0..)
+            .map(|(start, slot)| StepRecord {
+                first: (first + start) as u32,
+                rows: batch.min(taken - start) as u32,
+                slot,
+                ..self.options.rule.record(self.steps + u64::from(slot))
+            })
+            .collect();
+        self.steps += records.len() as u64;
+        let _recording = begin(self.submissions.observer(), Work::Recording);
+        self.submissions.record(context, &training.bound, &records)?;
+        if taken == positions.len() {
+            // What comes next may be a wait for more rows, or an order in the place of this one.
+            self.submissions.flush(context)?;
+        }
+        Ok(taken)
+    }
+}

@@ -1,0 +1,27 @@
+//! How an engine trains.
+
+use crate::schedule::{Measurements, ScheduleKind};
+use crate::step::UpdateRule;
+
+/// How an engine trains.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineOptions {
+    /// Most rows of a batch.
+    pub batch: usize,
+    /// How parameters change.
+    pub rule: UpdateRule,
+    /// Whether rows have weights in the loss.
+    pub weighted: bool,
+    /// How a GPU divides a step into dispatches; nothing leaves it the choice.
+    pub schedule: Option<ScheduleKind>,
+    /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
+    pub measured: Measurements,
+}
+
+impl EngineOptions {
+    /// Plain gradient descent at one rate, everything else by default.
+    pub fn sgd(batch: usize, rate: f32) -> Self {
+        let rule = UpdateRule::sgd(rate);
+        Self { batch, rule, weighted: false, schedule: None, measured: Measurements::default() }
+    }
+}

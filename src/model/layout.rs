@@ -1,0 +1,186 @@
+//! Where parameters, and what goes with them, stand in a buffer: the only place that computes offsets and sizes.
+//!
+//! Matrices on a device are row-major f32 with rows padded to whole vec4s ([`blocks`]); the padding is 0. The parameters of
+//! a layer stand as one matrix of `inputs + 1` rows: the weights, and below them the bias. One buffer holds three regions:
+//!
+//! | region | vec4s |
+//! |---|---|
+//! | weights and biases, layer by layer | [`ParameterLayout::weights`] |
+//! | partial sums of the first layer, for schedules that keep them | [`ParameterLayout::partials`] |
+//! | optimizer state: 0, 1 or 2 copies of the first region | [`ParameterLayout::states`] of them |
+//!
+//! With several models each has such a buffer's worth, one behind the other.
+
+use super::{Layer, Network, Parameters};
+
+/// Number of vec4s that hold `n` values: ceil(n / 4).
+pub const fn blocks(n: usize) -> usize {
+    n.div_ceil(4)
+}
+
+/// `values` [rows, columns] with rows padded to whole vec4s by zeros.
+pub fn pad_rows<T: Copy + Default>(values: &[T], columns: usize) -> Vec<T> {
+    let stride = 4 * blocks(columns);
+    if stride == columns {
+        return values.to_vec();
+    }
+    let mut padded = vec![T::default(); values.len().checked_div(columns).unwrap_or(0) * stride];
+    for (to, from) in padded.chunks_exact_mut(stride.max(1)).zip(values.chunks_exact(columns.max(1))) {
+        to[..columns].copy_from_slice(from);
+    }
+    padded
+}
+
+/// The inverse of [`pad_rows`].
+pub fn unpad_rows<T: Copy>(padded: &[T], columns: usize) -> Vec<T> {
+    padded.chunks_exact((4 * blocks(columns)).max(1)).flat_map(|row| &row[..columns]).copied().collect()
+}
+
+/// Where a layer's parameters stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerLayout {
+    /// Numbers of a row that goes in.
+    pub inputs: usize,
+    /// Numbers of a row that comes out.
+    pub outputs: usize,
+    /// Where its weights begin in a region, in vec4s.
+    pub offset: usize,
+}
+
+impl LayerLayout {
+    /// vec4s of its weights and bias.
+    pub fn length(&self) -> usize {
+        (self.inputs + 1) * blocks(self.outputs)
+    }
+}
+
+/// The layout of all parameters of a network and of what goes with them. Lengths and places are in vec4s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterLayout {
+    layers: Vec<LayerLayout>,
+    partials: usize,
+    states: usize,
+    models: usize,
+}
+
+impl ParameterLayout {
+    /// The parameters of one network of these sizes (inputs, hidden layers, outputs) and nothing else.
+    pub fn of_sizes(sizes: &[usize]) -> Self {
+        let mut offset = 0;
+        let layers = sizes.windows(2).map(|pair| {
+            let layer = LayerLayout { inputs: pair[0], outputs: pair[1], offset };
+            offset += layer.length();
+            layer
+        });
+        Self { layers: layers.collect(), partials: 0, states: 0, models: 1 }
+    }
+
+    /// The parameters of one network and nothing else.
+    pub fn new(network: &Network) -> Self {
+        Self::of_sizes(&network.sizes())
+    }
+
+    /// The same with so many vec4s of partial sums.
+    #[must_use]
+    pub fn with_partials(self, partials: usize) -> Self {
+        Self { partials, ..self }
+    }
+
+    /// The same with so many numbers of optimizer state a parameter.
+    #[must_use]
+    pub fn with_states(self, states: usize) -> Self {
+        Self { states, ..self }
+    }
+
+    /// The same for so many models.
+    #[must_use]
+    pub fn with_models(self, models: usize) -> Self {
+        Self { models, ..self }
+    }
+
+    /// The layers, first to last.
+    pub fn layers(&self) -> &[LayerLayout] {
+        &self.layers
+    }
+
+    /// Length of the weights and biases, and of each copy of the state.
+    pub fn weights(&self) -> usize {
+        self.layers.iter().map(LayerLayout::length).sum()
+    }
+
+    /// Where the partial sums begin.
+    pub fn partials(&self) -> usize {
+        self.weights()
+    }
+
+    /// Numbers of optimizer state a parameter.
+    pub fn states(&self) -> usize {
+        self.states
+    }
+
+    /// How far behind a parameter its first number of state stands; each further one stands [`ParameterLayout::weights`]
+    /// behind the one before.
+    pub fn state_distance(&self) -> usize {
+        self.weights() + self.partials
+    }
+
+    /// Length of what belongs to one model.
+    pub fn model(&self) -> usize {
+        self.state_distance() + self.states * self.weights()
+    }
+
+    /// Bytes of all models.
+    pub fn bytes(&self) -> u64 {
+        (16 * self.models as u64).saturating_mul(self.model() as u64)
+    }
+
+    /// Bytes of the weights and biases of one model.
+    pub fn weight_bytes(&self) -> u64 {
+        16 * self.weights() as u64
+    }
+
+    /// All parameters as a region holds them.
+    pub fn pack(&self, parameters: &Parameters) -> Vec<f32> {
+        let layer = |layer: &Layer| {
+            [pad_rows(&layer.weights, layer.outputs), pad_rows(&layer.bias, layer.outputs)].concat()
+        };
+        parameters.layers.iter().flat_map(layer).collect()
+    }
+
+    /// The inverse of [`ParameterLayout::pack`].
+    pub fn unpack(&self, region: &[f32]) -> Parameters {
+        let layer = |layer: &LayerLayout| {
+            let LayerLayout { inputs, outputs, offset } = *layer;
+            let mut weights = unpad_rows(&region[4 * offset..4 * (offset + layer.length())], outputs);
+            let bias = weights.split_off(inputs * outputs);
+            Layer { inputs, outputs, weights, bias }
+        };
+        Parameters { layers: self.layers.iter().map(layer).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_stand_one_behind_the_other() {
+        let layout = ParameterLayout::of_sizes(&[5, 3, 6]);
+        let offsets: Vec<usize> = layout.layers().iter().map(|layer| layer.offset).collect();
+        assert_eq!((offsets, layout.weights()), (vec![0, 6], 6 + 4 * 2));
+        assert_eq!((layout.state_distance(), layout.model(), layout.bytes()), (14, 14, 16 * 14));
+        let full = layout.with_partials(10).with_states(2).with_models(3);
+        assert_eq!((full.partials(), full.state_distance(), full.model()), (14, 24, 24 + 28));
+        assert_eq!((full.bytes(), full.weight_bytes()), (16 * 3 * 52, 16 * 14));
+    }
+
+    #[test]
+    fn what_is_packed_unpacks() {
+        let network = Network::classifier(&[5, 3, 6]).unwrap();
+        let parameters = Parameters::he_normal(&network, 3);
+        let layout = ParameterLayout::new(&network);
+        let packed = layout.pack(&parameters);
+        assert_eq!(packed.len(), 4 * layout.weights());
+        assert_eq!(layout.unpack(&packed), parameters);
+    }
+}

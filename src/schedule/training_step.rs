@@ -1,0 +1,24 @@
+//! What a schedule divides into dispatches.
+
+use crate::model::Network;
+use crate::step::UpdateRule;
+
+/// A training step: a network, how its parameters change, and its batches.
+#[derive(Debug, Clone, Copy)]
+pub struct TrainingStep<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// How parameters change.
+    pub rule: &'a UpdateRule,
+    /// Most rows of a batch.
+    pub rows: usize,
+    /// Whether rows have weights in the loss.
+    pub weighted: bool,
+}
+
+impl<'a> TrainingStep<'a> {
+    /// Without weights of rows.
+    pub fn new(network: &'a Network, rule: &'a UpdateRule, rows: usize) -> Self {
+        Self { network, rule, rows, weighted: false }
+    }
+}

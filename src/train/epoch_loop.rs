@@ -1,0 +1,128 @@
+//! The epoch loop: rows from the reader to the engine, epoch after epoch. For runs, trials, and whatever else trains.
+
+use super::training_data::{Seen, TrainingData};
+use crate::data::rows_at;
+use crate::engine::{BatchMetrics, Batches, Engine, Observer, Order, Work, begin};
+use crate::error::{Error, Result};
+
+/// What a step of the loop came to.
+pub(super) enum Advance {
+    /// Some batches have been trained.
+    Batches(Vec<BatchMetrics>),
+    /// The epoch has ended: all of its batches have been told of.
+    Ended,
+    /// A later row shows that the network has the wrong shape; nothing more can be trained.
+    Misled(String),
+}
+
+/// Where a run stands in its epochs.
+pub(super) struct EpochLoop {
+    seed: u64,
+    batch: usize,
+    /// The epoch, from 1.
+    epoch: usize,
+    /// Rows of the epoch that have been submitted.
+    trained: usize,
+    /// Rows of the epoch that are trained at most.
+    limit: Option<usize>,
+    /// The order of a later epoch of which only a part is trained.
+    part: Option<Vec<u32>>,
+    /// Rows that have been checked for a shape other than the network's.
+    checked: Option<usize>,
+}
+
+impl EpochLoop {
+    /// Before the first epoch, with batches of at most `batch` rows.
+    pub fn new(seed: u64, batch: usize) -> Self {
+        Self { seed, batch, epoch: 1, trained: 0, limit: None, part: None, checked: None }
+    }
+
+    /// The epoch, from 1.
+    pub fn epoch(&self) -> usize {
+        self.epoch
+    }
+
+    /// Goes on to the next epoch.
+    pub fn next_epoch(&mut self) {
+        (self.epoch, self.trained, self.part) = (self.epoch + 1, 0, None);
+    }
+
+    /// Trains at most so many rows of this epoch and of those that follow.
+    pub fn limit(&mut self, rows: usize) {
+        self.limit = Some(rows);
+    }
+
+    /// Goes on with the epoch: reads in the first, submits, or waits for what was submitted. `seen` is what the network was
+    /// made for.
+    ///
+    /// # Errors
+    /// Those of the data and of the engine.
+    pub fn advance(
+        &mut self,
+        engine: &mut dyn Engine,
+        data: &mut TrainingData,
+        seen: &Seen,
+        observer: &Observer,
+    ) -> Result<Advance> {
+        loop {
+            if self.epoch == 1
+                && self.checked != Some(data.reader.rows())
+                && let Some(reason) = self.check(data, seen)?
+            {
+                return Ok(Advance::Misled(reason));
+            }
+            let limit = self.limit.unwrap_or(usize::MAX);
+            let ready = self.ready_rows(data).min(limit);
+            if self.trained < ready {
+                let taken = self.submit(engine, data, ready)?;
+                let ended = engine.poll(taken == 0)?;
+                if !ended.is_empty() {
+                    return Ok(Advance::Batches(ended));
+                }
+            } else if self.trained < limit && !data.reader.is_complete() {
+                let _reading = begin(observer, Work::Reading);
+                data.reader.next_block()?;
+            } else {
+                let ended = engine.poll(true)?;
+                let is_over = ended.is_empty();
+                return Ok(if is_over { Advance::Ended } else { Advance::Batches(ended) });
+            }
+        }
+    }
+
+    /// What the rows so far show that the network was not made for.
+    fn check(&mut self, data: &TrainingData, seen: &Seen) -> Result<Option<String>> {
+        if u32::try_from(data.reader.rows()).is_err() {
+            return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
+        }
+        if let Some(reason) = data.outdated(seen) {
+            return Ok(Some(reason));
+        }
+        if data.reader.is_complete() && !data.is_whole {
+            data.reader.check_classes()?;
+        }
+        self.checked = Some(data.reader.rows());
+        Ok(None)
+    }
+
+    /// Rows that can be trained so far: whole batches, and at the end all.
+    fn ready_rows(&self, data: &TrainingData) -> usize {
+        let rows = data.reader.rows();
+        if data.reader.is_complete() { rows } else { rows - rows % self.batch }
+    }
+
+    fn submit(&mut self, engine: &mut dyn Engine, data: &TrainingData, ready: usize) -> Result<usize> {
+        let (rows, positions) = (data.view(), self.trained..ready);
+        // The first epoch keeps to blocks, unless all rows are there before it begins.
+        let epoch = self.epoch + usize::from(data.is_whole);
+        let order = if epoch > 1 && ready < rows.len() {
+            let part = || rows_at(self.seed, epoch, rows.len(), 0..ready);
+            Order::Given(self.part.get_or_insert_with(part))
+        } else {
+            Order::Epoch { seed: self.seed, epoch }
+        };
+        let taken = engine.submit(&Batches { rows, order, positions })?;
+        self.trained += taken;
+        Ok(taken)
+    }
+}
