@@ -1,4 +1,4 @@
-//! Every piece against the reference, in Rust; and every piece of WGSL for its form.
+//! Every piece, in Rust and in WGSL, against the reference.
 
 mod activation;
 mod dropout;
@@ -7,3 +7,4 @@ mod network;
 mod optimizer;
 mod rate;
 mod rule;
+mod shaders;
