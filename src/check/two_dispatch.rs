@@ -109,8 +109,7 @@ fn from_sums(
         return (vec![z], vec![delta]);
     }
     let h = ops::relu(z.view());
-    let above =
-        ReferenceNetwork { weights: network.weights[1..].to_vec(), biases: network.biases[1..].to_vec() };
+    let above = ReferenceNetwork::relu(network.weights[1..].to_vec(), network.biases[1..].to_vec());
     let mut deltas = above.deltas(h.view(), targets);
     let dh = ops::input_gradient(deltas[0].view(), network.weights[1].view());
     deltas.insert(0, ops::relu_backward(h.view(), dh.view()));
