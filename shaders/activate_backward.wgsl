@@ -30,13 +30,13 @@ fn activate_backward(
     let width = blocks(params.columns);
     if i < record.rows * width {
         var gradient = dy[i];
-        var from = kept[i];
+        var kept_value = kept[i];
         if DROPOUT {
             gradient = dropped(gradient, params.layer, i / width, i % width, params.threshold, params.scale);
             if !KEEP_Z {
-                from /= params.scale;
+                kept_value /= params.scale;
             }
         }
-        dz[i] = inside(activation_gradient(0u, gradient, from), i % width, params.columns);
+        dz[i] = inside(activation_gradient(0u, gradient, kept_value), i % width, params.columns);
     }
 }

@@ -35,14 +35,14 @@ fn store_row(row: u32, block: u32, values: vec4<f32>) {
         let index = row * blocks(params.inputs) + block;
         var result = values;
         if ACTIVATION {
-            var from = x[select(0u, params.kept, KEEP_Z) + index];
+            var kept_value = x[select(0u, params.kept, KEEP_Z) + index];
             if DROPOUT {
                 result = dropped(result, params.layer, row, block, params.threshold, params.scale);
                 if !KEEP_Z {
-                    from /= params.scale;
+                    kept_value /= params.scale;
                 }
             }
-            result = activation_gradient(0u, result, from);
+            result = activation_gradient(0u, result, kept_value);
         }
         dx[index] = inside(result, block, params.inputs);
     }

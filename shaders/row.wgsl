@@ -86,14 +86,14 @@ fn store_deltas(l: u32, row: u32, block: u32, gradient: vec4<f32>) {
     let kind = params.network[l].activation;
     let keeps_z = activation_keeps_z(kind);
     var result = gradient;
-    var from = activations[index + select(0u, params.deltas, keeps_z)];
+    var kept_value = activations[index + select(0u, params.deltas, keeps_z)];
     if DROPOUT {
         result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
         if !keeps_z {
-            from /= params.network[l].scale;
+            kept_value /= params.network[l].scale;
         }
     }
-    activations[index + params.deltas] = inside(activation_gradient(kind, result, from), block, outputs);
+    activations[index + params.deltas] = inside(activation_gradient(kind, result, kept_value), block, outputs);
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
