@@ -71,7 +71,7 @@ pub fn gradients<'a>(
 /// with a deviation of eps / 2 (N. J. Higham, T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
 /// Sci. Comput. 41, 2019). Worst cases add up through the layers to bounds that no wrong gradient would exceed.
 /// Variances go the way that the numbers go, forward and backward, to first order: through an activation f with f'^2, to
-/// its slope with f''^2; value and slope have roundings of their own (see [`activation_rounding`]), and so has the product
+/// its slope with f''^2; value and slope have roundings of their own (`activation_rounding` below), and so has the product
 /// with a mask of dropout. Not near a kink, of an activation or of a loss: there a rounding decides on the slope.
 pub fn gradients_of(network: &ReferenceNetwork, pass: &Pass, targets: &Targets<'_>) -> ReferenceNetwork {
     let Pass { activations, pre_activations, masks } = pass;
