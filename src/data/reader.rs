@@ -242,6 +242,20 @@ impl Reader {
         self.values
     }
 
+    /// Whether rows have weights in the loss.
+    pub fn is_weighted(&self) -> bool {
+        !self.table.weights.is_empty()
+    }
+
+    /// Multiplies the weights of the rows so far by those of their classes.
+    pub fn weigh(&mut self, classes: &[f32]) {
+        let Table { labels, weights, .. } = &mut self.table;
+        weights.resize(labels.len(), 1.0);
+        for (weight, label) in weights.iter_mut().zip(labels) {
+            *weight *= classes[*label as usize];
+        }
+    }
+
     /// Values of a row.
     pub fn inputs(&self) -> usize {
         self.inputs
