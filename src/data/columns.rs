@@ -151,7 +151,8 @@ impl Header<'_> {
     pub(super) fn columns(&self, wanted: &Selection) -> Result<Columns> {
         self.refuse_duplicates()?;
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
-        let weight = wanted.weight.as_deref().map(|name| self.find(name, "a column of weights")).transpose()?;
+        let weight =
+            wanted.weight.as_deref().map(|name| self.find(name, "a column of weights")).transpose()?;
         let named = match &wanted.target {
             Target::Column(name) => vec![self.find(name, "a target column")?],
             Target::Values(names) => self.distinct(names)?,
@@ -204,12 +205,15 @@ impl Header<'_> {
                 return Err(self.error(expected, self.count.to_string()));
             }
         };
-        let targets: Vec<Option<usize>> = if named.is_empty() { targets } else { named.iter().copied().map(Some).collect() };
+        let targets: Vec<Option<usize>> =
+            if named.is_empty() { targets } else { named.iter().copied().map(Some).collect() };
         let wants = if schema.values.is_empty() { 1 } else { schema.values.len() };
         if targets.iter().flatten().count() != wants && *wanted != Target::Absent {
             let missing = schema.targets().zip(&targets).find(|(_, found)| found.is_none());
             let expected = match missing.and_then(|(target, _)| target.name.as_deref()) {
-                Some(name) if schema.values.is_empty() => format!("labels in the target column {}", show(name.as_bytes())),
+                Some(name) if schema.values.is_empty() => {
+                    format!("labels in the target column {}", show(name.as_bytes()))
+                }
                 Some(name) => format!("values in the target column {}", show(name.as_bytes())),
                 None if schema.values.is_empty() => "a column of labels".to_owned(),
                 None => format!("{wants} columns of values to predict"),
@@ -278,7 +282,8 @@ impl Header<'_> {
 
     /// Different columns of values to predict.
     fn distinct(&self, names: &[String]) -> Result<Vec<usize>> {
-        let columns = names.iter().map(|name| self.find(name, "a target column")).collect::<Result<Vec<_>>>()?;
+        let columns =
+            names.iter().map(|name| self.find(name, "a target column")).collect::<Result<Vec<_>>>()?;
         let repeated = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
         match repeated {
             Some(at) => {
@@ -298,7 +303,8 @@ impl Header<'_> {
         match (0..self.count).filter(is_target).collect::<Vec<_>>()[..] {
             [target] => Ok(target),
             _ => {
-                let question = format!("which column holds the values to predict? The table has {}", self.list());
+                let question =
+                    format!("which column holds the values to predict? The table has {}", self.list());
                 Err(self.undecided("target", question))
             }
         }

@@ -223,10 +223,9 @@ impl CsvRows {
     fn number(&self, column: usize, what: &str) -> Result<f32> {
         let cell = &self.record[column];
         let text = String::from_utf8_lossy(cell);
-        let number = if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
-        number.map_err(|fault| {
-            self.cell_error(column, &format!("{what}, {}", expected_feature(cell, fault)))
-        })
+        let number =
+            if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
+        number.map_err(|fault| self.cell_error(column, &format!("{what}, {}", expected_feature(cell, fault))))
     }
 
     /// How much the row counts in the loss, if the table says so.

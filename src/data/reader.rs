@@ -9,7 +9,6 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
-use super::{Targets, TargetsRef};
 use super::classes::Classes;
 use super::columns::{Schema, Selection};
 use super::csv::CsvRows;
@@ -21,6 +20,7 @@ use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::transform::{Standard, Transform};
+use super::{Targets, TargetsRef};
 use crate::threads::spawn;
 use crate::{Error, Result};
 
@@ -370,7 +370,8 @@ impl Reader {
     /// As [`Reader::next_block`].
     pub fn into_dataset(mut self, transform: &Transform) -> Result<Dataset> {
         self.read_to_end()?;
-        let Table { features, labels, values, weights, .. } = std::mem::replace(&mut self.table, Table::new());
+        let Table { features, labels, values, weights, .. } =
+            std::mem::replace(&mut self.table, Table::new());
         let targets = match self.values {
             0 => labels.into(),
             columns => Targets::Values { columns, values },

@@ -44,7 +44,8 @@ impl Init {
 
 impl fmt::Display for Init {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::NAMES.iter().find(|(_, variance)| *variance == self.variance).map_or("", |(name, _)| name);
+        let name =
+            Self::NAMES.iter().find(|(_, variance)| *variance == self.variance).map_or("", |(name, _)| name);
         write!(f, "{name}{}", if self.uniform { "-uniform" } else { "" })
     }
 }
@@ -60,7 +61,8 @@ impl FromStr for Init {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, variance)| Self { variance: *variance, uniform }).ok_or_else(|| Error::Setting {
             setting: "initial weights",
-            expected: "he, xavier, lecun or zeros-last, and -uniform behind it for uniform numbers".to_owned(),
+            expected: "he, xavier, lecun or zeros-last, and -uniform behind it for uniform numbers"
+                .to_owned(),
             found: format!("{text:?}"),
         })
     }
@@ -116,12 +118,16 @@ mod tests {
                 let parameters = Parameters::initial(&network, init, 1);
                 for (layer, want) in parameters.layers.iter().zip(wanted) {
                     let n = layer.weights.len() as f64;
-                    let mean = |power: i32| layer.weights.iter().map(|w| f64::from(*w).powi(power)).sum::<f64>() / n;
+                    let mean =
+                        |power: i32| layer.weights.iter().map(|w| f64::from(*w).powi(power)).sum::<f64>() / n;
                     // Four standard errors; the square of a normal number has the larger variance.
                     assert!((mean(2) - want).abs() <= 4.0 * want * (2.0 / n).sqrt(), "{name}: {}", mean(2));
                     assert!(mean(1).abs() <= 4.0 * (want / n).sqrt(), "{name}: {}", mean(1));
                     let most = layer.weights.iter().fold(0f32, |most, w| most.max(w.abs()));
-                    assert!(!init.uniform || f64::from(most) <= (3.0 * want).sqrt() * 1.000_001, "{name}: {most}");
+                    assert!(
+                        !init.uniform || f64::from(most) <= (3.0 * want).sqrt() * 1.000_001,
+                        "{name}: {most}"
+                    );
                     assert!(layer.bias.iter().all(|b| *b == 0.0));
                 }
                 assert_eq!(parameters, Parameters::initial(&network, init, 1));

@@ -18,17 +18,8 @@ const VALUE_POSITIONS: &str = "value_positions";
 const IMAGE: &str = "image";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 9] = [
-    CLASSES,
-    COLUMNS,
-    POSITIONS,
-    FILE_COLUMNS,
-    TARGET,
-    TARGET_POSITION,
-    VALUES,
-    VALUE_POSITIONS,
-    IMAGE,
-];
+pub(super) const KEYS: [&str; 9] =
+    [CLASSES, COLUMNS, POSITIONS, FILE_COLUMNS, TARGET, TARGET_POSITION, VALUES, VALUE_POSITIONS, IMAGE];
 
 /// What a network's rows are.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,7 +113,8 @@ impl Meaning {
                 let names = match metadata.get(VALUES) {
                     None => vec![None; outputs],
                     Some(text) => {
-                        let names = strings(text).filter(|names| names.len() == outputs && are_different(names));
+                        let names =
+                            strings(text).filter(|names| names.len() == outputs && are_different(names));
                         names.ok_or(VALUES)?.into_iter().map(Some).collect()
                     }
                 };

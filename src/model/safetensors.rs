@@ -182,7 +182,8 @@ impl Model {
         let (inputs, units) = sizes.split_first().ok_or_else(|| bad_entry(LAYERS))?;
         let functions = activations.into_iter().zip(dropout).chain([(Activation::Identity, 0.0)]);
         let layers = units.iter().zip(functions);
-        let layers = layers.map(|(units, (activation, dropout))| Dense { units: *units, activation, dropout });
+        let layers =
+            layers.map(|(units, (activation, dropout))| Dense { units: *units, activation, dropout });
         let network = Network::new(*inputs, layers.collect(), loss)
             .map_err(|_| bad("a network in its metadata", format!("layers {sizes:?}")))?;
         let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
@@ -252,10 +253,13 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning = Meaning::read(&metadata, network.inputs(), network.outputs(), network.loss().of_classes()).map_err(|key| {
-            let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
-            bad(&format!("{key} that fit the network"), found)
-        })?;
+        let meaning =
+            Meaning::read(&metadata, network.inputs(), network.outputs(), network.loss().of_classes())
+                .map_err(|key| {
+                    let found =
+                        metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
+                    bad(&format!("{key} that fit the network"), found)
+                })?;
         let known = [FORMAT, LAYERS, ACTIVATION, DROPOUT, LOSS, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
         let is_setting = |key: &String| !known.contains(&key.as_str()) && !KEYS.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();

@@ -160,7 +160,11 @@ impl Config {
             ("betas", format!("{},{}", optimizer.beta1, optimizer.beta2), kind.betas() == 2),
             ("betas", optimizer.beta2.to_string(), kind.betas() == 1),
             ("eps", optimizer.epsilon.to_string(), kind.uses_epsilon()),
-            ("weight_decay", optimizer.weight_decay.to_string(), optimizer.weight_decay != usual.weight_decay),
+            (
+                "weight_decay",
+                optimizer.weight_decay.to_string(),
+                optimizer.weight_decay != usual.weight_decay,
+            ),
             ("lr_schedule", self.rate_schedule.to_string(), self.rate_schedule != default.rate_schedule),
             ("warmup", self.warmup.to_string(), self.warmup > 0),
             ("clip_norm", self.clip_norm.unwrap_or(0.0).to_string(), self.clip_norm.is_some()),
@@ -237,7 +241,11 @@ impl Config {
         }
         if self.factors.layers.len() > hidden + 1 {
             let expected = format!("one factor for each of {} layers at most", hidden + 1);
-            return bad("learning rate of layers", &expected, &format!("{} values", self.factors.layers.len()));
+            return bad(
+                "learning rate of layers",
+                &expected,
+                &format!("{} values", self.factors.layers.len()),
+            );
         }
         if !self.loss.of_classes() && self.label_smoothing > 0.0 {
             return bad("label smoothing", "0 with a loss of values", &self.label_smoothing);

@@ -9,9 +9,9 @@ use super::doubt::Doubt;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
 use super::keeper::{Keeper, Kept};
-use super::value_errors::ValueErrors;
 use super::training_data::{HeldOut, Seen, TrainingData};
-use crate::data::{Dataset, Reader, Transform, TargetsRef};
+use super::value_errors::ValueErrors;
+use crate::data::{Dataset, Reader, TargetsRef, Transform};
 use crate::engine::{BatchMetrics, Device, Engine, Observer};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
@@ -388,7 +388,10 @@ impl Trained {
     fn doubt_of_training(&mut self, train: Score, data: &TrainingData) -> Result<Option<Doubt>> {
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
-            return Ok(Doubt::of_values(&ValueErrors::of(self.network.loss(), &outputs, values, columns), "training"));
+            return Ok(Doubt::of_values(
+                &ValueErrors::of(self.network.loss(), &outputs, values, columns),
+                "training",
+            ));
         }
         let labels = data.reader.labels();
         let mut counts = vec![0u64; self.meaning.classes.len()];

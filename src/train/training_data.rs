@@ -215,7 +215,10 @@ impl TrainingData {
             ClassWeights::Given(weights) if weights.len() != classes => {
                 return Err(Error::Setting {
                     setting: "class weights",
-                    expected: format!("{classes} numbers, one for each class ({})", self.reader.classes().some_names()),
+                    expected: format!(
+                        "{classes} numbers, one for each class ({})",
+                        self.reader.classes().some_names()
+                    ),
                     found: weights.len().to_string(),
                 });
             }

@@ -22,8 +22,7 @@ impl ValueErrors {
         let rows = (values.len() / columns) as f64;
         let mut gradient = vec![0.0; columns];
         let pairs = outputs.chunks_exact(columns).zip(values.chunks_exact(columns));
-        let sum: f64 =
-            pairs.clone().map(|(y, t)| loss.row(y, Target::Values(t), 0.0, &mut gradient)).sum();
+        let sum: f64 = pairs.clone().map(|(y, t)| loss.row(y, Target::Values(t), 0.0, &mut gradient)).sum();
         let errors = || outputs.iter().zip(values).map(|(y, t)| f64::from(*y) - f64::from(*t));
         let squared = |column: usize| -> f64 {
             errors().skip(column).step_by(columns).map(|error| error * error).sum()
