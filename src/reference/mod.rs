@@ -4,5 +4,7 @@
 pub mod bounds;
 mod network;
 pub mod ops;
+mod targets;
 
 pub use network::ReferenceNetwork;
+pub use targets::Targets;

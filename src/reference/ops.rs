@@ -1,8 +1,16 @@
 //! One function a kernel, under the kernel's name, written as its formula reads.
 
+mod activation;
+mod loss;
+mod optimizer;
+
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
 use crate::random::{Purpose, words};
+
+pub use activation::{activation, activation_slope};
+pub use loss::{batch_loss, loss_gradient, row_losses};
+pub use optimizer::{decays_biases, optimize};
 
 /// C = A B: C[i, j] = sum over k of A[i, k] B[k, j].
 pub fn matmul(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {

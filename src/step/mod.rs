@@ -8,6 +8,9 @@ mod optimizer;
 mod rate;
 mod record;
 mod rule;
+mod setting;
+#[cfg(test)]
+mod tests;
 mod variants;
 
 pub use activation::Activation;

@@ -1,10 +1,77 @@
-//! Learning rates as functions of the step.
+//! Learning rates as functions of the step. Names and formulas are PyTorch's, where it has them.
+
+use std::f64::consts::{PI, TAU};
+
+use crate::error::{Error, Result};
+
+use super::setting::demand;
+use super::variants::{one_of, parse_by_name};
 
 /// How the learning rate changes during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RateSchedule {
     /// Always the same.
     Constant,
+    /// peak gamma^floor(epoch / every): `StepLR`.
+    Step,
+    /// peak gamma^epoch: `ExponentialLR`.
+    Exponential,
+    /// peak (1 + cos(pi t)) / 2 with t = step / steps: `CosineAnnealingLR` over the whole run (I. Loshchilov, F. Hutter,
+    /// "SGDR: stochastic gradient descent with warm restarts", 2017).
+    Cosine,
+    /// From peak / 25 up to the peak over 30 % of the run, then down to peak / 250,000, both as half a cosine: `OneCycleLR`
+    /// (L. N. Smith, N. Topin, "Super-convergence", 2018).
+    OneCycle,
+    /// peak (1 - cos(2 pi log2(1 + 15 t))) / 2 with t = step / steps: four cycles, each twice as long as the one before
+    /// (D. Holzmüller and others, "Better by default", 2024).
+    CosLog4,
+}
+
+parse_by_name!(RateSchedule, "learning rate schedule");
+
+impl RateSchedule {
+    /// All of them.
+    pub const ALL: &'static [RateSchedule] =
+        &[Self::Constant, Self::Step, Self::Exponential, Self::Cosine, Self::OneCycle, Self::CosLog4];
+
+    /// The name of the option.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Step => "step",
+            Self::Exponential => "exponential",
+            Self::Cosine => "cosine",
+            Self::OneCycle => "onecycle",
+            Self::CosLog4 => "coslog4",
+        }
+    }
+
+    /// All names, for messages: `a, b or c`.
+    pub fn names() -> String {
+        one_of(Self::ALL.iter().map(|schedule| schedule.name()))
+    }
+
+    /// Whether it depends on the number of steps of an epoch or of the run, which must be known then.
+    pub fn needs_steps(self) -> bool {
+        self != Self::Constant
+    }
+
+    /// Whether it multiplies by [`Rates::gamma`].
+    pub fn uses_gamma(self) -> bool {
+        matches!(self, Self::Step | Self::Exponential)
+    }
+
+    /// The gamma where nothing else is asked for: 0.1 for steps, 0.9 for epochs.
+    pub fn default_gamma(self) -> f32 {
+        if self == Self::Exponential { 0.9 } else { 0.1 }
+    }
+}
+
+impl std::fmt::Display for RateSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// The learning rate of every step of a run.
@@ -14,6 +81,10 @@ pub struct Rates {
     pub schedule: RateSchedule,
     /// The learning rate that is asked for: the largest of the run.
     pub peak: f32,
+    /// The factor of [`RateSchedule::Step`] and [`RateSchedule::Exponential`].
+    pub gamma: f32,
+    /// Epochs from one step of [`RateSchedule::Step`] to the next.
+    pub every: u64,
     /// Steps over which it rises from 0 first.
     pub warmup: u64,
     /// Steps of an epoch; 0 if that is not known, which only a constant rate allows.
@@ -25,11 +96,78 @@ pub struct Rates {
 impl Rates {
     /// The same for all steps.
     pub fn constant(rate: f32) -> Self {
-        Self { schedule: RateSchedule::Constant, peak: rate, warmup: 0, epoch_steps: 0, steps: 0 }
+        Self::new(RateSchedule::Constant, rate, 0, 0)
     }
 
-    /// The learning rate of step `step`, from 0.
-    pub fn at(&self, _step: u64) -> f32 {
-        self.peak
+    /// A schedule with its usual settings and without warm-up, for a run of so many epochs of so many steps.
+    pub fn new(schedule: RateSchedule, peak: f32, epoch_steps: u64, epochs: u64) -> Self {
+        let (gamma, every) = (schedule.default_gamma(), (epochs / 3).max(1));
+        let steps = epoch_steps.saturating_mul(epochs);
+        Self { schedule, peak, gamma, every, warmup: 0, epoch_steps, steps }
+    }
+
+    /// Whether [`Rates::epoch_steps`] and [`Rates::steps`] must be known.
+    pub fn needs_steps(&self) -> bool {
+        self.schedule.needs_steps()
+    }
+
+    /// The learning rate of step `step`, from 0. The first `warmup` steps have the share (step + 1) / warmup of what the
+    /// schedule gives. Computed in f64. Behind the end of the run it stays where it has come to.
+    pub fn at(&self, step: u64) -> f32 {
+        let warm = if step < self.warmup { (step + 1) as f64 / self.warmup as f64 } else { 1.0 };
+        (f64::from(self.peak) * self.factor(step) * warm) as f32
+    }
+
+    /// What the schedule multiplies the peak by.
+    fn factor(&self, step: u64) -> f64 {
+        let gamma = f64::from(self.gamma);
+        let epoch = step / self.epoch_steps.max(1);
+        let t = (step as f64 / self.steps.max(1) as f64).min(1.0);
+        match self.schedule {
+            RateSchedule::Constant => 1.0,
+            RateSchedule::Step => gamma.powf((epoch / self.every.max(1)) as f64),
+            RateSchedule::Exponential => gamma.powf(epoch as f64),
+            RateSchedule::Cosine => 0.5 * (1.0 + (PI * t).cos()),
+            RateSchedule::OneCycle => one_cycle(step as f64, self.steps.max(1) as f64),
+            RateSchedule::CosLog4 => 0.5 * (1.0 - (TAU * (1.0 + 15.0 * t).log2()).cos()),
+        }
+    }
+
+    /// Checks whether all settings are in range.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first that is not.
+    pub fn validate(&self) -> Result<()> {
+        let bad = |setting, expected: &str, found: String| {
+            Err(Error::Setting { setting, expected: expected.to_owned(), found })
+        };
+        let peak = self.peak.is_finite() && self.peak > 0.0;
+        demand(peak, "learning rate", "a finite number above 0", self.peak)?;
+        let gamma = self.gamma > 0.0 && self.gamma <= 1.0;
+        demand(gamma, "learning rate gamma", "a number above 0, at most 1", self.gamma)?;
+        if self.every == 0 {
+            return bad("epochs between learning rate steps", "1 or more", "0".to_owned());
+        }
+        if self.needs_steps() && (self.epoch_steps == 0 || self.steps == 0) {
+            let expected = "constant where the number of rows is not known";
+            return bad("learning rate schedule", expected, self.schedule.to_string());
+        }
+        if self.steps > 0 && self.warmup > self.steps {
+            let expected = format!("at most the {} steps of the run", self.steps);
+            return bad("warm-up", &expected, self.warmup.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// PyTorch's `OneCycleLR` with pct_start 0.3, div_factor 25, final_div_factor 1e4 and two phases, as a factor of the peak.
+fn one_cycle(step: f64, steps: f64) -> f64 {
+    let (first, last) = (1.0 / 25.0, 1.0 / 25.0 / 1e4);
+    let (summit, end) = (0.3 * steps - 1.0, steps - 1.0);
+    let anneal = |from: f64, to: f64, share: f64| to + 0.5 * (from - to) * (1.0 + (PI * share).cos());
+    if step <= summit {
+        anneal(first, 1.0, step / summit)
+    } else {
+        anneal(1.0, last, ((step - summit) / (end - summit)).min(1.0))
     }
 }

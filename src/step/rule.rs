@@ -1,5 +1,8 @@
 //! How a run changes its parameters, step by step.
 
+use crate::error::Result;
+
+use super::setting::demand;
 use super::{Optimizer, OptimizerKind, Rates, StepRecord};
 
 /// Factors of the learning rate.
@@ -55,6 +58,25 @@ impl UpdateRule {
             label_smoothing: 0.0,
             seed: 0,
         }
+    }
+
+    /// Checks whether all settings are in range.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](crate::Error::Setting) for the first that is not.
+    pub fn validate(&self) -> Result<()> {
+        self.optimizer.validate()?;
+        self.rates.validate()?;
+        let RateFactors { weights, biases, layers } = &self.factors;
+        for factor in [weights, biases].into_iter().chain(layers) {
+            let fits = factor.is_finite() && *factor >= 0.0;
+            demand(fits, "learning rate factor", "a finite number of at least 0", *factor)?;
+        }
+        if let Some(norm) = self.clip_norm {
+            demand(norm.is_finite() && norm > 0.0, "clip norm", "a finite number above 0", norm)?;
+        }
+        let smoothing = (0.0..1.0).contains(&self.label_smoothing);
+        demand(smoothing, "label smoothing", "a number from 0 to below 1", self.label_smoothing)
     }
 
     /// The record of step `step`, from 0; which rows it takes is left open.

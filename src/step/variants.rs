@@ -35,11 +35,7 @@ macro_rules! variants {
 
             /// All names, for messages: `a, b or c`.
             pub fn names() -> String {
-                let names: Vec<&str> = Self::ALL.iter().map(|variant| variant.name()).collect();
-                match names.split_last() {
-                    Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-                    _ => names.concat(),
-                }
+                crate::step::variants::one_of(Self::ALL.iter().map(|variant| variant.name()))
             }
         }
 
@@ -49,6 +45,15 @@ macro_rules! variants {
             }
         }
     };
+}
+
+/// `a, b or c`.
+pub(super) fn one_of(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// Implements [`FromStr`](std::str::FromStr) by name; an error names the setting.

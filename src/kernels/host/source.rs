@@ -24,6 +24,7 @@ const PIECES: &[(&str, &str)] = &[
     ("matmul_operands", include_str!("../../../shaders/common/matmul_operands.wgsl")),
     ("matmul_tiled", include_str!("../../../shaders/common/matmul_tiled.wgsl")),
     ("nan", include_str!("../../../shaders/common/nan.wgsl")),
+    ("negative_exp", include_str!("../../../shaders/common/negative_exp.wgsl")),
     ("network", include_str!("../../../shaders/common/network.wgsl")),
     ("operations", include_str!("../../../shaders/common/operations.wgsl")),
     ("philox", include_str!("../../../shaders/common/philox.wgsl")),

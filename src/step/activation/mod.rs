@@ -1,5 +1,7 @@
 //! Activations: what stands behind the products of a hidden layer, element by element.
 
+mod exp;
+
 use super::variants::{parse_by_name, variants};
 
 /// What an activation computes.
@@ -30,6 +32,22 @@ variants! {
     Activation: Function {
         /// max(0, z)
         Relu = relu,
+        /// z for z > 0, else 0.01 z
+        LeakyRelu = leaky_relu,
+        /// z for z > 0, else exp(z) - 1
+        Elu = elu,
+        /// elu, scaled so that outputs keep mean 0 and variance 1
+        Selu = selu,
+        /// z Phi(z) with the tanh approximation
+        Gelu = gelu,
+        /// z sigmoid(z)
+        Silu = silu,
+        /// z tanh(log(1 + exp(z)))
+        Mish = mish,
+        /// tanh(z)
+        Tanh = tanh,
+        /// 1 / (1 + exp(-z))
+        Sigmoid = sigmoid,
         /// z, so that the layer is linear
         Identity = identity,
     }

@@ -45,10 +45,36 @@ variants! {
     Loss: Function {
         /// -log of the softmax of the true class; with label smoothing, the mean over the target's probabilities
         CrossEntropy = cross_entropy,
+        /// The mean over the outputs of (z - t)^2
+        Mse = mse,
+        /// The mean over the outputs of |z - t|
+        Mae = mae,
+        /// The mean over the outputs of (z - t)^2 / 2 where |z - t| <= 1, else |z - t| - 1/2
+        Huber = huber,
     }
 }
 
 parse_by_name!(Loss, "loss");
+
+/// The mean over the outputs of `term` of the differences d = z - t, and its gradient times `scale` from the derivative
+/// `slope` of the term. NaN for targets that are classes.
+fn mean_of(
+    z: &[f32],
+    target: Target<'_>,
+    scale: f32,
+    gradient: &mut [f32],
+    term: impl Fn(f64) -> f64,
+    slope: impl Fn(f32) -> f32,
+) -> f64 {
+    let Target::Values(t) = target else { return f64::NAN };
+    let share = scale / z.len() as f32;
+    let mut sum = 0.0;
+    for ((g, z), t) in gradient.iter_mut().zip(z).zip(t) {
+        sum += term(f64::from(*z) - f64::from(*t));
+        *g = slope(z - t) * share;
+    }
+    sum / z.len() as f64
+}
 
 impl Loss {
     /// Whether targets are classes; else they are values.

@@ -1,6 +1,9 @@
 //! Optimizers: how a gradient changes its parameter. Names, defaults and formulas are PyTorch's.
 
+use crate::error::Result;
+
 use super::StepRecord;
+use super::setting::demand;
 use super::variants::{parse_by_name, variants};
 
 /// Some neighbouring parameters of one tensor, and what belongs to them.
@@ -30,6 +33,12 @@ trait Function: Sync {
     /// Numbers of state a parameter: 0 to 2. They begin at 0.
     fn states(&self) -> usize;
 
+    /// Whether beta1 is momentum: how much of the last update stays.
+    fn uses_momentum(&self) -> bool;
+
+    /// How many means of gradients it keeps: none; of squares, with beta2; of gradients too, with beta1.
+    fn betas(&self) -> usize;
+
     /// Whether biases decay as weights do.
     fn decays_biases(&self) -> bool;
 
@@ -48,6 +57,16 @@ variants! {
     OptimizerKind: Function {
         /// p - rate g
         Sgd = sgd,
+        /// p - rate b, where b sums up gradients that fade
+        Momentum = momentum,
+        /// The same, seen one step ahead
+        Nesterov = nesterov,
+        /// p - rate m / sqrt(v), with the means m of g and v of g^2
+        Adam = adam,
+        /// Adam whose weight decay stays out of the means
+        AdamW = adamw,
+        /// p - rate g / sqrt(v)
+        RmsProp = rmsprop,
     }
 }
 
@@ -84,6 +103,21 @@ impl OptimizerKind {
         self.piece().states()
     }
 
+    /// Whether it has momentum, which is [`Optimizer::beta1`] then.
+    pub fn uses_momentum(self) -> bool {
+        self.piece().uses_momentum()
+    }
+
+    /// How many betas it has: none, [`Optimizer::beta2`] alone (alpha of RMSprop), or both.
+    pub fn betas(self) -> usize {
+        self.piece().betas()
+    }
+
+    /// Whether it divides by the root of a mean of squares, to which [`Optimizer::epsilon`] is added.
+    pub fn uses_epsilon(self) -> bool {
+        self.betas() > 0
+    }
+
     /// FLOP a parameter.
     pub fn flop(self) -> usize {
         self.piece().flop()
@@ -102,6 +136,22 @@ impl Optimizer {
         record.epsilon = self.epsilon;
         record.correction1 = (1.0 / rest(self.beta1)) as f32;
         record.correction2 = (1.0 / rest(self.beta2).sqrt()) as f32;
+    }
+
+    /// Checks whether all settings are in range.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](crate::Error::Setting) for the first that is not.
+    pub fn validate(&self) -> Result<()> {
+        let first = if self.kind.uses_momentum() { "momentum" } else { "beta1" };
+        for (setting, beta) in [(first, self.beta1), ("beta2", self.beta2)] {
+            demand((0.0..1.0).contains(&beta), setting, "a number from 0 to below 1", beta)?;
+        }
+        // 0 would make NaN of parameters without a gradient; so would smaller numbers, which devices take as 0.
+        let epsilon = !self.kind.uses_epsilon() || (self.epsilon.is_normal() && self.epsilon > 0.0);
+        demand(epsilon, "epsilon", "a finite number of at least 1.2e-38", self.epsilon)?;
+        let decay = self.weight_decay.is_finite() && self.weight_decay >= 0.0;
+        demand(decay, "weight decay", "a finite number of at least 0", self.weight_decay)
     }
 
     /// Whether biases decay as weights do.

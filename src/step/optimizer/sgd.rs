@@ -18,6 +18,14 @@ impl Function for Sgd {
         0
     }
 
+    fn uses_momentum(&self) -> bool {
+        false
+    }
+
+    fn betas(&self) -> usize {
+        0
+    }
+
     fn decays_biases(&self) -> bool {
         true
     }

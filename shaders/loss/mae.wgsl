@@ -1,0 +1,11 @@
+// Mean absolute error: the mean over the outputs of |z - t|. The slope at 0 is 0.
+const NEEDS_SOFTMAX = false;
+const PER_OUTPUT = true;
+
+fn loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+    return abs(z - t);
+}
+
+fn loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32 {
+    return sign(z - t);
+}

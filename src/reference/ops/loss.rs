@@ -1,0 +1,105 @@
+//! Losses of the rows of a batch, and their gradients by the outputs.
+
+use ndarray::{Array1, Array2, ArrayView2};
+
+use super::{log_softmax, softmax};
+use crate::reference::Targets;
+use crate::step::Loss;
+
+/// The loss of each row, not weighted, from the outputs Z [rows, outputs].
+pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> Array1<f64> {
+    let t = targets.matrix(z.ncols());
+    let per_output =
+        |term: &dyn Fn(f64) -> f64| (&z - &t).map(|d| term(*d)).sum_axis(ndarray::Axis(1)) / z.ncols() as f64;
+    match loss {
+        Loss::CrossEntropy => {
+            let logs = log_softmax(z);
+            // 0 log 0 is 0.
+            let term = |(i, j)| if t[[i, j]] == 0.0 { 0.0 } else { -t[[i, j]] * logs[[i, j]] };
+            Array2::from_shape_fn(z.dim(), term).sum_axis(ndarray::Axis(1))
+        }
+        Loss::Mse => per_output(&|d| d.powi(2)),
+        Loss::Mae => per_output(&f64::abs),
+        Loss::Huber => per_output(&|d| if d.abs() <= 1.0 { d.powi(2) / 2.0 } else { d.abs() - 0.5 }),
+    }
+}
+
+/// The loss of the batch: the sum over its rows of weight times loss, divided by the number of rows.
+pub fn batch_loss(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> f64 {
+    let losses = row_losses(loss, z, targets);
+    losses.indexed_iter().map(|(row, loss)| targets.weight(row) * loss).sum::<f64>() / targets.rows() as f64
+}
+
+/// The gradient of the batch's loss by Z; where |z - t| has a kink, 0.
+pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> Array2<f64> {
+    let t = targets.matrix(z.ncols());
+    let (outputs, rows) = (z.ncols() as f64, targets.rows() as f64);
+    let p = softmax(z);
+    Array2::from_shape_fn(z.dim(), |(i, j)| {
+        let d = z[[i, j]] - t[[i, j]];
+        let sign = if d == 0.0 { 0.0 } else { d.signum() };
+        let slope = match loss {
+            Loss::CrossEntropy => p[[i, j]] - t[[i, j]],
+            Loss::Mse => 2.0 * d / outputs,
+            Loss::Mae => sign / outputs,
+            Loss::Huber => {
+                if d.abs() <= 1.0 {
+                    d / outputs
+                } else {
+                    sign / outputs
+                }
+            }
+        };
+        targets.weight(i) * slope / rows
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn gradients_agree_with_central_differences() {
+        let z = array![[0.3, -1.2, 2.5], [4.0, 0.1, -0.2]];
+        let values = array![[0.1, 0.9, 2.4], [0.5, 0.6, 0.7]];
+        let weights = [0.5, 3.0];
+        let step = 1e-5;
+        for loss in Loss::ALL.iter().copied() {
+            let classes = Targets::classes(&[2, 1]).smoothed(0.1);
+            let targets = if loss.of_classes() { classes } else { Targets::values(values.view()) };
+            let targets = targets.weighted(&weights);
+            let got = loss_gradient(loss, z.view(), &targets);
+            for (i, j) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)] {
+                let moved = |change: f64| {
+                    let mut z = z.clone();
+                    z[[i, j]] += change;
+                    batch_loss(loss, z.view(), &targets)
+                };
+                let slope = (moved(step) - moved(-step)) / (2.0 * step);
+                // Truncation step^2 f''' / 6 and cancellation 1e-15 / step.
+                assert!(
+                    (got[[i, j]] - slope).abs() < 1e-9,
+                    "{loss} ({i}, {j}): {}, slope {slope}",
+                    got[[i, j]]
+                );
+            }
+        }
+    }
+
+    /// Of the differences 0.5 and -2, and of logits log 1 and log 3: by hand.
+    #[test]
+    fn losses_are_as_computed_by_hand() {
+        let z = array![[1.5, 1.0]];
+        let t = array![[1.0, 3.0]];
+        for (loss, want) in [(Loss::Mse, 2.125), (Loss::Mae, 1.25), (Loss::Huber, 0.8125)] {
+            assert_eq!(row_losses(loss, z.view(), &Targets::values(t.view())), array![want], "{loss}");
+        }
+        let z = array![[0.0, 3f64.ln()]];
+        let got = batch_loss(Loss::CrossEntropy, z.view(), &Targets::classes(&[0]).weighted(&[2.0]));
+        assert!((got - 2.0 * 4f64.ln()).abs() < 1e-12);
+        // 0.6 log 4 + 0.4 log (4 / 3).
+        let got = batch_loss(Loss::CrossEntropy, z.view(), &Targets::classes(&[0]).smoothed(0.8));
+        assert!((got - (0.6 * 4f64.ln() + 0.4 * (4f64 / 3.0).ln())).abs() < 1e-12);
+    }
+}

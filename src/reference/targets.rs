@@ -1,0 +1,82 @@
+//! What the rows of a batch should give, and how much each counts.
+
+use ndarray::{Array2, ArrayView2};
+
+/// A class of each row, or a value for each output of each row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wanted<'a> {
+    Classes(&'a [usize]),
+    Values(ArrayView2<'a, f64>),
+}
+
+/// The targets of a batch. Made of `&[usize]`, they are classes without smoothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Targets<'a> {
+    wanted: Wanted<'a>,
+    smoothing: f64,
+    weights: Option<&'a [f64]>,
+}
+
+impl<'a> Targets<'a> {
+    /// A class for each row.
+    pub fn classes(classes: &'a [usize]) -> Self {
+        Self { wanted: Wanted::Classes(classes), smoothing: 0.0, weights: None }
+    }
+
+    /// Values [rows, outputs].
+    pub fn values(values: ArrayView2<'a, f64>) -> Self {
+        Self { wanted: Wanted::Values(values), smoothing: 0.0, weights: None }
+    }
+
+    /// Takes this share of every class's probability and gives it to all classes alike. Values stay as they are.
+    pub fn smoothed(self, smoothing: f64) -> Self {
+        Self { smoothing, ..self }
+    }
+
+    /// The loss of row i counts `weights[i]` times.
+    pub fn weighted(self, weights: &'a [f64]) -> Self {
+        Self { weights: Some(weights), ..self }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self.wanted {
+            Wanted::Classes(classes) => classes.len(),
+            Wanted::Values(values) => values.nrows(),
+        }
+    }
+
+    /// The weight of a row: 1 if nothing else was said.
+    pub fn weight(&self, row: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[row])
+    }
+
+    /// T [rows, outputs]: values, or the probabilities of the classes.
+    pub fn matrix(&self, outputs: usize) -> Array2<f64> {
+        match self.wanted {
+            Wanted::Classes(classes) => Array2::from_shape_fn((classes.len(), outputs), |(i, j)| {
+                let onehot = if classes[i] == j { 1.0 } else { 0.0 };
+                (1.0 - self.smoothing) * onehot + self.smoothing / outputs as f64
+            }),
+            Wanted::Values(values) => values.to_owned(),
+        }
+    }
+}
+
+impl<'a> From<&'a [usize]> for Targets<'a> {
+    fn from(classes: &'a [usize]) -> Self {
+        Self::classes(classes)
+    }
+}
+
+impl<'a> From<&'a Vec<usize>> for Targets<'a> {
+    fn from(classes: &'a Vec<usize>) -> Self {
+        Self::classes(classes)
+    }
+}
+
+impl<'a> From<&Targets<'a>> for Targets<'a> {
+    fn from(targets: &Targets<'a>) -> Self {
+        *targets
+    }
+}

@@ -1,0 +1,37 @@
+//! z for z > 0, else exp(z) - 1 (D.-A. Clevert and others, "Fast and accurate deep network learning by exponential linear
+//! units", 2016), with alpha 1.
+
+use super::Function;
+use super::exp::exp_m1;
+
+pub(super) struct Elu;
+pub(super) const PIECE: Elu = Elu;
+
+impl Function for Elu {
+    fn name(&self) -> &'static str {
+        "elu"
+    }
+
+    fn shader(&self) -> &'static str {
+        include_str!("../../../shaders/activation/elu.wgsl")
+    }
+
+    fn keeps_z(&self) -> bool {
+        false
+    }
+
+    fn value(&self, z: &mut [f32]) {
+        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { exp_m1(*z) });
+    }
+
+    fn gradient(&self, dy: &mut [f32], y: &[f32]) {
+        for (d, y) in dy.iter_mut().zip(y) {
+            // exp(z) = y + 1.
+            *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) };
+        }
+    }
+
+    fn flop(&self) -> [usize; 2] {
+        [3, 3]
+    }
+}

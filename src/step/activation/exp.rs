@@ -1,0 +1,86 @@
+//! Exponentials of numbers up to 0, of which the smooth activations are made. They are plain arithmetic without branches,
+//! so that the compiler turns loops over them into vector instructions; `f32::exp` is a call for each number.
+
+/// Below this, exp(x) is taken as 0: it is less than the smallest normal number, 2^-126.
+const LOWEST: f32 = -87.336_54;
+/// Adding this to a small number rounds it to an integer, which then stands in the last bits of the sum.
+const ROUNDER: f32 = 12_582_912.0;
+/// ln 2 as two numbers; products of the first by integers up to 126 are exact.
+const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+
+/// 2^n and exp(r) - 1, where x = n ln 2 + r and |r| <= ln 2 / 2, for x from [`LOWEST`] to 0. NaN gives NaN, and what is
+/// above 0 some number.
+#[inline(always)]
+fn parts(x: f32) -> (f32, f32) {
+    let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
+    let n = shifted - ROUNDER;
+    let r = x - n * LN_2[0] - n * LN_2[1];
+    // The Taylor series up to r^7; the next term is below 2^-25 of the sum.
+    let tail = 1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0)));
+    let rest = r + r * r * (0.5 + r * (1.0 / 6.0 + r * tail));
+    (f32::from_bits(shifted.to_bits().wrapping_add(127) << 23), rest)
+}
+
+/// exp(x) for x <= 0.
+#[inline(always)]
+pub(super) fn exp(x: f32) -> f32 {
+    let (power, rest) = parts(if x < LOWEST { LOWEST } else { x });
+    if x < LOWEST { 0.0 } else { power + power * rest }
+}
+
+/// exp(x) - 1 for x <= 0, with a small relative error near 0 too.
+#[inline(always)]
+pub(super) fn exp_m1(x: f32) -> f32 {
+    let (power, rest) = parts(if x < LOWEST { LOWEST } else { x });
+    power * rest + (power - 1.0)
+}
+
+/// 1 / (1 + exp(-x)), for any x.
+#[inline(always)]
+pub(super) fn logistic(x: f32) -> f32 {
+    let e = exp(-x.abs());
+    (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
+}
+
+/// x, or the nearest number from -100 to 100: beyond, f32 holds the limits of all slopes. NaN stays NaN.
+#[inline(always)]
+pub(super) fn clamped(x: f32) -> f32 {
+    let x = if x < -100.0 { -100.0 } else { x };
+    if x > 100.0 { 100.0 } else { x }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A relative error of 1.5 eps each: two roundings in the sum, and those of r and of the series.
+    #[test]
+    fn exponentials_agree_with_f64() {
+        let bound = 1.5 * f64::from(f32::EPSILON);
+        for i in 0..200_000 {
+            let x = -(i as f32) * 87.336 / 200_000.0;
+            let wide = f64::from(x);
+            for (got, want) in [(exp(x), wide.exp()), (exp_m1(x), wide.exp_m1())] {
+                assert!((f64::from(got) - want).abs() <= bound * want.abs(), "{x}: {got}, not {want}");
+            }
+        }
+        for x in [-1e-30f32, -1e-10, -1e-5, -0.346, -0.347] {
+            let want = f64::from(x).exp_m1();
+            assert!((f64::from(exp_m1(x)) - want).abs() <= bound * want.abs(), "{x}");
+        }
+    }
+
+    #[test]
+    fn extremes_give_the_limits() {
+        for x in [-88.0, -1e10, f32::MIN, f32::NEG_INFINITY] {
+            assert_eq!([exp(x), exp_m1(x), logistic(x), logistic(-x)], [0.0, -1.0, 0.0, 1.0], "{x}");
+        }
+        assert_eq!([exp(0.0), exp_m1(0.0), logistic(0.0)], [1.0, 0.0, 0.5]);
+        assert!(
+            [exp(f32::NAN), exp_m1(f32::NAN), logistic(f32::NAN), clamped(f32::NAN)]
+                .iter()
+                .all(|y| y.is_nan())
+        );
+        assert_eq!([clamped(f32::INFINITY), clamped(f32::MIN), clamped(3.0)], [100.0, -100.0, 3.0]);
+    }
+}

@@ -1,0 +1,35 @@
+//! 1 / (1 + exp(-z)), the logistic function.
+
+use super::Function;
+use super::exp::logistic;
+
+pub(super) struct Sigmoid;
+pub(super) const PIECE: Sigmoid = Sigmoid;
+
+impl Function for Sigmoid {
+    fn name(&self) -> &'static str {
+        "sigmoid"
+    }
+
+    fn shader(&self) -> &'static str {
+        include_str!("../../../shaders/activation/sigmoid.wgsl")
+    }
+
+    fn keeps_z(&self) -> bool {
+        false
+    }
+
+    fn value(&self, z: &mut [f32]) {
+        z.iter_mut().for_each(|z| *z = logistic(*z));
+    }
+
+    fn gradient(&self, dy: &mut [f32], y: &[f32]) {
+        for (d, y) in dy.iter_mut().zip(y) {
+            *d *= y * (1.0 - y);
+        }
+    }
+
+    fn flop(&self) -> [usize; 2] {
+        [4, 3]
+    }
+}

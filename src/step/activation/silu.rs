@@ -1,0 +1,44 @@
+//! z / (1 + exp(-z)) (S. Elfwing and others, "Sigmoid-weighted linear units for neural network function approximation", 2018);
+//! also called swish.
+
+use super::Function;
+use super::exp::{clamped, exp, logistic};
+
+pub(super) struct Silu;
+pub(super) const PIECE: Silu = Silu;
+
+impl Function for Silu {
+    fn name(&self) -> &'static str {
+        "silu"
+    }
+
+    fn shader(&self) -> &'static str {
+        include_str!("../../../shaders/activation/silu.wgsl")
+    }
+
+    fn keeps_z(&self) -> bool {
+        true
+    }
+
+    fn value(&self, z: &mut [f32]) {
+        z.iter_mut().for_each(|z| {
+            // -infinity times 0 would be NaN.
+            let low = if *z < -100.0 { -100.0 } else { *z };
+            *z = low * logistic(low);
+        });
+    }
+
+    fn gradient(&self, dy: &mut [f32], z: &[f32]) {
+        for (d, z) in dy.iter_mut().zip(z) {
+            let z = clamped(*z);
+            let e = exp(-z.abs());
+            let s = (if z < 0.0 { e } else { 1.0 }) / (1.0 + e);
+            // s + z s (1 - s).
+            *d *= s + z * (e / ((1.0 + e) * (1.0 + e)));
+        }
+    }
+
+    fn flop(&self) -> [usize; 2] {
+        [5, 12]
+    }
+}

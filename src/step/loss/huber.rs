@@ -1,0 +1,33 @@
+//! Huber loss with delta 1 (P. J. Huber, "Robust estimation of a location parameter", 1964): the mean over the outputs of
+//! d^2 / 2 where |d| = |z - t| <= 1, else |d| - 1 / 2.
+
+use super::{Function, Target, mean_of};
+
+pub(super) struct Huber;
+pub(super) const PIECE: Huber = Huber;
+
+impl Function for Huber {
+    fn name(&self) -> &'static str {
+        "huber"
+    }
+
+    fn shader(&self) -> &'static str {
+        include_str!("../../../shaders/loss/huber.wgsl")
+    }
+
+    fn of_classes(&self) -> bool {
+        false
+    }
+
+    fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
+        mean_of(z, target, scale, gradient, term, |d| d.clamp(-1.0, 1.0))
+    }
+
+    fn flop(&self) -> usize {
+        7
+    }
+}
+
+fn term(d: f64) -> f64 {
+    if d.abs() <= 1.0 { 0.5 * d * d } else { d.abs() - 0.5 }
+}

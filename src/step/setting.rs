@@ -1,0 +1,11 @@
+//! Errors for settings that are out of range.
+
+use crate::error::{Error, Result};
+
+/// An error that names the setting unless it `fits`.
+pub(super) fn demand(fits: bool, setting: &'static str, expected: &str, found: f32) -> Result<()> {
+    if fits {
+        return Ok(());
+    }
+    Err(Error::Setting { setting, expected: expected.to_owned(), found: format!("{found:?}") })
+}

@@ -1,0 +1,113 @@
+//! Losses against the reference.
+
+use ndarray::{Array2, aview1};
+
+use crate::reference::{Targets, ops};
+use crate::step::{Loss, Target};
+
+const EPS: f64 = f32::EPSILON as f64;
+
+/// Outputs of rows of one to twelve: small, large, equal, far apart.
+fn rows() -> Vec<Vec<f32>> {
+    let mut rows =
+        vec![vec![0.0], vec![3.0, 3.0], vec![-80.0, 90.0], vec![1e30, -1e30, 1e30], vec![0.0, 200.0, -1e-30]];
+    for n in 1..=12 {
+        rows.push((0..n).map(|j| 4.0 * ((7 * j + n) as f32).sin()).collect());
+    }
+    rows
+}
+
+/// The exponentials are within 2 eps, their sum and quotient within n + 2 eps: n + 8 eps of the gradient's scale. The loss
+/// has the sum's error through the logarithm, and a rounding at the size of the outputs where it is made of them.
+fn check(loss: Loss, z: &[f32], target: Target<'_>, targets: &Targets<'_>) {
+    let scale = 0.25;
+    let mut gradient = vec![f32::NAN; z.len()];
+    let got = loss.row(z, target, scale, &mut gradient);
+    let wide: Vec<f64> = z.iter().copied().map(f64::from).collect();
+    let wide = aview1(&wide).insert_axis(ndarray::Axis(0));
+    let want = ops::row_losses(loss, wide, targets)[0];
+    let n = z.len() as f64;
+    assert!(
+        (got - want).abs() <= (n + 8.0) * EPS * want.abs().max(1.0),
+        "{loss} of {z:?}: {got}, not {want}"
+    );
+    let want = ops::loss_gradient(loss, wide, targets);
+    for (got, want) in gradient.iter().zip(&want) {
+        let (got, want) = (f64::from(*got), f64::from(scale) * want);
+        let bound = (n + 8.0) * EPS * want.abs().max(f64::from(scale));
+        assert!((got - want).abs() <= bound, "gradient of {loss} of {z:?}: {got}, not {want}");
+    }
+}
+
+#[test]
+fn losses_of_values_agree_with_the_reference() {
+    for loss in [Loss::Mse, Loss::Mae, Loss::Huber] {
+        assert!(!loss.of_classes());
+        for z in rows() {
+            // Some are met exactly, some differ by exactly 1.
+            let t: Vec<f32> = z
+                .iter()
+                .zip(0..)
+                .map(|(z, j)| if j % 3 == 0 { *z } else { (z - 1.5).floor() + 0.5 })
+                .collect();
+            let wide = Array2::from_shape_fn((1, t.len()), |(_, j)| f64::from(t[j]));
+            check(loss, &z, Target::Values(&t), &Targets::values(wide.view()));
+        }
+    }
+}
+
+#[test]
+fn cross_entropy_agrees_with_the_reference() {
+    assert!(Loss::CrossEntropy.of_classes());
+    for z in rows() {
+        for class in 0..z.len() {
+            for smoothing in [0.0f32, 0.1, 0.75] {
+                let targets = [class];
+                let targets = Targets::classes(&targets).smoothed(f64::from(smoothing));
+                check(Loss::CrossEntropy, &z, Target::Class { class, smoothing }, &targets);
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_a_smoothed_row_add_up_to_0() {
+    let z = [0.5, -1.0, 3.0, 0.25];
+    let mut gradient = [0.0; 4];
+    Loss::CrossEntropy.row(&z, Target::Class { class: 1, smoothing: 0.3 }, 1.0, &mut gradient);
+    assert!(gradient.iter().sum::<f32>().abs() < 4.0 * f32::EPSILON);
+}
+
+#[test]
+fn nan_makes_the_loss_nan_and_so_does_a_target_of_the_wrong_kind() {
+    for loss in Loss::ALL.iter().copied() {
+        let classes = Target::Class { class: 0, smoothing: 0.0 };
+        let smoothed = Target::Class { class: 0, smoothing: 0.1 };
+        let values = Target::Values(&[1.0, 2.0, 3.0]);
+        let (right, wrong) =
+            if loss.of_classes() { ([classes, smoothed], values) } else { ([values; 2], classes) };
+        let mut gradient = [0.0; 3];
+        for place in 0..3 {
+            let mut z = [0.5, 0.25, 1.0];
+            z[place] = f32::NAN;
+            for target in right {
+                assert!(loss.row(&z, target, 1.0, &mut gradient).is_nan(), "{loss} {place}");
+            }
+        }
+        assert!(loss.row(&[0.0; 3], wrong, 1.0, &mut gradient).is_nan(), "{loss}");
+    }
+}
+
+/// The largest finite outputs have a finite loss, and gradients where these are finite.
+#[test]
+fn large_outputs_give_no_nan() {
+    let z = [f32::MAX, f32::MIN, 0.0];
+    let mut gradient = [0.0; 3];
+    for (loss, want) in [(Loss::Mae, [1.0, -1.0, 0.0]), (Loss::Huber, [1.0, -1.0, 0.0])] {
+        let got = loss.row(&z, Target::Values(&[0.0; 3]), 3.0, &mut gradient);
+        assert!((got / (2.0 / 3.0 * f64::from(f32::MAX)) - 1.0).abs() < 1e-7, "{loss}: {got}");
+        assert_eq!(gradient, want, "{loss}");
+    }
+    let got = Loss::CrossEntropy.row(&z, Target::Class { class: 0, smoothing: 0.0 }, 1.0, &mut gradient);
+    assert_eq!((got, gradient), (0.0, [0.0; 3]));
+}
