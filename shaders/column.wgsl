@@ -1,10 +1,10 @@
-// column: W -= rate*H'*D, b -= rate*(sum of the rows of D) for every layer; then partials = X(next batch)*W1
+// column: the optimizer applied to W with H'*D and to b with the sum of the rows of D, for every layer; then
+//   partials = X(next batch)*W1. A batch of no rows changes no parameter and no state.
 // features [samples, inputs] bytes or f32 in rows of four, order [samples] u32, parameters, activations as `network`
 // has them. A workgroup of the first layer owns a tile of units and one part of the inputs: it updates its weights and
 // at once makes its part of the next batch's sums with them. The others update one tile of a layer above each.
 // Inputs are read as if they had a column of ones behind them, so that the bias is one more row of the weights.
 // Products are laid out by the matmul body: outside the matrices loads give 0 and stores are skipped; padding stays 0.
-// The host proves order[..] < samples.
 //#include blocks
 //#include record
 //#include network
@@ -13,9 +13,15 @@
 //#include matmul_body
 @group(0) @binding(2) var<storage, read> order: array<u32>;
 @group(0) @binding(3) var<storage, read> activations: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> parameters: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>;
+//#include optimizer
 
 const TRANSPOSE_B = false;
+
+fn state_place(index: u32, number: u32) -> u32 {
+    return index + params.state + number * params.region;
+}
+
 // Which product is made: the gradient of a layer, or the next batch's sums.
 var<private> TRANSPOSE_A: bool;
 var<private> index: u32; // of the layer
@@ -29,7 +35,8 @@ fn a_place(row: u32) -> u32 {
         let width = blocks(layer.inputs);
         if index == 0u {
             // The next batch stands behind this one.
-            return order[record.first + row + select(record.rows, 0u, TRANSPOSE_A)] * width;
+            let position = record.first + row + select(record.rows, 0u, TRANSPOSE_A);
+            return min(order[position], params.samples - 1u) * width;
         }
         return params.network[index - 1u].place + row * width;
     }
@@ -65,7 +72,7 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
         } else {
             let input = 4u * start + row;
             if input < min(4u * end, layer.inputs) {
-                return parameters[layer.offset + input * width + block];
+                return result[layer.offset + input * width + block];
             }
         }
     }
@@ -75,13 +82,16 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
     let width = blocks(layer.outputs);
     if block < width {
-        let result = inside(values, block, layer.outputs);
+        let product = inside(values, block, layer.outputs);
         if TRANSPOSE_A {
             if row <= layer.inputs {
-                parameters[layer.offset + row * width + block] -= params.rate * result;
+                let is_bias = row == layer.inputs;
+                let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
+                let decay = record.decay * select(1.0, params.bias_decay, is_bias);
+                apply(layer.offset + row * width + block, product, rate, decay);
             }
         } else if row < record.next_rows {
-            parameters[partial_row(part, row) + block] = result;
+            result[partial_row(part, row) + block] = product;
         }
     }
 }
@@ -126,8 +136,10 @@ fn column(
     TRANSPOSE_A = true;
     start = 0u;
     end = blocks(layer.inputs);
-    for (var tile = m; tile < m + tiles; tile += 1u) {
-        multiply(vec3<u32>(n, tile, 0u), thread, blocks(record.rows));
+    if record.rows > 0u {
+        for (var tile = m; tile < m + tiles; tile += 1u) {
+            multiply(vec3<u32>(n, tile, 0u), thread, blocks(record.rows));
+        }
     }
     // The products below read weights that other threads of this workgroup have updated.
     storageBarrier();

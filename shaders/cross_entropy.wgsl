@@ -4,7 +4,7 @@
 // LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows. Dead rows count 0.
 //#include blocks
 //#include record
-//#include loss
+//#include row_metrics
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> predictions: array<u32>;
 @group(0) @binding(4) var<storage, read_write> metrics: array<vec2<f32>>;

@@ -1,4 +1,4 @@
-// forward: Y = X*W + b; with RELU, Y = max(0, X*W + b)
+// forward: Y = f(X*W + b), with DROPOUT what is left of it; with KEEP_Z, Z = X*W + b stands behind Y
 // X [rows, inputs], W [inputs, outputs] and below it b [outputs] in `parameters`, Y [rows, outputs]; f32, rows of vec4s
 // X is a matrix of activations, or (samples_order) the rows of the data set that the order names, as they are stored.
 // Work is laid out by the matmul body: a workgroup owns a tile of Y and walks the inputs.
@@ -9,10 +9,12 @@
 //#include features
 //#include samples
 //#include matmul_body
-//#include relu
+//#include activation
+//#include dropout
 @group(0) @binding(RESULT) var<storage, read_write> y: array<vec4<f32>>;
 
-override RELU: bool = false;
+override KEEP_Z: bool = false;
+override DROPOUT: bool = false;
 const TRANSPOSE_A = false;
 const TRANSPOSE_B = false;
 
@@ -31,13 +33,19 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < record.rows && block < blocks(params.outputs) {
-        let bias = parameters[params.offset + params.inputs * blocks(params.outputs) + block];
+    let width = blocks(params.outputs);
+    if row < record.rows && block < width {
+        let bias = parameters[params.offset + params.inputs * width + block];
         var result = values + bias;
-        if RELU {
-            result = rectified(result);
+        let index = row * width + block;
+        if KEEP_Z {
+            y[params.kept + index] = inside(result, block, params.outputs);
         }
-        y[row * blocks(params.outputs) + block] = inside(result, block, params.outputs);
+        result = activation_value(0u, result);
+        if DROPOUT {
+            result = dropped(result, params.layer, row, block, params.threshold, params.scale);
+        }
+        y[index] = inside(result, block, params.outputs);
     }
 }
 

@@ -1,6 +1,7 @@
-// gather: X[r] = features[order[first + r]], targets[r] = labels[order[first + r]] for the rows r of the batch
-// features [samples, inputs] bytes or f32 in rows of four, labels and order [samples] u32, X [rows, inputs] f32, rows of vec4s
-// A thread owns one vec4 of X, the first of a row also its target; threads beyond the batch do nothing.
+// gather: X[r] = features[order[first + r]], Y[r] = targets[order[first + r]] for the rows r of the batch
+// features [samples, inputs] bytes or f32 in rows of four, targets [samples, words] and order [samples] u32,
+// X [rows, inputs] f32 in rows of vec4s, Y [rows, words] u32
+// A thread owns one vec4 of X, the first of a row also its targets; threads beyond the batch do nothing.
 //#include blocks
 //#include record
 //#include elementwise
@@ -8,14 +9,14 @@
 //#include samples_order
 struct Params {
     inputs: u32,
-    unused0: u32,
-    unused1: u32,
-    unused2: u32,
+    samples: u32, // rows of the data set
+    words: u32,   // of a row's targets
+    unused: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(2) var<storage, read> labels: array<u32>;
+@group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(RESULT) var<storage, read_write> x: array<vec4<f32>>;
-@group(0) @binding(RESULT + 1) var<storage, read_write> targets: array<u32>;
+@group(0) @binding(RESULT + 1) var<storage, read_write> batch_targets: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)
 fn gather(
@@ -31,7 +32,9 @@ fn gather(
         let source = sample(row);
         x[i] = feature(source * width + block);
         if block == 0u {
-            targets[row] = labels[source];
+            for (var word = 0u; word < params.words; word += 1u) {
+                batch_targets[row * params.words + word] = targets[source * params.words + word];
+            }
         }
     }
 }

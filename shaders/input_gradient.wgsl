@@ -1,16 +1,21 @@
-// input_gradient: dX = dY*W'; with MASK, dX = dY*W' where H > 0, else 0 (H = relu(Z) is the layer's input)
-// dY [rows, outputs], W [inputs, outputs] in `parameters`, H and dX [rows, inputs]; f32, rows of vec4s
+// input_gradient: dX = dY*W'; with ACTIVATION, dX = dY*W' f'(Z) where X = f(Z), with DROPOUT where X was kept; f' is computed
+//   from X, or with KEEP_Z from Z, which stands behind X
+// dY [rows, outputs], W [inputs, outputs] in `parameters`, X and dX [rows, inputs]; f32, rows of vec4s
 // Work is laid out by the matmul body: a workgroup owns a tile of dX and walks the outputs.
 // Outside the matrices loads give 0 and stores are skipped; the padding of dX is written as 0.
 //#include blocks
 //#include record
 //#include layer
 //#include matmul_body
+//#include activation
+//#include dropout
 @group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> h: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> dx: array<vec4<f32>>;
 
-override MASK: bool = false;
+override ACTIVATION: bool = false;
+override KEEP_Z: bool = false;
+override DROPOUT: bool = false;
 const TRANSPOSE_A = false;
 const TRANSPOSE_B = true;
 
@@ -28,11 +33,18 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
     if row < record.rows && block < blocks(params.inputs) {
         let index = row * blocks(params.inputs) + block;
-        var result = inside(values, block, params.inputs);
-        if MASK {
-            result = select(vec4<f32>(), result, h[index] > vec4<f32>());
+        var result = values;
+        if ACTIVATION {
+            var from = x[select(0u, params.kept, KEEP_Z) + index];
+            if DROPOUT {
+                result = dropped(result, params.layer, row, block, params.threshold, params.scale);
+                if !KEEP_Z {
+                    from /= params.scale;
+                }
+            }
+            result = activation_gradient(0u, result, from);
         }
-        dx[index] = result;
+        dx[index] = inside(result, block, params.inputs);
     }
 }
 

@@ -57,7 +57,7 @@ fn store_row(row: u32, block: u32, values: vec4<f32>) {
             result += bias[block];
         }
         if RELU {
-            result = rectified(result);
+            result = relu_value(result);
         }
         c[(matrix * params.m + row) * blocks(params.n) + block] = inside(result, block, params.n);
     }

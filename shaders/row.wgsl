@@ -1,29 +1,34 @@
-// row: H1 = relu(sum of partials + b1), H2 = relu(H1*W2 + b2), ..., Z; Dn = (softmax(Z) - onehot(target)) / rows,
-//   D(l-1) = Dl*Wl' where H(l-1) > 0, down to D1; and the loss: all of a step that goes along the rows of the batch
-// parameters, activations as `network` has them, labels and order [samples] u32,
-// metrics [slots, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
+// row: H1 = f(sum of partials + b1), H2 = f(H1*W2 + b2), ..., Z; Dn = the gradient of the loss by Z,
+//   D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; and the loss: all of a step that goes along the rows of the batch
+// parameters, activations as `network` has them, targets of the data set, order [samples] u32,
+// metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
 // A workgroup owns 4*down rows and takes them through all layers; products are laid out by the matmul body.
 // Dead rows are neither read nor written, they only keep the barriers; the padding of H and D is written as 0.
-// The host proves order[..] < samples.
 //#include blocks
 //#include record
 //#include network
 //#include team
 //#include matmul_body
-//#include relu
+//#include activation
+//#include dropout
 //#include nan
 //#include loss_scale
+//#include loss
+//#include targets
 @group(0) @binding(1) var<storage, read> parameters: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> labels: array<u32>;
+@group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read> order: array<u32>;
 @group(0) @binding(4) var<storage, read_write> activations: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> metrics: array<vec2<f32>>;
 
+override WEIGHTED: bool = false;
+override DROPOUT: bool = false;
 const TRANSPOSE_A = false;
 // Which product is made: forward through `layer`, or with its weights transposed back to the deltas below it.
 var<private> TRANSPOSE_B: bool;
 var<private> layer: Layer;
 var<private> below: Layer;
+var<private> number: u32; // of `layer`, from 0
 // (loss, correct) of each thread's rows.
 var<workgroup> shares: array<vec2<f32>, THREADS_X * THREADS_Y>;
 
@@ -50,69 +55,111 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
     return vec4<f32>();
 }
 
-// The outputs of a layer from its products with the inputs, ReLU behind all but the last.
-fn activate(owner: Layer, hidden: bool, row: u32, block: u32, values: vec4<f32>) {
-    let width = blocks(owner.outputs);
-    var result = values + parameters[owner.offset + owner.inputs * width + block];
-    if hidden {
-        result = rectified(result);
-    }
-    activations[owner.place + row * width + block] = inside(result, block, owner.outputs);
+fn outputs_of_network() -> u32 {
+    return params.network[params.layers - 1u].outputs;
 }
 
-var<private> hidden: bool;
+// The outputs of layer `l` from its products with the inputs; the last has no activation.
+fn store_outputs(l: u32, row: u32, block: u32, values: vec4<f32>) {
+    let outputs = params.network[l].outputs;
+    let width = blocks(outputs);
+    let bias = params.network[l].offset + params.network[l].inputs * width + block;
+    let index = params.network[l].place + row * width + block;
+    var result = values + parameters[bias];
+    if l + 1u < params.layers {
+        let kind = params.network[l].activation;
+        if activation_keeps_z(kind) {
+            activations[index + params.deltas] = inside(result, block, outputs);
+        }
+        result = activation_value(kind, result);
+        if DROPOUT {
+            result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
+        }
+    }
+    activations[index] = inside(result, block, outputs);
+}
+
+// The deltas of layer `l` from the gradient by its outputs.
+fn store_deltas(l: u32, row: u32, block: u32, gradient: vec4<f32>) {
+    let outputs = params.network[l].outputs;
+    let index = params.network[l].place + row * blocks(outputs) + block;
+    let kind = params.network[l].activation;
+    let keeps_z = activation_keeps_z(kind);
+    var result = gradient;
+    var from = activations[index + select(0u, params.deltas, keeps_z)];
+    if DROPOUT {
+        result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
+        if !keeps_z {
+            from /= params.network[l].scale;
+        }
+    }
+    activations[index + params.deltas] = inside(activation_gradient(kind, result, from), block, outputs);
+}
 
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
     if row < record.rows && block < blocks(select(layer.outputs, layer.inputs, TRANSPOSE_B)) {
         if TRANSPOSE_B {
-            let index = below.place + row * blocks(layer.inputs) + block;
-            let result = inside(values, block, layer.inputs);
-            activations[index + params.deltas] =
-                select(vec4<f32>(), result, activations[index] > vec4<f32>());
+            store_deltas(number - 1u, row, block, values);
         } else {
-            activate(layer, hidden, row, block, values);
+            store_outputs(number, row, block, values);
         }
     }
 }
 
-// A block of logits; what lies beyond the classes is -infinity.
-fn logits(last: Layer, row: u32, block: u32) -> vec4<f32> {
+// A block of outputs of the last layer; what lies beyond them is -infinity.
+fn last_outputs(row: u32, block: u32) -> vec4<f32> {
+    let last = params.layers - 1u;
+    let outputs = params.network[last].outputs;
     let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
-    let values = activations[last.place + row * blocks(last.outputs) + block];
-    return select(vec4<f32>(lowest()), values, column < vec4<u32>(last.outputs));
+    let values = activations[params.network[last].place + row * blocks(outputs) + block];
+    return select(vec4<f32>(lowest()), values, column < vec4<u32>(outputs));
 }
 
-// Writes the delta of the logits of one row; gives its scaled loss, and 1 if it is classified correctly.
-// exp sees z - max <= 0 and the sum is at least 1: see row_statistics.
-fn cross_entropy_row(last: Layer, row: u32) -> vec2<f32> {
-    let width = blocks(last.outputs);
-    let label = labels[order[record.first + row]];
+// Writes the delta of the outputs of one row; gives its scaled loss, and 1 if it is classified correctly.
+fn loss_row(row: u32) -> vec2<f32> {
+    let outputs = outputs_of_network();
+    let width = blocks(outputs);
+    let source = min(order[record.first + row], params.samples - 1u);
+    let class_of_row = target_class(source);
+    let weight = row_weight(source);
+    let terms = select(1.0, f32(outputs), PER_OUTPUT);
     var largest = lowest();
-    for (var block = 0u; block < width; block += 1u) {
-        let z = logits(last, row, block);
-        largest = maximum(largest, maximum(maximum(z.x, z.y), maximum(z.z, z.w)));
-    }
     var sum = 0.0;
-    var target_logit = 0.0;
-    var prediction = last.outputs;
-    for (var block = 0u; block < width; block += 1u) {
-        let z = logits(last, row, block);
-        let e = inside(exp(z - largest), block, last.outputs);
-        sum += (e.x + e.y) + (e.z + e.w);
-        for (var i = 0u; i < 4u; i += 1u) {
-            let number = 4u * block + i;
-            target_logit = select(target_logit, z[i], number == label);
-            prediction = select(prediction, min(prediction, number), same(z[i], largest));
+    var prediction = outputs;
+    if NEEDS_SOFTMAX {
+        for (var block = 0u; block < width; block += 1u) {
+            let z = last_outputs(row, block);
+            largest = maximum(largest, maximum(maximum(z.x, z.y), maximum(z.z, z.w)));
+        }
+        for (var block = 0u; block < width; block += 1u) {
+            let z = last_outputs(row, block);
+            let e = inside(exp(z - largest), block, outputs);
+            sum += (e.x + e.y) + (e.z + e.w);
+            for (var i = 0u; i < 4u; i += 1u) {
+                prediction = select(prediction, min(prediction, 4u * block + i), same(z[i], largest));
+            }
         }
     }
+    var loss = 0.0;
+    let place = params.network[params.layers - 1u].place + params.deltas + row * width;
     for (var block = 0u; block < width; block += 1u) {
-        let place = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
-        let p = exp(logits(last, row, block) - largest) / sum;
-        let d = (p - select(vec4<f32>(), vec4<f32>(1.0), place == vec4<u32>(label))) / f32(record.rows);
-        activations[last.place + params.deltas + row * width + block] = inside(d, block, last.outputs);
+        let z = last_outputs(row, block);
+        var d = vec4<f32>();
+        for (var i = 0u; i < 4u; i += 1u) {
+            let column = 4u * block + i;
+            if column < outputs {
+                let t = target_of(source, class_of_row, column);
+                loss += loss_term(z[i], t, largest, sum);
+                d[i] = weight * loss_slope(z[i], t, largest, sum) / (f32(record.rows) * terms);
+            }
+        }
+        activations[place + block] = d;
     }
-    // -log softmax(z)[target]
-    return vec2<f32>((largest + log(sum) - target_logit) * LOSS_SCALE, f32(prediction == label));
+    if CLASSES {
+        // A target that is no class has probability 0.
+        loss = select(loss, -lowest(), class_of_row >= outputs);
+    }
+    return vec2<f32>(loss * (weight * LOSS_SCALE / terms), f32(CLASSES && prediction == class_of_row));
 }
 
 @compute @workgroup_size(THREADS_X, THREADS_Y)
@@ -136,16 +183,16 @@ fn row(
             for (var part = 0u; part < params.parts; part += 1u) {
                 sum += parameters[partial_row(part, row) + block];
             }
-            activate(params.network[0], params.layers > 1u, row, block, sum);
+            store_outputs(0u, row, block, sum);
         }
     }
     storageBarrier();
 
     TRANSPOSE_B = false;
     for (var l = 1u; l < params.layers; l += 1u) {
+        number = l;
         layer = params.network[l];
         below = params.network[l - 1u];
-        hidden = l + 1u < params.layers;
         for (var n = 0u; n < pieces(blocks(params.network[l].outputs), params.across); n += 1u) {
             multiply(vec3<u32>(n, tile, 0u), thread, blocks(params.network[l].inputs));
         }
@@ -155,7 +202,7 @@ fn row(
     var share = vec2<f32>();
     for (var i = local; i < owned; i += threads) {
         if first + i < record.rows {
-            share += cross_entropy_row(params.network[params.layers - 1u], first + i);
+            share += loss_row(first + i);
         }
     }
     shares[local] = share;
@@ -173,6 +220,7 @@ fn row(
 
     TRANSPOSE_B = true;
     for (var l = params.layers - 1u; l > 0u; l -= 1u) {
+        number = l;
         layer = params.network[l];
         below = params.network[l - 1u];
         for (var n = 0u; n < pieces(blocks(params.network[l].inputs), params.across); n += 1u) {

@@ -1,16 +1,34 @@
-// update: P = P - rate*G (stochastic gradient descent)
-// P (parameters) and G (gradients) [length] vec4s; f32
-// A thread owns one vec4; threads beyond the end do nothing.
+// update: the optimizer applied to parameters P and gradients G, which may be clipped first
+// P with its optimizer state behind it, G [length] vec4s; f32
+// A thread owns one vec4 of some layers; threads beyond the end do nothing.
+//#include record
 //#include elementwise
+struct Layer {
+    end: u32,         // where its parameters end, in vec4s
+    bias: u32,        // where its bias begins
+    weight_rate: f32, // factor of the learning rate
+    bias_rate: f32,
+}
 struct Params {
-    length: u32, // in vec4s
-    rate: f32,   // learning rate
-    unused0: u32,
-    unused1: u32,
+    first: u32,       // where the first layer's parameters begin, in vec4s
+    length: u32,      // of all these layers, in vec4s
+    layers: u32,
+    groups: u32,      // numbers in `squares`
+    state: u32,       // how far behind a parameter its optimizer state stands, in vec4s
+    region: u32,      // how far behind that the second number
+    bias_decay: f32,  // factor of the weight decay
+    unused: u32,
+    table: array<Layer, 64>,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> gradients: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> parameters: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> result: array<vec4<f32>>;
+//#include optimizer
+//#include clip
+
+fn state_place(index: u32, number: u32) -> u32 {
+    return index + params.state + number * params.region;
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn update(
@@ -20,6 +38,17 @@ fn update(
 ) {
     let i = element(group, groups, thread);
     if i < params.length {
-        parameters[i] -= params.rate * gradients[i];
+        let index = params.first + i;
+        var layer = params.table[0];
+        for (var l = 1u; l < params.layers; l += 1u) {
+            if index >= layer.end {
+                layer = params.table[l];
+            }
+        }
+        let is_bias = index >= layer.bias;
+        let gradient = clipped(gradients[index]);
+        let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
+        let decay = record.decay * select(1.0, params.bias_decay, is_bias);
+        apply(index, gradient, rate, decay);
     }
 }

@@ -1,4 +1,4 @@
-// weight_gradient: dW = X'*dY and db = sum of the rows of dY; with UPDATE, W -= rate*dW and b -= rate*db in place
+// weight_gradient: dW = X'*dY and db = sum of the rows of dY; stored, or applied at once to W and b by the optimizer
 // X [rows, inputs], dY [rows, outputs], result: dW [inputs, outputs] and below it db [outputs]; f32, rows of vec4s
 // X is a matrix of activations, or (samples_order) the rows of the data set that the order names, as they are stored. It
 // is read as if it had a column of ones behind its inputs, so that db is row `inputs` of the product.
@@ -12,16 +12,28 @@
 struct Params {
     inputs: u32,
     outputs: u32,
-    offset: u32, // of dW (with UPDATE: of W) in `result`, in vec4s
-    rate: f32,   // learning rate
+    offset: u32,      // of dW, or W, in `result`, in vec4s
+    samples: u32,     // rows of the data set, where X is made of them
+    state: u32,       // how far behind a parameter its optimizer state stands, in vec4s
+    region: u32,      // how far behind that the second number
+    weight_rate: f32, // factor of the learning rate
+    bias_rate: f32,
+    bias_decay: f32,  // factor of the weight decay
+    unused0: u32,
+    unused1: u32,
+    unused2: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(RESULT) var<storage, read_write> result: array<vec4<f32>>;
+//#include optimizer
 
-override UPDATE: bool = false;
 const TRANSPOSE_A = true;
 const TRANSPOSE_B = false;
+
+fn state_place(index: u32, number: u32) -> u32 {
+    return index + params.state + number * params.region;
+}
 
 fn a_place(row: u32) -> u32 {
     if row < record.rows {
@@ -52,12 +64,10 @@ fn b_row(row: u32, block: u32) -> vec4<f32> {
 fn store_row(row: u32, block: u32, values: vec4<f32>) {
     if row <= params.inputs && block < blocks(params.outputs) {
         let index = params.offset + row * blocks(params.outputs) + block;
-        let gradient = inside(values, block, params.outputs);
-        if UPDATE {
-            result[index] -= params.rate * gradient;
-        } else {
-            result[index] = gradient;
-        }
+        let is_bias = row == params.inputs;
+        let rate = record.rate * select(params.weight_rate, params.bias_rate, is_bias);
+        let decay = record.decay * select(1.0, params.bias_decay, is_bias);
+        apply(index, inside(values, block, params.outputs), rate, decay);
     }
 }
 

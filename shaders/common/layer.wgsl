@@ -1,9 +1,14 @@
-// A layer whose weights are the operand B of a product: W [inputs, outputs] in `parameters`, its bias below it.
+// A layer whose weights are the operand B of a product: W [inputs, outputs] in `parameters`, its bias below it; and what
+// stands behind the units whose activation is computed or differentiated.
 struct Params {
     inputs: u32,
     outputs: u32,
-    offset: u32, // of W in `parameters`, in vec4s
-    unused: u32,
+    offset: u32,    // of W in `parameters`, in vec4s
+    samples: u32,   // rows of the data set, where the inputs are its rows
+    kept: u32,      // how far behind the activations their pre-activations stand, in vec4s
+    layer: u32,     // of dropout
+    threshold: u32,
+    scale: f32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;

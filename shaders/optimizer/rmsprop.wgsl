@@ -1,5 +1,5 @@
-// RMSprop with momentum: with g for g + decay p, the mean v of g^2 with beta2, b becomes beta1 b + g / (sqrt(v) + epsilon), and
-// p becomes p - rate b.
+// RMSprop with momentum: with g for g + decay p, the mean v of g^2 with beta2, b becomes beta1 b + g / (sqrt(v) + epsilon),
+// and p becomes p - rate b.
 fn apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32) {
     let p = result[index];
     let g = gradient + decay * p;

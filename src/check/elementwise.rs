@@ -1,12 +1,13 @@
-//! map, zip, relu, multiply_add.
+//! map, zip, activate, multiply_add.
 
 use ndarray::{Array1, Array2, Zip as Together};
 
 use super::{Cases, Figures, random, wide};
 use crate::kernels::{
-    Comparison, Map, MultiplyAdd, StepRecord, Tensor, Vector, Zip, compare, map, relu, zip,
+    Comparison, Map, MultiplyAdd, StepRecord, Tensor, Vector, Zip, activate, compare, map, zip,
 };
 use crate::reference::ops;
+use crate::step::Activation;
 
 const EPS: f64 = f32::EPSILON as f64;
 
@@ -67,13 +68,13 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     });
     cases.case("relu", "65 x 257", |compute| {
         let z = random(65, 257, 3);
-        let got = relu(compute, &compute.matrix(&z)?)?.read(compute)?;
+        let got = activate(compute, Activation::Relu, &compute.matrix(&z)?)?.read(compute)?;
         Ok(Figures::exact(got, ops::relu(wide(&z).view())))
     });
     // WGSL does not promise this, but training relies on it to notice a network that went wrong.
     cases.case("relu of NaN", "1 x 5", |compute| {
         let z = Array2::from_shape_fn((1, 5), |(_, j)| if j == 3 { f32::NAN } else { -1.0 });
-        let got = relu(compute, &compute.matrix(&z)?)?.read(compute)?;
+        let got = activate(compute, Activation::Relu, &compute.matrix(&z)?)?.read(compute)?;
         Ok(Figures::exact(got.iter().map(|value| u32::from(value.is_nan())), [0u32, 0, 0, 1, 0]))
     });
     cases.case("multiply_add", "257 x 12", |compute| {

@@ -6,11 +6,13 @@ use super::products::product;
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, Matrix, ReluBackward,
-    SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepRecord, Tensor, Update, Vector, WeightGradient,
-    pad_rows, sum_metrics,
+    ActivateBackward, Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, LayerInputs,
+    LayerUpdate, LossGradient, LossTargets, Matrix, Nonlinearity, Samples, StepRecord, Tensor, Update,
+    Vector, WeightGradient, pad_rows, sum_metrics,
 };
+use crate::model::ParameterLayout;
 use crate::reference::{bounds, ops};
+use crate::step::UpdateRule;
 
 /// Rows, inputs, outputs of a layer.
 const SHAPES: [[usize; 3]; 2] = [[33, 17, 65], [64, 300, 100]];
@@ -51,26 +53,41 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     cases.case("update", "65 x 257", |compute| {
         let (p, g) = (random(65, 257, 1), random(65, 257, 2));
         let (on_p, on_g) = (compute.matrix(&p)?, compute.matrix(&g)?);
-        let kernel = Update { length: on_p.vec4s(), rate: RATE };
-        compute.run(&kernel, &[on_g.buffer(), on_p.buffer()], StepRecord::default())?;
+        let kernel = &Update::all(&UpdateRule::sgd(RATE), &ParameterLayout::of_sizes(&[64, 257]), None)[0];
+        let record = StepRecord { rate: RATE, ..StepRecord::default() };
+        compute.run(kernel, &[on_g.buffer(), on_p.buffer()], record)?;
         Ok(near_update(&on_p.read(compute)?, &wide(&p), &wide(&g), &Array2::zeros(p.dim())))
     });
     for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
         let name = format!("gather {}", format!("{stored:?}").to_lowercase());
         cases.case(&name, "63 of 100 x 65", |compute| gather(compute, stored));
     }
-    cases.case("relu_backward", "65 x 257", |compute| {
+    cases.case("activate_backward relu", "65 x 257", |compute| {
         let (y, dy) = (random(65, 257, 3), random(65, 257, 4));
         let (on_y, on_dy) = (compute.matrix(&y)?, compute.matrix(&dy)?);
-        let kernel = ReluBackward { rows: 65, columns: 257 };
+        let kernel = ActivateBackward { rows: 65, columns: 257, nonlinearity: Nonlinearity::RELU };
         let dz = run_kernel(compute, &kernel, &[on_y.buffer(), on_dy.buffer()], 65, [65, 257])?;
         Ok(Figures::exact(dz, ops::relu_backward(wide(&y).view(), wide(&dy).view())))
     });
     for (rows, classes) in [(64, 10), (300, 65)] {
         let text = format!("{rows} x {classes}");
-        cases.case("softmax_cross_entropy", &text, |compute| delta(compute, rows, classes));
-        cases.case("softmax_cross_entropy_backward", &text, |compute| backward(compute, rows, classes));
+        cases.case("loss_gradient cross-entropy", &text, |compute| delta(compute, rows, classes));
     }
+}
+
+/// ReLU, or nothing.
+fn relu_if(relu: bool) -> Nonlinearity {
+    if relu { Nonlinearity::RELU } else { Nonlinearity::LINEAR }
+}
+
+/// The data set that [`samples`] makes for so many rows.
+fn data_set(rows: usize, stored: FeatureFormat) -> LayerInputs {
+    LayerInputs::DataSet(Samples { stored, count: rows + 9 })
+}
+
+/// Plain gradient descent of one layer.
+fn sgd(inputs: usize, outputs: usize) -> LayerUpdate {
+    LayerUpdate::of(&UpdateRule::sgd(RATE), &ParameterLayout::of_sizes(&[inputs, outputs]), 0)
 }
 
 /// W and below it b.
@@ -85,7 +102,14 @@ fn with_ones(x: &Array2<f32>) -> Array2<f32> {
 fn forward(compute: &Compute, [rows, inputs, outputs]: [usize; 3], relu: bool) -> Result<Figures> {
     let (x, p) = (random(rows, inputs, 6), parameters(inputs, outputs));
     let (on_x, on_p) = (compute.matrix(&x)?, compute.matrix(&p)?);
-    let kernel = Forward { rows, inputs, outputs, offset: 0, relu, stored: None };
+    let kernel = Forward {
+        rows,
+        inputs,
+        outputs,
+        offset: 0,
+        nonlinearity: relu_if(relu),
+        source: LayerInputs::Matrix,
+    };
     let y = run_kernel(compute, &kernel, &[on_x.buffer(), on_p.buffer()], rows, [rows, outputs])?;
     let mut figures = product(&y, &with_ones(&x), &p);
     if relu {
@@ -97,7 +121,8 @@ fn forward(compute: &Compute, [rows, inputs, outputs]: [usize; 3], relu: bool) -
 fn input_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3], mask: bool) -> Result<Figures> {
     let (dy, p, h) = (random(rows, outputs, 7), parameters(inputs, outputs), random(rows, inputs, 8));
     let (on_dy, on_p, on_h) = (compute.matrix(&dy)?, compute.matrix(&p)?, compute.matrix(&h)?);
-    let kernel = InputGradient { rows, inputs, outputs, offset: 0, mask };
+    let kernel =
+        InputGradient { rows, inputs, outputs, offset: 0, below: mask.then_some(Nonlinearity::RELU) };
     let buffers = [on_dy.buffer(), on_p.buffer(), on_h.buffer()];
     let dx = run_kernel(compute, &kernel, &buffers, rows, [rows, inputs])?;
     let w = p.slice(ndarray::s![..inputs, ..]).t().to_owned();
@@ -111,7 +136,8 @@ fn input_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3], mask: 
 fn weight_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Figures> {
     let (x, dy) = (random(rows, inputs, 9), random(rows, outputs, 10));
     let (on_x, on_dy) = (compute.matrix(&x)?, compute.matrix(&dy)?);
-    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None, stored: None };
+    let kernel =
+        WeightGradient { rows, inputs, outputs, offset: 0, update: None, source: LayerInputs::Matrix };
     let dw = run_kernel(compute, &kernel, &[on_x.buffer(), on_dy.buffer()], rows, [inputs + 1, outputs])?;
     Ok(product(&dw, &with_ones(&x).t().to_owned(), &dy))
 }
@@ -119,8 +145,10 @@ fn weight_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Re
 fn updated(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Figures> {
     let (x, dy, p) = (random(rows, inputs, 9), random(rows, outputs, 10), parameters(inputs, outputs));
     let (on_x, on_dy, on_p) = (compute.matrix(&x)?, compute.matrix(&dy)?, compute.matrix(&p)?);
-    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: Some(RATE), stored: None };
-    compute.run(&kernel, &[on_x.buffer(), on_dy.buffer(), on_p.buffer()], StepRecord::all(rows))?;
+    let update = Some(sgd(inputs, outputs));
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update, source: LayerInputs::Matrix };
+    let record = StepRecord { rate: RATE, ..StepRecord::all(rows) };
+    compute.run(&kernel, &[on_x.buffer(), on_dy.buffer(), on_p.buffer()], record)?;
     let (x, dy) = (wide(&with_ones(&x)), wide(&dy));
     let dw = ops::matmul(x.t(), dy.view());
     Ok(near_update(&on_p.read(compute)?, &wide(&p), &dw, &bounds::matmul(x.t(), dy.view())))
@@ -183,7 +211,14 @@ fn forward_stored(compute: &Compute, shape: [usize; 3], stored: FeatureFormat) -
     let [rows, inputs, outputs] = shape;
     let (features, order, x) = samples(compute, stored, shape)?;
     let (p, y) = (parameters(inputs, outputs), Matrix::output(compute, rows, outputs)?);
-    let kernel = Forward { rows, inputs, outputs, offset: 0, relu: false, stored: Some(stored) };
+    let kernel = Forward {
+        rows,
+        inputs,
+        outputs,
+        offset: 0,
+        nonlinearity: Nonlinearity::LINEAR,
+        source: data_set(rows, stored),
+    };
     let on_p = compute.matrix(&p)?;
     let batch = StepRecord { first: FIRST as u32, ..StepRecord::all(rows) };
     compute.run(&kernel, &[&features, on_p.buffer(), order.buffer(), y.buffer()], batch)?;
@@ -194,8 +229,8 @@ fn gradient_stored(compute: &Compute, shape: [usize; 3], stored: FeatureFormat) 
     let [rows, inputs, outputs] = shape;
     let (features, order, x) = samples(compute, stored, shape)?;
     let (dy, dw) = (random(rows, outputs, 10), Matrix::output(compute, inputs + 1, outputs)?);
-    let stored = Some(stored);
-    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None, stored };
+    let source = data_set(rows, stored);
+    let kernel = WeightGradient { rows, inputs, outputs, offset: 0, update: None, source };
     let on_dy = compute.matrix(&dy)?;
     let batch = StepRecord { first: FIRST as u32, ..StepRecord::all(rows) };
     compute.run(&kernel, &[&features, on_dy.buffer(), order.buffer(), dw.buffer()], batch)?;
@@ -210,7 +245,7 @@ fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let (on_labels, on_order) = (compute.vector(&classes)?, compute.vector(&order)?);
     let (x, targets) = (Matrix::output(compute, rows, inputs)?, Vector::<u32>::output(compute, 1, rows)?);
     let buffers = [&features, on_labels.buffer(), on_order.buffer(), x.buffer(), targets.buffer()];
-    let kernel = Gather { rows, inputs, stored };
+    let kernel = Gather { rows, inputs, words: 1, samples: Samples { stored, count: samples } };
     compute.run(&kernel, &buffers, StepRecord { first: FIRST as u32, ..StepRecord::all(rows) })?;
     let taken = indices(&order[FIRST..FIRST + rows]);
     let want = ops::gather(values.view(), &taken, 1.0);
@@ -231,7 +266,8 @@ fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
     let (on_labels, on_order) = (compute.vector(&stored)?, compute.vector(&order)?);
     let delta = Matrix::output(compute, rows, classes)?;
     let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(rows))?;
-    let kernel = SoftmaxCrossEntropy { rows, classes };
+    let kernel =
+        LossGradient { rows, outputs: classes, targets: LossTargets::CLASSES, samples: Some(rows + 1) };
     let buffers = [on_z.buffer(), on_labels.buffer(), on_order.buffer(), delta.buffer(), metrics.buffer()];
     compute.run(&kernel, &buffers, StepRecord::all(rows))?;
     let (z, targets) = (wide(&z), indices(&targets));
@@ -249,18 +285,6 @@ pub(super) fn near_metrics(metrics: &[f32], z: &Array2<f64>, targets: &[usize], 
     let bound = times * bounds::log_sum_exp(z.view()).sum();
     let loss = Figures { got: vec![loss], want: vec![want], magnitude: vec![want], bound: vec![bound] };
     loss.and(Figures::exact([correct as f64], [right as f64]))
-}
-
-fn backward(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
-    let (p, targets) = (ops::softmax(wide(&random(rows, classes, 13)).view()), labels(rows, classes));
-    let p = p.mapv(|value| value as f32);
-    let (on_p, on_targets) = (compute.matrix(&p)?, compute.vector(&targets)?);
-    let kernel = SoftmaxCrossEntropyBackward { rows, classes };
-    let buffers = [on_p.buffer(), on_targets.buffer()];
-    let got = run_kernel(compute, &kernel, &buffers, rows, [rows, classes])?;
-    let want = ops::softmax_cross_entropy_backward(wide(&p).view(), &indices(&targets));
-    let bound = Array2::from_elem(want.dim(), 4.0 * f64::from(f32::EPSILON) / rows as f64);
-    Ok(near_delta(&got, &want, &bound))
 }
 
 /// Deltas are at most 1 / rows; errors are relative to that.

@@ -6,10 +6,12 @@ use super::training::{RATE, features, near_metrics, near_update};
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    Column, Compute, FeatureFormat, Row, StepRecord, StepShape, Tensor, Vector, blocks, pad_rows, unpad_rows,
+    Column, Compute, FeatureFormat, Row, Samples, StepRecord, StepShape, Tensor, Vector, blocks, pad_rows,
+    unpad_rows,
 };
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
+use crate::step::UpdateRule;
 
 /// Layer sizes, and most rows and live rows of a batch.
 const SHAPES: [(&[usize], usize, usize); 4] =
@@ -35,7 +37,8 @@ fn network(sizes: &[usize]) -> Result<(ReferenceNetwork, Vec<f32>)> {
 
 fn shape(compute: &Compute, sizes: &[usize], rows: usize) -> Result<StepShape> {
     let many = || crate::Error::Config("the kernels have no room for so many layers".to_owned());
-    StepShape::new(sizes, rows, &compute.tuning).ok_or_else(many)
+    let (network, rule) = (Network::classifier(sizes)?, UpdateRule::sgd(RATE));
+    StepShape::new(&network, &rule, false, rows, &compute.tuning).ok_or_else(many)
 }
 
 /// `rows` rows of a matrix that begins at vec4 `place`.
@@ -74,7 +77,7 @@ fn row(compute: &Compute, sizes: &[usize], capacity: usize, rows: usize) -> Resu
         metrics.buffer(),
     ];
     compute.run(
-        &Row::new(&shape, &compute.tuning),
+        &Row::new(&shape, capacity + 5, &compute.tuning),
         &buffers,
         StepRecord { first, ..StepRecord::all(rows) },
     )?;
@@ -106,8 +109,7 @@ fn from_sums(
         return (vec![z], vec![delta]);
     }
     let h = ops::relu(z.view());
-    let above =
-        ReferenceNetwork { weights: network.weights[1..].to_vec(), biases: network.biases[1..].to_vec() };
+    let above = ReferenceNetwork::relu(network.weights[1..].to_vec(), network.biases[1..].to_vec());
     let mut deltas = above.deltas(h.view(), targets);
     let dh = ops::input_gradient(deltas[0].view(), network.weights[1].view());
     deltas.insert(0, ops::relu_backward(h.view(), dh.view()));
@@ -123,7 +125,10 @@ fn column(
 ) -> Result<Figures> {
     let shape = shape(compute, sizes, capacity)?;
     let (network, mut parameters) = network(sizes)?;
-    parameters.resize(parameters.len() + 4 * shape.partials(), f32::NAN);
+    parameters.resize(
+        parameters.len() + 4 * (shape.layout().state_distance() - shape.layout().weights()),
+        f32::NAN,
+    );
     let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
     let (features, x) = features(compute, stored, samples, inputs)?;
     let order: Vec<u32> = (0..samples as u32).rev().collect();
@@ -139,8 +144,12 @@ fn column(
     let (on_order, on_activations) = (compute.vector(&order)?, compute.vector(&activations)?);
     let on_parameters = compute.vector(&parameters)?;
     let buffers = [&features, on_order.buffer(), on_activations.buffer(), on_parameters.buffer()];
-    let kernel = Column::new(&shape, stored, RATE, &compute.tuning);
-    compute.run(&kernel, &buffers, StepRecord { first: 1, next_rows: next, ..StepRecord::all(rows) })?;
+    let kernel = Column::new(&shape, Samples { stored, count: samples }, &compute.tuning);
+    compute.run(
+        &kernel,
+        &buffers,
+        StepRecord { first: 1, next_rows: next, rate: RATE, ..StepRecord::all(rows) },
+    )?;
 
     let got = on_parameters.read(compute)?;
     let taken = indices(&order[1..1 + rows]);

@@ -72,7 +72,7 @@ impl Parameters {
                 (weights, Array1::from(wide(&layer.bias)))
             })
             .unzip();
-        ReferenceNetwork { weights, biases }
+        ReferenceNetwork::relu(weights, biases)
     }
 }
 

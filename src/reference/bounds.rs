@@ -3,9 +3,10 @@
 //! eps is the distance from 1 to the next f32, twice the unit roundoff; the factor 2 is left to devices that round less
 //! well than IEEE 754 asks.
 
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::{ReferenceNetwork, ops};
+use super::{Pass, ReferenceNetwork, Targets, ops};
+use crate::step::{Activation, Loss};
 
 const EPS: f64 = f32::EPSILON as f64;
 /// Results below this may be flushed to 0.
@@ -57,51 +58,124 @@ pub fn softmax_cross_entropy(z: ArrayView2<f64>) -> Array2<f64> {
     (softmax(z) + 4.0 * EPS) / z.nrows() as f64
 }
 
-/// Of the gradients of a network: sixteen standard deviations of the rounding errors, as if each were independent with
-/// a deviation of eps / 2 (N. J. Higham, T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
+/// Of the gradients of a network without dropout: see [`gradients_of`].
+pub fn gradients<'a>(
+    network: &ReferenceNetwork,
+    x: &Array2<f64>,
+    targets: impl Into<Targets<'a>>,
+) -> ReferenceNetwork {
+    gradients_of(network, &network.pass(x.view(), None), &targets.into())
+}
+
+/// Of the gradients of a forward pass: sixteen standard deviations of the rounding errors, as if each were independent
+/// with a deviation of eps / 2 (N. J. Higham, T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
 /// Sci. Comput. 41, 2019). Worst cases add up through the layers to bounds that no wrong gradient would exceed.
-/// Variances go the way that the numbers go, forward and backward, to first order.
-pub fn gradients(network: &ReferenceNetwork, x: &Array2<f64>, targets: &[usize]) -> ReferenceNetwork {
-    let square = |values: &Array2<f64>| values.mapv(|value| value * value);
-    let activations = network.activations(x.view());
+/// Variances go the way that the numbers go, forward and backward, to first order: through an activation f with f'^2, to
+/// its slope with f''^2; value and slope have roundings of their own (`activation_rounding` below), and so has the product
+/// with a mask of dropout. Not near a kink, of an activation or of a loss: there a rounding decides on the slope.
+pub fn gradients_of(network: &ReferenceNetwork, pass: &Pass, targets: &Targets<'_>) -> ReferenceNetwork {
+    let Pass { activations, pre_activations, masks } = pass;
     let layers = network.weights.len();
-    let mut variances = vec![Array2::zeros(x.dim())];
+    // Of what each layer reads, and of what it computes.
+    let mut of_inputs = vec![Array2::zeros(activations[0].dim())];
+    let mut of_z = Vec::new();
     for (layer, w) in network.weights.iter().enumerate() {
-        let above = &activations[layer + 1];
-        let carried = variances[layer].dot(&square(w));
-        let variance = carried + rounding(&activations[layer], &w.view(), above);
-        let hidden = layer + 1 < layers;
-        // What ReLU sets to 0 is exactly 0.
-        let kept = |(i, j)| if hidden && above[[i, j]] <= 0.0 { 0.0 } else { variance[[i, j]] };
-        variances.push(Array2::from_shape_fn(above.dim(), kept));
+        let (input, z) = (&activations[layer], &pre_activations[layer]);
+        let variance = of_inputs[layer].dot(&square(w)) + rounding(input, &w.view(), z);
+        if let Some(hidden) = network.hidden.get(layer) {
+            let f = hidden.activation;
+            let carried = Array2::from_shape_fn(z.dim(), |at| {
+                let slope = ops::activation_slope(f, z[at]);
+                slope.powi(2) * variance[at] + activation_rounding(f, ops::activation(f, z[at])).powi(2)
+            });
+            of_inputs.push(
+                carried * square(&masks[layer]) + masked_rounding(&activations[layer + 1], &masks[layer]),
+            );
+        }
+        of_z.push(variance);
     }
-    let (logits, rows) = (&activations[layers], targets.len() as f64);
-    // p = softmax z: dp[j] = p[j] (dz[j] - sum of p[c] dz[c]).
-    let (p, of_logits) = (ops::softmax(logits.view()), &variances[layers]);
-    let common = (square(&p) * of_logits).sum_axis(ndarray::Axis(1));
-    let local = softmax_cross_entropy(logits.view());
-    let mut of_delta = Array2::from_shape_fn(p.dim(), |(i, j)| {
-        p[[i, j]].powi(2) * (of_logits[[i, j]] + common[i]) / rows.powi(2) + local[[i, j]].powi(2)
-    });
-    let deltas = network.deltas(x.view(), targets);
-    let mut bounds = ReferenceNetwork { weights: Vec::new(), biases: Vec::new() };
+    let mut of_delta = of_loss_gradient(network.loss, &activations[layers], &of_z[layers - 1], targets);
+    let deltas = network.deltas_of(pass, targets);
+    let mut bounds = network.holding(Vec::new(), Vec::new());
     let bound = |variance: f64| 16.0 * variance.sqrt() + TINY;
     for layer in (0..layers).rev() {
         let (input, delta) = (&activations[layer], &deltas[layer]);
         let (dw, db) = ops::weight_gradient(input.view(), delta.view());
-        let carried = square(input).t().dot(&of_delta) + variances[layer].t().dot(&square(delta));
+        let carried = square(input).t().dot(&of_delta) + of_inputs[layer].t().dot(&square(delta));
         let of_dw = carried + rounding(&input.t().to_owned(), &delta.view(), &dw);
         let ones = Array2::ones((1, delta.nrows()));
-        let of_db = ones.dot(&of_delta) + rounding(&ones, &delta.view(), &db.insert_axis(ndarray::Axis(0)));
+        let of_db = ones.dot(&of_delta) + rounding(&ones, &delta.view(), &db.insert_axis(Axis(0)));
         bounds.weights.insert(0, of_dw.mapv(bound));
         bounds.biases.insert(0, of_db.row(0).mapv(bound));
+        let Some(below) = layer.checked_sub(1) else { break };
         let w = &network.weights[layer];
         let dh = ops::input_gradient(delta.view(), w.view());
         let of_dh = of_delta.dot(&square(w).t()) + rounding(delta, &w.t(), &dh);
-        let kept = |(i, j)| if input[[i, j]] <= 0.0 { 0.0 } else { of_dh[[i, j]] };
-        of_delta = Array2::from_shape_fn(of_dh.dim(), kept);
+        let (f, z) = (network.hidden[below].activation, &pre_activations[below]);
+        let masked = masked_rounding(&deltas[below], &masks[below]);
+        of_delta = Array2::from_shape_fn(of_dh.dim(), |at| {
+            let slope = ops::activation_slope(f, z[at]);
+            let of_slope =
+                curvature(f, z[at]).powi(2) * of_z[below][at] + activation_rounding(f, slope).powi(2);
+            let mask = masks[below][at];
+            mask.powi(2) * (slope.powi(2) * of_dh[at] + dh[at].powi(2) * of_slope) + masked[at]
+        });
     }
     bounds
+}
+
+fn square(values: &Array2<f64>) -> Array2<f64> {
+    values.mapv(|value| value * value)
+}
+
+/// A standard deviation that covers the rounding of an activation's value or slope `result`: none of ReLU and of the
+/// identity, one product of leaky ReLU, and else 4 eps (1 + |result|). Those are made of e = exp(-|z|), which WGSL promises
+/// within 3 + 2 |z| units in the last place, and z e (3 + 2 |z|) has its largest value below 3.
+fn activation_rounding(f: Activation, result: f64) -> f64 {
+    match f {
+        Activation::Relu | Activation::Identity => 0.0,
+        Activation::LeakyRelu => EPS * result.abs(),
+        _ => 4.0 * EPS * (1.0 + result.abs()),
+    }
+}
+
+/// f''(z), as a central difference of the slope; 0 where f is made of straight lines.
+fn curvature(f: Activation, z: f64) -> f64 {
+    let step = 1e-6;
+    match f {
+        Activation::Relu | Activation::Identity | Activation::LeakyRelu => 0.0,
+        _ => (ops::activation_slope(f, z + step) - ops::activation_slope(f, z - step)) / (2.0 * step),
+    }
+}
+
+/// The variance of the rounding of products with a mask: none where that is 0 or 1.
+fn masked_rounding(products: &Array2<f64>, mask: &Array2<f64>) -> Array2<f64> {
+    Array2::from_shape_fn(mask.dim(), |at| if mask[at] == 1.0 { 0.0 } else { (EPS * products[at]).powi(2) })
+}
+
+/// The variance of the gradient by the outputs Z of a network, from that of Z.
+fn of_loss_gradient(loss: Loss, z: &Array2<f64>, of_z: &Array2<f64>, targets: &Targets<'_>) -> Array2<f64> {
+    let share = |row: usize| targets.weight(row) / targets.rows() as f64;
+    if loss == Loss::CrossEntropy {
+        // p = softmax z: dp[j] = p[j] (dz[j] - sum of p[c] dz[c]).
+        let p = ops::softmax(z.view());
+        let common = (square(&p) * of_z).sum_axis(Axis(1));
+        let local = softmax(z.view()) + 4.0 * EPS;
+        return Array2::from_shape_fn(z.dim(), |(i, j)| {
+            let carried = p[[i, j]].powi(2) * (of_z[[i, j]] + common[i]);
+            share(i).powi(2) * (carried + local[[i, j]].powi(2))
+        });
+    }
+    let (t, gradient) = (targets.matrix(z.ncols()), ops::loss_gradient(loss, z.view(), targets));
+    Array2::from_shape_fn(z.dim(), |(i, j)| {
+        let second_derivative = match loss {
+            Loss::Mse => 2.0,
+            Loss::Huber if (z[[i, j]] - t[[i, j]]).abs() <= 1.0 => 1.0,
+            _ => 0.0,
+        };
+        let carried = (second_derivative * share(i) / z.ncols() as f64).powi(2) * of_z[[i, j]];
+        carried + (4.0 * EPS * gradient[[i, j]]).powi(2)
+    })
 }
 
 /// The variance of the rounding errors of C = A B, where every one of k products and sums rounds: partial sums in any

@@ -4,7 +4,9 @@
 pub mod bounds;
 mod network;
 pub mod ops;
+mod run;
 mod targets;
 
-pub use network::ReferenceNetwork;
+pub use network::{Hidden, Pass, ReferenceNetwork};
+pub use run::Run;
 pub use targets::Targets;

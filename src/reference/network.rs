@@ -2,27 +2,75 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::ops;
+use super::{Targets, ops};
+use crate::step::{Activation, Loss, StepRecord};
 
-/// A multi-layer perceptron with ReLU between its layers and softmax cross-entropy behind the last.
+/// What stands behind the products of a hidden layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hidden {
+    /// The activation.
+    pub activation: Activation,
+    /// The share of its outputs that training leaves out, from 0 to below 1.
+    pub dropout: f32,
+}
+
+/// A multi-layer perceptron. Gradients have the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceNetwork {
     /// Weights [inputs, outputs] of each layer.
     pub weights: Vec<Array2<f64>>,
     /// Bias `[outputs]` of each layer.
     pub biases: Vec<Array1<f64>>,
+    /// What stands behind each layer but the last.
+    pub hidden: Vec<Hidden>,
+    /// What stands behind the last.
+    pub loss: Loss,
+}
+
+/// What a forward pass computes, layer by layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pass {
+    /// What each layer reads, and last the outputs of the network: X, H1, H2, ..., Z.
+    pub activations: Vec<Array2<f64>>,
+    /// Z = X W + b of each layer.
+    pub pre_activations: Vec<Array2<f64>>,
+    /// What the outputs of each hidden layer were multiplied by: ones without dropout.
+    pub masks: Vec<Array2<f64>>,
 }
 
 impl ReferenceNetwork {
-    /// What each layer reads, and last the logits: X, H1, H2, ..., Z.
-    pub fn activations(&self, x: ArrayView2<f64>) -> Vec<Array2<f64>> {
-        let mut activations = vec![x.to_owned()];
+    /// With ReLU between its layers and softmax cross-entropy behind the last.
+    pub fn relu(weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> Self {
+        let hidden =
+            vec![Hidden { activation: Activation::Relu, dropout: 0.0 }; weights.len().saturating_sub(1)];
+        Self { weights, biases, hidden, loss: Loss::CrossEntropy }
+    }
+
+    /// A forward pass: with dropout as in the step of a record, or without.
+    pub fn pass(&self, x: ArrayView2<f64>, record: Option<&StepRecord>) -> Pass {
+        let mut pass =
+            Pass { activations: vec![x.to_owned()], pre_activations: Vec::new(), masks: Vec::new() };
         for (layer, (w, b)) in self.weights.iter().zip(&self.biases).enumerate() {
-            let z = ops::forward(activations[layer].view(), w.view(), b.view());
-            let last = layer + 1 == self.weights.len();
-            activations.push(if last { z } else { ops::relu(z.view()) });
+            let z = ops::forward(pass.activations[layer].view(), w.view(), b.view());
+            if let Some(hidden) = self.hidden.get(layer) {
+                let share = f64::from(hidden.dropout);
+                let ones = || Array2::ones(z.dim());
+                let mask =
+                    record.map_or_else(ones, |record| ops::dropout_mask(share, layer, z.dim(), record));
+                let y = z.mapv(|z| ops::activation(hidden.activation, z));
+                pass.activations.push(y * &mask);
+                pass.masks.push(mask);
+            } else {
+                pass.activations.push(z.clone());
+            }
+            pass.pre_activations.push(z);
         }
-        activations
+        pass
+    }
+
+    /// What each layer reads without dropout, and last the logits: X, H1, H2, ..., Z.
+    pub fn activations(&self, x: ArrayView2<f64>) -> Vec<Array2<f64>> {
+        self.pass(x, None).activations
     }
 
     /// The logits [rows, classes].
@@ -30,37 +78,52 @@ impl ReferenceNetwork {
         self.activations(x).swap_remove(self.weights.len())
     }
 
-    /// Mean loss over the batch.
-    pub fn loss(&self, x: ArrayView2<f64>, targets: &[usize]) -> f64 {
-        ops::cross_entropy(self.logits(x).view(), targets).sum() / targets.len() as f64
+    /// Mean loss over the batch, each row times its weight, without dropout.
+    pub fn loss<'a>(&self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>) -> f64 {
+        ops::batch_loss(self.loss, self.logits(x).view(), &targets.into())
     }
 
-    /// Gradient of the mean loss by each pre-activation: D1, D2, ..., D of the logits.
-    pub fn deltas(&self, x: ArrayView2<f64>, targets: &[usize]) -> Vec<Array2<f64>> {
-        let activations = self.activations(x);
+    /// Gradient of the mean loss by each pre-activation, without dropout: D1, D2, ..., D of the logits.
+    pub fn deltas<'a>(&self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>) -> Vec<Array2<f64>> {
+        self.deltas_of(&self.pass(x, None), &targets.into())
+    }
+
+    /// The same of a forward pass.
+    pub fn deltas_of(&self, pass: &Pass, targets: &Targets<'_>) -> Vec<Array2<f64>> {
         let layers = self.weights.len();
-        let mut deltas = vec![ops::softmax_cross_entropy(activations[layers].view(), targets)];
+        let mut deltas = vec![ops::loss_gradient(self.loss, pass.activations[layers].view(), targets)];
         for layer in (1..layers).rev() {
             let dh = ops::input_gradient(deltas[0].view(), self.weights[layer].view());
-            deltas.insert(0, ops::relu_backward(activations[layer].view(), dh.view()));
+            let f = self.hidden[layer - 1].activation;
+            let slope = pass.pre_activations[layer - 1].mapv(|z| ops::activation_slope(f, z));
+            deltas.insert(0, dh * &pass.masks[layer - 1] * slope);
         }
         deltas
     }
 
-    /// Gradient of the mean loss by every weight and bias, as a network of the same shape.
-    pub fn gradients(&self, x: ArrayView2<f64>, targets: &[usize]) -> ReferenceNetwork {
-        let activations = self.activations(x);
-        let (weights, biases) = self
-            .deltas(x, targets)
-            .iter()
-            .zip(&activations)
-            .map(|(delta, input)| ops::weight_gradient(input.view(), delta.view()))
-            .unzip();
-        ReferenceNetwork { weights, biases }
+    /// Gradient of the mean loss by every weight and bias, without dropout, as a network of the same shape.
+    pub fn gradients<'a>(&self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>) -> ReferenceNetwork {
+        self.gradients_of(&self.pass(x, None), &targets.into())
     }
 
-    /// One step of stochastic gradient descent: every parameter p becomes p - rate dp.
-    pub fn step(&mut self, x: ArrayView2<f64>, targets: &[usize], rate: f64) {
+    /// The same of a forward pass.
+    pub fn gradients_of(&self, pass: &Pass, targets: &Targets<'_>) -> ReferenceNetwork {
+        let (weights, biases) = self
+            .deltas_of(pass, targets)
+            .iter()
+            .zip(&pass.activations)
+            .map(|(delta, input)| ops::weight_gradient(input.view(), delta.view()))
+            .unzip();
+        self.holding(weights, biases)
+    }
+
+    /// A network of the same form that holds other numbers.
+    pub fn holding(&self, weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> ReferenceNetwork {
+        Self { weights, biases, hidden: self.hidden.clone(), loss: self.loss }
+    }
+
+    /// One step of plain stochastic gradient descent without dropout: every parameter p becomes p - rate dp.
+    pub fn step<'a>(&mut self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>, rate: f64) {
         let gradients = self.gradients(x, targets);
         for (w, dw) in self.weights.iter_mut().zip(&gradients.weights) {
             *w = ops::update(w.view(), dw.view(), rate);

@@ -1,6 +1,7 @@
 //! One function a kernel, under the kernel's name, written as its formula reads.
 
 mod activation;
+mod dropout;
 mod loss;
 mod optimizer;
 
@@ -9,6 +10,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 use crate::random::{Purpose, words};
 
 pub use activation::{activation, activation_slope};
+pub use dropout::dropout_mask;
 pub use loss::{batch_loss, loss_gradient, row_losses};
 pub use optimizer::{decays_biases, optimize};
 

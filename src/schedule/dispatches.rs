@@ -3,39 +3,34 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::kernels::{
-    Column, CrossEntropy, FeatureFormat, Forward, Gather, InputGradient, Kernel, Relu, ReluBackward, Row,
-    Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepShape, Tuning, Update, WeightGradient,
-    blocks, grid,
-};
-use crate::model::{Network, ParameterLayout};
-use crate::schedule::{ScheduleKind, TrainingStep};
+use crate::kernels::{Kernel, Tuning, grid};
 
 /// The tensors of a step. Layers count from 1; H0 is the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
     /// Features of the data set.
     Features,
-    /// Labels of the data set.
-    Labels,
+    /// Targets of the data set.
+    Targets,
     /// Row numbers in the order of training.
     Order,
-    /// Labels of the batch.
-    Targets,
-    /// All weights and biases, layer after layer.
+    /// Targets of the batch.
+    BatchTargets,
+    /// All weights and biases, layer after layer, and what a [`ParameterLayout`](crate::model::ParameterLayout) puts behind them.
     Parameters,
     /// Their gradients, in the same layout.
     Gradients,
     /// Outputs of all layers, and behind them their deltas.
     Activations,
-    /// Output of a layer behind its ReLU; 0 is the batch's input.
+    /// Sums of squares of the gradients.
+    SquareSums,
+    /// Outputs of a hidden layer, with its pre-activations behind them where the activation keeps them; 0 is the batch's
+    /// input.
     Hidden(usize),
-    /// Output of a layer before its ReLU.
+    /// Products of a hidden layer, before its activation.
     PreActivation(usize),
-    /// Output of the last layer.
-    Logits,
-    /// Softmax of the logits.
-    Probabilities,
+    /// Outputs of the last layer.
+    Outputs,
     /// Gradient of the mean loss by a layer's pre-activation.
     Delta(usize),
     /// Gradient of the mean loss by a hidden layer's output.
@@ -49,8 +44,8 @@ pub enum Buffer {
 impl Buffer {
     /// Whether it outlives a batch: then it belongs to the engine, not to the schedule.
     pub fn is_external(self) -> bool {
-        use Buffer::{Features, Labels, Order, Parameters};
-        matches!(self, Features | Labels | Order | Parameters)
+        use Buffer::{Features, Order, Parameters, Targets};
+        matches!(self, Features | Targets | Order | Parameters)
     }
 }
 
@@ -76,7 +71,7 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    fn new(kernel: impl Kernel + 'static, buffers: &[Buffer]) -> Self {
+    pub(super) fn new(kernel: impl Kernel + 'static, buffers: &[Buffer]) -> Self {
         Self { kernel: Box::new(kernel), buffers: buffers.to_vec() }
     }
 
@@ -84,10 +79,7 @@ impl Dispatch {
     pub fn describe(&self, tuning: &Tuning) -> String {
         let [x, y, _] = grid(&*self.kernel, tuning);
         let buffers: Vec<String> = self.buffers.iter().map(Buffer::to_string).collect();
-        let mut name = self.kernel.shader().name.to_owned();
-        for (flag, _) in self.kernel.flags().into_iter().filter(|(_, set)| *set) {
-            name += &format!(" +{}", flag.to_lowercase());
-        }
+        let name = self.kernel.label();
         format!("{name:<31} {:<18} {:>9} workgroups  {}", self.kernel.shape(), x * y, buffers.join(" "))
     }
 }
@@ -104,223 +96,32 @@ pub struct Schedule {
     pub prologue: bool,
 }
 
-/// What the builders below know.
-struct Builder<'a> {
-    network: &'a Network,
-    rows: usize,
-    tuning: &'a Tuning,
-    layout: ParameterLayout,
-    dispatches: Vec<Dispatch>,
-    groups: usize,
-    prologue: bool,
-}
-
-impl Schedule {
-    /// One step of training.
-    pub fn train(
-        kind: ScheduleKind,
-        step: &TrainingStep<'_>,
-        stored: FeatureFormat,
-        tuning: &Tuning,
-    ) -> Self {
-        let TrainingStep { network, rows, rule, .. } = *step;
-        let rate = rule.rates.peak;
-        let mut builder = Builder::new(network, rows, tuning);
-        let whole =
-            (kind == ScheduleKind::TwoDispatch).then(|| StepShape::new(&network.sizes(), rows, tuning));
-        match (kind, whole.flatten()) {
-            (_, Some(shape)) => builder.two_dispatch_step(&shape, stored, rate),
-            (ScheduleKind::Plain, None) => {
-                builder.gather(stored);
-                builder.plain_gradients();
-                let length = builder.layout.weights();
-                builder.push(Update { length, rate }, &[Buffer::Gradients, Buffer::Parameters]);
-            }
-            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => builder.fused_step(stored, rate),
-        }
-        builder.schedule()
-    }
-
-    /// The gradients of one batch, without an update.
-    pub fn gradients(step: &TrainingStep<'_>, stored: FeatureFormat, tuning: &Tuning) -> Self {
-        let mut builder = Builder::new(step.network, step.rows, tuning);
-        builder.gather(stored);
-        builder.plain_gradients();
-        builder.schedule()
-    }
-
-    /// Loss and predictions of one batch.
-    pub fn evaluate(network: &Network, rows: usize, stored: FeatureFormat, tuning: &Tuning) -> Self {
-        let mut builder = Builder::new(network, rows, tuning);
-        builder.gather(stored);
-        builder.forward(true, None);
-        builder.cross_entropy();
-        builder.schedule()
-    }
-}
-
-impl<'a> Builder<'a> {
-    fn new(network: &'a Network, rows: usize, tuning: &'a Tuning) -> Self {
-        let layout = ParameterLayout::new(network);
-        Self { network, rows, tuning, layout, dispatches: Vec::new(), groups: 0, prologue: false }
-    }
-
-    fn push(&mut self, kernel: impl Kernel + 'static, buffers: &[Buffer]) {
-        self.dispatches.push(Dispatch::new(kernel, buffers));
-    }
-
-    /// (layer from 1, inputs, outputs, offset), first to last.
-    fn layers(&self) -> Vec<(usize, usize, usize, usize)> {
-        (1..).zip(self.layout.layers()).map(|(layer, at)| (layer, at.inputs, at.outputs, at.offset)).collect()
-    }
-
-    fn gather(&mut self, stored: FeatureFormat) {
-        use Buffer::{Features, Hidden, Labels, Order, Targets};
-        let kernel = Gather { rows: self.rows, inputs: self.network.inputs(), stored };
-        self.push(kernel, &[Features, Labels, Order, Hidden(0), Targets]);
-    }
-
-    /// Of the data set's rows as they are stored, or else of those that were gathered.
-    fn forward(&mut self, fuse_relu: bool, stored: Option<FeatureFormat>) {
-        let last = self.network.layers().len();
-        for (layer, inputs, outputs, offset) in self.layers() {
-            let (rows, hidden) = (self.rows, layer < last);
-            let output = match (hidden, fuse_relu) {
-                (false, _) => Buffer::Logits,
-                (true, true) => Buffer::Hidden(layer),
-                (true, false) => Buffer::PreActivation(layer),
-            };
-            let stored = stored.filter(|_| layer == 1);
-            let kernel = Forward { rows, inputs, outputs, offset, relu: hidden && fuse_relu, stored };
-            self.push_product(kernel, stored, [Buffer::Hidden(layer - 1), Buffer::Parameters, output]);
-            if hidden && !fuse_relu {
-                self.push(Relu { rows, columns: outputs }, &[output, Buffer::Hidden(layer)]);
-            }
-        }
-    }
-
-    /// A product with a layer's inputs, the first of the buffers; instead of which it takes the data set's, by way of the
-    /// order, where they are not gathered.
-    fn push_product(
-        &mut self,
-        kernel: impl Kernel + 'static,
-        stored: Option<FeatureFormat>,
-        [inputs, other, result]: [Buffer; 3],
-    ) {
-        match stored {
-            Some(_) => self.push(kernel, &[Buffer::Features, other, Buffer::Order, result]),
-            None => self.push(kernel, &[inputs, other, result]),
-        }
-    }
-
-    fn cross_entropy(&mut self) {
-        use Buffer::{Logits, Metrics, Predictions, Targets};
-        let kernel = CrossEntropy { rows: self.rows, classes: self.network.outputs() };
-        self.groups = self.tuning.row_groups(self.rows);
-        self.push(kernel, &[Logits, Targets, Predictions, Metrics]);
-    }
-
-    fn plain_gradients(&mut self) {
-        use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Logits, Parameters, Probabilities, Targets};
-        let (rows, classes, last) = (self.rows, self.network.outputs(), self.network.layers().len());
-        self.forward(false, None);
-        self.push(Softmax { rows, classes, log: false }, &[Logits, Probabilities]);
-        self.cross_entropy();
-        self.push(SoftmaxCrossEntropyBackward { rows, classes }, &[Probabilities, Targets, Delta(last)]);
-        for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {
-            let weights = WeightGradient { rows, inputs, outputs, offset, update: None, stored: None };
-            self.push(weights, &[Hidden(layer - 1), Delta(layer), Gradients]);
-            if layer > 1 {
-                let below = layer - 1;
-                self.push(
-                    InputGradient { rows, inputs, outputs, offset, mask: false },
-                    &[Delta(layer), Parameters, Hidden(below), HiddenGradient(below)],
-                );
-                self.push(
-                    ReluBackward { rows, columns: inputs },
-                    &[Hidden(below), HiddenGradient(below), Delta(below)],
-                );
-            }
-        }
-    }
-
-    fn fused_step(&mut self, stored: FeatureFormat, rate: f32) {
-        use Buffer::{Delta, Hidden, Labels, Logits, Metrics, Order, Parameters};
-        let (rows, last) = (self.rows, self.network.layers().len());
-        self.forward(true, Some(stored));
-        let loss = SoftmaxCrossEntropy { rows, classes: self.network.outputs() };
-        self.groups = self.tuning.row_groups(self.rows);
-        self.push(loss, &[Logits, Labels, Order, Delta(last), Metrics]);
-        for (layer, inputs, outputs, offset) in self.layers().into_iter().rev() {
-            // The gradient below needs the weights before their update.
-            if layer > 1 {
-                self.push(
-                    InputGradient { rows, inputs, outputs, offset, mask: true },
-                    &[Delta(layer), Parameters, Hidden(layer - 1), Delta(layer - 1)],
-                );
-            }
-            let (update, stored) = (Some(rate), Some(stored).filter(|_| layer == 1));
-            let weights = WeightGradient { rows, inputs, outputs, offset, update, stored };
-            self.push_product(weights, stored, [Hidden(layer - 1), Delta(layer), Parameters]);
-        }
-    }
-
-    fn two_dispatch_step(&mut self, shape: &StepShape, stored: FeatureFormat, rate: f32) {
-        use Buffer::{Activations, Features, Labels, Metrics, Order, Parameters};
-        self.groups = self.tuning.batch_groups(self.rows);
-        self.push(Row::new(shape, self.tuning), &[Parameters, Labels, Order, Activations, Metrics]);
-        let column = Column::new(shape, stored, rate, self.tuning);
-        self.push(column, &[Features, Order, Activations, Parameters]);
-        self.prologue = true;
-    }
-
-    fn schedule(self) -> Schedule {
-        let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
-        let buffers = used
-            .filter(|buffer| !buffer.is_external())
-            .map(|buffer| (*buffer, self.bytes(*buffer)))
-            .collect();
-        let Self { dispatches, groups, prologue, .. } = self;
-        Schedule { dispatches, buffers, metrics_groups: groups, prologue }
-    }
-
-    fn bytes(&self, buffer: Buffer) -> u64 {
-        let matrix = |columns: usize| 16 * self.rows as u64 * blocks(columns) as u64;
-        let sizes = self.network.sizes();
-        match buffer {
-            Buffer::Features | Buffer::Labels | Buffer::Order => 0,
-            Buffer::Targets | Buffer::Predictions => 4 * self.rows as u64,
-            Buffer::Parameters | Buffer::Gradients => self.layout.weight_bytes(),
-            Buffer::Activations => 2 * sizes[1..].iter().map(|size| matrix(*size)).sum::<u64>(),
-            Buffer::Hidden(layer)
-            | Buffer::PreActivation(layer)
-            | Buffer::Delta(layer)
-            | Buffer::HiddenGradient(layer) => matrix(sizes[layer]),
-            Buffer::Logits | Buffer::Probabilities => matrix(self.network.outputs()),
-            Buffer::Metrics => 8 * self.groups as u64,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
     use crate::gpu::Access;
+    use crate::kernels::{FeatureFormat, Samples};
+    use crate::model::Network;
+    use crate::schedule::{ScheduleKind, TrainingStep};
     use crate::step::UpdateRule;
+
+    fn samples(stored: FeatureFormat) -> Samples {
+        Samples { stored, count: 100 }
+    }
 
     fn schedules() -> Vec<(&'static str, Schedule)> {
         let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
         let rule = UpdateRule::sgd(0.1);
         let step = TrainingStep::new(&network, &rule, 64);
-        let train = |kind| Schedule::train(kind, &step, FeatureFormat::Bytes, &Tuning::GPU);
+        let train = |kind| Schedule::train(kind, &step, samples(FeatureFormat::Bytes), &Tuning::GPU);
         vec![
             ("plain", train(ScheduleKind::Plain)),
             ("fused", train(ScheduleKind::Fused)),
             ("two-dispatch", train(ScheduleKind::TwoDispatch)),
-            ("gradients", Schedule::gradients(&step, FeatureFormat::Floats, &Tuning::SOFTWARE)),
-            ("evaluate", Schedule::evaluate(&network, 64, FeatureFormat::Bytes, &Tuning::GPU)),
+            ("gradients", Schedule::gradients(&step, samples(FeatureFormat::Floats), &Tuning::SOFTWARE)),
+            ("evaluate", Schedule::evaluate(&step, samples(FeatureFormat::Bytes), &Tuning::GPU)),
         ]
     }
 
@@ -330,7 +131,7 @@ mod tests {
             schedules().iter().map(|(name, schedule)| (*name, schedule.dispatches.len())).collect();
         assert_eq!(
             counts,
-            [("plain", 17), ("fused", 9), ("two-dispatch", 2), ("gradients", 16), ("evaluate", 5)]
+            [("plain", 15), ("fused", 9), ("two-dispatch", 2), ("gradients", 14), ("evaluate", 5)]
         );
     }
 

@@ -37,7 +37,7 @@ pub fn unfenced(dispatches: &[Dispatch], sequence: &[usize]) -> Vec<Range<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::{FeatureFormat, Tuning};
+    use crate::kernels::{FeatureFormat, Samples, Tuning};
     use crate::model::Network;
     use crate::schedule::{Schedule, ScheduleKind, TrainingStep};
     use crate::step::UpdateRule;
@@ -46,7 +46,8 @@ mod tests {
         let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
         let rule = UpdateRule::sgd(0.1);
         let step = TrainingStep::new(&network, &rule, 64);
-        let schedule = Schedule::train(kind, &step, FeatureFormat::Bytes, &Tuning::GPU);
+        let schedule =
+            Schedule::train(kind, &step, Samples { stored: FeatureFormat::Bytes, count: 100 }, &Tuning::GPU);
         let sequence: Vec<usize> = (0..steps).flat_map(|_| 0..schedule.dispatches.len()).collect();
         let name = |at: usize| schedule.dispatches[sequence[at]].kernel.shader().name;
         let runs = unfenced(&schedule.dispatches, &sequence);
@@ -62,16 +63,15 @@ mod tests {
         let expected = [
             "gather",
             "forward",
-            "relu",
+            "activate",
             "forward",
-            "relu",
+            "activate",
             "forward",
-            "softmax + cross_entropy",
-            "softmax_cross_entropy_backward",
+            "loss_gradient",
             "weight_gradient + input_gradient",
-            "relu_backward",
+            "activate_backward",
             "weight_gradient + input_gradient",
-            "relu_backward",
+            "activate_backward",
             "weight_gradient",
             // The next batch is gathered while the weights are updated.
             "update + gather",

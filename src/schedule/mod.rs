@@ -1,5 +1,6 @@
 //! One step of training as a list of dispatches, and which list with which tile shapes a run takes.
 
+mod builder;
 mod dispatches;
 mod fences;
 mod kind;

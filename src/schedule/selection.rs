@@ -1,7 +1,7 @@
 //! Which schedule a run takes.
 
 use crate::gpu::{Context, DeviceKind};
-use crate::kernels::{MOST_LAYERS, StepShape, Tuning};
+use crate::kernels::{MOST_LAYERS, Tuning};
 use crate::model::ParameterLayout;
 use crate::schedule::{ScheduleKind, TrainingStep};
 
@@ -60,13 +60,11 @@ impl SelectedSchedule {
 
 /// The layout of the parameters under this schedule, with what its steps and the optimizer keep behind them.
 pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tuning) -> ParameterLayout {
-    let shape = match kind {
-        ScheduleKind::TwoDispatch => StepShape::new(&step.network.sizes(), step.rows, tuning),
-        ScheduleKind::Plain | ScheduleKind::Fused => None,
-    };
-    let partials = shape.map_or(0, |shape| shape.partials());
-    let states = step.rule.optimizer.kind.states();
-    ParameterLayout::new(step.network).with_partials(partials).with_states(states)
+    let shape = (kind == ScheduleKind::TwoDispatch).then(|| step.shape(tuning)).flatten();
+    shape.map_or_else(
+        || ParameterLayout::new(step.network).with_states(step.rule.optimizer.kind.states()),
+        |shape| shape.layout().clone(),
+    )
 }
 
 /// Why two dispatches a step cannot be had.
@@ -74,7 +72,7 @@ fn impossible(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<Stri
     if step.rule.clip_norm.is_some() {
         return Some("two dispatches cannot clip gradients by their norm".to_owned());
     }
-    let Some(shape) = StepShape::new(&step.network.sizes(), step.rows, limits.tuning) else {
+    let Some(shape) = step.shape(limits.tuning) else {
         let layers = step.network.layers().len();
         return Some(format!(
             "two dispatches take networks of up to {MOST_LAYERS} layers, this has {layers}"

@@ -1,5 +1,6 @@
 //! What a schedule divides into dispatches.
 
+use crate::kernels::{StepShape, Tuning};
 use crate::model::Network;
 use crate::step::UpdateRule;
 
@@ -20,5 +21,10 @@ impl<'a> TrainingStep<'a> {
     /// Without weights of rows.
     pub fn new(network: &'a Network, rule: &'a UpdateRule, rows: usize) -> Self {
         Self { network, rule, rows, weighted: false }
+    }
+
+    /// The two-dispatch step, where the kernels have room for so many layers.
+    pub fn shape(&self, tuning: &Tuning) -> Option<StepShape> {
+        StepShape::new(self.network, self.rule, self.weighted, self.rows, tuning)
     }
 }

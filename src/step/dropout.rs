@@ -24,6 +24,11 @@ impl Dropout {
         (share > 0.0).then(|| Self { layer: layer as u32, threshold, scale: 1.0 / (1.0 - share) })
     }
 
+    /// The layer, from 0.
+    pub fn layer(&self) -> usize {
+        self.layer as usize
+    }
+
     /// Words below this leave a unit out.
     pub fn threshold(&self) -> u32 {
         self.threshold

@@ -7,5 +7,5 @@ pub(super) fn demand(fits: bool, setting: &'static str, expected: &str, found: f
     if fits {
         return Ok(());
     }
-    Err(Error::Setting { setting, expected: expected.to_owned(), found: format!("{found:?}") })
+    Err(Error::Setting { setting, expected: expected.to_owned(), found: found.to_string() })
 }

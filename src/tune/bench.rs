@@ -7,9 +7,9 @@ use crate::data::rows_at;
 use crate::engine::{BatchMetrics, Drive, Engine, GpuEngine};
 use crate::error::Result;
 use crate::gpu::Context;
-use crate::kernels::{Compute, StepShape, Tuning};
+use crate::kernels::{Compute, Tuning};
 use crate::model::Parameters;
-use crate::schedule::{ScheduleKind, SelectedSchedule, TileSource, Tiles};
+use crate::schedule::{ScheduleKind, SelectedSchedule, TileSource, Tiles, TrainingStep};
 
 /// Steps whose losses and weights have to be right.
 const COMPARED_STEPS: usize = 3;
@@ -57,7 +57,9 @@ impl<'a> Bench<'a> {
 
     /// Into how many parts the inputs of the first layer are split under the two-dispatch schedule.
     pub fn parts(&self, tuning: &Tuning) -> Option<usize> {
-        StepShape::new(&self.subject.network.sizes(), self.subject.batch, tuning).map(|shape| shape.parts())
+        let rule = self.subject.config.engine_options(self.subject.batch).rule;
+        let step = TrainingStep::new(self.subject.network, &rule, self.subject.batch);
+        step.shape(tuning).map(|shape| shape.parts())
     }
 
     fn engine(&self, kind: ScheduleKind, tuning: Tuning) -> Result<GpuEngine> {

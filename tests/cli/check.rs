@@ -72,10 +72,10 @@ fn saved_gradients_can_be_judged_by_others() {
     let layers = (1..).take_while(|layer| file.tensor(&format!("w{layer}")).is_ok()).count();
     assert!(layers >= 3);
     assert_eq!(file.len(), 2 + 4 * layers);
-    let network = ReferenceNetwork {
-        weights: (1..=layers).map(|layer| matrix(&format!("w{layer}"))).collect(),
-        biases: (1..=layers).map(|layer| vector(&format!("b{layer}"))).collect(),
-    };
+    let network = ReferenceNetwork::relu(
+        (1..=layers).map(|layer| matrix(&format!("w{layer}"))).collect(),
+        (1..=layers).map(|layer| vector(&format!("b{layer}"))).collect(),
+    );
     let x = matrix("x");
     assert_eq!(labels.shape(), [x.nrows()]);
     let mut input = x.clone();

@@ -29,10 +29,10 @@ pub fn reference_steps(
     let (x, targets) = inputs(data);
     let rate = f64::from(config.learning_rate);
     let eps = f64::from(f32::EPSILON);
-    let mut total = ReferenceNetwork {
-        weights: reference.weights.iter().map(|w| w * 0.0).collect(),
-        biases: reference.biases.iter().map(|b| b * 0.0).collect(),
-    };
+    let mut total = ReferenceNetwork::relu(
+        reference.weights.iter().map(|w| w * 0.0).collect(),
+        reference.biases.iter().map(|b| b * 0.0).collect(),
+    );
     let mut loss = 0.0;
     for order in order.chunks(config.batch_size) {
         let (x, targets) = batch(&x, &targets, order);

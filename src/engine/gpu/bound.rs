@@ -47,7 +47,7 @@ impl BoundSchedule {
         }
         let resolve = |buffer: &Buffer| match buffer {
             Buffer::Features => &rows.features,
-            Buffer::Labels => &rows.labels,
+            Buffer::Targets => &rows.targets,
             Buffer::Order => &rows.order,
             Buffer::Parameters => parameters,
             other => &buffers[other],

@@ -12,7 +12,7 @@ use crate::gpu::read_buffer;
 use crate::kernels::{
     Comparison, Compute, FeatureFormat, StepRecord, blocks, compare, positions_where, sum_metrics, unpad_rows,
 };
-use crate::schedule::{Buffer, Schedule};
+use crate::schedule::{Buffer, Schedule, TrainingStep};
 
 /// Rows whose predictions are compared with their labels at a time.
 const COMPARED_ROWS: usize = 1 << 24;
@@ -24,10 +24,13 @@ impl GpuEngine {
         if !self.evaluation.contains_key(&key) {
             let batch = self.evaluation_batch;
             let capacity = self.window_rows(stored, batch);
-            let rows =
-                DeviceRows::new(&self.compute.context, self.network.inputs(), stored, capacity, batch)?;
+            let rows = DeviceRows::new(&self.compute.context, &self.network, None, stored, capacity, batch)?;
             rows.set_identity_order(&self.compute.context);
-            let schedule = Schedule::evaluate(&self.network, batch, stored, &self.compute.tuning);
+            let schedule = Schedule::evaluate(
+                &TrainingStep { rows: batch, ..self.step() },
+                rows.samples(),
+                &self.compute.tuning,
+            );
             let bound = self.bind(&schedule, &rows, capacity)?;
             self.evaluation.insert(key, (rows, bound));
         }
@@ -71,7 +74,7 @@ impl GpuEngine {
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
             self.submit_evaluation(bound, end - start);
             let bytes = 16 * (blocks(classes) * (end - start)) as u64;
-            let padded = read_buffer(&self.compute.context, bound.buffer(Buffer::Logits), bytes)?;
+            let padded = read_buffer(&self.compute.context, bound.buffer(Buffer::Outputs), bytes)?;
             logits.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
         }
         Ok(logits)

@@ -204,11 +204,17 @@ impl Engine for GpuEngine {
         if count == 0 || count > most {
             return Err(Error::Config(format!("{count} rows are no batch of 1 to {most}")));
         }
-        let device_rows =
-            DeviceRows::new(&self.compute.context, self.network.inputs(), stored, count, count)?;
+        let device_rows = DeviceRows::new(
+            &self.compute.context,
+            &self.network,
+            Some(self.targets()),
+            stored,
+            count,
+            count,
+        )?;
         device_rows.upload(&self.compute.context, rows, 0..count, 0)?;
         device_rows.set_identity_order(&self.compute.context);
-        let schedule = Schedule::gradients(&self.step(), stored, &self.compute.tuning);
+        let schedule = Schedule::gradients(&self.step(), device_rows.samples(), &self.compute.tuning);
         let bound = self.bind(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         let record = StepRecord { rows: count as u32, ..self.options.rule.record(self.steps) };

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use crate::data::{FeaturesRef, Rows};
+use crate::data::{FeaturesRef, Rows, TargetsRef};
 use crate::error::{Error, Result};
 use crate::gpu::Context;
-use crate::kernels::{FeatureFormat, blocks, pad_rows};
+use crate::kernels::{FeatureFormat, LossTargets, Samples, blocks, pad_rows};
+use crate::model::Network;
 
 /// Positions of the order that stand on the device at a time, at least.
 pub const ORDER_POSITIONS: usize = 1 << 16;
@@ -17,12 +18,16 @@ pub const ORDERED_ROWS: usize = 1 << 24;
 pub struct DeviceRows {
     /// [capacity, inputs], rows padded to whole words (bytes) or vec4s (floats).
     pub features: wgpu::Buffer,
-    /// `[capacity]`
-    pub labels: wgpu::Buffer,
+    /// [capacity, words]
+    pub targets: wgpu::Buffer,
     /// Row numbers.
     pub order: wgpu::Buffer,
     /// How features stand on the device.
     pub stored: FeatureFormat,
+    /// How targets stand on the device; nothing for labels alone, as evaluation reads them.
+    form: Option<LossTargets>,
+    /// Words of the targets of a row.
+    words: usize,
     /// Most rows.
     pub capacity: usize,
     /// Positions that `order` has room for, whole batches.
@@ -48,24 +53,30 @@ pub fn row_bytes(inputs: usize, stored: FeatureFormat) -> u64 {
 }
 
 impl DeviceRows {
-    /// Room for `capacity` rows, and for their order, or that of some batches of `batch` rows.
+    /// Room for `capacity` rows of a network's inputs and targets, and for their order, or that of some batches of `batch`
+    /// rows. Without a form for training, targets are labels.
     ///
     /// # Errors
     /// When the device has no buffers of that size.
     pub fn new(
         context: &Context,
-        inputs: usize,
+        network: &Network,
+        form: Option<LossTargets>,
         stored: FeatureFormat,
         capacity: usize,
         batch: usize,
     ) -> Result<Self> {
+        let inputs = network.inputs();
+        let words = form.map_or(1, |form| form.words(network.outputs()));
         let ordered = if capacity <= ORDERED_ROWS { capacity } else { 0 };
         let positions = batch * ordered.max(ORDER_POSITIONS).div_ceil(batch);
         Ok(Self {
             features: context.storage("features", row_bytes(inputs, stored) * capacity as u64)?,
-            labels: context.storage("labels", 4 * capacity as u64)?,
+            targets: context.storage("targets", 4 * (words * capacity) as u64)?,
             order: context.storage("order", 4 * positions as u64)?,
             stored,
+            form,
+            words,
             capacity,
             positions,
             inputs,
@@ -82,8 +93,7 @@ impl DeviceRows {
         }
         let start = row_bytes(self.inputs, self.stored) * at as u64;
         self.write_features(context, rows.scaled(range.clone()), start)?;
-        let labels = bytemuck::cast_slice(&rows.labels()[range]);
-        context.queue.write_buffer(&self.labels, 4 * at as u64, labels);
+        self.write_targets(context, rows, range.map(|row| row as u32), at)?;
         Ok(())
     }
 
@@ -113,8 +123,7 @@ impl DeviceRows {
                 self.write_features(context, FeaturesRef::Floats(floats.into()), 0)?;
             }
         }
-        let labels: Vec<u32> = order.iter().map(|number| rows.labels()[*number as usize]).collect();
-        context.queue.write_buffer(&self.labels, 0, bytemuck::cast_slice(&labels));
+        self.write_targets(context, rows, order.iter().copied(), 0)?;
         Ok(())
     }
 
@@ -126,6 +135,41 @@ impl DeviceRows {
     /// Makes the order that of the rows as they stand.
     pub fn set_identity_order(&self, context: &Context) {
         self.set_order(context, 0, &(0..self.positions as u32).collect::<Vec<u32>>());
+    }
+
+    /// The data set as kernels know it.
+    pub fn samples(&self) -> Samples {
+        Samples { stored: self.stored, count: self.capacity }
+    }
+
+    /// Puts the targets of these rows on the device, from row `at` on.
+    fn write_targets(
+        &self,
+        context: &Context,
+        rows: &Rows<'_>,
+        numbers: impl ExactSizeIterator<Item = u32>,
+        at: usize,
+    ) -> Result<()> {
+        let mut words = Vec::with_capacity(self.words * numbers.len());
+        for row in numbers.map(|row| row as usize) {
+            match (rows.targets, self.form) {
+                (TargetsRef::Classes(labels), _) => words.push(labels[row]),
+                // Nobody looks at them.
+                (TargetsRef::Values { .. }, None) => words.push(0),
+                (TargetsRef::Values { columns, values }, Some(_)) => {
+                    words.extend(values[row * columns..][..columns].iter().map(|value| value.to_bits()));
+                }
+            }
+            if self.form.is_some_and(|form| form.weighted) {
+                words.push(rows.weight(row).to_bits());
+            }
+            if words.len() % self.words != 0 {
+                return Err(Error::Config("targets are not those of the network's loss".to_owned()));
+            }
+        }
+        let start = 4 * (at * self.words) as u64;
+        context.queue.write_buffer(&self.targets, start, bytemuck::cast_slice(&words));
+        Ok(())
     }
 
     fn write_features(&self, context: &Context, features: FeaturesRef<'_>, start: u64) -> Result<()> {

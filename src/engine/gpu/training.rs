@@ -7,9 +7,9 @@ use super::rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
 use super::stamper::Stamper;
 use crate::data::Rows;
 use crate::engine::order::check_order;
-use crate::engine::{Batches, Order, Work, begin};
+use crate::engine::{Batches, EngineOptions, Order, Work, begin};
 use crate::error::Result;
-use crate::kernels::{Compute, FeatureFormat, StepRecord};
+use crate::kernels::{Compute, FeatureFormat, LossTargets, Samples, StepRecord};
 use crate::schedule::Schedule;
 
 /// Most bytes of a data set that stays on the device: there is no asking how much memory it has.
@@ -45,13 +45,19 @@ impl Training {
 }
 
 impl GpuEngine {
-    fn training_schedule(&self, stored: FeatureFormat) -> Schedule {
-        Schedule::train(self.selected.kind, &self.step(), stored, &self.compute.tuning)
+    fn training_schedule(&self, samples: Samples) -> Schedule {
+        Schedule::train(self.selected.kind, &self.step(), samples, &self.compute.tuning)
+    }
+
+    /// How targets stand on the device in training.
+    pub(super) fn targets(&self) -> LossTargets {
+        let EngineOptions { rule, weighted, .. } = &self.options;
+        LossTargets { loss: self.network.loss(), smoothing: rule.label_smoothing, weighted: *weighted }
     }
 
     /// The dispatches of a step in words.
     pub(super) fn dispatches(&self) -> Vec<String> {
-        let schedule = self.training_schedule(FeatureFormat::Bytes);
+        let schedule = self.training_schedule(Samples { stored: FeatureFormat::Bytes, count: 1 });
         schedule.dispatches.iter().map(|dispatch| dispatch.describe(&self.compute.tuning)).collect()
     }
 
@@ -65,14 +71,21 @@ impl GpuEngine {
     /// What `rows` are trained with: the whole set on the device where its size is known and it has room, else a
     /// window through which it passes.
     fn prepare_training(&mut self, rows: &Rows<'_>) -> Result<Training> {
-        let (stored, inputs, batch) = (stored(rows), self.network.inputs(), self.options.batch);
+        let (stored, batch) = (stored(rows), self.options.batch);
         let resident = self.resident_rows(rows);
         let capacity = resident.unwrap_or_else(|| self.window_rows(stored, batch));
-        let device_rows = DeviceRows::new(&self.compute.context, inputs, stored, capacity, batch)?;
+        let device_rows = DeviceRows::new(
+            &self.compute.context,
+            &self.network,
+            Some(self.targets()),
+            stored,
+            capacity,
+            batch,
+        )?;
         if resident.is_none() {
             device_rows.set_identity_order(&self.compute.context);
         }
-        let bound = self.bind(&self.training_schedule(stored), &device_rows, 0)?;
+        let bound = self.bind(&self.training_schedule(device_rows.samples()), &device_rows, 0)?;
         let is_window = resident.is_none();
         let order = DeviceOrder::default();
         Ok(Training { rows: device_rows, bound, order, uploaded: 0, is_window, was_window: false, half: 0 })
@@ -94,7 +107,7 @@ impl GpuEngine {
             before => Training { was_window: before.is_some(), ..self.prepare_training(rows)? },
         };
         if let Some(recorder) = self.submissions.unstamped() {
-            let schedule = self.training_schedule(training.rows.stored);
+            let schedule = self.training_schedule(training.rows.samples());
             let Compute { context, tuning, .. } = &self.compute;
             self.submissions.stamp(Stamper::new(context, recorder, schedule, *tuning));
         }

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Compute, Cost, Grid, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, word,
+    Compute, Cost, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, word,
 };
 
 /// The shader's uniform.
@@ -91,7 +91,7 @@ impl Kernel for MapKernel {
         vec![("OPERATION", self.operation.code().0)]
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![("grid", self.grid.piece())]
     }
 

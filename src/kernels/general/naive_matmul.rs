@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::matmul::product_params;
 use crate::kernels::{
-    Compute, Cost, Grid, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
+    Compute, Cost, Grid, Kernel, Matrix, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
     dimensions, shape_error,
 };
 
@@ -41,7 +41,7 @@ impl Kernel for NaiveMatmul {
         self.grid.layout(self.m, 4 * blocks(self.n))
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![("grid", self.grid.piece())]
     }
 

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Axis, Compute, Cost, Element, Kernel, Matrix, Segments, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
-    Vector, item_piece, not_empty, shape_error,
+    Axis, Compute, Cost, Element, Kernel, Matrix, Piece, Segments, Shader, StepRecord, Tensor, ThreadLayout,
+    Tuning, Vector, item_piece, not_empty, shape_error,
 };
 
 static SHADER: Shader = Shader {
@@ -57,7 +57,7 @@ impl Kernel for Reduce {
         vec![("OPERATION", u32::from(self.maximum))]
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![item_piece(self.integers)]
     }
 

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Compute, Cost, Element, Invocation, Kernel, ScanAdd, Shader, Tensor, ThreadLayout, Tuning, Vector,
+    Compute, Cost, Element, Invocation, Kernel, Piece, ScanAdd, Shader, Tensor, ThreadLayout, Tuning, Vector,
     item_piece, shape_error, word,
 };
 
@@ -60,7 +60,7 @@ impl Kernel for Scan {
         vec![("INCLUSIVE", self.inclusive), ("FLAGS", self.flags), ("PADDED", self.padded)]
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![item_piece(self.integers)]
     }
 

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, ThreadLayout, Tuning, blocks, item_piece, word};
+use crate::kernels::{Cost, Kernel, Piece, Shader, ThreadLayout, Tuning, blocks, item_piece, word};
 
 /// The shader's uniform.
 #[repr(C)]
@@ -53,7 +53,7 @@ impl Kernel for ScanAdd {
         ThreadLayout::Elements(self.vec4s())
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![item_piece(self.integers)]
     }
 

@@ -5,8 +5,8 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Compute, Cost, Element, Grid, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    same_shape, word,
+    Compute, Cost, Element, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
+    blocks, same_shape, word,
 };
 
 /// The shader's uniform.
@@ -105,8 +105,8 @@ impl Kernel for ZipKernel {
         vec![("OPERATION", self.code)]
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("grid", self.grid.piece()), ("zip_operation", self.piece)]
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        vec![("grid", self.grid.piece()), ("zip_operation", Piece::Named(self.piece))]
     }
 
     fn shape(&self) -> String {

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
-use crate::kernels::{Cost, StepRecord, Tensor, Tuning, compose};
+use crate::kernels::{Cost, Piece, StepRecord, Tensor, Tuning, compose};
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 5;
@@ -97,8 +97,14 @@ pub trait Kernel: Send + Sync {
     }
 
     /// Which file stands for a name that the shader includes, where the kernel chooses.
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
         Vec::new()
+    }
+
+    /// The kernel's name for people, with what is fused into it.
+    fn label(&self) -> String {
+        let set = self.flags().into_iter().filter(|(_, set)| *set);
+        set.fold(self.shader().name.to_owned(), |label, (flag, _)| label + " +" + &flag.to_lowercase())
     }
 
     /// The shapes in words, for people.
@@ -125,11 +131,11 @@ impl Grid {
         }
     }
 
-    pub(crate) fn piece(self) -> &'static str {
-        match self {
+    pub(crate) fn piece(self) -> Piece {
+        Piece::Named(match self {
             Grid::Line => "grid_line",
             Grid::Plane => "grid_plane",
-        }
+        })
     }
 }
 
@@ -140,7 +146,8 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
         Carrier::Immediates => "record_immediates",
         Carrier::Offsets => "record_offsets",
     };
-    let pieces = [kernel.pieces(), tuning.pieces(layout), vec![("record_carrier", batch)]].concat();
+    let pieces =
+        [kernel.pieces(), tuning.pieces(layout), vec![("record_carrier", Piece::Named(batch))]].concat();
     let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
     let choices = kernel.choices().into_iter().map(|(name, choice)| (name, f64::from(choice)));
     let sizes = tuning.constants(layout).into_iter().map(|(name, size)| (name, size as f64));
@@ -179,13 +186,18 @@ pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
 }
 
 /// Which piece says what reductions and scans of u32, or else f32, add up.
-pub(crate) fn item_piece(integers: bool) -> (&'static str, &'static str) {
-    ("item", if integers { "item_u32" } else { "item_f32" })
+pub(crate) fn item_piece(integers: bool) -> (&'static str, Piece) {
+    ("item", Piece::Named(if integers { "item_u32" } else { "item_f32" }))
 }
 
 /// The uniform of the kernels that work on rows of logits (`shaders/common/logits.wgsl`).
 pub(crate) fn logits_params(classes: usize) -> Vec<u8> {
-    bytemuck::cast_slice(&[word(classes), 0, 0, 0]).to_vec()
+    uniform(&[word(classes), 1, 0, 0])
+}
+
+/// Words as a uniform.
+pub(crate) fn uniform(words: &[u32]) -> Vec<u8> {
+    bytemuck::cast_slice(words).to_vec()
 }
 
 /// A count or size as the shaders hold it.

@@ -15,6 +15,6 @@ pub use compute::Compute;
 pub use cost::Cost;
 pub use invocation::Invocation;
 pub use kernel::*;
-pub use source::compose;
+pub use source::{Piece, compose};
 pub use tensor::{Element, Matrix, Tensor, Vector};
 pub use tuning::{MatmulTile, SegmentShape, Tuning};

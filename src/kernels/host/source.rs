@@ -6,6 +6,9 @@ const PIECES: &[(&str, &str)] = &[
     ("record_immediates", include_str!("../../../shaders/common/record_immediates.wgsl")),
     ("record_offsets", include_str!("../../../shaders/common/record_offsets.wgsl")),
     ("blocks", include_str!("../../../shaders/common/blocks.wgsl")),
+    ("clip_none", include_str!("../../../shaders/common/clip_none.wgsl")),
+    ("clip_norm", include_str!("../../../shaders/common/clip_norm.wgsl")),
+    ("dropout", include_str!("../../../shaders/common/dropout.wgsl")),
     ("elementwise", include_str!("../../../shaders/common/elementwise.wgsl")),
     ("features_bytes", include_str!("../../../shaders/common/features_bytes.wgsl")),
     ("features_floats", include_str!("../../../shaders/common/features_floats.wgsl")),
@@ -15,7 +18,7 @@ const PIECES: &[(&str, &str)] = &[
     ("item_u32", include_str!("../../../shaders/common/item_u32.wgsl")),
     ("layer", include_str!("../../../shaders/common/layer.wgsl")),
     ("logits", include_str!("../../../shaders/common/logits.wgsl")),
-    ("loss", include_str!("../../../shaders/common/loss.wgsl")),
+    ("row_metrics", include_str!("../../../shaders/common/row_metrics.wgsl")),
     ("loss_scale", include_str!("../../../shaders/common/loss_scale.wgsl")),
     ("matmul_broadcast", include_str!("../../../shaders/common/matmul_broadcast.wgsl")),
     ("matmul_broadcast_tall", include_str!("../../../shaders/common/matmul_broadcast_tall.wgsl")),
@@ -28,13 +31,16 @@ const PIECES: &[(&str, &str)] = &[
     ("network", include_str!("../../../shaders/common/network.wgsl")),
     ("operations", include_str!("../../../shaders/common/operations.wgsl")),
     ("philox", include_str!("../../../shaders/common/philox.wgsl")),
-    ("relu", include_str!("../../../shaders/common/relu.wgsl")),
+    ("relu", include_str!("../../../shaders/activation/relu.wgsl")),
     ("row_statistics", include_str!("../../../shaders/common/row_statistics.wgsl")),
     ("rows", include_str!("../../../shaders/common/rows.wgsl")),
     ("samples_batch", include_str!("../../../shaders/common/samples_batch.wgsl")),
     ("samples_order", include_str!("../../../shaders/common/samples_order.wgsl")),
     ("scan_team", include_str!("../../../shaders/common/scan_team.wgsl")),
     ("segments", include_str!("../../../shaders/common/segments.wgsl")),
+    ("store_gradient", include_str!("../../../shaders/common/store_gradient.wgsl")),
+    ("targets_classes", include_str!("../../../shaders/common/targets_classes.wgsl")),
+    ("targets_values", include_str!("../../../shaders/common/targets_values.wgsl")),
     ("team", include_str!("../../../shaders/common/team.wgsl")),
     ("tree", include_str!("../../../shaders/common/tree.wgsl")),
     ("zip_f32", include_str!("../../../shaders/common/zip_f32.wgsl")),
@@ -46,22 +52,31 @@ const PIECES: &[(&str, &str)] = &[
 ///
 /// # Panics
 /// When a shader of ours names a piece that is not there: `tests/layout.rs` composes every variant.
-pub fn compose(source: &str, choices: &[(&str, &str)]) -> String {
+pub fn compose(source: &str, choices: &[(&'static str, Piece)]) -> String {
     let mut composed = Composed::default();
     put(source, choices, &mut composed);
     composed.overrides + &composed.text
 }
 
+/// What stands for a name that a shader includes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// The piece of this name.
+    Named(&'static str),
+    /// This text, which may include pieces itself.
+    Text(String),
+}
+
 #[derive(Default)]
-struct Composed<'a> {
-    included: Vec<&'a str>,
+struct Composed {
+    included: Vec<String>,
     /// Come first: naga 30 loses count when one follows an array whose length is made of overrides (an assertion in
     /// `process_override`).
     overrides: String,
     text: String,
 }
 
-fn put<'a>(source: &str, choices: &[(&str, &'a str)], composed: &mut Composed<'a>) {
+fn put(source: &str, choices: &[(&'static str, Piece)], composed: &mut Composed) {
     for line in source.lines() {
         let Some(name) = line.strip_prefix("//#include ") else {
             let text =
@@ -70,14 +85,19 @@ fn put<'a>(source: &str, choices: &[(&str, &'a str)], composed: &mut Composed<'a
             text.push('\n');
             continue;
         };
-        let name = choices.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to);
-        let (name, piece) = PIECES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .unwrap_or_else(|| panic!("no shader piece is called {name}"));
-        if !composed.included.contains(name) {
-            composed.included.push(name);
+        let (name, piece) = match choices.iter().find(|(from, _)| *from == name) {
+            Some((_, Piece::Text(text))) => (name, text.as_str()),
+            Some((_, Piece::Named(to))) => (*to, named(to)),
+            None => (name, named(name)),
+        };
+        if !composed.included.iter().any(|included| included == name) {
+            composed.included.push(name.to_owned());
             put(piece, choices, composed);
         }
     }
+}
+
+fn named(name: &str) -> &'static str {
+    let piece = PIECES.iter().find(|(known, _)| *known == name);
+    piece.unwrap_or_else(|| panic!("no shader piece is called {name}")).1
 }

@@ -2,7 +2,7 @@
 
 use crate::gpu::{Context, DeviceKind};
 
-use crate::kernels::{Cost, ThreadLayout, blocks};
+use crate::kernels::{Cost, Piece, ThreadLayout, blocks};
 
 /// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,14 +190,14 @@ impl Tuning {
     }
 
     /// Which file stands for a name that a shader of this layout includes.
-    pub(crate) fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, &'static str)> {
+    pub(crate) fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, Piece)> {
         let body = self.product_of(layout).map(|product| match product {
             MatmulTile::Tiled { .. } => "matmul_tiled",
             MatmulTile::Direct { .. } => "matmul_direct",
             MatmulTile::Broadcast => "matmul_broadcast",
             MatmulTile::BroadcastTall => "matmul_broadcast_tall",
         });
-        body.map(|body| ("matmul_body", body)).into_iter().collect()
+        body.map(|body| ("matmul_body", Piece::Named(body))).into_iter().collect()
     }
 
     /// The override constants of the layout's piece.

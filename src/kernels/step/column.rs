@@ -2,7 +2,7 @@
 
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, FeatureFormat, Kernel, MatmulTile, Shader, StepShape, ThreadLayout, Tuning, blocks,
+    Cost, Kernel, LayerInputs, MatmulTile, Piece, Samples, Shader, StepShape, ThreadLayout, Tuning, blocks,
 };
 
 static SHADER: Shader = Shader {
@@ -13,19 +13,19 @@ static SHADER: Shader = Shader {
 };
 
 /// All of a step that goes along the units: every update, and the first layer's sums of the next batch.
-/// Buffers: features, order, activations with their deltas behind them, parameters with the partial sums behind them.
+/// Buffers: features, order, activations with their deltas behind them, parameters with the partial sums and the
+/// optimizer's state behind them.
 #[derive(Debug, Clone)]
 pub struct Column {
     shape: StepShape,
-    stored: FeatureFormat,
-    rate: f32,
+    samples: Samples,
     product: MatmulTile,
 }
 
 impl Column {
-    /// For steps of this shape, over data stored in this way, with this learning rate.
-    pub fn new(shape: &StepShape, stored: FeatureFormat, rate: f32, tuning: &Tuning) -> Self {
-        Self { shape: shape.clone(), stored, rate, product: tuning.column }
+    /// For steps of this shape, over this data set.
+    pub fn new(shape: &StepShape, samples: Samples, tuning: &Tuning) -> Self {
+        Self { shape: shape.clone(), samples, product: tuning.column }
     }
 
     /// Workgroups: those of the first layer, and one a tile of each other.
@@ -46,15 +46,19 @@ impl Kernel for Column {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product, self.rate)
+        self.shape.params(self.product, self.samples.count)
     }
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::WeightTiles(self.groups())
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("features", self.stored.piece())]
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        vec![("features", self.samples.stored.piece()), self.shape.layers[0].update.piece()]
+    }
+
+    fn label(&self) -> String {
+        format!("column +{}", self.shape.layers[0].update.optimizer)
     }
 
     fn shape(&self) -> String {
@@ -67,21 +71,21 @@ impl Kernel for Column {
         let mut cost = Cost::default().sharing(0, 0, self.groups());
         for (index, layer) in self.shape.layers.iter().enumerate() {
             let outputs = 4 * blocks(layer.outputs);
-            let source = (index == 0).then_some(self.stored);
+            let source = if index == 0 { LayerInputs::DataSet(self.samples) } else { LayerInputs::Matrix };
             let dims = [layer.inputs + 1, layer.outputs, rows];
-            let [x, order] =
-                FeatureFormat::input_reads(source, [rows, layer.inputs], product.places(dims, true));
+            let [x, order] = source.reads([rows, layer.inputs], product.places(dims, true));
             let gradient = product.cost(dims, x, rows * outputs);
             let stored = (layer.inputs + 1) * outputs;
-            cost += gradient.with(stored + order, stored, 2 * stored);
+            let [reads, writes, flop] = layer.update.cost();
+            cost += gradient.with(reads * stored + order, writes * stored, flop * stored);
         }
         let first = &self.shape.layers[0];
         let outputs = 4 * blocks(first.outputs);
         for (part, width) in self.shape.part_blocks().enumerate() {
             let inputs = first.inputs.saturating_sub(4 * part * self.shape.part).min(4 * width);
             let dims = [rows, first.outputs, inputs];
-            let [x, order] =
-                FeatureFormat::input_reads(Some(self.stored), [rows, 4 * width], product.places(dims, false));
+            let source = LayerInputs::DataSet(self.samples);
+            let [x, order] = source.reads([rows, 4 * width], product.places(dims, false));
             cost += product.cost(dims, x, inputs * outputs).with(order, rows * outputs, 0);
         }
         Cost { dispatches: 1, ..cost }

@@ -1,19 +1,9 @@
 //! Host half of `shaders/forward.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::gpu::Access;
-use crate::kernels::{Cost, FeatureFormat, Kernel, Shader, ThreadLayout, Tuning, blocks, word};
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    inputs: u32,
-    outputs: u32,
-    offset: u32,
-    unused: u32,
-}
+use crate::kernels::{
+    Cost, Kernel, LayerInputs, Nonlinearity, Piece, Shader, ThreadLayout, Tuning, blocks, layer_params,
+};
 
 static SHADER: Shader = Shader {
     name: "forward",
@@ -26,8 +16,8 @@ static SHADER: Shader = Shader {
 static FIRST: Shader =
     Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
 
-/// Y = X W + b, with or without max(0, .). Buffers: X [rows, inputs], parameters, Y [rows, outputs]; with `stored`:
-/// features, parameters, order, Y.
+/// Y = f(X W + b), and what dropout leaves of it. Buffers: X [rows, inputs], parameters, Y [rows, outputs] with Z behind it
+/// where the activation keeps that; with inputs from the data set: features, parameters, order, Y.
 #[derive(Debug, Clone, Copy)]
 pub struct Forward {
     /// Most rows of a batch.
@@ -38,25 +28,23 @@ pub struct Forward {
     pub outputs: usize,
     /// Where the layer's parameters begin, in vec4s.
     pub offset: usize,
-    /// Fuse Y = max(0, .).
-    pub relu: bool,
-    /// How the data set is stored whose rows X is made of, by way of the order; nothing where X is a matrix.
-    pub stored: Option<FeatureFormat>,
+    /// f, and dropout.
+    pub nonlinearity: Nonlinearity,
+    /// Where X comes from.
+    pub source: LayerInputs,
 }
 
 impl Kernel for Forward {
     fn shader(&self) -> &'static Shader {
-        if self.stored.is_some() { &FIRST } else { &SHADER }
+        if self.source.is_data_set() { &FIRST } else { &SHADER }
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params {
-            inputs: word(self.inputs),
-            outputs: word(self.outputs),
-            offset: word(self.offset),
-            unused: 0,
-        })
-        .to_vec()
+        let kept = self.rows * blocks(self.outputs);
+        layer_params(
+            [self.inputs, self.outputs, self.offset, self.source.samples(), kept],
+            &self.nonlinearity,
+        )
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -64,11 +52,15 @@ impl Kernel for Forward {
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("RELU", self.relu)]
+        self.nonlinearity.flags().to_vec()
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        FeatureFormat::inputs(self.stored)
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        [self.source.pieces(), vec![self.nonlinearity.piece()]].concat()
+    }
+
+    fn label(&self) -> String {
+        format!("forward{}", self.nonlinearity.label())
     }
 
     fn shape(&self) -> String {
@@ -80,9 +72,10 @@ impl Kernel for Forward {
         let product = [self.rows, self.outputs, self.inputs];
         let shape = tuning.product_for(self.rows);
         let places = shape.places(product, false);
-        let [x, order] = FeatureFormat::input_reads(self.stored, [self.rows, self.inputs], places);
+        let [x, order] = self.source.reads([self.rows, self.inputs], places);
         let stored = self.rows * outputs;
-        let flop = self.rows * self.outputs * if self.relu { 2 } else { 1 };
-        shape.cost(product, x, self.inputs * outputs).with(stored + order, stored, flop)
+        let copies = if self.nonlinearity.keeps_z() { 2 } else { 1 };
+        let flop = self.rows * self.outputs * (1 + self.nonlinearity.activation.flop()[0]);
+        shape.cost(product, x, self.inputs * outputs).with(stored + order, copies * stored, flop)
     }
 }

@@ -1,19 +1,7 @@
 //! Host half of `shaders/input_gradient.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, ThreadLayout, Tuning, blocks, word};
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    inputs: u32,
-    outputs: u32,
-    offset: u32,
-    unused: u32,
-}
+use crate::kernels::{Cost, Kernel, Nonlinearity, Piece, Shader, ThreadLayout, Tuning, blocks, layer_params};
 
 static SHADER: Shader = Shader {
     name: "input_gradient",
@@ -22,8 +10,9 @@ static SHADER: Shader = Shader {
     reads_record: true,
 };
 
-/// dX = dY W', with or without the mask of the ReLU before the layer.
-/// Buffers: dY [rows, outputs], parameters, H [rows, inputs] (read with `mask` only), dX [rows, inputs].
+/// dX = dY W', or behind it the gradient by the pre-activations Z of the layer below, dX f'(Z) where dropout kept X = f(Z).
+/// Buffers: dY [rows, outputs], parameters, X [rows, inputs] with Z behind it where the activation keeps that (read with a
+/// layer below only), dX [rows, inputs].
 #[derive(Debug, Clone, Copy)]
 pub struct InputGradient {
     /// Most rows of a batch.
@@ -34,8 +23,8 @@ pub struct InputGradient {
     pub outputs: usize,
     /// Where the layer's parameters begin, in vec4s.
     pub offset: usize,
-    /// Keep dX where H > 0, else 0.
-    pub mask: bool,
+    /// What follows the products of the layer below, if its gradient is wanted.
+    pub below: Option<Nonlinearity>,
 }
 
 impl Kernel for InputGradient {
@@ -44,13 +33,8 @@ impl Kernel for InputGradient {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params {
-            inputs: word(self.inputs),
-            outputs: word(self.outputs),
-            offset: word(self.offset),
-            unused: 0,
-        })
-        .to_vec()
+        let (kept, below) = (self.rows * blocks(self.inputs), self.below.unwrap_or(Nonlinearity::LINEAR));
+        layer_params([self.inputs, self.outputs, self.offset, 1, kept], &below)
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -58,7 +42,16 @@ impl Kernel for InputGradient {
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("MASK", self.mask)]
+        let below = self.below.unwrap_or(Nonlinearity::LINEAR);
+        [&[("ACTIVATION", self.below.is_some())], &below.flags()[..]].concat()
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        vec![self.below.unwrap_or(Nonlinearity::LINEAR).piece()]
+    }
+
+    fn label(&self) -> String {
+        format!("input_gradient{}", self.below.map(|below| below.label()).unwrap_or_default())
     }
 
     fn shape(&self) -> String {
@@ -69,7 +62,10 @@ impl Kernel for InputGradient {
         let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
         let product = [self.rows, self.inputs, self.outputs];
         let stored = self.rows * inputs;
-        let (reads, flop) = if self.mask { (stored, self.rows * self.inputs) } else { (0, 0) };
+        let (reads, flop) = match self.below {
+            Some(below) => (stored, self.rows * self.inputs * below.activation.flop()[1]),
+            None => (0, 0),
+        };
         tuning
             .product_for(self.rows)
             .cost(product, self.rows * outputs, self.inputs * outputs)

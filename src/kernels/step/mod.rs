@@ -1,34 +1,44 @@
-//! The kernels of a training step.
+//! The kernels of a training step, and what they are told of it.
 
+mod activate;
+mod activate_backward;
 mod column;
 mod cross_entropy;
 mod forward;
 mod gather;
 mod input_gradient;
+mod layer_inputs;
+mod layer_update;
+mod loss_gradient;
 mod metrics;
+mod nonlinearity;
 mod order_keys;
-mod relu;
-mod relu_backward;
 mod row;
-mod softmax_cross_entropy;
-mod softmax_cross_entropy_backward;
 mod step_shape;
+mod sum_squares;
+mod targets;
 mod update;
 mod weight_gradient;
 
+pub use activate::{Activate, activate};
+pub use activate_backward::ActivateBackward;
 pub use column::Column;
 pub use cross_entropy::{CrossEntropy, Losses, cross_entropy};
 pub use forward::Forward;
-pub use gather::{FeatureFormat, Gather};
+pub use gather::Gather;
 pub use input_gradient::InputGradient;
+pub(crate) use layer_inputs::layer_params;
+pub use layer_inputs::{FeatureFormat, LayerInputs, Samples};
+pub use layer_update::LayerUpdate;
+pub use loss_gradient::LossGradient;
 pub use metrics::sum_metrics;
+pub use nonlinearity::Nonlinearity;
+pub(crate) use nonlinearity::activations;
 pub(crate) use order_keys::EpochOrders;
 pub use order_keys::{OrderKeys, epoch_order};
-pub use relu::{Relu, relu};
-pub use relu_backward::ReluBackward;
 pub use row::Row;
-pub use softmax_cross_entropy::SoftmaxCrossEntropy;
-pub use softmax_cross_entropy_backward::SoftmaxCrossEntropyBackward;
 pub use step_shape::{MOST_LAYERS, StepShape};
-pub use update::Update;
+pub use sum_squares::SumSquares;
+pub use targets::LossTargets;
+pub use update::{MOST_UPDATED, Update};
 pub use weight_gradient::WeightGradient;

@@ -1,7 +1,7 @@
 //! Host half of `shaders/row.wgsl`.
 
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, MatmulTile, Shader, StepShape, ThreadLayout, Tuning, blocks};
+use crate::kernels::{Cost, Kernel, MatmulTile, Piece, Shader, StepShape, ThreadLayout, Tuning, blocks};
 
 static SHADER: Shader = Shader {
     name: "row",
@@ -11,18 +11,19 @@ static SHADER: Shader = Shader {
 };
 
 /// All of a step that goes along the rows of a batch: from the first layer's sums to the loss, and back to its delta.
-/// Buffers: parameters with the partial sums behind them, labels, order, activations with their deltas behind them,
+/// Buffers: parameters with the partial sums behind them, targets, order, activations with their deltas behind them,
 /// metrics [slots, groups] as [`Tuning::batch_groups`] counts them.
 #[derive(Debug, Clone)]
 pub struct Row {
     shape: StepShape,
+    samples: usize,
     product: MatmulTile,
 }
 
 impl Row {
-    /// For steps of this shape.
-    pub fn new(shape: &StepShape, tuning: &Tuning) -> Self {
-        Self { shape: shape.clone(), product: tuning.row }
+    /// For steps of this shape, over a data set of so many rows.
+    pub fn new(shape: &StepShape, samples: usize, tuning: &Tuning) -> Self {
+        Self { shape: shape.clone(), samples, product: tuning.row }
     }
 }
 
@@ -32,11 +33,26 @@ impl Kernel for Row {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product, 0.0)
+        self.shape.params(self.product, self.samples)
     }
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::BatchRows(self.shape.rows)
+    }
+
+    fn flags(&self) -> Vec<(&'static str, bool)> {
+        vec![("WEIGHTED", self.shape.targets.weighted), ("DROPOUT", self.shape.has_dropout())]
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        [self.shape.targets.pieces(), vec![self.shape.activation_piece()]].concat()
+    }
+
+    fn label(&self) -> String {
+        let used = if self.shape.layers.len() > 1 { self.shape.activations_used() } else { Vec::new() };
+        let used: String = used.iter().map(|activation| format!(" +{activation}")).collect();
+        let dropout = if self.shape.has_dropout() { " +dropout" } else { "" };
+        format!("row{used}{dropout} +{}", self.shape.targets.loss)
     }
 
     fn shape(&self) -> String {
@@ -44,27 +60,35 @@ impl Kernel for Row {
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let StepShape { rows, layers, parts, .. } = &self.shape;
+        let StepShape { rows, layers, parts, targets, .. } = &self.shape;
         let (groups, threads) = (tuning.batch_groups(*rows), self.product.threads());
         let width = |units: usize| 4 * blocks(units);
         // The first layer's outputs: their parts and the bias.
         let first = rows * width(layers[0].outputs);
-        let mut cost = Cost::dispatch((parts + 1) * first, first, (parts + 1) * first);
-        for layer in &layers[1..] {
+        let copies = |layer: usize| {
+            if layer + 1 < layers.len() && layers[layer].nonlinearity.keeps_z() { 2 } else { 1 }
+        };
+        let mut cost = Cost::dispatch((parts + 1) * first, copies(0) * first, (parts + 1) * first);
+        for (number, layer) in layers.iter().enumerate().skip(1) {
             let (inputs, outputs) = (width(layer.inputs), width(layer.outputs));
-            // Forward, with the bias; back, with the mask.
+            // Forward, with the bias; back, with the slope.
             let forward = [*rows, layer.outputs, layer.inputs];
             let weights = layer.inputs * outputs;
-            cost +=
-                self.product.cost(forward, rows * inputs, weights).with(rows * outputs, rows * outputs, 0);
+            let stores = copies(number) * rows * outputs;
+            cost += self.product.cost(forward, rows * inputs, weights).with(rows * outputs, stores, 0);
             let back = [*rows, layer.inputs, layer.outputs];
             cost += self.product.cost(back, rows * outputs, weights).with(rows * inputs, rows * inputs, 0);
         }
-        // Three passes over the logits; a row's number and label.
-        let classes = width(layers[layers.len() - 1].outputs);
+        // Three passes over the outputs for losses of classes, else one; a row's number, targets and weight.
+        let outputs = layers[layers.len() - 1].outputs;
+        let (passes, of_row) = if targets.loss.of_classes() { (3, 1) } else { (1, outputs) };
+        let of_row = 1 + of_row + usize::from(targets.weighted);
         let owned = 4 * self.product.tile()[0];
-        let cost =
-            cost.with(rows * (3 * classes + 2), rows * classes + 2 * groups, rows * (10 * classes + 3));
+        let cost = cost.with(
+            rows * (passes * width(outputs) + of_row),
+            rows * width(outputs) + 2 * groups,
+            rows * (targets.loss.flop() * width(outputs) + 3),
+        );
         let barriers = 3 + 2 * (layers.len() - 1);
         let cost = cost.sharing(2 * groups * owned.min(threads), 2 * groups * threads, groups * barriers);
         Cost { dispatches: 1, ..cost }

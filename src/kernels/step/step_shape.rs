@@ -1,42 +1,21 @@
-//! What the two kernels of the two-dispatch step share: the network, and where everything of a batch stands
-//! (`shaders/common/network.wgsl`).
+//! The two-dispatch step in numbers, for both of its kernels: the uniform that `shaders/common/network.wgsl` declares.
 
-use bytemuck::{Pod, Zeroable};
+use crate::kernels::{
+    LossTargets, MatmulTile, Nonlinearity, Piece, Tuning, activations, blocks, uniform, word,
+};
+use crate::model::{Network, ParameterLayout};
+use crate::step::{Activation, UpdateRule};
 
-use crate::kernels::{MatmulTile, Tuning, blocks, word};
+use super::LayerUpdate;
 
-/// Most layers that the uniform has room for.
+/// The most layers that these kernels take: so many the uniform has room for.
 pub const MOST_LAYERS: usize = 64;
 
-/// One layer in the uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct LayerParams {
-    inputs: u32,
-    outputs: u32,
-    offset: u32,
-    place: u32,
-}
-
-/// The uniform of both.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    layers: u32,
-    capacity: u32,
-    partials: u32,
-    deltas: u32,
-    parts: u32,
-    part: u32,
-    down: u32,
-    across: u32,
-    rate: f32,
-    unused: [u32; 3],
-    network: [LayerParams; MOST_LAYERS],
-}
+/// Words of the uniform of one layer.
+const LAYER_WORDS: usize = 12;
 
 /// A layer and its places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LayerPlace {
     pub inputs: usize,
     pub outputs: usize,
@@ -44,36 +23,59 @@ pub(crate) struct LayerPlace {
     pub offset: usize,
     /// Where its outputs begin in the activations, in vec4s.
     pub place: usize,
+    /// What follows its products.
+    pub nonlinearity: Nonlinearity,
+    /// How its parameters are updated.
+    pub update: LayerUpdate,
 }
 
-/// A network, its batches, and how the first layer's inputs are split.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A training step of a network: its batches, its targets, and how the first layer's inputs are split.
+#[derive(Debug, Clone, PartialEq)]
 pub struct StepShape {
     pub(crate) layers: Vec<LayerPlace>,
+    pub(crate) layout: ParameterLayout,
     pub(crate) rows: usize,
+    pub(crate) targets: LossTargets,
     /// Blocks of inputs of a part: whole tiles.
     pub(crate) part: usize,
     pub(crate) parts: usize,
 }
 
 impl StepShape {
-    /// A network of these sizes (inputs, hidden layers, classes) and batches of at most `rows` rows. Nothing where the
+    /// A step of batches of at most `rows` rows, whose rows have weights in the loss if `weighted`. Nothing where the
     /// kernels have no room for so many layers.
-    pub fn new(sizes: &[usize], rows: usize, tuning: &Tuning) -> Option<Self> {
-        let (mut offset, mut place) = (0, 0);
-        let mut layers = Vec::new();
-        for pair in sizes.windows(2) {
-            let (inputs, outputs) = (pair[0], pair[1]);
-            layers.push(LayerPlace { inputs, outputs, offset, place });
-            offset += (inputs + 1) * blocks(outputs);
-            place += rows * blocks(outputs);
-        }
-        let first = layers.first().filter(|_| layers.len() <= MOST_LAYERS)?;
+    pub fn new(
+        network: &Network,
+        rule: &UpdateRule,
+        weighted: bool,
+        rows: usize,
+        tuning: &Tuning,
+    ) -> Option<Self> {
+        let layout = ParameterLayout::new(network);
+        let first = *layout.layers().first().filter(|_| layout.layers().len() <= MOST_LAYERS)?;
         let [down, across] = tuning.column.tile();
         let tiles = blocks(first.inputs + 1).div_ceil(down);
         let wanted = tuning.owners.div_ceil(blocks(first.outputs).div_ceil(across));
         let part = tiles.div_ceil(wanted.clamp(1, tiles));
-        Some(Self { rows, part: part * down, parts: tiles.div_ceil(part), layers })
+        let parts = tiles.div_ceil(part);
+        let partials = parts * rows * blocks(first.outputs);
+        let layout = layout.with_partials(partials).with_states(rule.optimizer.kind.states());
+        let mut place = 0;
+        let layers = layout.layers().iter().enumerate().map(|(number, at)| {
+            let layer = LayerPlace {
+                inputs: at.inputs,
+                outputs: at.outputs,
+                offset: at.offset,
+                place,
+                nonlinearity: Nonlinearity::of(network, number, true),
+                update: LayerUpdate::of(rule, &layout, number),
+            };
+            place += rows * blocks(at.outputs);
+            layer
+        });
+        let layers = layers.collect();
+        let targets = LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted };
+        Some(Self { layers, layout, rows, targets, part: part * down, parts })
     }
 
     /// Most rows of a batch.
@@ -86,14 +88,9 @@ impl StepShape {
         self.parts
     }
 
-    /// vec4s of all parameters.
-    pub fn parameters(&self) -> usize {
-        self.layers.iter().map(|layer| (layer.inputs + 1) * blocks(layer.outputs)).sum()
-    }
-
-    /// vec4s of the partial sums, which stand behind the parameters.
-    pub fn partials(&self) -> usize {
-        self.parts * self.rows * blocks(self.layers[0].outputs)
+    /// The layout of the parameters, with the partial sums and the optimizer's state behind them.
+    pub fn layout(&self) -> &ParameterLayout {
+        &self.layout
     }
 
     /// vec4s of the outputs of all layers. As many of their deltas stand behind them.
@@ -104,6 +101,25 @@ impl StepShape {
     /// Where the outputs of a layer (from 1) stand, in vec4s.
     pub fn place(&self, layer: usize) -> usize {
         self.layers[layer - 1].place
+    }
+
+    /// Whether a layer has dropout.
+    pub(crate) fn has_dropout(&self) -> bool {
+        self.layers.iter().any(|layer| layer.nonlinearity.dropout.is_some())
+    }
+
+    /// The activations of the hidden layers, each once; ReLU where there are none.
+    pub(crate) fn activations_used(&self) -> Vec<Activation> {
+        let hidden = &self.layers[..self.layers.len() - 1];
+        let mut used: Vec<Activation> = hidden.iter().map(|layer| layer.nonlinearity.activation).collect();
+        used.sort_unstable();
+        used.dedup();
+        if used.is_empty() { vec![Activation::Relu] } else { used }
+    }
+
+    /// The piece of those activations.
+    pub(crate) fn activation_piece(&self) -> (&'static str, Piece) {
+        ("activation", activations(&self.activations_used()))
     }
 
     /// Blocks of inputs in each part that the next batch's sums are made of; the bias has none.
@@ -119,31 +135,35 @@ impl StepShape {
         format!("{} x {}", self.rows, sizes.join("-"))
     }
 
-    /// The uniform for a kernel with such tiles.
-    pub(crate) fn params(&self, tile: MatmulTile, rate: f32) -> Vec<u8> {
+    /// The uniform for a kernel with such tiles, over a data set of so many rows.
+    pub(crate) fn params(&self, tile: MatmulTile, samples: usize) -> Vec<u8> {
         let [down, across] = tile.tile();
-        let mut network = [LayerParams::zeroed(); MOST_LAYERS];
-        for (to, from) in network.iter_mut().zip(&self.layers) {
-            *to = LayerParams {
-                inputs: word(from.inputs),
-                outputs: word(from.outputs),
-                offset: word(from.offset),
-                place: word(from.place),
-            };
+        let outputs = self.layers[self.layers.len() - 1].outputs;
+        let [own, other] = self.targets.probabilities(outputs).map(f32::to_bits);
+        let [state, region, .., bias_decay] = self.layers[0].update.params();
+        let sizes = [
+            self.layers.len(),
+            self.rows,
+            self.layout.partials(),
+            self.activations(),
+            self.parts,
+            self.part,
+            down,
+            across,
+            samples,
+        ];
+        let mut words = sizes.map(word).to_vec();
+        words.extend([state, region, bias_decay, own, other, 0, 0]);
+        let used = self.activations_used();
+        for layer in &self.layers {
+            let kind = used.iter().position(|used| *used == layer.nonlinearity.activation);
+            let sizes = [layer.inputs, layer.outputs, layer.offset, layer.place, kind.unwrap_or(0)];
+            let [_, threshold, scale] = layer.nonlinearity.params();
+            let [_, _, weights, bias, _] = layer.update.params();
+            words.extend(sizes.map(word));
+            words.extend([threshold, scale, weights, bias, 0, 0, 0]);
         }
-        bytemuck::bytes_of(&Params {
-            layers: word(self.layers.len()),
-            capacity: word(self.rows),
-            partials: word(self.parameters()),
-            deltas: word(self.activations()),
-            parts: word(self.parts),
-            part: word(self.part),
-            down: word(down),
-            across: word(across),
-            rate,
-            unused: [0; 3],
-            network,
-        })
-        .to_vec()
+        words.resize(16 + LAYER_WORDS * MOST_LAYERS, 0);
+        uniform(&words)
     }
 }

@@ -1,53 +1,92 @@
 //! Host half of `shaders/update.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, ThreadLayout, Tuning, word};
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    length: u32,
-    rate: f32,
-    unused: [u32; 2],
-}
+use crate::kernels::{Cost, Kernel, LayerUpdate, Piece, Shader, ThreadLayout, Tuning, blocks, uniform, word};
+use crate::model::{LayerLayout, ParameterLayout};
+use crate::step::UpdateRule;
 
 static SHADER: Shader = Shader {
     name: "update",
     source: include_str!("../../../shaders/update.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: false,
+    reads_record: true,
 };
 
-/// P = P - rate G. Buffers: G, P, `length` vec4s each.
-#[derive(Debug, Clone, Copy)]
+/// The same with the sums of squares by which gradients are clipped.
+static CLIPPING: Shader = Shader { bindings: &[Access::Read, Access::Write, Access::Read], ..SHADER };
+
+/// The most layers of one dispatch: so many the uniform has room for.
+pub const MOST_UPDATED: usize = 64;
+
+/// The optimizer applied to some layers. Buffers: gradients, parameters with the optimizer's state behind them, and with
+/// `clip` the sums of squares of the gradients `[groups]`.
+#[derive(Debug, Clone)]
 pub struct Update {
-    /// Length of the buffers in vec4s.
-    pub length: usize,
-    /// The learning rate.
-    pub rate: f32,
+    /// The layers and how each is updated, at most [`MOST_UPDATED`], one behind the other.
+    pub layers: Vec<(LayerLayout, LayerUpdate)>,
+    /// Numbers in the sums of squares, if gradients are clipped.
+    pub clip: Option<usize>,
+}
+
+impl Update {
+    /// Of all layers of a network by this rule: as many dispatches as it takes.
+    pub fn all(rule: &UpdateRule, layout: &ParameterLayout, clip: Option<usize>) -> Vec<Self> {
+        let layers = layout.layers().iter().enumerate();
+        let layers: Vec<_> =
+            layers.map(|(number, at)| (*at, LayerUpdate::of(rule, layout, number))).collect();
+        layers.chunks(MOST_UPDATED).map(|layers| Self { layers: layers.to_vec(), clip }).collect()
+    }
+
+    /// vec4s of all layers.
+    fn length(&self) -> usize {
+        self.layers.iter().map(|(layer, _)| layer.length()).sum()
+    }
 }
 
 impl Kernel for Update {
     fn shader(&self) -> &'static Shader {
-        &SHADER
+        if self.clip.is_some() { &CLIPPING } else { &SHADER }
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { length: word(self.length), rate: self.rate, unused: [0; 2] }).to_vec()
+        let (first, update) = self.layers[0];
+        let [state, region, .., bias_decay] = update.params();
+        let sizes = [first.offset, self.length(), self.layers.len(), self.clip.unwrap_or(0)].map(word);
+        let mut words = [&sizes[..], &[state, region, bias_decay, 0]].concat();
+        for (layer, update) in &self.layers {
+            let end = layer.offset + layer.length();
+            let [_, _, weights, bias, _] = update.params();
+            words.extend([word(end), word(end - blocks(layer.outputs)), weights, bias]);
+        }
+        words.resize(8 + 4 * MOST_UPDATED, 0);
+        uniform(&words)
     }
 
     fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.length)
+        ThreadLayout::Elements(self.length())
+    }
+
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        let clip = if self.clip.is_some() { "clip_norm" } else { "clip_none" };
+        vec![self.layers[0].1.piece(), ("clip", Piece::Named(clip))]
+    }
+
+    fn label(&self) -> String {
+        let clip = if self.clip.is_some() { " +clip" } else { "" };
+        format!("update{clip} +{}", self.layers[0].1.optimizer)
     }
 
     fn shape(&self) -> String {
-        format!("{}", 4 * self.length)
+        format!("{}", 4 * self.length())
     }
 
     fn cost(&self, _: &Tuning) -> Cost {
-        Cost::dispatch(8 * self.length, 4 * self.length, 8 * self.length)
+        let [reads, writes, flop] = self.layers[0].1.cost();
+        let (length, squares) = (self.length(), self.clip.unwrap_or(0));
+        Cost::dispatch(
+            4 * length * (1 + reads) + length * squares,
+            4 * length * writes,
+            4 * length * flop + length * squares,
+        )
     }
 }

@@ -1,19 +1,9 @@
 //! Host half of `shaders/weight_gradient.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::gpu::Access;
-use crate::kernels::{Cost, FeatureFormat, Kernel, Shader, ThreadLayout, Tuning, blocks, word};
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    inputs: u32,
-    outputs: u32,
-    offset: u32,
-    rate: f32,
-}
+use crate::kernels::{
+    Cost, Kernel, LayerInputs, LayerUpdate, Piece, Shader, ThreadLayout, Tuning, blocks, uniform, word,
+};
 
 static SHADER: Shader = Shader {
     name: "weight_gradient",
@@ -26,9 +16,9 @@ static SHADER: Shader = Shader {
 static FIRST: Shader =
     Shader { bindings: &[Access::Read, Access::Read, Access::Read, Access::Write], ..SHADER };
 
-/// dW = X' dY and db = column sums of dY, or the SGD update with them in place.
-/// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters); with `stored`: features, dY,
-/// order, gradients.
+/// dW = X' dY and db = column sums of dY, or the optimizer's update with them in place.
+/// Buffers: X [rows, inputs], dY [rows, outputs], gradients (with `update`: parameters with the optimizer's state behind
+/// them); with inputs from the data set: features, dY, order, gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct WeightGradient {
     /// Most rows of a batch.
@@ -39,37 +29,37 @@ pub struct WeightGradient {
     pub outputs: usize,
     /// Where the layer's parameters begin, in vec4s.
     pub offset: usize,
-    /// The learning rate, to update the parameters at once instead of storing the gradient.
-    pub update: Option<f32>,
-    /// How the data set is stored whose rows X is made of, by way of the order; nothing where X is a matrix.
-    pub stored: Option<FeatureFormat>,
+    /// How the parameters are updated at once, instead of storing the gradient.
+    pub update: Option<LayerUpdate>,
+    /// Where X comes from.
+    pub source: LayerInputs,
 }
 
 impl Kernel for WeightGradient {
     fn shader(&self) -> &'static Shader {
-        if self.stored.is_some() { &FIRST } else { &SHADER }
+        if self.source.is_data_set() { &FIRST } else { &SHADER }
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params {
-            inputs: word(self.inputs),
-            outputs: word(self.outputs),
-            offset: word(self.offset),
-            rate: self.update.unwrap_or(0.0),
-        })
-        .to_vec()
+        let update = self.update.map_or([0; 5], |update| update.params());
+        let sizes = [self.inputs, self.outputs, self.offset, self.source.samples()].map(word);
+        uniform(&[&sizes[..], &update, &[0; 3]].concat())
     }
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Product { rows: self.inputs + 1, columns: self.outputs, matrices: 1 }
     }
 
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("UPDATE", self.update.is_some())]
+    fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        let store = ("optimizer", Piece::Named("store_gradient"));
+        [self.source.pieces(), vec![self.update.map_or(store, |update| update.piece())]].concat()
     }
 
-    fn pieces(&self) -> Vec<(&'static str, &'static str)> {
-        FeatureFormat::inputs(self.stored)
+    fn label(&self) -> String {
+        match self.update {
+            Some(update) => format!("weight_gradient +{}", update.optimizer),
+            None => "weight_gradient".to_owned(),
+        }
     }
 
     fn shape(&self) -> String {
@@ -81,9 +71,13 @@ impl Kernel for WeightGradient {
         let product = [self.inputs + 1, self.outputs, self.rows];
         let shape = tuning.product_for(self.inputs + 1);
         let places = shape.places(product, true);
-        let [x, order] = FeatureFormat::input_reads(self.stored, [self.rows, self.inputs], places);
+        let [x, order] = self.source.reads([self.rows, self.inputs], places);
         let stored = (self.inputs + 1) * outputs;
-        let (reads, flop) = if self.update.is_some() { (stored, 2 * stored) } else { (0, 0) };
-        shape.cost(product, x, self.rows * outputs).with(reads + order, stored, flop)
+        let [reads, writes, flop] = self.update.map_or([0, 1, 0], |update| update.cost());
+        shape.cost(product, x, self.rows * outputs).with(
+            reads * stored + order,
+            writes * stored,
+            flop * stored,
+        )
     }
 }

@@ -1,6 +1,6 @@
-//! z Phi(z) with the tanh approximation of the normal distribution, z (1 + tanh u) / 2 where u = sqrt(2 / pi) (z + 0.044715 z^3)
-//! (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and PyTorch's `approximate="tanh"`. Computed
-//! as z / (1 + exp(-2 u)), which is the same.
+//! z Phi(z) with the tanh approximation of the normal distribution, z (1 + tanh u) / 2 where
+//! u = sqrt(2 / pi) (z + 0.044715 z^3) (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and
+//! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is the same.
 
 use super::Function;
 use super::exp::{clamped, exp, logistic};

@@ -1,5 +1,5 @@
-//! z / (1 + exp(-z)) (S. Elfwing and others, "Sigmoid-weighted linear units for neural network function approximation", 2018);
-//! also called swish.
+//! z / (1 + exp(-z)) (S. Elfwing and others, "Sigmoid-weighted linear units for neural network function approximation",
+//! 2018); also called swish.
 
 use super::Function;
 use super::exp::{clamped, exp, logistic};

@@ -1,7 +1,10 @@
-//! Every piece against the reference, in Rust; and every piece of WGSL for its form.
+//! Every piece, in Rust and in WGSL, against the reference.
 
 mod activation;
+mod dropout;
 mod loss;
+mod network;
 mod optimizer;
 mod rate;
 mod rule;
+mod shaders;

@@ -129,24 +129,20 @@ fn settings_out_of_range_are_refused() {
     let message = |optimizer: Optimizer| optimizer.validate().unwrap_err().to_string();
     let (momentum, adam) = (OptimizerKind::Momentum.defaults(), OptimizerKind::Adam.defaults());
     for (optimizer, want) in [
-        (Optimizer { beta1: 1.0, ..momentum }, "momentum: expected a number from 0 to below 1, found 1.0"),
+        (Optimizer { beta1: 1.0, ..momentum }, "momentum: expected a number from 0 to below 1, found 1"),
         (Optimizer { beta1: -0.1, ..adam }, "beta1: expected a number from 0 to below 1, found -0.1"),
         (Optimizer { beta2: f32::NAN, ..adam }, "beta2: expected a number from 0 to below 1, found NaN"),
         (
             Optimizer { epsilon: 0.0, ..adam },
-            "epsilon: expected a finite number of at least 1.2e-38, found 0.0",
+            "epsilon: expected a finite number of at least 1.2e-38, found 0",
         ),
         (
             Optimizer { epsilon: -1.0, ..adam },
-            "epsilon: expected a finite number of at least 1.2e-38, found -1.0",
-        ),
-        (
-            Optimizer { epsilon: 1e-40, ..adam },
-            "epsilon: expected a finite number of at least 1.2e-38, found 1e-40",
+            "epsilon: expected a finite number of at least 1.2e-38, found -1",
         ),
         (
             Optimizer { weight_decay: -1.0, ..adam },
-            "weight decay: expected a finite number of at least 0, found -1.0",
+            "weight decay: expected a finite number of at least 0, found -1",
         ),
         (
             Optimizer { weight_decay: f32::INFINITY, ..adam },
@@ -155,6 +151,8 @@ fn settings_out_of_range_are_refused() {
     ] {
         assert_eq!(message(optimizer), want);
     }
+    // Devices may take it as 0.
+    assert!(Optimizer { epsilon: f32::MIN_POSITIVE / 2.0, ..adam }.validate().is_err());
     // It divides by nothing.
     Optimizer { epsilon: 0.0, ..momentum }.validate().unwrap();
 }

@@ -111,12 +111,9 @@ fn no_rate_is_above_the_peak_or_below_0() {
 fn settings_out_of_range_are_refused() {
     let step = rates(RateSchedule::Step);
     for (rates, want) in [
-        (Rates { peak: 0.0, ..step }, "learning rate: expected a finite number above 0, found 0.0"),
+        (Rates { peak: 0.0, ..step }, "learning rate: expected a finite number above 0, found 0"),
         (Rates::constant(f32::NAN), "learning rate: expected a finite number above 0, found NaN"),
-        (
-            Rates { gamma: 0.0, ..step },
-            "learning rate gamma: expected a number above 0, at most 1, found 0.0",
-        ),
+        (Rates { gamma: 0.0, ..step }, "learning rate gamma: expected a number above 0, at most 1, found 0"),
         (
             Rates { gamma: 1.5, ..step },
             "learning rate gamma: expected a number above 0, at most 1, found 1.5",

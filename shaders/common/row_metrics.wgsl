@@ -1,4 +1,4 @@
-// Cross-entropy of one row from its logits, and the class they predict.
+// Cross-entropy of one row from its logits, the class they predict, and the sums over rows.
 //#include row_statistics
 //#include loss_scale
 

@@ -1,0 +1,10 @@
+// Gradients G scaled by min(1, clip / (|G| + 1e-6)), where |G|^2 is the sum of `squares`, as sum_squares makes them.
+@group(0) @binding(3) var<storage, read> squares: array<f32>;
+
+fn clipped(gradient: vec4<f32>) -> vec4<f32> {
+    var sum = 0.0;
+    for (var g = 0u; g < params.groups; g += 1u) {
+        sum += squares[g];
+    }
+    return gradient * min(1.0, record.clip / (sqrt(sum) + 1e-6));
+}

@@ -1,0 +1,19 @@
+// Targets are classes, one word per row; with WEIGHTED a second word holds the weight of the row as an f32.
+const CLASSES = true;
+
+// The class of a row. It comes from the data, so it may be none.
+fn target_class(source: u32) -> u32 {
+    return targets[source * select(1u, 2u, WEIGHTED)];
+}
+
+// The probability that the target gives an output, where `class_of_row` is the target's class.
+fn target_of(source: u32, class_of_row: u32, column: u32) -> f32 {
+    return select(params.other_target, params.own_target, class_of_row == column);
+}
+
+fn row_weight(source: u32) -> f32 {
+    if WEIGHTED {
+        return bitcast<f32>(targets[source * 2u + 1u]);
+    }
+    return 1.0;
+}

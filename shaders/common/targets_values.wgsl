@@ -1,0 +1,23 @@
+// Targets are values, one word for each output; with WEIGHTED a word behind them holds the weight of the row.
+const CLASSES = false;
+
+fn target_words() -> u32 {
+    return outputs_of_network() + select(0u, 1u, WEIGHTED);
+}
+
+// No class.
+fn target_class(source: u32) -> u32 {
+    return 0u;
+}
+
+// The value that an output should have.
+fn target_of(source: u32, class_of_row: u32, column: u32) -> f32 {
+    return bitcast<f32>(targets[source * target_words() + column]);
+}
+
+fn row_weight(source: u32) -> f32 {
+    if WEIGHTED {
+        return bitcast<f32>(targets[source * target_words() + outputs_of_network()]);
+    }
+    return 1.0;
+}

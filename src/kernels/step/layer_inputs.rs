@@ -1,0 +1,88 @@
+//! Where the inputs of a layer come from, and what the kernels that read them are told.
+
+use crate::kernels::{Nonlinearity, Piece, blocks, uniform, word};
+
+/// How feature values stand on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeatureFormat {
+    /// One byte each, scaled by 1/255 as they are read; rows padded to whole words.
+    Bytes,
+    /// f32 each, taken as they are; rows padded to whole vec4s.
+    Floats,
+}
+
+impl FeatureFormat {
+    /// The shader piece that reads them.
+    pub(crate) fn piece(self) -> Piece {
+        Piece::Named(match self {
+            FeatureFormat::Bytes => "features_bytes",
+            FeatureFormat::Floats => "features_floats",
+        })
+    }
+
+    /// Elements to load for four values.
+    pub(crate) fn words(self) -> usize {
+        match self {
+            FeatureFormat::Bytes => 1,
+            FeatureFormat::Floats => 4,
+        }
+    }
+}
+
+/// A data set on the device: how its values stand, and how many rows it has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples {
+    /// How its values stand.
+    pub stored: FeatureFormat,
+    /// Rows that it has room for; orders name no others.
+    pub count: usize,
+}
+
+/// Where the inputs of a layer come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerInputs {
+    /// A matrix of activations, [rows, inputs].
+    Matrix,
+    /// The rows of the data set that the order names.
+    DataSet(Samples),
+}
+
+impl LayerInputs {
+    /// Whether they are rows of the data set.
+    pub fn is_data_set(&self) -> bool {
+        matches!(self, LayerInputs::DataSet(_))
+    }
+
+    /// Rows of the data set; 1 where there is none.
+    pub(crate) fn samples(&self) -> usize {
+        match self {
+            LayerInputs::Matrix => 1,
+            LayerInputs::DataSet(samples) => samples.count,
+        }
+    }
+
+    fn stored(&self) -> FeatureFormat {
+        match self {
+            LayerInputs::Matrix => FeatureFormat::Floats,
+            LayerInputs::DataSet(samples) => samples.stored,
+        }
+    }
+
+    /// The shader pieces that read them.
+    pub(crate) fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        let samples = if self.is_data_set() { "samples_order" } else { "samples_batch" };
+        vec![("features", self.stored().piece()), ("samples", Piece::Named(samples))]
+    }
+
+    /// Elements that a product loads of its operand A, [rows, inputs], each time that it loads all of them; and of the
+    /// order, where it asks `places` times where a row begins.
+    pub(crate) fn reads(&self, [rows, inputs]: [usize; 2], places: usize) -> [usize; 2] {
+        [rows * blocks(inputs) * self.stored().words(), if self.is_data_set() { places } else { 0 }]
+    }
+}
+
+/// The uniform of the kernels whose operand B are a layer's weights (`shaders/common/layer.wgsl`): inputs, outputs, offset,
+/// rows of the data set, and how far behind the activations their pre-activations stand.
+pub(crate) fn layer_params(sizes: [usize; 5], nonlinearity: &Nonlinearity) -> Vec<u8> {
+    uniform(&[&sizes.map(word)[..], &nonlinearity.params()].concat())
+}

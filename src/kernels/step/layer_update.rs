@@ -1,0 +1,50 @@
+//! What the kernels that update parameters are told of the optimizer.
+
+use crate::kernels::{Piece, word};
+use crate::model::ParameterLayout;
+use crate::step::{OptimizerKind, UpdateRule};
+
+/// How the parameters of a layer are updated in place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LayerUpdate {
+    /// The optimizer.
+    pub optimizer: OptimizerKind,
+    /// How far behind a parameter its optimizer state stands, in vec4s.
+    pub state: usize,
+    /// How far behind that the second number of state stands.
+    pub region: usize,
+    /// Factors of the learning rate: of the weights, of the bias.
+    pub rates: [f32; 2],
+    /// Factor of the weight decay of the bias.
+    pub bias_decay: f32,
+}
+
+impl LayerUpdate {
+    /// Of layer `layer`, from 0, by this rule in this layout.
+    pub fn of(rule: &UpdateRule, layout: &ParameterLayout, layer: usize) -> Self {
+        Self {
+            optimizer: rule.optimizer.kind,
+            state: layout.state_distance(),
+            region: layout.weights(),
+            rates: rule.factors.of(layer),
+            bias_decay: rule.bias_decay(),
+        }
+    }
+
+    /// The piece that includes the optimizer.
+    pub(crate) fn piece(&self) -> (&'static str, Piece) {
+        ("optimizer", Piece::Text(self.optimizer.shader().to_owned()))
+    }
+
+    /// State distance and region, rates of weights and bias, and decay of the bias, as the shaders hold them.
+    pub(crate) fn params(&self) -> [u32; 5] {
+        let [weights, bias] = self.rates.map(f32::to_bits);
+        [word(self.state), word(self.region), weights, bias, self.bias_decay.to_bits()]
+    }
+
+    /// (elements read, elements written, FLOP) for each parameter beside the gradient.
+    pub(crate) fn cost(&self) -> [usize; 3] {
+        let states = self.optimizer.states();
+        [1 + states, 1 + states, self.optimizer.flop()]
+    }
+}

@@ -1,0 +1,79 @@
+//! What follows the products of a layer: its activation, and dropout.
+
+use crate::kernels::{Piece, word};
+use crate::model::Network;
+use crate::step::{Activation, Dropout};
+
+/// What follows the products of a layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nonlinearity {
+    /// The activation.
+    pub activation: Activation,
+    /// Dropout, in training.
+    pub dropout: Option<Dropout>,
+}
+
+impl Nonlinearity {
+    /// Nothing.
+    pub const LINEAR: Self = Self { activation: Activation::Identity, dropout: None };
+    /// ReLU.
+    pub const RELU: Self = Self { activation: Activation::Relu, dropout: None };
+
+    /// That of layer `layer` of a network, from 0; dropout in training alone.
+    pub fn of(network: &Network, layer: usize, training: bool) -> Self {
+        let dropout = network.dropout(layer).filter(|_| training);
+        Self { activation: network.dense()[layer].activation, dropout }
+    }
+
+    /// Whether the backward pass needs the pre-activations.
+    pub fn keeps_z(&self) -> bool {
+        self.activation.keeps_z()
+    }
+
+    /// Layer, threshold and scale of dropout, as the shaders hold them.
+    pub(crate) fn params(&self) -> [u32; 3] {
+        self.dropout.map_or([0, 0, 1f32.to_bits()], |dropout| {
+            [word(dropout.layer()), dropout.threshold(), dropout.scale().to_bits()]
+        })
+    }
+
+    /// The piece that includes it.
+    pub(crate) fn piece(&self) -> (&'static str, Piece) {
+        ("activation", activations(&[self.activation]))
+    }
+
+    /// Its override constants.
+    pub(crate) fn flags(&self) -> [(&'static str, bool); 2] {
+        [("KEEP_Z", self.keeps_z()), ("DROPOUT", self.dropout.is_some())]
+    }
+
+    /// What it adds to the name of a kernel.
+    pub(crate) fn label(&self) -> String {
+        let dropout = if self.dropout.is_some() { " +dropout" } else { "" };
+        match self.activation {
+            Activation::Identity => dropout.to_owned(),
+            activation => format!(" +{activation}{dropout}"),
+        }
+    }
+}
+
+/// The piece of some activations: `activation_value`, `activation_gradient` and `activation_keeps_z` of the one that a
+/// number says.
+pub(crate) fn activations(all: &[Activation]) -> Piece {
+    let mut text: String = all.iter().map(|activation| activation.shader()).collect();
+    let mut function = |signature: &str, result: &dyn Fn(Activation) -> String| {
+        text += &format!("\nfn activation_{signature} {{\n");
+        let (last, others) = all.split_last().unwrap_or((&Activation::Identity, &[]));
+        for (number, activation) in others.iter().enumerate() {
+            text +=
+                &format!("    if kind == {number}u {{\n        return {};\n    }}\n", result(*activation));
+        }
+        text += &format!("    return {};\n}}\n", result(*last));
+    };
+    function("value(kind: u32, z: vec4<f32>) -> vec4<f32>", &|it| format!("{}_value(z)", it.prefix()));
+    function("gradient(kind: u32, dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32>", &|it| {
+        format!("{}_gradient(dy, kept)", it.prefix())
+    });
+    function("keeps_z(kind: u32) -> bool", &|it| it.keeps_z().to_string());
+    Piece::Text(text)
+}

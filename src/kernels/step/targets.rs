@@ -1,0 +1,37 @@
+//! What the kernels of the loss are told of targets.
+
+use crate::kernels::Piece;
+use crate::step::Loss;
+
+/// The loss, and how the targets of a row stand on the device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LossTargets {
+    /// The loss.
+    pub loss: Loss,
+    /// Label smoothing.
+    pub smoothing: f32,
+    /// Whether a weight stands behind the targets of each row.
+    pub weighted: bool,
+}
+
+impl LossTargets {
+    /// Softmax cross-entropy with classes, without smoothing and weights.
+    pub const CLASSES: Self = Self { loss: Loss::CrossEntropy, smoothing: 0.0, weighted: false };
+
+    /// Words of the targets of a row of so many outputs.
+    pub fn words(&self, outputs: usize) -> usize {
+        usize::from(self.weighted) + if self.loss.of_classes() { 1 } else { outputs }
+    }
+
+    /// The pieces that read targets and compute the loss.
+    pub(crate) fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        let targets = if self.loss.of_classes() { "targets_classes" } else { "targets_values" };
+        vec![("loss", Piece::Text(self.loss.shader().to_owned())), ("targets", Piece::Named(targets))]
+    }
+
+    /// The probabilities that a target gives its class and every other of so many.
+    pub(crate) fn probabilities(&self, classes: usize) -> [f32; 2] {
+        let other = self.smoothing / classes as f32;
+        [1.0 - self.smoothing + other, other]
+    }
+}

@@ -1,0 +1,211 @@
+//! A run of the reference: steps of training with every setting of an update rule.
+
+use ndarray::{Array, ArrayView2, Dimension, Zip};
+
+use super::{ReferenceNetwork, Targets, ops};
+use crate::step::UpdateRule;
+
+/// A network in training.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its parameters.
+    pub network: ReferenceNetwork,
+    /// The optimizer's state of each parameter, as [`ops::optimize`] has it.
+    pub states: [ReferenceNetwork; 2],
+    /// How it changes.
+    pub rule: UpdateRule,
+}
+
+impl Run {
+    /// Before the first step: states are 0.
+    pub fn new(network: ReferenceNetwork, rule: UpdateRule) -> Self {
+        let zeros = network.holding(
+            network.weights.iter().map(|w| w * 0.0).collect(),
+            network.biases.iter().map(|b| b * 0.0).collect(),
+        );
+        Self { network, states: [zeros.clone(), zeros], rule }
+    }
+
+    /// Gradients of step `step`, from 0: with its dropout and with label smoothing, clipped to the largest norm.
+    pub fn gradients<'a>(
+        &self,
+        x: ArrayView2<f64>,
+        targets: impl Into<Targets<'a>>,
+        step: u64,
+    ) -> ReferenceNetwork {
+        let targets = targets.into().smoothed(f64::from(self.rule.label_smoothing));
+        let pass = self.network.pass(x, Some(&self.rule.record(step)));
+        let mut gradients = self.network.gradients_of(&pass, &targets);
+        if let Some(clip) = self.rule.clip_norm {
+            // torch.nn.utils.clip_grad_norm_.
+            let scale = (f64::from(clip) / (norm(&gradients) + 1e-6)).min(1.0);
+            gradients.weights.iter_mut().for_each(|w| *w *= scale);
+            gradients.biases.iter_mut().for_each(|b| *b *= scale);
+        }
+        gradients
+    }
+
+    /// Step `step`, from 0. Gives the loss that it found, with dropout and label smoothing.
+    pub fn step<'a>(&mut self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>, step: u64) -> f64 {
+        let targets = targets.into();
+        let gradients = self.gradients(x, targets, step);
+        let pass = self.network.pass(x, Some(&self.rule.record(step)));
+        let smoothed = targets.smoothed(f64::from(self.rule.label_smoothing));
+        let logits = &pass.activations[self.network.weights.len()];
+        let loss = ops::batch_loss(self.network.loss, logits.view(), &smoothed);
+        let rate = f64::from(self.rule.rates.at(step));
+        let decay = f64::from(self.rule.optimizer.weight_decay);
+        let factors = self.rule.factors.clone();
+        let bias_decay = if ops::decays_biases(self.rule.optimizer.kind) { decay } else { 0.0 };
+        for layer in 0..gradients.weights.len() {
+            let rate = rate * f64::from(*factors.layers.get(layer).unwrap_or(&1.0));
+            let [first, second] = &mut self.states;
+            let (optimizer, t) = (&self.rule.optimizer, step + 1);
+            let update = Update { optimizer, t, settings: [rate * f64::from(factors.weights), decay] };
+            let states = (&mut first.weights[layer], &mut second.weights[layer]);
+            update.apply(&mut self.network.weights[layer], &gradients.weights[layer], states);
+            let update = Update { optimizer, t, settings: [rate * f64::from(factors.biases), bias_decay] };
+            let states = (&mut first.biases[layer], &mut second.biases[layer]);
+            update.apply(&mut self.network.biases[layer], &gradients.biases[layer], states);
+        }
+        loss
+    }
+}
+
+/// The square root of the sum of the squares of all weights and biases.
+fn norm(of: &ReferenceNetwork) -> f64 {
+    let weights = of.weights.iter().flatten();
+    weights.chain(of.biases.iter().flatten()).map(|g| g * g).sum::<f64>().sqrt()
+}
+
+/// Update number `t`, from 1, of a tensor, with its learning rate and weight decay.
+struct Update<'a> {
+    optimizer: &'a crate::step::Optimizer,
+    t: u64,
+    settings: [f64; 2],
+}
+
+impl Update<'_> {
+    fn apply<D: Dimension>(
+        &self,
+        parameters: &mut Array<f64, D>,
+        gradients: &Array<f64, D>,
+        (first, second): (&mut Array<f64, D>, &mut Array<f64, D>),
+    ) {
+        Zip::from(parameters).and(gradients).and(first).and(second).for_each(|p, g, a, b| {
+            (*p, [*a, *b]) = ops::optimize(self.optimizer, (*p, *g), [*a, *b], self.settings, self.t);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::Hidden;
+    use crate::step::{Activation, OptimizerKind, RateFactors};
+    use ndarray::{Array1, Array2};
+
+    /// 3 inputs, 4 tanh, 2 classes.
+    fn network() -> ReferenceNetwork {
+        let weights = |rows, columns| {
+            Array2::from_shape_fn((rows, columns), |(i, j)| ((3 * i + 5 * j + 1) as f64).sin())
+        };
+        let mut network = ReferenceNetwork::relu(
+            vec![weights(3, 4), weights(4, 2)],
+            vec![Array1::from_elem(4, 0.1), Array1::from_elem(2, -0.2)],
+        );
+        network.hidden = vec![Hidden { activation: Activation::Tanh, dropout: 0.0 }];
+        network
+    }
+
+    fn x() -> Array2<f64> {
+        Array2::from_shape_fn((5, 3), |(i, j)| ((7 * i + 2 * j) as f64).cos())
+    }
+
+    const TARGETS: [usize; 5] = [0, 1, 1, 0, 1];
+
+    fn flat(network: &ReferenceNetwork) -> Vec<f64> {
+        network.weights.iter().flatten().chain(network.biases.iter().flatten()).copied().collect()
+    }
+
+    #[test]
+    fn plain_sgd_is_the_step_of_a_network() {
+        let mut run = Run::new(network(), UpdateRule::sgd(0.25));
+        let mut want = network();
+        for step in 0..3 {
+            let loss = run.step(x().view(), &TARGETS[..], step);
+            assert!((loss - want.loss(x().view(), &TARGETS[..])).abs() < 1e-12);
+            want.step(x().view(), &TARGETS[..], 0.25);
+        }
+        for (got, want) in flat(&run.network).iter().zip(flat(&want)) {
+            assert!((got - want).abs() < 1e-12, "{got}, not {want}");
+        }
+    }
+
+    #[test]
+    fn gradients_with_dropout_weights_and_smoothing_agree_with_central_differences() {
+        let rule = UpdateRule { label_smoothing: 0.1, seed: 5, ..UpdateRule::sgd(0.1) };
+        let mut network = network();
+        network.hidden[0].dropout = 0.4;
+        let weights = [1.0, 0.0, 2.0, 0.5, 1.0];
+        let targets = Targets::classes(&TARGETS).weighted(&weights);
+        let run = Run::new(network, rule);
+        let gradients = run.gradients(x().view(), targets, 3);
+        let step = 1e-5;
+        for i in 0..3 {
+            for j in 0..4 {
+                let loss = |change: f64| {
+                    let mut moved = run.clone();
+                    moved.network.weights[0][[i, j]] += change;
+                    moved.step(x().view(), targets, 3)
+                };
+                let slope = (loss(step) - loss(-step)) / (2.0 * step);
+                let got = gradients.weights[0][[i, j]];
+                // Truncation step^2 f''' / 6 and cancellation 1e-16 / step.
+                assert!((got - slope).abs() < 1e-9, "({i}, {j}): {got}, slope {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn clipping_scales_to_the_norm_and_leaves_smaller_gradients_alone() {
+        let clipped = |clip_norm| {
+            let rule = UpdateRule { clip_norm, ..UpdateRule::sgd(0.1) };
+            Run::new(network(), rule).gradients(x().view(), &TARGETS[..], 0)
+        };
+        let plain = clipped(None);
+        let half = norm(&plain) as f32 / 2.0;
+        assert!((norm(&clipped(Some(half))) / f64::from(half) - 1.0).abs() < 1e-5);
+        assert_eq!(clipped(Some(4.0 * half)), plain);
+    }
+
+    #[test]
+    fn factors_and_decay_belong_to_their_tensors() {
+        let layers = vec![0.0, 2.0];
+        let rule = UpdateRule {
+            factors: RateFactors { weights: 1.0, biases: 0.5, layers },
+            optimizer: OptimizerKind::AdamW.defaults(),
+            ..UpdateRule::sgd(0.1)
+        };
+        let mut run = Run::new(network(), rule);
+        let gradients = run.gradients(x().view(), &TARGETS[..], 0);
+        run.step(x().view(), &TARGETS[..], 0);
+        assert_eq!(
+            (&run.network.weights[0], &run.network.biases[0]),
+            (&network().weights[0], &network().biases[0])
+        );
+        // The first step of Adam is the rate, towards the gradient's sign: 2 * 0.1 for weights, half of it for biases.
+        let rate = f64::from(0.1f32);
+        for ((got, before), g) in
+            run.network.weights[1].iter().zip(&network().weights[1]).zip(&gradients.weights[1])
+        {
+            let want = before * (1.0 - 2.0 * rate * f64::from(0.01f32)) - 2.0 * rate * g.signum();
+            assert!((got - want).abs() < 1e-6, "{got}, not {want}");
+        }
+        for ((got, before), g) in
+            run.network.biases[1].iter().zip(&network().biases[1]).zip(&gradients.biases[1])
+        {
+            assert!((got - (before - rate * g.signum())).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! From a training step to its dispatches.
+
+use super::dispatches::{Buffer, Dispatch, Schedule};
+use super::{ScheduleKind, TrainingStep};
+use crate::kernels::{
+    Activate, ActivateBackward, Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, LayerInputs,
+    LayerUpdate, LossGradient, LossTargets, Nonlinearity, Row, Samples, StepShape, SumSquares, Tuning,
+    Update, WeightGradient, blocks,
+};
+use crate::model::{LayerLayout, ParameterLayout};
+
+/// What the functions below know.
+struct Builder<'a> {
+    step: &'a TrainingStep<'a>,
+    samples: Samples,
+    tuning: &'a Tuning,
+    layout: ParameterLayout,
+    /// Whether dropout leaves out units.
+    training: bool,
+    dispatches: Vec<Dispatch>,
+    groups: usize,
+    prologue: bool,
+}
+
+impl Schedule {
+    /// One step of training.
+    pub fn train(kind: ScheduleKind, step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(step, samples, tuning, true);
+        let TrainingStep { network, rule, rows, weighted } = *step;
+        let whole = (kind == ScheduleKind::TwoDispatch && rule.clip_norm.is_none())
+            .then(|| StepShape::new(network, rule, weighted, rows, tuning));
+        match (kind, whole.flatten()) {
+            (_, Some(shape)) => builder.two_dispatch_step(&shape),
+            (ScheduleKind::Plain, None) => {
+                builder.plain_gradients();
+                builder.update();
+            }
+            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => builder.fused_step(),
+        }
+        builder.schedule()
+    }
+
+    /// The gradients of one batch, without an update.
+    pub fn gradients(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(step, samples, tuning, true);
+        builder.plain_gradients();
+        builder.schedule()
+    }
+
+    /// Outputs of one batch, and where they are classes the loss and the predictions.
+    pub fn evaluate(step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
+        let mut builder = Builder::new(step, samples, tuning, false);
+        builder.gather(1);
+        builder.forward(LayerInputs::Matrix);
+        if step.network.loss().of_classes() {
+            builder.cross_entropy();
+        }
+        builder.schedule()
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn new(step: &'a TrainingStep<'a>, samples: Samples, tuning: &'a Tuning, training: bool) -> Self {
+        let states = step.rule.optimizer.kind.states();
+        let layout = ParameterLayout::new(step.network).with_states(states);
+        Self { step, samples, tuning, layout, training, dispatches: Vec::new(), groups: 0, prologue: false }
+    }
+
+    fn push(&mut self, kernel: impl Kernel + 'static, buffers: &[Buffer]) {
+        self.dispatches.push(Dispatch::new(kernel, buffers));
+    }
+
+    /// Number from 1 and place of each layer, first to last.
+    fn layers(&self) -> Vec<(usize, LayerLayout)> {
+        (1..).zip(self.layout.layers().iter().copied()).collect()
+    }
+
+    /// Number of the last layer.
+    fn last(&self) -> usize {
+        self.layout.layers().len()
+    }
+
+    /// What follows the products of layer `layer`, from 1.
+    fn nonlinearity(&self, layer: usize) -> Nonlinearity {
+        Nonlinearity::of(self.step.network, layer - 1, self.training)
+    }
+
+    fn targets(&self) -> LossTargets {
+        let TrainingStep { network, rule, weighted, .. } = *self.step;
+        LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted }
+    }
+
+    /// Inputs and targets of the batch, the targets of so many words.
+    fn gather(&mut self, words: usize) {
+        use Buffer::{BatchTargets, Features, Hidden, Order, Targets};
+        let (rows, inputs, samples) = (self.step.rows, self.step.network.inputs(), self.samples);
+        let kernel = Gather { rows, inputs, words, samples };
+        self.push(kernel, &[Features, Targets, Order, Hidden(0), BatchTargets]);
+    }
+
+    /// All layers, each in one kernel.
+    fn forward(&mut self, first: LayerInputs) {
+        for (number, layer) in self.layers() {
+            let output = if number == self.last() { Buffer::Outputs } else { Buffer::Hidden(number) };
+            self.forward_layer(number, layer, first, self.nonlinearity(number), output);
+        }
+    }
+
+    fn forward_layer(
+        &mut self,
+        number: usize,
+        layer: LayerLayout,
+        first: LayerInputs,
+        nonlinearity: Nonlinearity,
+        output: Buffer,
+    ) {
+        let LayerLayout { inputs, outputs, offset } = layer;
+        let source = if number == 1 { first } else { LayerInputs::Matrix };
+        let kernel = Forward { rows: self.step.rows, inputs, outputs, offset, nonlinearity, source };
+        self.push_product(kernel, source, [Buffer::Hidden(number - 1), Buffer::Parameters, output]);
+    }
+
+    /// A product with a layer's inputs, the first of the buffers; instead of which it takes the data set's, by way of the
+    /// order, where they are not gathered.
+    fn push_product(
+        &mut self,
+        kernel: impl Kernel + 'static,
+        source: LayerInputs,
+        [inputs, other, result]: [Buffer; 3],
+    ) {
+        match source {
+            LayerInputs::DataSet(_) => self.push(kernel, &[Buffer::Features, other, Buffer::Order, result]),
+            LayerInputs::Matrix => self.push(kernel, &[inputs, other, result]),
+        }
+    }
+
+    fn cross_entropy(&mut self) {
+        use Buffer::{BatchTargets, Metrics, Outputs, Predictions};
+        let kernel = CrossEntropy { rows: self.step.rows, classes: self.step.network.outputs() };
+        self.groups = self.tuning.row_groups(self.step.rows);
+        self.push(kernel, &[Outputs, BatchTargets, Predictions, Metrics]);
+    }
+
+    /// The loss and its gradient by the outputs; with the targets of the batch, or of the data set.
+    fn loss(&mut self, is_gathered: bool) {
+        use Buffer::{BatchTargets, Delta, Metrics, Order, Outputs, Targets};
+        let (rows, outputs, last) = (self.step.rows, self.step.network.outputs(), self.last());
+        self.groups = self.tuning.row_groups(rows);
+        let samples = Some(self.samples.count).filter(|_| !is_gathered);
+        let kernel = LossGradient { rows, outputs, targets: self.targets(), samples };
+        match is_gathered {
+            true => self.push(kernel, &[Outputs, BatchTargets, Delta(last), Metrics]),
+            false => self.push(kernel, &[Outputs, Targets, Order, Delta(last), Metrics]),
+        }
+    }
+
+    /// One kernel an operation.
+    fn plain_gradients(&mut self) {
+        use Buffer::{Delta, Gradients, Hidden, HiddenGradient, Parameters, PreActivation};
+        let rows = self.step.rows;
+        self.gather(self.targets().words(self.step.network.outputs()));
+        for (number, layer) in self.layers() {
+            if number == self.last() {
+                self.forward_layer(number, layer, LayerInputs::Matrix, Nonlinearity::LINEAR, Buffer::Outputs);
+                continue;
+            }
+            let (columns, nonlinearity) = (layer.outputs, self.nonlinearity(number));
+            self.forward_layer(
+                number,
+                layer,
+                LayerInputs::Matrix,
+                Nonlinearity::LINEAR,
+                PreActivation(number),
+            );
+            self.push(Activate { rows, columns, nonlinearity }, &[PreActivation(number), Hidden(number)]);
+        }
+        self.loss(true);
+        for (number, LayerLayout { inputs, outputs, offset }) in self.layers().into_iter().rev() {
+            let source = LayerInputs::Matrix;
+            let weights = WeightGradient { rows, inputs, outputs, offset, update: None, source };
+            self.push(weights, &[Hidden(number - 1), Delta(number), Gradients]);
+            if number > 1 {
+                let (below, nonlinearity) = (number - 1, self.nonlinearity(number - 1));
+                self.push(
+                    InputGradient { rows, inputs, outputs, offset, below: None },
+                    &[Delta(number), Parameters, Hidden(below), HiddenGradient(below)],
+                );
+                let kept = if nonlinearity.keeps_z() { PreActivation(below) } else { Hidden(below) };
+                self.push(
+                    ActivateBackward { rows, columns: inputs, nonlinearity },
+                    &[kept, HiddenGradient(below), Delta(below)],
+                );
+            }
+        }
+    }
+
+    fn fused_step(&mut self) {
+        use Buffer::{Delta, Gradients, Hidden, Parameters};
+        let (rows, rule) = (self.step.rows, self.step.rule);
+        let first = LayerInputs::DataSet(self.samples);
+        self.forward(first);
+        self.loss(false);
+        // Clipping needs all gradients before the first update.
+        let clips = rule.clip_norm.is_some();
+        for (number, LayerLayout { inputs, outputs, offset }) in self.layers().into_iter().rev() {
+            // The gradient below needs the weights before their update.
+            if number > 1 {
+                let below = Some(self.nonlinearity(number - 1));
+                self.push(
+                    InputGradient { rows, inputs, outputs, offset, below },
+                    &[Delta(number), Parameters, Hidden(number - 1), Delta(number - 1)],
+                );
+            }
+            let update = (!clips).then(|| LayerUpdate::of(rule, &self.layout, number - 1));
+            let source = if number == 1 { first } else { LayerInputs::Matrix };
+            let weights = WeightGradient { rows, inputs, outputs, offset, update, source };
+            let result = if clips { Gradients } else { Parameters };
+            self.push_product(weights, source, [Hidden(number - 1), Delta(number), result]);
+        }
+        if clips {
+            self.update();
+        }
+    }
+
+    /// The update of all layers from their gradients, clipped if that is asked for.
+    fn update(&mut self) {
+        use Buffer::{Gradients, Parameters, SquareSums};
+        let length = self.layout.weights();
+        let clip = self.step.rule.clip_norm.map(|_| self.tuning.row_groups(length));
+        let mut buffers = vec![Gradients, Parameters];
+        if clip.is_some() {
+            self.push(SumSquares { length }, &[Gradients, SquareSums]);
+            buffers.push(SquareSums);
+        }
+        for kernel in Update::all(self.step.rule, &self.layout, clip) {
+            self.push(kernel, &buffers);
+        }
+    }
+
+    fn two_dispatch_step(&mut self, shape: &StepShape) {
+        use Buffer::{Activations, Features, Metrics, Order, Parameters, Targets};
+        self.groups = self.tuning.batch_groups(self.step.rows);
+        let row = Row::new(shape, self.samples.count, self.tuning);
+        self.push(row, &[Parameters, Targets, Order, Activations, Metrics]);
+        let column = Column::new(shape, self.samples, self.tuning);
+        self.push(column, &[Features, Order, Activations, Parameters]);
+        self.prologue = true;
+    }
+
+    fn schedule(self) -> Schedule {
+        let used = self.dispatches.iter().flat_map(|dispatch| &dispatch.buffers);
+        let buffers = used
+            .filter(|buffer| !buffer.is_external())
+            .map(|buffer| (*buffer, self.bytes(*buffer)))
+            .collect();
+        let Self { dispatches, groups, prologue, .. } = self;
+        Schedule { dispatches, buffers, metrics_groups: groups, prologue }
+    }
+
+    fn bytes(&self, buffer: Buffer) -> u64 {
+        let (network, rows) = (self.step.network, self.step.rows as u64);
+        let matrix = |columns: usize| 16 * rows * blocks(columns) as u64;
+        let sizes = network.sizes();
+        match buffer {
+            Buffer::Features | Buffer::Targets | Buffer::Order | Buffer::Parameters => 0,
+            Buffer::BatchTargets => 4 * rows * self.targets().words(network.outputs()) as u64,
+            Buffer::Predictions => 4 * rows,
+            Buffer::Gradients => self.layout.weight_bytes(),
+            Buffer::SquareSums => 4 * self.tuning.row_groups(self.layout.weights()) as u64,
+            Buffer::Activations => 2 * sizes[1..].iter().map(|size| matrix(*size)).sum::<u64>(),
+            Buffer::Hidden(layer) if layer > 0 && network.keeps_z(layer - 1) => 2 * matrix(sizes[layer]),
+            Buffer::Hidden(layer)
+            | Buffer::PreActivation(layer)
+            | Buffer::Delta(layer)
+            | Buffer::HiddenGradient(layer) => matrix(sizes[layer]),
+            Buffer::Outputs => matrix(network.outputs()),
+            Buffer::Metrics => 8 * self.groups as u64,
+        }
+    }
+}
