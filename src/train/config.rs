@@ -228,7 +228,8 @@ impl Config {
         if self.batch_size == 0 {
             return bad("batch size", "1 or more", &self.batch_size);
         }
-        self.rule(self.batch_size, None).validate()?;
+        // How many rows there are is nothing that a setting has to know.
+        self.rule(self.batch_size, Some(1)).validate()?;
         let hidden = self.hidden.len();
         for (setting, values) in [("activation", self.activation.len()), ("dropout", self.dropout.len())] {
             if values != 1 && values != hidden {
