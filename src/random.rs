@@ -40,10 +40,19 @@ pub fn words(seed: u64, purpose: Purpose, place: [u32; 2]) -> [u32; 4] {
     philox([place[0], place[1], 0, purpose as u32], [seed as u32, (seed >> 32) as u32])
 }
 
+/// A word as a number between 0 and 1, neither of which it is.
+fn unit(word: u32) -> f64 {
+    (f64::from(word) + 0.5) / 4_294_967_296.0
+}
+
+/// A number between 0 and 1 at `place` of a purpose's stream, all equally probable.
+pub fn uniform(seed: u64, purpose: Purpose, place: [u32; 2]) -> f64 {
+    unit(words(seed, purpose, place)[0])
+}
+
 /// A standard normal number at `place` of a purpose's stream (Box and Muller, 1958).
 pub fn normal(seed: u64, purpose: Purpose, place: [u32; 2]) -> f64 {
     let [a, b, ..] = words(seed, purpose, place);
-    let unit = |word: u32| (f64::from(word) + 0.5) / 4_294_967_296.0;
     (-2.0 * unit(a).ln()).sqrt() * (std::f64::consts::TAU * unit(b)).cos()
 }
 

@@ -79,6 +79,23 @@ pub fn learning_rate(text: &str) -> Result<f32, String> {
     }
 }
 
+/// A number from 0 to below 1.
+pub fn below_one(text: &str) -> Result<f32, String> {
+    let number = text.trim().parse().ok().filter(|number| (0.0..1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to below 1".to_owned())
+}
+
+/// A finite number above 0.
+pub fn above_zero(text: &str) -> Result<f32, String> {
+    learning_rate(text)
+}
+
+/// A finite number of 0 or more.
+pub fn not_negative(text: &str) -> Result<f32, String> {
+    let number = text.trim().parse().ok().filter(|number: &f32| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a finite number of 0 or more".to_owned())
+}
+
 /// A device.
 pub fn device(text: &str) -> Result<DeviceRequest, String> {
     if text.trim().is_empty() {

@@ -6,10 +6,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::Error;
 use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
-use tinytrain::engine::{DeviceRequest, Evaluation, find_device};
+use tinytrain::engine::{Device, DeviceRequest, Evaluation, find_device};
 use tinytrain::error::Place;
 use tinytrain::model::Model;
-use tinytrain::train::{Evaluated, evaluate, read_for};
+use tinytrain::train::{Evaluated, ValueErrors, evaluate, evaluate_values, read_for};
 
 use super::args::{self, Format};
 use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
@@ -70,7 +70,12 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = Model::load(&options.model)?;
     let Evaluand { source, part } = chosen(options, &model)?;
-    let target = options.target.clone().map_or(Target::Auto, Target::Column);
+    let of_classes = model.network.loss().of_classes();
+    let target = match &options.target {
+        None => Target::Auto,
+        Some(name) if of_classes => Target::Column(name.clone()),
+        Some(name) => Target::Values(vec![name.clone()]),
+    };
     let reader = Reader::open(&source, &options.written.like(model.meaning.schema.clone(), target))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut file = places::file(&source).display().to_string();
@@ -82,6 +87,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         }
         None => read_for(&model, reader)?,
     };
+    if !of_classes {
+        return values(options, &model, &data, &device, &file);
+    }
     let Evaluated { evaluation, errors, device } =
         evaluate(&model, &data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
@@ -121,6 +129,48 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                     print_line(&line)?;
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Evaluates a model of values and prints.
+fn values(
+    options: &Options,
+    model: &Model,
+    data: &Dataset,
+    device: &Device,
+    file: &str,
+) -> anyhow::Result<()> {
+    if options.errors.is_some() {
+        let text = "--errors: goes with a model of classes, found one of values";
+        return Err(Error::Config(text.to_owned()).into());
+    }
+    let (ValueErrors { loss: mean_loss, rmse, mae, r2 }, device) = evaluate_values(model, data, device)?;
+    if !mean_loss.is_finite() {
+        return Err(Error::NonFiniteTest { path: file.into(), loss: mean_loss }.into());
+    }
+    match options.format {
+        Format::Json => print_object(&[
+            ("model", options.model.to_string_lossy().into()),
+            ("data", file.into()),
+            ("samples", data.rows().into()),
+            ("loss", mean_loss.into()),
+            ("rmse", rmse.into()),
+            ("mae", mae.into()),
+            ("r2", r2.into()),
+        ])?,
+        Format::Text => {
+            let samples = counted(data.rows() as u64, "sample", "samples");
+            print_line(&format!("{} network of {}", model.network, options.model.display()))?;
+            print_line(&format!("{samples} of {file}, on {device}"))?;
+            print_line(&format!(
+                "{} {}, RMSE {}, MAE {}, R2 {r2:.4}",
+                model.network.loss(),
+                loss(mean_loss),
+                loss(rmse),
+                loss(mae)
+            ))?;
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ mod comparison_text;
 mod devices;
 mod eval;
 pub mod interrupt;
+mod learning;
 mod model_file;
 mod places;
 mod predict;

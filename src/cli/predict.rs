@@ -175,7 +175,8 @@ impl Work<'_> {
         while reader.next_block()? {
             let block = reader.take_block();
             let predictions = self.predict(reader.name(), rows, block.features)?;
-            rows += predictions.classes.len() as u64;
+            let outputs = self.model.network.outputs();
+            rows += (predictions.classes.len() + predictions.values.len() / outputs) as u64;
             self.write(name, &predictions, &block.ids, write)?;
         }
         Ok(())
@@ -184,10 +185,14 @@ impl Work<'_> {
     /// Predicts a block of a file before which `rows` others stand, and checks that the network could.
     fn predict(&mut self, path: &Path, rows: u64, features: Features) -> Result<Predictions> {
         let predictions = self.predictor.predict(features)?;
-        let mut samples =
-            predictions.probabilities.chunks_exact(self.model.network.outputs()).zip(rows + 1..);
-        match samples.find(|(row, _)| !row.iter().all(|probability| probability.is_finite())) {
-            Some((_, sample)) => Err(Error::NonFinitePrediction { path: path.to_owned(), sample }),
+        let outputs = self.model.network.outputs();
+        let probability = predictions.probabilities.iter().position(|probability| !probability.is_finite());
+        let number = probability.or_else(|| predictions.values.iter().position(|value| !value.is_finite()));
+        match number {
+            Some(number) => {
+                let sample = rows + 1 + (number / outputs) as u64;
+                Err(Error::NonFinitePrediction { path: path.to_owned(), sample })
+            }
             None => Ok(predictions),
         }
     }
@@ -210,13 +215,17 @@ impl Work<'_> {
     fn write(
         &self,
         file: Option<&Path>,
-        Predictions { classes, probabilities }: &Predictions,
+        predictions: &Predictions,
         ids: &[String],
         write: &mut Sink<'_>,
     ) -> std::result::Result<(), Failure> {
         let names = &self.model.meaning.classes;
         let file = file.map(|file| file.to_string_lossy());
-        let rows = classes.iter().zip(probabilities.chunks_exact(names.len())).enumerate();
+        let Predictions { classes, probabilities, values } = predictions;
+        if !values.is_empty() {
+            return self.write_values(file.as_deref(), values, ids, write);
+        }
+        let rows = classes.iter().zip(probabilities.chunks_exact(names.len().max(1))).enumerate();
         match self.options.format {
             Form::Csv => {
                 let mut table = csv::Writer::from_writer(Vec::new());
@@ -244,6 +253,52 @@ impl Work<'_> {
         }
     }
 
+    /// Predicted values, a row each.
+    fn write_values(
+        &self,
+        file: Option<&str>,
+        values: &[f32],
+        ids: &[String],
+        write: &mut Sink<'_>,
+    ) -> std::result::Result<(), Failure> {
+        let names = self.value_names();
+        let rows = values.chunks_exact(self.model.network.outputs()).enumerate();
+        match self.options.format {
+            Form::Csv => {
+                let mut table = csv::Writer::from_writer(Vec::new());
+                for (row, values) in rows {
+                    let mut cells: Vec<String> = file.iter().map(|file| (*file).to_owned()).collect();
+                    cells.extend(ids.get(row).cloned());
+                    cells.extend(values.iter().map(f32::to_string));
+                    table.write_record(&cells).map_err(io::Error::other)?;
+                }
+                write(&table.into_inner().map_err(|error| error.into_error())?)
+            }
+            Form::Json => {
+                let mut lines = String::new();
+                for (row, values) in rows {
+                    let mut fields: Vec<(&str, Value)> =
+                        file.iter().map(|file| ("file", Value::from(*file))).collect();
+                    fields.extend(ids.get(row).map(|id| ("id", Value::from(id.as_str()))));
+                    let named = names.iter().cloned().zip(values.iter().map(|value| Value::from(*value)));
+                    fields.push(("values", Value::Object(named.collect::<Map<String, Value>>())));
+                    lines += &(object(&fields) + "\n");
+                }
+                write(lines.as_bytes())
+            }
+        }
+    }
+
+    /// The names of predicted values: of their columns, or numbers.
+    fn value_names(&self) -> Vec<String> {
+        let columns = self.model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+        let name = |index: usize| {
+            let name = columns.get(index).and_then(|column| column.name.clone());
+            name.unwrap_or_else(|| format!("value{index}"))
+        };
+        (0..self.model.network.outputs()).map(name).collect()
+    }
+
     /// The header of the table: the column that is carried along is called `id`, the classes by their names.
     fn header(&self, names_files: bool) -> std::result::Result<Vec<u8>, Failure> {
         let mut cells: Vec<String> = Vec::new();
@@ -251,8 +306,12 @@ impl Work<'_> {
             cells.push("file".to_owned());
         }
         cells.extend(self.options.id.clone());
-        cells.push("class".to_owned());
-        cells.extend(self.model.meaning.classes.names().iter().map(|name| format!("p({name})")));
+        if self.model.network.loss().of_classes() {
+            cells.push("class".to_owned());
+            cells.extend(self.model.meaning.classes.names().iter().map(|name| format!("p({name})")));
+        } else {
+            cells.extend(self.value_names());
+        }
         let mut table = csv::Writer::from_writer(Vec::new());
         table.write_record(&cells).map_err(io::Error::other)?;
         Ok(table.into_inner().map_err(|error| error.into_error())?)

@@ -59,7 +59,8 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let Training { data, columns, .. } = &options.training;
+    let Training { data, .. } = &options.training;
+    options.training.check()?;
     options.training.config(None, Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
@@ -75,7 +76,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
         return Err(Error::Config(text).into());
     }
-    let read = ReadOptions { timed: true, ..columns.read_options() };
+    let read = ReadOptions { timed: true, ..options.training.read_options() };
     let (device, mut notices) =
         options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
     let mut open = || Reader::open(&source, &read);

@@ -33,7 +33,14 @@ impl Progress {
     }
 
     /// Shows how far an epoch is. May be called for every batch.
-    pub fn update(&mut self, epoch: usize, rows: usize, total: Option<usize>, mean_loss: f64, accuracy: f64) {
+    pub fn update(
+        &mut self,
+        epoch: usize,
+        rows: usize,
+        total: Option<usize>,
+        mean_loss: f64,
+        accuracy: Option<f64>,
+    ) {
         if !self.line.enabled {
             return;
         }
@@ -50,11 +57,9 @@ impl Progress {
         if share.is_none() {
             head += &format!(", {} rows", grouped(rows as u64));
         }
-        let figures = [
-            format!("loss {}", loss(mean_loss)),
-            format!("accuracy {}", percent(accuracy)),
-            format!("{}/s", grouped(rate as u64)),
-        ];
+        let mut figures = vec![format!("loss {}", loss(mean_loss))];
+        figures.extend(accuracy.map(|accuracy| format!("accuracy {}", percent(accuracy))));
+        figures.push(format!("{}/s", grouped(rate as u64)));
         self.line.draw(|room| fitted(room, &head, share, &figures));
     }
 

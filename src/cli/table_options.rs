@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tinytrain::Error;
 use tinytrain::data::{Format, ReadOptions, Reader, Scale, Schema, Selection, Split, Target};
+use tinytrain::step::Loss;
 use tinytrain::train::{DataOptions, Keep};
 
 use super::args;
@@ -58,11 +60,15 @@ impl Written {
 /// Which columns of a table train.
 #[derive(Debug, Clone, Args)]
 pub struct Columns {
-    /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: the column named
-    /// label, class, target or y; the only column of text, if nothing else may be one; the first of MNIST's 785 columns]
+    /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. With a loss of values, the
+    /// columns that hold the values to predict. [default: the column named label, class, target or y; of labels also the
+    /// only column of text, if nothing else may be one, or the first of MNIST's 785 columns]
     #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
-          allow_hyphen_values = true)]
-    target: Option<String>,
+          num_args = 1.., allow_negative_numbers = true)]
+    target: Vec<String>,
+    /// Column of a table that says how much each row counts in the loss: a number of 0 or more.
+    #[arg(long, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    weight: Option<String>,
     /// Columns of a table that are no inputs: names or indices.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     exclude: Vec<String>,
@@ -82,9 +88,10 @@ pub struct Columns {
 
 impl Columns {
     /// How a table to train on is read.
-    pub fn read_options(&self) -> ReadOptions {
+    pub fn read_options(&self, loss: Loss) -> ReadOptions {
         let columns = Selection {
-            target: self.target(),
+            target: self.target(loss),
+            weight: self.weight.clone(),
             only: self.only.clone(),
             exclude: self.exclude.clone(),
             ..Selection::default()
@@ -92,14 +99,30 @@ impl Columns {
         ReadOptions { columns, format: self.written.format(), ..ReadOptions::default() }
     }
 
-    /// Where the labels are.
-    pub fn target(&self) -> Target {
-        self.target.clone().map_or(Target::Auto, Target::Column)
+    /// Where the labels are, or the values to predict.
+    fn target(&self, loss: Loss) -> Target {
+        match &self.target[..] {
+            names if !loss.of_classes() => Target::Values(names.to_vec()),
+            [] => Target::Auto,
+            [name, ..] => Target::Column(name.clone()),
+        }
+    }
+
+    /// Checks whether the options go with one another and with a loss.
+    ///
+    /// # Errors
+    /// [`Error::Config`], in one line, for the first that does not.
+    pub fn check(&self, loss: Loss) -> tinytrain::Result<()> {
+        if loss.of_classes() && self.target.len() > 1 {
+            let text = format!("--target: expected one column of labels, found {}", self.target.len());
+            return Err(Error::Config(text));
+        }
+        Ok(())
     }
 
     /// Where the labels of a test set are: where the training table says, if it is one.
-    pub fn target_like(&self, reader: &Reader) -> Target {
-        if reader.schema().is_some() { Target::Auto } else { self.target() }
+    pub fn target_like(&self, reader: &Reader, loss: Loss) -> Target {
+        if reader.schema().is_some() { Target::Auto } else { self.target(loss) }
     }
 
     /// What is done to rows of which none are held out.

@@ -67,6 +67,7 @@ pub struct Options {
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let (training, held_out) = (&options.training, &options.held_out);
     let settings = options.config(None, Measurements::default());
+    training.check()?;
     settings.validate()?;
     if held_out.patience.is_some() && !held_out.validates() {
         let text =
@@ -92,8 +93,11 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     places::spare_data("--out", options.out.as_deref(), read)?;
     places::spare_data("--profile", options.profile.as_deref(), read)?;
     // All readers work while the device opens.
-    let reader = Reader::open(&train, &training.columns.read_options())?;
-    let like = training.columns.written.like(reader.schema().cloned(), training.columns.target_like(&reader));
+    let reader = Reader::open(&train, &training.read_options())?;
+    let like = training
+        .columns
+        .written
+        .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss));
     let open = |source: Option<Source>| source.map(|source| Reader::open(&source, &like)).transpose();
     let (validation, test) = (open(validation)?, open(test)?);
     let (device, mut notices) = options.kernels.device(training, "training", false)?;

@@ -10,14 +10,14 @@ use tinytrain::Error;
 use tinytrain::engine::Description;
 use tinytrain::model::Model;
 use tinytrain::schedule::{SelectedSchedule, Tiles};
-use tinytrain::train::{Config, End, Event, Score, Started, Summary, TrainingData};
+use tinytrain::train::{Config, End, Epoch, Event, Score, Started, Summary, TrainingData, ValueErrors};
 
 use super::args::Format;
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
 use super::places::MNIST;
-use super::text::{counted, grouped, percent, seconds, shell_word};
+use super::text::{counted, grouped, loss, percent, seconds, shell_word};
 use super::train::Options;
 use super::train_text::{ByRows, Table, data_line, plan_line};
 
@@ -90,7 +90,8 @@ impl<'a> TrainReport<'a> {
     pub fn take(&mut self, event: Event) -> tinytrain::Result<()> {
         match &event {
             Event::Progress { epoch, rows, total, score } => {
-                self.console.progress().update(*epoch, *rows, *total, score.loss, score.accuracy);
+                let accuracy = accuracy(Some(*score), self.config);
+                self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
                 return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
             Event::Epoch { epoch, model, is_kept } => {
@@ -195,7 +196,8 @@ impl<'a> TrainReport<'a> {
                     ("epochs", self.config.epochs.into()),
                     ("seed", options.training.seed.into()),
                     ("batch_size", self.config.batch_size.into()),
-                    ("learning_rate", decimal(options.training.lr)),
+                    ("optimizer", self.config.optimizer.kind.to_string().into()),
+                    ("learning_rate", decimal(self.config.learning_rate)),
                     ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
                     ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
                     ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
@@ -208,11 +210,17 @@ impl<'a> TrainReport<'a> {
                 ("event", "epoch".into()),
                 ("epoch", epoch.epoch.into()),
                 ("train_loss", epoch.train.loss.into()),
-                ("train_accuracy", epoch.train.accuracy.into()),
+                ("train_accuracy", accuracy(Some(epoch.train), self.config).into()),
                 ("validation_loss", epoch.validation.map(|score| score.loss).into()),
-                ("validation_accuracy", epoch.validation.map(|score| score.accuracy).into()),
+                ("validation_accuracy", accuracy(epoch.validation, self.config).into()),
+                ("validation_rmse", measure(epoch.validation, |values| values.rmse)),
+                ("validation_mae", measure(epoch.validation, |values| values.mae)),
+                ("validation_r2", measure(epoch.validation, |values| values.r2)),
                 ("test_loss", epoch.test.map(|score| score.loss).into()),
-                ("test_accuracy", epoch.test.map(|score| score.accuracy).into()),
+                ("test_accuracy", accuracy(epoch.test, self.config).into()),
+                ("test_rmse", measure(epoch.test, |values| values.rmse)),
+                ("test_mae", measure(epoch.test, |values| values.mae)),
+                ("test_r2", measure(epoch.test, |values| values.r2)),
                 ("seconds", epoch.duration.as_secs_f64().into()),
                 ("samples_per_second", epoch.samples_per_second().into()),
                 ("kept", (*is_kept).into()),
@@ -239,7 +247,7 @@ impl<'a> TrainReport<'a> {
                 self.console.line(&plan_line(self.config, *rows, by_rows))?;
                 self.details(started);
                 if self.table.is_none() {
-                    let table = Table::new(self.validates, self.config.epochs);
+                    let table = Table::new(self.validates, self.config.epochs, self.config.loss);
                     self.console.line(&table.header())?;
                     self.table = Some(table);
                 }
@@ -283,9 +291,10 @@ impl<'a> TrainReport<'a> {
     fn summary(&self, summary: &Summary, name: &str, path: &Path) -> Result<(), Unwritable> {
         let (total, first) = (self.start.elapsed(), summary.first_batch.duration_since(self.start));
         let kept = summary.kept_epoch();
-        let accuracy = |score: Option<Score>| score.map(|score| score.accuracy);
-        let test_accuracy = kept.and_then(|epoch| accuracy(epoch.test));
-        let validation_accuracy = kept.and_then(|epoch| accuracy(epoch.validation));
+        let test = kept.and_then(|epoch| epoch.test);
+        let validation = kept.and_then(|epoch| epoch.validation);
+        let [test_accuracy, validation_accuracy] =
+            [test, validation].map(|score| accuracy(score, self.config));
         if let Some(doubt) = &summary.doubt {
             self.console.warn(&format!(
                 "{doubt}; try another --lr or --scale, more --epochs, or look whether the inputs tell anything of \
@@ -299,6 +308,9 @@ impl<'a> TrainReport<'a> {
                 ("kept_epoch", summary.kept.into()),
                 ("validation_accuracy", validation_accuracy.into()),
                 ("test_accuracy", test_accuracy.into()),
+                ("test_rmse", measure(test, |values| values.rmse)),
+                ("test_mae", measure(test, |values| values.mae)),
+                ("test_r2", measure(test, |values| values.r2)),
                 ("seconds", total.as_secs_f64().into()),
                 ("first_batch_seconds", first.as_secs_f64().into()),
                 ("engine", summary.engine.engine.to_string().into()),
@@ -308,6 +320,7 @@ impl<'a> TrainReport<'a> {
             ]);
         }
         let accuracy = match (test_accuracy, validation_accuracy, kept) {
+            _ if !self.config.loss.of_classes() => value_figures(test, validation, kept),
             (Some(accuracy), ..) => format!("test accuracy {}", percent(accuracy)),
             (None, Some(accuracy), _) => format!("validation accuracy {} (no test data)", percent(accuracy)),
             (None, None, Some(epoch)) => {
@@ -346,6 +359,27 @@ impl<'a> TrainReport<'a> {
         let data = data.filter(|data| *data != Path::new("-"));
         data.map_or_else(|| " --data FILE".to_owned(), |data| format!(" --data {}", shell_word(data)))
     }
+}
+
+/// The accuracy, where targets are classes.
+fn accuracy(score: Option<Score>, config: &Config) -> Option<f64> {
+    score.map(|score| score.accuracy).filter(|_| config.loss.of_classes())
+}
+
+/// A measure of predicted values, where there is one.
+fn measure(score: Option<Score>, of: fn(&ValueErrors) -> f64) -> Value {
+    score.and_then(|score| score.values).map(|values| of(&values)).into()
+}
+
+/// The measures of predicted values of the model that was kept, for people.
+fn value_figures(test: Option<Score>, validation: Option<Score>, kept: Option<&Epoch>) -> String {
+    let figures = |name: &str, score: Option<Score>| {
+        let ValueErrors { rmse, mae, r2, .. } = score?.values?;
+        Some(format!("{name} RMSE {}, MAE {}, R2 {r2:.4}", loss(rmse), loss(mae)))
+    };
+    let validation = || figures("validation", validation).map(|text| text + " (no test data)");
+    let train = || kept.map(|epoch| format!("train loss {} (no test data)", loss(epoch.train.loss)));
+    figures("test", test).or_else(validation).or_else(train).unwrap_or_else(|| "no epoch".to_owned())
 }
 
 /// Where the rows come from, as far as a model file can tell: names that are text, of files that can be read again.

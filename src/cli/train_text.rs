@@ -1,7 +1,8 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
-use tinytrain::data::Transform;
+use tinytrain::data::{Column, Transform};
 use tinytrain::model::Meaning;
+use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, Score};
 
 use super::text::{counted, grouped, loss, percent};
@@ -32,6 +33,14 @@ pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) 
         Transform::None => "as they are",
         Transform::Standard(_) => "standardised",
     };
+    if let Some(values) =
+        meaning.schema.as_ref().map(|schema| &schema.values).filter(|values| !values.is_empty())
+    {
+        let name = |column: &Column| column.name.clone().unwrap_or_else(|| column.position.to_string());
+        let names: Vec<String> = values.iter().take(6).map(name).collect();
+        let more = if values.len() > 6 { ", ..." } else { "" };
+        return format!("{rows}, {inputs} {scaled}, values {}{more}", names.join(", "));
+    }
     let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
     let target = target.map_or_else(
         || "labels".to_owned(),
@@ -49,7 +58,7 @@ pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) 
 
 /// How long it will train, and what of that was chosen here.
 pub fn plan_line(config: &Config, rows: Option<usize>, chosen: ByRows) -> String {
-    let Config { epochs, batch_size, learning_rate, .. } = config;
+    let Config { epochs, batch_size, learning_rate, optimizer, rate_schedule, .. } = config;
     let epochs = counted(*epochs as u64, "epoch", "epochs");
     let steps = rows.map_or_else(String::new, |rows| {
         format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
@@ -61,7 +70,17 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: ByRows) -> String
         (false, true) => " (batches by the number of rows)",
         (false, false) => "",
     };
-    format!("{epochs}{steps}, batches of {batch}{by_rows}, learning rate {learning_rate}")
+    let optimizer = match optimizer.kind {
+        OptimizerKind::Sgd => String::new(),
+        kind => format!("{kind}, "),
+    };
+    let schedule = match rate_schedule {
+        RateSchedule::Constant => String::new(),
+        schedule => format!(" ({schedule})"),
+    };
+    format!(
+        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
+    )
 }
 
 /// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
@@ -70,12 +89,13 @@ pub struct Table {
     validates: bool,
     /// Epochs of the whole run.
     epochs: usize,
+    loss: Loss,
 }
 
 impl Table {
     /// A table with columns for validation rows, if there are any.
-    pub fn new(validates: bool, epochs: usize) -> Self {
-        Self { validates, epochs }
+    pub fn new(validates: bool, epochs: usize, loss: Loss) -> Self {
+        Self { validates, epochs, loss }
     }
 
     /// Whether the table has a line of an epoch: of the first, the last, and as many as are still read in between.
@@ -85,16 +105,21 @@ impl Table {
 
     /// The names of the columns.
     pub fn header(&self) -> String {
-        let validation = if self.validates { ["val loss", "val acc"] } else { ["", ""] };
+        let of_classes = self.loss.of_classes();
+        let validation = match (self.validates, of_classes) {
+            (true, true) => ["val loss", "val acc"],
+            (true, false) => ["val loss", "val R2"],
+            (false, _) => ["", ""],
+        };
         let [loss, accuracy] = validation;
         self.columns([
             "epoch",
             "train loss",
-            "train acc",
+            if of_classes { "train acc" } else { "" },
             loss,
             accuracy,
             "test loss",
-            "test acc",
+            if of_classes { "test acc" } else { "test R2" },
             "seconds",
             "rows/s",
         ])
@@ -105,12 +130,15 @@ impl Table {
         let cell =
             |score: Option<Score>, text: fn(Score) -> String| score.map_or_else(|| "-".to_owned(), text);
         let of_loss: fn(Score) -> String = |score| loss(score.loss);
-        let of_accuracy: fn(Score) -> String = |score| percent(score.accuracy);
+        let of_accuracy: fn(Score) -> String = |score| match score.values {
+            Some(values) => format!("{:.4}", values.r2),
+            None => percent(score.accuracy),
+        };
         let star = if self.validates && is_kept { "*" } else { "" };
         self.columns([
             &epoch.epoch.to_string(),
             &loss(epoch.train.loss),
-            &percent(epoch.train.accuracy),
+            &if self.loss.of_classes() { percent(epoch.train.accuracy) } else { String::new() },
             &cell(epoch.validation, of_loss),
             &(cell(epoch.validation, of_accuracy) + star),
             &cell(epoch.test, of_loss),

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tinytrain::Result;
-use tinytrain::data::Reader;
+use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::{Measurements, ScheduleKind};
 use tinytrain::train::{Config, TrainingData};
 
 use super::args::{self, Hidden};
+use super::learning::Learning;
 use super::table_options::Columns;
 use super::tuning_file;
 
@@ -20,10 +21,6 @@ pub struct Training {
     /// Rows that one training step looks at. [default: 64; 32 below 2,048 training rows, 16 below 512]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub batch_size: Option<usize>,
-    /// Learning rate: the size of a training step.
-    #[arg(long, value_name = "X", default_value_t = Config::default().learning_rate,
-          value_parser = args::learning_rate, allow_hyphen_values = true)]
-    pub lr: f32,
     /// Units of the hidden layers, first to last; `none` for no hidden layer.
     #[arg(long, value_name = "SIZES", default_value_t = Hidden(Config::default().hidden),
           allow_hyphen_values = true)]
@@ -46,6 +43,8 @@ pub struct Training {
     #[arg(long, value_name = "KIND", value_parser = args::schedule())]
     pub schedule: Option<ScheduleKind>,
     #[command(flatten)]
+    pub learning: Learning,
+    #[command(flatten)]
     pub columns: Columns,
 }
 
@@ -53,17 +52,30 @@ impl Training {
     /// What the library needs of them for one epoch over so many rows, where their number is known. Tile shapes that were
     /// `measured` for this network are taken.
     pub fn config(&self, rows: Option<usize>, measured: Measurements) -> Config {
-        Config {
+        self.learning.config(Config {
             hidden: self.hidden.0.clone(),
             epochs: 1,
             batch_size: self.batch_size.unwrap_or_else(|| Config::default_batch_size(rows)),
-            learning_rate: self.lr,
             seed: self.seed,
             schedule: self.schedule,
             data: self.columns.data_options(),
             measured,
             ..Config::default()
-        }
+        })
+    }
+
+    /// Checks whether every option that was given goes with the others.
+    ///
+    /// # Errors
+    /// Of the first that does not.
+    pub fn check(&self) -> Result<()> {
+        self.learning.check()?;
+        self.columns.check(self.learning.loss)
+    }
+
+    /// How a table to train on is read.
+    pub fn read_options(&self) -> ReadOptions {
+        self.columns.read_options(self.learning.loss)
     }
 
     /// Rows of a training set, if the default batch size depends on them; tables are then read for that.

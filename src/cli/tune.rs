@@ -47,18 +47,19 @@ pub struct Options {
 /// Those of the options, the data, the device and the cache folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let work = &options.work;
+    work.check()?;
     work.config(None, Measurements::default()).validate()?;
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(work.data.as_deref())?;
-    let reader = Reader::open(&source, &work.columns.read_options())?;
+    let reader = Reader::open(&source, &work.read_options())?;
     let adapter = adapter(&work.device)?;
     let mut data = TrainingData::new(reader, None, None, &work.columns.data_options())?;
     let config = work.config(data.rows(), Measurements::default());
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
-    let network = config.network(data.inputs(), data.meaning().classes.len(), batch)?;
-    Device::Gpu(Box::new(adapter.clone())).check(&network, 0, batch)?;
+    let network = config.network(data.inputs(), data.outputs(), batch)?;
+    Device::Gpu(Box::new(adapter.clone())).check(&network, config.optimizer.kind.states(), batch)?;
     let mut rows = data.view();
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());

@@ -23,7 +23,7 @@ const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "ro
 /// Rows from which on a column that counts up is taken for numbers of the rows.
 const COUNTED_ROWS: usize = 8;
 
-/// The column of a table that holds the labels.
+/// The column of a table that holds the labels, or those that hold the values to predict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Target {
     /// The one of the model, or else: the only one named label, class, target or y; the only one that holds text; the
@@ -33,6 +33,9 @@ pub enum Target {
     /// The one with this name; where there is none, the one with this index, counted from 0, or from the end if it is
     /// negative.
     Column(String),
+    /// Values to predict, one column for each: found like a label, by name or index. Those of the model, or else the only
+    /// one named target, y, label or class, if none is said.
+    Values(Vec<String>),
     /// None: rows are to be predicted.
     Absent,
 }
@@ -55,6 +58,8 @@ pub struct Schema {
     pub inputs: Vec<Column>,
     /// The labels.
     pub target: Option<Column>,
+    /// The values to predict, in the order of the network's outputs.
+    pub values: Vec<Column>,
 }
 
 /// Which columns a reader reads.
@@ -66,6 +71,8 @@ pub struct Selection {
     pub only: Vec<String>,
     /// No inputs.
     pub exclude: Vec<String>,
+    /// How much each row counts in the loss; no input.
+    pub weight: Option<String>,
     /// Is handed on as it is, row by row.
     pub id: Option<String>,
     /// The table that a model was trained on: its inputs are looked for, all else here only adds to it.
@@ -79,6 +86,9 @@ pub(super) struct Columns {
     /// Inputs that stand side by side, in the order of the inputs.
     pub runs: Vec<Range<usize>>,
     pub target: Option<usize>,
+    /// Values to predict.
+    pub values: Vec<usize>,
+    pub weight: Option<usize>,
     pub id: Option<usize>,
     /// Columns that only number the rows, and so are no inputs.
     pub row_numbers: Vec<usize>,
@@ -106,6 +116,11 @@ pub(super) struct Header<'a> {
 }
 
 impl Schema {
+    /// The label's column, or those of the values to predict.
+    pub fn targets(&self) -> impl Iterator<Item = &Column> {
+        self.target.iter().chain(&self.values)
+    }
+
     /// Whether these names are those of the inputs, and perhaps others.
     pub(super) fn is_named_in(&self, names: &[String]) -> bool {
         let names: HashSet<&String> = names.iter().collect();
@@ -126,6 +141,7 @@ impl Columns {
             columns: self.count,
             inputs: self.runs.iter().cloned().flatten().map(column).collect(),
             target: self.target.map(column),
+            values: self.values.iter().copied().map(column).collect(),
         }
     }
 }
@@ -135,28 +151,31 @@ impl Header<'_> {
     pub(super) fn columns(&self, wanted: &Selection) -> Result<Columns> {
         self.refuse_duplicates()?;
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
+        let weight =
+            wanted.weight.as_deref().map(|name| self.find(name, "a column of weights")).transpose()?;
         let named = match &wanted.target {
-            Target::Column(name) => Some(self.find(name, "a target column")?),
-            Target::Auto | Target::Absent => None,
+            Target::Column(name) => vec![self.find(name, "a target column")?],
+            Target::Values(names) => self.distinct(names)?,
+            Target::Auto | Target::Absent => Vec::new(),
         };
         let mut columns = match &wanted.schema {
-            Some(schema) => self.known(schema, named, wanted.target == Target::Absent)?,
-            None => self.chosen(wanted, named)?,
+            Some(schema) => self.known(schema, &named, &wanted.target)?,
+            None => self.chosen(wanted, &named, weight)?,
         };
-        columns.id = id;
+        (columns.id, columns.weight) = (id, weight);
         if wanted.target == Target::Absent {
             // They are no inputs either, but nobody looks at them.
-            columns.target = None;
+            (columns.target, columns.values) = (None, Vec::new());
         }
         Ok(columns)
     }
 
     /// The columns of a table like another.
-    fn known(&self, schema: &Schema, named: Option<usize>, unlabelled: bool) -> Result<Columns> {
+    fn known(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
         let names = self
             .names
             .zip(schema.inputs.iter().map(|input| input.name.as_deref()).collect::<Option<Vec<_>>>());
-        let (inputs, target) = match names {
+        let (inputs, targets) = match names {
             Some((names, inputs)) => {
                 let places: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
                 let place = |name: &str| places.get(name).copied();
@@ -167,14 +186,16 @@ impl Header<'_> {
                     let expected = format!("the columns of the training table, {missing} among them");
                     return Err(self.error(expected, self.list()));
                 }
-                let target = schema.target.as_ref().and_then(|target| place(target.name.as_deref()?));
-                (inputs.into_iter().filter_map(place).collect(), target)
+                let targets = schema.targets().map(|target| place(target.name.as_deref()?)).collect();
+                (inputs.into_iter().filter_map(place).collect(), targets)
             }
             None if self.count == schema.columns => {
                 let inputs = schema.inputs.iter().map(|input| input.position).collect();
-                (inputs, schema.target.as_ref().map(|target| target.position))
+                (inputs, schema.targets().map(|target| Some(target.position)).collect())
             }
-            None if self.count == schema.inputs.len() => ((0..self.count).collect::<Vec<_>>(), None),
+            None if self.count == schema.inputs.len() => {
+                ((0..self.count).collect::<Vec<_>>(), schema.targets().map(|_| None).collect())
+            }
             None => {
                 let expected = format!(
                     "{} columns as in the training table, or its {} inputs alone",
@@ -184,32 +205,46 @@ impl Header<'_> {
                 return Err(self.error(expected, self.count.to_string()));
             }
         };
-        let target = named.or(target);
-        if target.is_none() && !unlabelled {
-            let name = schema.target.as_ref().and_then(|target| target.name.as_deref());
-            let expected = match name {
-                Some(name) => format!("labels in the target column {}", show(name.as_bytes())),
-                None => "a column of labels".to_owned(),
+        let targets: Vec<Option<usize>> =
+            if named.is_empty() { targets } else { named.iter().copied().map(Some).collect() };
+        let wants = if schema.values.is_empty() { 1 } else { schema.values.len() };
+        if targets.iter().flatten().count() != wants && *wanted != Target::Absent {
+            let missing = schema.targets().zip(&targets).find(|(_, found)| found.is_none());
+            let expected = match missing.and_then(|(target, _)| target.name.as_deref()) {
+                Some(name) if schema.values.is_empty() => {
+                    format!("labels in the target column {}", show(name.as_bytes()))
+                }
+                Some(name) => format!("values in the target column {}", show(name.as_bytes())),
+                None if schema.values.is_empty() => "a column of labels".to_owned(),
+                None => format!("{wants} columns of values to predict"),
             };
             return Err(self.error(expected, format!("none, only {}", self.list())));
         }
-        Ok(Columns { count: self.count, runs: runs(&inputs), target, ..Columns::default() })
+        let targets: Vec<usize> = targets.into_iter().flatten().collect();
+        let (target, values) = match schema.values.is_empty() {
+            true => (targets.first().copied(), Vec::new()),
+            false => (None, targets),
+        };
+        Ok(Columns { count: self.count, runs: runs(&inputs), target, values, ..Columns::default() })
     }
 
     /// The columns of a table to train on.
-    fn chosen(&self, wanted: &Selection, named: Option<usize>) -> Result<Columns> {
+    fn chosen(&self, wanted: &Selection, named: &[usize], weight: Option<usize>) -> Result<Columns> {
         let find = |names: &[String], what| {
             names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
         };
         let only = find(&wanted.only, "an input column")?;
         let excluded = find(&wanted.exclude, "a column to leave out")?;
-        let target = match (named, &wanted.target) {
-            (Some(target), _) => Some(target),
+        let targets = match (named, &wanted.target) {
             // The digits of MNIST as a table are no inputs, whether they are looked at or not.
-            (None, Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0),
-            (None, _) => Some(self.likely_target(&excluded)?),
+            ([], Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0).into_iter().collect(),
+            ([], Target::Values(_)) => vec![self.likely_values(&excluded)?],
+            ([], _) => vec![self.likely_target(&excluded)?],
+            (named, _) => named.to_vec(),
         };
-        let free = |column: &usize| Some(*column) != target && !excluded.contains(column);
+        let free = |column: &usize| {
+            !targets.contains(column) && weight != Some(*column) && !excluded.contains(column)
+        };
         let mut counted = Vec::new();
         let mut row_numbers = Vec::new();
         for column in (0..self.count).filter(|column| only.is_empty() && free(column)) {
@@ -237,7 +272,42 @@ impl Header<'_> {
             };
             return Err(self.error(expected.to_owned(), found));
         }
-        Ok(Columns { count: self.count, runs: runs(&inputs), target, row_numbers, counted, id: None })
+        let (target, values) = match wanted.target {
+            Target::Values(_) => (None, targets),
+            _ => (targets.first().copied(), Vec::new()),
+        };
+        let runs = runs(&inputs);
+        Ok(Columns { count: self.count, runs, target, values, row_numbers, counted, ..Columns::default() })
+    }
+
+    /// Different columns of values to predict.
+    fn distinct(&self, names: &[String]) -> Result<Vec<usize>> {
+        let columns =
+            names.iter().map(|name| self.find(name, "a target column")).collect::<Result<Vec<_>>>()?;
+        let repeated = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
+        match repeated {
+            Some(at) => {
+                let found = format!("{} twice", show(names[at].trim().as_bytes()));
+                Err(self.error("different target columns".to_owned(), found))
+            }
+            None => Ok(columns),
+        }
+    }
+
+    /// The column of values to predict of a table of which nobody has named one.
+    fn likely_values(&self, excluded: &[usize]) -> Result<usize> {
+        let is_target = |column: &usize| {
+            let name = self.names.map(|names| names[*column].to_lowercase());
+            name.is_some_and(|name| TARGETS.contains(&name.as_str())) && !excluded.contains(column)
+        };
+        match (0..self.count).filter(is_target).collect::<Vec<_>>()[..] {
+            [target] => Ok(target),
+            _ => {
+                let question =
+                    format!("which column holds the values to predict? The table has {}", self.list());
+                Err(self.undecided("target", question))
+            }
+        }
     }
 
     /// The target of a table of which nobody has named one.

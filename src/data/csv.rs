@@ -6,8 +6,8 @@ use super::BLOCK_ROWS;
 use super::classes::Interner;
 use super::columns::{Columns, Header, Schema, Selection};
 use super::dataset::Features;
-use super::dialect::{Dialect, Format, SAMPLE_ROWS};
-use super::number::{expected_feature, show, show_name};
+use super::dialect::{Dialect, Format, SAMPLE_ROWS, with_point};
+use super::number::{expected_feature, float, show, show_name};
 use super::quotes::{QuoteWatch, TooLong};
 use super::stream::Stream;
 use super::table::Chunk;
@@ -125,16 +125,22 @@ impl CsvRows {
         loop {
             let mut features = Features::with_room(BLOCK_ROWS.saturating_mul(self.inputs()), floats);
             let (mut rows, mut labels, mut ids) = (0, Vec::new(), Vec::new());
+            let (mut values, mut weights) = (Vec::new(), Vec::new());
             while rows < BLOCK_ROWS && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
                 self.parse(&mut features)?;
                 self.check_row_numbers(all_rows)?;
                 all_rows += 1;
                 labels.extend(self.label()?);
+                for column in &self.columns.values {
+                    values.push(self.number(*column, "a value to predict")?);
+                }
+                weights.extend(self.weight()?);
                 ids.extend(self.columns.id.map(|id| String::from_utf8_lossy(&self.record[id]).into_owned()));
                 rows += 1;
             }
             floats = matches!(features, Features::Floats(_));
-            let chunk = Chunk { features, labels, new_labels: self.labels.take_new(), ids };
+            let new_labels = self.labels.take_new();
+            let chunk = Chunk { features, labels, values, weights, new_labels, ids };
             if rows > 0 && !emit(chunk) || rows < BLOCK_ROWS {
                 return Ok(());
             }
@@ -211,6 +217,30 @@ impl CsvRows {
         let row = self.row();
         let number = self.labels.add(&self.record[column], row);
         number.map(Some).map_err(|expected| self.cell_error(column, &expected))
+    }
+
+    /// A cell as a finite number.
+    fn number(&self, column: usize, what: &str) -> Result<f32> {
+        let cell = &self.record[column];
+        let text = String::from_utf8_lossy(cell);
+        let number =
+            if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
+        number.map_err(|fault| self.cell_error(column, &format!("{what}, {}", expected_feature(cell, fault))))
+    }
+
+    /// How much the row counts in the loss, if the table says so.
+    fn weight(&self) -> Result<Option<f32>> {
+        let Some(column) = self.columns.weight else { return Ok(None) };
+        let weight = self.number(column, "the weight of a row")?;
+        if weight < 0.0 {
+            return Err(self.cell_error(column, "a weight of 0 or more"));
+        }
+        Ok(Some(weight))
+    }
+
+    /// Numbers of a row to predict; 0 where targets are labels.
+    pub(super) fn values(&self) -> usize {
+        self.columns.values.len()
     }
 
     /// A first row must be text: what is not cannot be told from a header.

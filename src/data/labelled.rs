@@ -16,6 +16,9 @@ impl Reader {
     /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
     /// label of its own in more than half of the rows.
     pub fn check_classes(&self) -> Result<()> {
+        if self.values() > 0 {
+            return Ok(());
+        }
         let (classes, names) = (self.classes(), &self.table.names);
         let target = self.schema().and_then(|schema| schema.target.as_ref());
         let error = |row, expected: &str, found| {
@@ -28,7 +31,8 @@ impl Reader {
         }
         match not_classes(names, classes, self.labels().len()) {
             Some((found, row)) => {
-                let expected = "labels of classes (classification needs some; regression is not supported)";
+                let expected =
+                    "labels of classes (values are predicted with a loss for them: mse, mae or huber)";
                 error(row, expected, found)
             }
             None => Ok(()),
@@ -41,6 +45,9 @@ impl Reader {
     /// Also [`Error::Data`] for a label that is none of them.
     pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<Dataset> {
         self.read_to_end()?;
+        if self.values() > 0 {
+            return self.into_dataset(transform);
+        }
         let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| classes.find(name)).collect();
         if let Some(unknown) = own.iter().position(Option::is_none) {
             return Err(self.unknown_label(unknown, classes));

@@ -9,7 +9,6 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
-use super::TargetsRef;
 use super::classes::Classes;
 use super::columns::{Schema, Selection};
 use super::csv::CsvRows;
@@ -21,6 +20,7 @@ use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::transform::{Standard, Transform};
+use super::{Targets, TargetsRef};
 use crate::threads::spawn;
 use crate::{Error, Result};
 
@@ -61,6 +61,8 @@ pub struct Reader {
     /// The file that holds the labels.
     pub(super) labels_name: PathBuf,
     inputs: usize,
+    /// Numbers of a row to predict; 0 where targets are labels.
+    values: usize,
     pub(super) table: Table,
     known_rows: Option<usize>,
     form: Form,
@@ -126,12 +128,12 @@ impl Reader {
     fn csv(stream: Stream, options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
         let rows = CsvRows::open(stream, &options.format, &options.columns)?;
-        let inputs = rows.inputs();
+        let (inputs, values) = (rows.inputs(), rows.values());
         let form = Form::Table { schema: rows.schema(), row_numbers: rows.row_numbers() };
         let times = options.timed.then(Times::default);
         let state = start(WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
         let (labels_name, table) = (name.clone(), Table::new());
-        Ok(Self { name, labels_name, inputs, table, known_rows: None, form, times, state })
+        Ok(Self { name, labels_name, inputs, values, table, known_rows: None, form, times, state })
     }
 
     fn idx(
@@ -153,7 +155,8 @@ impl Reader {
         let times = options.timed.then(Times::default);
         let state = start(WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
         let labels_name = name.clone();
-        Ok(Self { name, labels_name, inputs, table, known_rows: Some(rows), form, times, state })
+        let known_rows = Some(rows);
+        Ok(Self { name, labels_name, inputs, values: 0, table, known_rows, form, times, state })
     }
 
     /// Waits until one more block of [`BLOCK_ROWS`] rows is in, or the end of the file.
@@ -234,6 +237,25 @@ impl Reader {
         &self.name
     }
 
+    /// Numbers of a row to predict; 0 where targets are labels.
+    pub fn values(&self) -> usize {
+        self.values
+    }
+
+    /// Whether rows have weights in the loss.
+    pub fn is_weighted(&self) -> bool {
+        !self.table.weights.is_empty()
+    }
+
+    /// Multiplies the weights of the rows so far by those of their classes.
+    pub fn weigh(&mut self, classes: &[f32]) {
+        let Table { labels, weights, .. } = &mut self.table;
+        weights.resize(labels.len(), 1.0);
+        for (weight, label) in weights.iter_mut().zip(labels) {
+            *weight *= classes[*label as usize];
+        }
+    }
+
     /// Values of a row.
     pub fn inputs(&self) -> usize {
         self.inputs
@@ -305,9 +327,12 @@ impl Reader {
     /// As [`Reader::next_block`].
     pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
         self.read_to_end()?;
-        let Parts { train, validation, test } = split.parts(&self.table.labels);
+        // Rows with values are all of one kind.
+        let alike = vec![0; if self.values > 0 { self.rows() } else { 0 }];
+        let kinds = if self.values > 0 { &alike } else { &self.table.labels };
+        let Parts { train, validation, test } = split.parts(kinds);
         self.known_rows = Some(train.len());
-        Ok(self.table.divide(self.inputs, [&validation, &test], &train))
+        Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
     }
 
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
@@ -324,13 +349,16 @@ impl Reader {
 
     /// All rows delivered so far, under `scaling`.
     pub fn view(&self, scaling: Scaling) -> RowsView<'_> {
-        let labels = &self.table.labels[..self.rows()];
-        let total = self.total_rows();
+        let (rows, total) = (self.rows(), self.total_rows());
+        let targets = match self.values {
+            0 => TargetsRef::Classes(&self.table.labels[..rows]),
+            columns => TargetsRef::Values { columns, values: &self.table.values },
+        };
         RowsView {
             inputs: self.inputs,
             features: &self.table.features,
-            targets: TargetsRef::Classes(labels),
-            weights: &[],
+            targets,
+            weights: &self.table.weights,
             scaling,
             total,
         }
@@ -342,9 +370,13 @@ impl Reader {
     /// As [`Reader::next_block`].
     pub fn into_dataset(mut self, transform: &Transform) -> Result<Dataset> {
         self.read_to_end()?;
-        let labels = std::mem::take(&mut self.table.labels);
-        let features = std::mem::take(&mut self.table.features);
-        transform.rows(Dataset { inputs: self.inputs, features, targets: labels.into(), weights: Vec::new() })
+        let Table { features, labels, values, weights, .. } =
+            std::mem::replace(&mut self.table, Table::new());
+        let targets = match self.values {
+            0 => labels.into(),
+            columns => Targets::Values { columns, values },
+        };
+        transform.rows(Dataset { inputs: self.inputs, features, targets, weights })
     }
 }
 

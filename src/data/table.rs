@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::BLOCK_ROWS;
+use super::Targets;
 use super::classes::{Classes, Label};
 use super::dataset::{Dataset, Features};
 use super::number::Value;
@@ -89,6 +90,10 @@ pub(super) struct Chunk {
     pub(super) features: Features,
     /// The number of each row's label, in the order in which labels come in the file.
     pub(super) labels: Vec<u32>,
+    /// The values to predict, row after row.
+    pub(super) values: Vec<f32>,
+    /// How much each row counts in the loss.
+    pub(super) weights: Vec<f32>,
     /// The labels that came first in these rows.
     pub(super) new_labels: Vec<Label>,
     /// The cell of each row that is handed on.
@@ -100,6 +105,10 @@ pub(super) struct Table {
     pub(super) features: Features,
     /// The class of each row.
     pub(super) labels: Vec<u32>,
+    /// The values to predict, row after row.
+    pub(super) values: Vec<f32>,
+    /// How much each row counts in the loss.
+    pub(super) weights: Vec<f32>,
     pub(super) ids: Vec<String>,
     pub(super) classes: Classes,
     /// The number of each row's label.
@@ -115,6 +124,8 @@ impl Table {
         Self {
             features: Features::default(),
             labels: Vec::new(),
+            values: Vec::new(),
+            weights: Vec::new(),
             ids: Vec::new(),
             classes: Classes::numbered(0),
             numbers: Vec::new(),
@@ -167,17 +178,37 @@ impl Table {
         is_bright && images > values / width / 2
     }
 
-    /// Takes these rows out, in ascending order, and leaves those to `keep`.
-    pub(super) fn divide(&mut self, width: usize, out: [&[u32]; 2], keep: &[u32]) -> [Dataset; 2] {
+    /// The targets of these rows, of so many values or else classes.
+    fn targets_of(&self, rows: &[u32], columns: usize) -> Targets {
+        if columns == 0 {
+            return rows.iter().map(|row| self.labels[*row as usize]).collect::<Vec<u32>>().into();
+        }
+        let values = rows.iter().flat_map(|row| &self.values[*row as usize * columns..][..columns]);
+        Targets::Values { columns, values: values.copied().collect() }
+    }
+
+    /// Takes these rows, whose targets are so many values or else classes, out, in ascending order, and leaves those to
+    /// `keep`.
+    pub(super) fn divide(
+        &mut self,
+        width: usize,
+        values: usize,
+        out: [&[u32]; 2],
+        keep: &[u32],
+    ) -> [Dataset; 2] {
         let rows = |numbers: &[u32]| Dataset {
             inputs: width,
             features: self.features.rows(width, numbers),
-            targets: numbers.iter().map(|row| self.labels[*row as usize]).collect::<Vec<u32>>().into(),
-            weights: Vec::new(),
+            targets: self.targets_of(numbers, values),
+            weights: numbers.iter().filter_map(|row| self.weights.get(*row as usize).copied()).collect(),
         };
         let out = out.map(rows);
         self.features.keep_rows(width, keep);
-        self.labels = keep.iter().map(|row| self.labels[*row as usize]).collect();
+        self.weights = keep.iter().filter_map(|row| self.weights.get(*row as usize).copied()).collect();
+        match self.targets_of(keep, values) {
+            Targets::Classes(labels) => self.labels = labels,
+            Targets::Values { values, .. } => self.values = values,
+        }
         // No rows come any more whose labels would need them.
         self.numbers = Vec::new();
         out
@@ -186,6 +217,10 @@ impl Table {
     /// Adds rows at the end.
     pub(super) fn append(&mut self, chunk: Chunk, name: &Path) -> Result<()> {
         self.append_labels(&chunk, name)?;
+        grow(&mut self.values, chunk.values.len(), name)?;
+        grow(&mut self.weights, chunk.weights.len(), name)?;
+        self.values.extend_from_slice(&chunk.values);
+        self.weights.extend_from_slice(&chunk.weights);
         self.ids.extend(chunk.ids);
         if let (Features::Bytes(bytes), Features::Floats(_)) = (&self.features, &chunk.features) {
             self.features = Features::Floats(floats(bytes, chunk.features.len(), name)?);

@@ -13,11 +13,13 @@ const POSITIONS: &str = "positions";
 const FILE_COLUMNS: &str = "file_columns";
 const TARGET: &str = "target";
 const TARGET_POSITION: &str = "target_position";
+const VALUES: &str = "values";
+const VALUE_POSITIONS: &str = "value_positions";
 const IMAGE: &str = "image";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 7] =
-    [CLASSES, COLUMNS, POSITIONS, FILE_COLUMNS, TARGET, TARGET_POSITION, IMAGE];
+pub(super) const KEYS: [&str; 9] =
+    [CLASSES, COLUMNS, POSITIONS, FILE_COLUMNS, TARGET, TARGET_POSITION, VALUES, VALUE_POSITIONS, IMAGE];
 
 /// What a network's rows are.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,13 +40,22 @@ impl Meaning {
 
     /// As metadata: lists are JSON.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
-        let mut entries = vec![(CLASSES, Value::from(self.classes.names().to_vec()).to_string())];
-        if let Some(Schema { columns, inputs, target }) = &self.schema {
+        let mut entries = Vec::new();
+        if self.classes.len() > 0 {
+            entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
+        }
+        if let Some(Schema { columns, inputs, target, values }) = &self.schema {
             let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
             entries.extend(names.map(|names| (COLUMNS, Value::from(names).to_string())));
             let positions: Vec<usize> = inputs.iter().map(|input| input.position).collect();
             entries.push((POSITIONS, Value::from(positions).to_string()));
             entries.push((FILE_COLUMNS, columns.to_string()));
+            if !values.is_empty() {
+                let names: Option<Vec<&str>> = values.iter().map(|value| value.name.as_deref()).collect();
+                entries.extend(names.map(|names| (VALUES, Value::from(names).to_string())));
+                let positions: Vec<usize> = values.iter().map(|value| value.position).collect();
+                entries.push((VALUE_POSITIONS, Value::from(positions).to_string()));
+            }
             if let Some(Column { name, position }) = target {
                 entries.extend(name.clone().map(|name| (TARGET, name)));
                 entries.push((TARGET_POSITION, position.to_string()));
@@ -59,8 +70,10 @@ impl Meaning {
         metadata: &BTreeMap<String, String>,
         inputs: usize,
         outputs: usize,
+        of_classes: bool,
     ) -> Result<Self, &'static str> {
         let classes = match metadata.get(CLASSES) {
+            _ if !of_classes => Classes::numbered(0),
             None => Classes::numbered(outputs),
             Some(text) => {
                 let names = strings(text).filter(|names| names.len() == outputs);
@@ -89,6 +102,25 @@ impl Meaning {
             position: *position,
         };
         let inputs = positions.iter().enumerate().map(column).collect();
+        let values = match metadata.get(VALUE_POSITIONS) {
+            None => Vec::new(),
+            Some(text) => {
+                let positions: Vec<usize> = serde_json::from_str(text).map_err(|_| VALUE_POSITIONS)?;
+                let are_there = positions.iter().all(|position| *position < columns);
+                if positions.len() != outputs || !are_there || !are_different(&positions) {
+                    return Err(VALUE_POSITIONS);
+                }
+                let names = match metadata.get(VALUES) {
+                    None => vec![None; outputs],
+                    Some(text) => {
+                        let names =
+                            strings(text).filter(|names| names.len() == outputs && are_different(names));
+                        names.ok_or(VALUES)?.into_iter().map(Some).collect()
+                    }
+                };
+                names.into_iter().zip(positions).map(|(name, position)| Column { name, position }).collect()
+            }
+        };
         let target = match metadata.get(TARGET_POSITION) {
             None => None,
             Some(_) => {
@@ -99,7 +131,7 @@ impl Meaning {
                 })
             }
         };
-        Ok(Self { classes, schema: Some(Schema { columns, inputs, target }), image })
+        Ok(Self { classes, schema: Some(Schema { columns, inputs, target, values }), image })
     }
 }
 
@@ -132,11 +164,13 @@ mod tests {
             columns: 5,
             inputs: vec![column("b \"x\"", 3), column("a", 1)],
             target: Some(column("kind", 4)),
+            values: Vec::new(),
         };
         let plain = Schema {
             columns: 2,
             inputs: [0, 1].map(|position| Column { name: None, position }).to_vec(),
             target: None,
+            values: Vec::new(),
         };
         let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
         for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some((1, 2))), (None, None)]
@@ -144,9 +178,9 @@ mod tests {
             let meaning = Meaning { classes: classes.clone(), schema, image };
             let metadata: BTreeMap<String, String> = meaning.entries().into_iter().collect();
             assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
-            assert_eq!(Meaning::read(&metadata, 2, 2), Ok(meaning));
+            assert_eq!(Meaning::read(&metadata, 2, 2, true), Ok(meaning));
         }
-        assert_eq!(Meaning::read(&BTreeMap::new(), 7, 3), Ok(Meaning::numbered(3)));
+        assert_eq!(Meaning::read(&BTreeMap::new(), 7, 3, true), Ok(Meaning::numbered(3)));
     }
 
     #[test]
@@ -162,7 +196,7 @@ mod tests {
         let read = |changed: Option<(&str, &str)>| {
             let entries = whole.iter().copied().chain(changed);
             let metadata = entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            Meaning::read(&metadata, 2, 2)
+            Meaning::read(&metadata, 2, 2, true)
         };
         assert!(read(None).is_ok());
         for (key, value) in [

@@ -1,5 +1,6 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
+mod initial;
 mod layout;
 mod metadata;
 mod network;
@@ -7,6 +8,7 @@ mod parameters;
 mod repeated;
 mod safetensors;
 
+pub use initial::{Init, Variance};
 pub use layout::{LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};
 pub use metadata::Meaning;
 pub use network::{Dense, Network};

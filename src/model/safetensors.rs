@@ -6,20 +6,24 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::str::FromStr;
 
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
 
 use super::metadata::{KEYS, Meaning};
 use super::repeated::repeated_key;
-use super::{Layer, Network, Parameters};
+use super::{Dense, Layer, Network, Parameters};
 use crate::data::{Standard, Transform};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
+use crate::step::{Activation, Loss};
 
 /// Metadata keys.
 const LAYERS: &str = "layers";
 const ACTIVATION: &str = "activation";
+const DROPOUT: &str = "dropout";
+const LOSS: &str = "loss";
 const INPUT_SCALING: &str = "input_scaling";
 const DEVICE: &str = "device";
 const SCHEDULE: &str = "schedule";
@@ -91,9 +95,13 @@ impl Model {
         metadata.extend([
             (FORMAT.to_owned(), "tinytrain".to_owned()),
             (LAYERS.to_owned(), sizes.join(",")),
-            (ACTIVATION.to_owned(), "relu".to_owned()),
+            (ACTIVATION.to_owned(), per_layer(&self.network, |layer| layer.activation.to_string())),
+            (LOSS.to_owned(), self.network.loss().to_string()),
             (INPUT_SCALING.to_owned(), self.transform.to_string()),
         ]);
+        if self.network.dense().iter().any(|layer| layer.dropout > 0.0) {
+            metadata.insert(DROPOUT.to_owned(), per_layer(&self.network, |layer| layer.dropout.to_string()));
+        }
         metadata.extend(self.meaning.entries());
         if let Some(Origin { device, schedule, tuning }) = &self.origin {
             let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref()), (TUNING, tuning.as_ref())];
@@ -152,12 +160,32 @@ impl Model {
             .split(',')
             .map(|size| size.parse().map_err(|_| bad("layer sizes in its metadata", format!("{sizes:?}"))))
             .collect::<Result<Vec<usize>>>()?;
-        let activation = entry(ACTIVATION)?;
-        if activation != "relu" {
-            return Err(bad("activation relu", format!("{activation:?}")));
+        // One for all hidden layers, or one for each.
+        fn listed<T: FromStr + Clone>(text: &str, hidden: usize) -> Option<Vec<T>> {
+            let values = text.split(',').map(|value| value.parse().ok()).collect::<Option<Vec<T>>>()?;
+            match values.len() {
+                1 => Some(vec![values[0].clone(); hidden]),
+                length => (length == hidden).then_some(values),
+            }
         }
-        let network = Network::classifier(&sizes)
-            .map_err(|_| bad("layer sizes of a network in its metadata", format!("{sizes:?}")))?;
+        let bad_entry = |key: &str| {
+            let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
+            bad(&format!("{key} of a network in its metadata"), found)
+        };
+        let hidden = sizes.len().saturating_sub(2);
+        let activations = listed(entry(ACTIVATION)?, hidden).ok_or_else(|| bad_entry(ACTIVATION))?;
+        let shares = metadata.get(DROPOUT).map_or("0", String::as_str);
+        let dropout = listed(shares, hidden).ok_or_else(|| bad_entry(DROPOUT))?;
+        // Files of the first versions know one loss.
+        let loss = metadata.get(LOSS).map_or(Ok(Loss::CrossEntropy), |loss| loss.parse());
+        let loss = loss.map_err(|_| bad_entry(LOSS))?;
+        let (inputs, units) = sizes.split_first().ok_or_else(|| bad_entry(LAYERS))?;
+        let functions = activations.into_iter().zip(dropout).chain([(Activation::Identity, 0.0)]);
+        let layers = units.iter().zip(functions);
+        let layers =
+            layers.map(|(units, (activation, dropout))| Dense { units: *units, activation, dropout });
+        let network = Network::new(*inputs, layers.collect(), loss)
+            .map_err(|_| bad("a network in its metadata", format!("layers {sizes:?}")))?;
         let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
             let view = file.tensor(&name).map_err(|_| bad(&format!("a tensor {name}"), "none".to_owned()))?;
             if view.dtype() != Dtype::F32 || view.shape() != shape {
@@ -225,14 +253,28 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning = Meaning::read(&metadata, network.inputs(), network.outputs()).map_err(|key| {
-            let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
-            bad(&format!("{key} that fit the network"), found)
-        })?;
-        let known = [FORMAT, LAYERS, ACTIVATION, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
+        let meaning =
+            Meaning::read(&metadata, network.inputs(), network.outputs(), network.loss().of_classes())
+                .map_err(|key| {
+                    let found =
+                        metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
+                    bad(&format!("{key} that fit the network"), found)
+                })?;
+        let known = [FORMAT, LAYERS, ACTIVATION, DROPOUT, LOSS, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
         let is_setting = |key: &String| !known.contains(&key.as_str()) && !KEYS.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
         Ok(Self { network, transform, meaning, parameters: Parameters { layers }, origin, settings })
+    }
+}
+
+/// What the hidden layers have: one value for all, or one for each.
+fn per_layer(network: &Network, value: impl Fn(&Dense) -> String) -> String {
+    let hidden = &network.dense()[..network.dense().len() - 1];
+    let values: Vec<String> = hidden.iter().map(value).collect();
+    match values.first() {
+        None => Activation::Relu.to_string(),
+        Some(first) if values.iter().all(|value| value == first) => first.clone(),
+        Some(_) => values.join(","),
     }
 }
 
@@ -291,7 +333,7 @@ mod tests {
             Model { origin: None, meaning: Meaning::numbered(4), settings: BTreeMap::new(), ..model() };
         let bytes = model.to_bytes().unwrap();
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
-        assert_eq!(header.metadata().as_ref().unwrap().len(), 5);
+        assert_eq!(header.metadata().as_ref().unwrap().len(), 6);
         assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
     }
 
@@ -310,7 +352,9 @@ mod tests {
             ("\"layers\":\"5,3,4\"", "\"layers\":\"5,3,x\""),
             ("\"layers\":\"5,3,4\"", "\"layerz\":\"5,3,4\""),
             ("\"input_scaling\":\"1/255\"", "\"input_scaling\":\"2/255\""),
-            ("\"activation\":\"relu\"", "\"activation\":\"tanh\""),
+            ("\"activation\":\"relu\"", "\"activation\":\"rely\""),
+            ("\"activation\":\"relu\"", "\"activation\":\"relu,tanh\""),
+            ("\"loss\":\"cross-entropy\"", "\"loss\":\"cross\""),
             ("\"w1\":", "\"v1\":"),
             ("\"data_offsets\":[0,", "\"data_offsets\":[4,"),
         ] {

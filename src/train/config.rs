@@ -7,9 +7,9 @@ use crate::data::{Scale, Split};
 use crate::engine::EngineOptions;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
-use crate::model::Network;
+use crate::model::{Dense, Init, Network};
 use crate::schedule::{Measurements, ScheduleKind};
-use crate::step::UpdateRule;
+use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
 /// What is done to the rows of a file before they train.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -29,6 +29,17 @@ pub enum Keep {
     Last,
 }
 
+/// How much rows of each class count in the loss.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClassWeights {
+    /// All alike.
+    None,
+    /// rows / (classes x rows of the class), so that every class counts as much as every other.
+    Balanced,
+    /// One number for each class, in their order.
+    Given(Vec<f32>),
+}
+
 /// Training rows from which on the defaults do not depend on their number.
 const MANY_ROWS: usize = 4096;
 
@@ -41,8 +52,34 @@ pub struct Config {
     pub epochs: usize,
     /// Rows of a batch; the last of an epoch may have fewer.
     pub batch_size: usize,
-    /// Step size of stochastic gradient descent.
+    /// Activation of the hidden layers: one for all, or one for each.
+    pub activation: Vec<Activation>,
+    /// Share of the outputs that is left out of a step behind the hidden layers: one for all, or one for each.
+    pub dropout: Vec<f32>,
+    /// How the first weights are drawn.
+    pub init: Init,
+    /// What the network is trained for; it decides whether targets are classes or values.
+    pub loss: Loss,
+    /// Share of its probability that a class gives to all classes alike.
+    pub label_smoothing: f32,
+    /// How much rows of each class count in the loss.
+    pub class_weights: ClassWeights,
+    /// How gradients change the parameters.
+    pub optimizer: Optimizer,
+    /// Learning rate, the largest of the run.
     pub learning_rate: f32,
+    /// How the learning rate changes during the run.
+    pub rate_schedule: RateSchedule,
+    /// Factor of the rate schedules that have one; nothing is their usual one.
+    pub rate_gamma: Option<f32>,
+    /// Epochs from one step of the rate to the next; nothing is a third of all.
+    pub rate_every: Option<u64>,
+    /// Steps over which the learning rate rises from 0 first.
+    pub warmup: u64,
+    /// Factors of the learning rate of weights, biases and layers.
+    pub factors: RateFactors,
+    /// Largest norm of all gradients together: larger ones are scaled down to it.
+    pub clip_norm: Option<f32>,
     /// Decides the initial weights and the order of the rows.
     pub seed: u64,
     /// How a GPU divides a step into dispatches; nothing leaves it the choice.
@@ -63,7 +100,20 @@ impl Default for Config {
             hidden: vec![300, 100],
             epochs: 10,
             batch_size: 64,
-            learning_rate: 0.1,
+            activation: vec![Activation::Relu],
+            dropout: vec![0.0],
+            init: Init::HE,
+            loss: Loss::CrossEntropy,
+            label_smoothing: 0.0,
+            class_weights: ClassWeights::None,
+            optimizer: OptimizerKind::Sgd.defaults(),
+            learning_rate: OptimizerKind::Sgd.default_rate(),
+            rate_schedule: RateSchedule::Constant,
+            rate_gamma: None,
+            rate_every: None,
+            warmup: 0,
+            factors: RateFactors::default(),
+            clip_norm: None,
             seed: 1,
             schedule: None,
             data: DataOptions::default(),
@@ -93,26 +143,75 @@ impl Config {
 
     /// What a model's file says of them.
     pub fn settings(&self) -> BTreeMap<String, String> {
-        let Self { hidden: _, epochs, batch_size, learning_rate, seed, data, .. } = self;
+        let default = Self::default();
+        let Self { epochs, batch_size, learning_rate, seed, data, optimizer, .. } = self;
         let mut settings = vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("epochs", epochs.to_string()),
             ("batch_size", batch_size.to_string()),
+            ("optimizer", optimizer.kind.to_string()),
             ("learning_rate", learning_rate.to_string()),
             ("seed", seed.to_string()),
         ];
-        if !data.split.is_none() {
-            settings.push(("validation_fraction", data.split.validation.to_string()));
-            settings.push(("test_fraction", data.split.test.to_string()));
-        }
+        let kind = optimizer.kind;
+        let usual = kind.defaults();
+        let changed = [
+            ("momentum", optimizer.beta1.to_string(), kind.uses_momentum()),
+            ("betas", format!("{},{}", optimizer.beta1, optimizer.beta2), kind.betas() == 2),
+            ("betas", optimizer.beta2.to_string(), kind.betas() == 1),
+            ("eps", optimizer.epsilon.to_string(), kind.uses_epsilon()),
+            (
+                "weight_decay",
+                optimizer.weight_decay.to_string(),
+                optimizer.weight_decay != usual.weight_decay,
+            ),
+            ("lr_schedule", self.rate_schedule.to_string(), self.rate_schedule != default.rate_schedule),
+            ("warmup", self.warmup.to_string(), self.warmup > 0),
+            ("clip_norm", self.clip_norm.unwrap_or(0.0).to_string(), self.clip_norm.is_some()),
+            ("label_smoothing", self.label_smoothing.to_string(), self.label_smoothing > 0.0),
+            ("init", self.init.to_string(), self.init != default.init),
+            ("validation_fraction", data.split.validation.to_string(), !data.split.is_none()),
+            ("test_fraction", data.split.test.to_string(), !data.split.is_none()),
+        ];
+        settings.extend(changed.into_iter().filter(|(.., told)| *told).map(|(key, value, _)| (key, value)));
         settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// How an engine trains with them, in batches of at most `batch` rows.
-    pub fn engine_options(&self, batch: usize) -> EngineOptions {
-        let rule = UpdateRule { seed: self.seed, ..UpdateRule::sgd(self.learning_rate) };
+    /// How parameters change, in batches of at most `batch` of so many rows, if that is known.
+    pub fn rule(&self, batch: usize, rows: Option<usize>) -> UpdateRule {
+        let epoch_steps = rows.map_or(0, |rows| rows.div_ceil(batch.max(1)) as u64);
+        let rates = Rates::new(self.rate_schedule, self.learning_rate, epoch_steps, self.epochs as u64);
+        let rates = Rates {
+            gamma: self.rate_gamma.unwrap_or(rates.gamma),
+            every: self.rate_every.unwrap_or(rates.every),
+            warmup: self.warmup,
+            ..rates
+        };
+        UpdateRule {
+            optimizer: self.optimizer,
+            rates,
+            factors: self.factors.clone(),
+            clip_norm: self.clip_norm,
+            label_smoothing: self.label_smoothing,
+            seed: self.seed,
+        }
+    }
+
+    /// Whether the number of rows, or all labels, must be known before training starts.
+    pub fn needs_all_rows(&self) -> bool {
+        self.rate_schedule.needs_steps() || self.class_weights != ClassWeights::None
+    }
+
+    /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
+    /// whether rows have weights.
+    pub fn training_options(&self, batch: usize, rows: Option<usize>, weighted: bool) -> EngineOptions {
         let (schedule, measured) = (self.schedule, self.measured.clone());
-        EngineOptions { batch, rule, weighted: false, schedule, measured }
+        EngineOptions { batch, rule: self.rule(batch, rows), weighted, schedule, measured }
+    }
+
+    /// The same for rows whose number is not known, without weights.
+    pub fn engine_options(&self, batch: usize) -> EngineOptions {
+        self.training_options(batch, None, false)
     }
 
     /// Checks whether all settings are in range.
@@ -129,8 +228,36 @@ impl Config {
         if self.batch_size == 0 {
             return bad("batch size", "1 or more", &self.batch_size);
         }
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return bad("learning rate", "a finite number above 0", &self.learning_rate);
+        // How many rows there are is nothing that a setting has to know.
+        self.rule(self.batch_size, Some(1)).validate()?;
+        let hidden = self.hidden.len();
+        for (setting, values) in [("activation", self.activation.len()), ("dropout", self.dropout.len())] {
+            if values != 1 && values != hidden {
+                let expected = format!("one for all hidden layers, or one for each of {hidden}");
+                return bad(setting, &expected, &format!("{values} values"));
+            }
+        }
+        if let Some(share) = self.dropout.iter().find(|share| !(0.0..1.0).contains(*share)) {
+            return bad("dropout", "a number from 0 to below 1", share);
+        }
+        if self.factors.layers.len() > hidden + 1 {
+            let expected = format!("one factor for each of {} layers at most", hidden + 1);
+            return bad(
+                "learning rate of layers",
+                &expected,
+                &format!("{} values", self.factors.layers.len()),
+            );
+        }
+        if !self.loss.of_classes() && self.label_smoothing > 0.0 {
+            return bad("label smoothing", "0 with a loss of values", &self.label_smoothing);
+        }
+        if !self.loss.of_classes() && self.class_weights != ClassWeights::None {
+            return bad("class weights", "none with a loss of values", &"some");
+        }
+        if let ClassWeights::Given(weights) = &self.class_weights
+            && let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0))
+        {
+            return bad("class weights", "finite numbers of 0 or more", weight);
         }
         let Split { validation, test, .. } = self.data.split;
         for (setting, share) in [("validation fraction", validation), ("test fraction", test)] {
@@ -156,11 +283,22 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] for what memory cannot hold; nothing has been allocated then.
     pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
-        let sizes: Vec<usize> =
-            [inputs].into_iter().chain(self.hidden.iter().copied()).chain([outputs]).collect();
-        let network = Network::classifier(&sizes)?;
-        // The engine's, and while the model is saved the model's own and three forms of the file's contents.
-        let bytes = (network.parameter_count() as u128).saturating_mul(5 * size_of::<f32>() as u128);
+        let hidden = self.hidden.iter().enumerate().map(|(index, units)| {
+            let activation = self.activation.get(index).or(self.activation.first());
+            let dropout = self.dropout.get(index).or(self.dropout.first());
+            Dense {
+                units: *units,
+                activation: activation.copied().unwrap_or(Activation::Relu),
+                dropout: dropout.copied().unwrap_or(0.0),
+            }
+        });
+        let layers = hidden.chain([Dense::new(outputs, Activation::Identity)]).collect();
+        let network = Network::new(inputs, layers, self.loss)?;
+        let sizes = network.sizes();
+        // The engine's with the optimizer's state, and while the model is saved the model's own and three forms of the
+        // file's contents.
+        let copies = 5 + self.optimizer.kind.states();
+        let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);
         check_memory(bytes, &format!("a {network} network"))?;
         let widths: u128 = sizes.iter().map(|size| *size as u128).sum();
         // Activations and their gradients, f32.

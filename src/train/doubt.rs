@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::ValueErrors;
 use crate::data::Classes;
 
 /// What speaks against a network.
@@ -23,9 +24,19 @@ pub enum Doubt {
         /// Which rows.
         rows: &'static str,
     },
+    /// Its values are no better than the mean of all rows.
+    NoBetterThanMean {
+        /// Which rows.
+        rows: &'static str,
+    },
 }
 
 impl Doubt {
+    /// Of predicted values of some rows.
+    pub(super) fn of_values(errors: &ValueErrors, rows: &'static str) -> Option<Self> {
+        (errors.r2 <= 0.0).then_some(Doubt::NoBetterThanMean { rows })
+    }
+
     /// Of these predictions of these rows.
     pub(crate) fn of(
         labels: &[u32],
@@ -59,6 +70,9 @@ impl fmt::Display for Doubt {
         match self {
             Doubt::OneClass { class, rows } => {
                 write!(f, "the network predicts {class:?} for every one of the {rows} rows")
+            }
+            Doubt::NoBetterThanMean { rows } => {
+                write!(f, "the network predicts the {rows} rows no better than their mean does")
             }
             Doubt::NoBetter { class, share, rows } => write!(
                 f,

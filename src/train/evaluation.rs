@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::data::{Classes, Dataset, Features, Reader, Transform};
+use crate::data::{Classes, Dataset, Features, Reader, TargetsRef, Transform};
 use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
-use crate::train::Config;
+use crate::train::{Config, ValueErrors};
 
 /// What a model gave for a data set.
 #[derive(Debug)]
@@ -27,7 +27,21 @@ pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
     test_set(data, model.network.inputs(), &model.transform, &model.meaning.classes)
 }
 
-/// Loss and predictions of a model on a data set that was read for it.
+/// How far the values that a model predicts are from those of a data set that was read for it; and the device, for people.
+///
+/// # Errors
+/// Those of the device; [`Error::Config`] for a model of classes.
+pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result<(ValueErrors, String)> {
+    let TargetsRef::Values { values, columns } = data.targets.view() else {
+        return Err(Error::Config("the model predicts classes".to_owned()));
+    };
+    let mut engine = engine(model, device)?;
+    let outputs = engine.outputs(&data.view())?;
+    let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns);
+    Ok((errors, engine.description().device))
+}
+
+/// Loss and predictions of a model of classes on a data set that was read for it.
 ///
 /// # Errors
 /// Those of the device.
@@ -48,16 +62,19 @@ pub struct Predictor {
     engine: Box<dyn Engine>,
     transform: Transform,
     inputs: usize,
-    classes: usize,
+    outputs: usize,
+    of_classes: bool,
 }
 
 /// What a model makes of some rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
-    /// The class of each row: the first of the most probable ones.
+    /// The class of each row, the first of the most probable ones; nothing of a model of values.
     pub classes: Vec<u32>,
     /// Softmax of the logits, in f64: [rows, classes].
     pub probabilities: Vec<f64>,
+    /// Values of a model that predicts those, [rows, outputs].
+    pub values: Vec<f32>,
 }
 
 impl Predictor {
@@ -66,8 +83,9 @@ impl Predictor {
     /// # Errors
     /// Those of the device.
     pub fn new(model: &Model, device: &Device) -> Result<Self> {
-        let (inputs, classes) = (model.network.inputs(), model.network.outputs());
-        Ok(Self { engine: engine(model, device)?, transform: model.transform.clone(), inputs, classes })
+        let (engine, transform) = (engine(model, device)?, model.transform.clone());
+        let (inputs, outputs) = (model.network.inputs(), model.network.outputs());
+        Ok(Self { engine, transform, inputs, outputs, of_classes: model.network.loss().of_classes() })
     }
 
     /// The device, for people.
@@ -94,8 +112,11 @@ impl Predictor {
         let rows = self.transform.rows(rows)?;
         let logits = self.engine.outputs(&rows.view())?;
         let mut predictions =
-            Predictions { classes: Vec::new(), probabilities: Vec::with_capacity(logits.len()) };
-        for row in logits.chunks_exact(self.classes) {
+            Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
+        if !self.of_classes {
+            return Ok(Predictions { values: logits, ..predictions });
+        }
+        for row in logits.chunks_exact(self.outputs) {
             let best =
                 (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best });
             let powers = || row.iter().map(|logit| (f64::from(*logit) - f64::from(row[best])).exp());

@@ -8,15 +8,24 @@ use crate::engine::Description;
 use crate::error::Result;
 use crate::kernels::Ceilings;
 use crate::model::{Meaning, Model, Network};
-use crate::train::Doubt;
+use crate::train::{Doubt, ValueErrors};
 
 /// Loss and accuracy over some rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
     /// Mean loss.
     pub loss: f64,
-    /// Share of the rows classified correctly.
+    /// Share of the rows classified correctly; 0 where targets are values.
     pub accuracy: f64,
+    /// Measures of predicted values, over rows that did not train.
+    pub values: Option<ValueErrors>,
+}
+
+impl Score {
+    /// That of predicted values.
+    pub(super) fn of_values(errors: &ValueErrors) -> Self {
+        Self { loss: errors.loss, accuracy: 0.0, values: Some(*errors) }
+    }
 }
 
 /// What one epoch gave.

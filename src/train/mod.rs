@@ -9,11 +9,13 @@ mod keeper;
 mod run;
 mod training_data;
 mod trial;
+mod value_errors;
 
-pub use config::{Config, DataOptions, Keep};
+pub use config::{ClassWeights, Config, DataOptions, Keep};
 pub use doubt::Doubt;
-pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, read_for};
+pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, evaluate_values, read_for};
 pub use events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;
 pub use trial::Trial;
+pub use value_errors::ValueErrors;

@@ -10,7 +10,8 @@ use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
 use super::keeper::{Keeper, Kept};
 use super::training_data::{HeldOut, Seen, TrainingData};
-use crate::data::{Dataset, Reader, Transform};
+use super::value_errors::ValueErrors;
+use crate::data::{Dataset, Reader, TargetsRef, Transform};
 use crate::engine::{BatchMetrics, Device, Engine, Observer};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
@@ -67,7 +68,7 @@ struct Totals {
 impl Totals {
     fn score(&self) -> Score {
         let rows = self.rows as f64;
-        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows }
+        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None }
     }
 }
 
@@ -201,12 +202,17 @@ impl Run {
     /// Makes the network for what the rows so far have shown.
     fn start(&mut self) -> Result<()> {
         let Self { config, data, device, .. } = self;
+        if config.needs_all_rows() && data.rows().is_none() {
+            data.make_whole()?;
+        }
+        data.check_loss(config.loss)?;
+        data.weigh_classes(&config.class_weights)?;
         let (transform, meaning) = (data.transform.clone(), data.meaning());
         let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        let network = config.network(data.reader.inputs(), meaning.classes.len(), batch)?;
-        let options = config.engine_options(batch);
+        let network = config.network(data.reader.inputs(), data.outputs(), batch)?;
+        let options = config.training_options(batch, data.rows(), data.is_weighted());
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
-        let parameters = Parameters::he_normal(&network, config.seed);
+        let parameters = Parameters::initial(&network, config.init, config.seed);
         let mut engine = device.engine(&parameters, &network, &options)?;
         engine.observe(self.observer.clone());
         self.events.push_back(Event::Started(Box::new(Started {
@@ -298,7 +304,7 @@ impl Run {
         if !(is_finite(validation) && parameters.is_finite()) {
             return Err(self.non_finite(number));
         }
-        if !is_finite(test) && !trained.engine.evaluate(&self.data.view())?.loss.is_finite() {
+        if !is_finite(test) && !trained.is_finite_on(&self.data)? {
             // Not the fault of the test rows alone.
             return Err(self.non_finite(number));
         }
@@ -357,14 +363,36 @@ impl Trained {
         name: &'static str,
     ) -> Result<(Option<Score>, Option<Doubt>)> {
         let Some(rows) = rows else { return Ok((None, None)) };
+        if let TargetsRef::Values { values, columns } = rows.targets.view() {
+            let outputs = self.engine.outputs(&rows.view())?;
+            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns);
+            return Ok((Some(Score::of_values(&errors)), Doubt::of_values(&errors, name)));
+        }
         let evaluation = self.engine.evaluate(&rows.view())?;
         let doubt = Doubt::of(rows.labels(), &evaluation.predictions, &self.meaning.classes, name);
-        let score = Score { loss: evaluation.loss, accuracy: evaluation.accuracy(rows.labels()) };
-        Ok((Some(score), doubt))
+        let accuracy = evaluation.accuracy(rows.labels());
+        Ok((Some(Score { loss: evaluation.loss, accuracy, values: None }), doubt))
+    }
+
+    /// Whether the loss over the training rows is a finite number.
+    fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
+        match data.view().targets {
+            TargetsRef::Classes(_) => Ok(self.engine.evaluate(&data.view())?.loss.is_finite()),
+            TargetsRef::Values { .. } => {
+                Ok(self.engine.outputs(&data.view())?.iter().all(|value| value.is_finite()))
+            }
+        }
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
     fn doubt_of_training(&mut self, train: Score, data: &TrainingData) -> Result<Option<Doubt>> {
+        if let TargetsRef::Values { values, columns } = data.view().targets {
+            let outputs = self.engine.outputs(&data.view())?;
+            return Ok(Doubt::of_values(
+                &ValueErrors::of(self.network.loss(), &outputs, values, columns),
+                "training",
+            ));
+        }
         let labels = data.reader.labels();
         let mut counts = vec![0u64; self.meaning.classes.len()];
         labels.iter().for_each(|label| counts[*label as usize] += 1);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::data::{BLOCK_ROWS, Classes, Dataset, Reader, Rows, Scale, Transform, is_sorted};
 use crate::error::{Error, Result};
 use crate::model::Meaning;
-use crate::train::DataOptions;
+use crate::step::Loss;
+use crate::train::config::{ClassWeights, DataOptions};
 use crate::train::evaluation::{check_inputs, test_set};
 
 /// Rows that do not train.
@@ -34,6 +35,8 @@ pub struct TrainingData {
     pub(crate) is_whole: bool,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
+    /// Whether the weights of the rows are those of their classes, too.
+    is_weighed: bool,
 }
 
 impl TrainingData {
@@ -60,8 +63,9 @@ impl TrainingData {
             Scale::Standard => true,
             Scale::None | Scale::Bytes => false,
         };
-        let needs_all = is_standard || !options.split.is_none();
-        if needs_all || reader.classes().len() < 2 || is_sorted(reader.labels()) {
+        // Values have no classes by which an order of the rows would show.
+        let needs_all = is_standard || !options.split.is_none() || reader.values() > 0;
+        if needs_all || reader.values() == 0 && reader.classes().len() < 2 || is_sorted(reader.labels()) {
             reader.read_to_end()?;
         }
         let is_whole = needs_all || is_sorted(reader.labels());
@@ -110,7 +114,7 @@ impl TrainingData {
         };
         let test_name = test.as_ref().map_or(name, |test| test.name().to_owned());
         let (validation, test) = (held_out(validation)?, held_out(test)?);
-        Ok(Self { reader, validation, test, test_name, transform, is_whole, file_rows })
+        Ok(Self { reader, validation, test, test_name, transform, is_whole, file_rows, is_weighed: false })
     }
 
     /// The training file, or what stands for it in messages.
@@ -169,6 +173,67 @@ impl TrainingData {
     /// Whether there are rows to test on.
     pub fn tests(&self) -> bool {
         self.test.is_some()
+    }
+
+    /// Outputs of a network for these rows: classes, or values to predict.
+    pub fn outputs(&self) -> usize {
+        match self.reader.values() {
+            0 => self.reader.classes().len(),
+            values => values,
+        }
+    }
+
+    /// Whether rows have weights in the loss.
+    pub fn is_weighted(&self) -> bool {
+        self.reader.is_weighted()
+    }
+
+    /// Checks whether the targets are those of a loss.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if one is for classes and the other values.
+    pub fn check_loss(&self, loss: Loss) -> Result<()> {
+        if loss.of_classes() == (self.reader.values() == 0) {
+            return Ok(());
+        }
+        let (expected, found) = match loss.of_classes() {
+            true => ("a loss of values, for targets that are values", loss),
+            false => ("a loss of classes, for targets that are labels", loss),
+        };
+        Err(Error::Setting { setting: "loss", expected: expected.to_owned(), found: found.to_string() })
+    }
+
+    /// Multiplies the weights of the rows by those of their classes, once, when all labels are here.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if there are not as many weights as classes.
+    pub fn weigh_classes(&mut self, weights: &ClassWeights) -> Result<()> {
+        let classes = self.reader.classes().len();
+        let weights = match weights {
+            _ if self.is_weighed => return Ok(()),
+            ClassWeights::None => return Ok(()),
+            ClassWeights::Given(weights) if weights.len() != classes => {
+                return Err(Error::Setting {
+                    setting: "class weights",
+                    expected: format!(
+                        "{classes} numbers, one for each class ({})",
+                        self.reader.classes().some_names()
+                    ),
+                    found: weights.len().to_string(),
+                });
+            }
+            ClassWeights::Given(weights) => weights.clone(),
+            ClassWeights::Balanced => {
+                let mut counts = vec![0usize; classes];
+                let labels = self.reader.labels();
+                labels.iter().for_each(|label| counts[*label as usize] += 1);
+                let rows = labels.len() as f64;
+                counts.iter().map(|count| (rows / (classes as f64 * (*count).max(1) as f64)) as f32).collect()
+            }
+        };
+        self.reader.weigh(&weights);
+        self.is_weighed = true;
+        Ok(())
     }
 
     /// Columns that were left out because they only number the rows: their names, or else their indices.

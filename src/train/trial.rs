@@ -39,11 +39,16 @@ impl<'a> Trial<'a> {
             data.make_whole()?;
         }
         let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        let network = config.network(data.reader.inputs(), data.reader.classes().len(), batch)?;
+        if config.needs_all_rows() && data.rows().is_none() {
+            data.make_whole()?;
+        }
+        data.check_loss(config.loss)?;
+        data.weigh_classes(&config.class_weights)?;
+        let network = config.network(data.reader.inputs(), data.outputs(), batch)?;
+        let options = config.training_options(batch, data.rows(), data.is_weighted());
         drop(data);
-        let options = config.engine_options(batch);
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
-        let first = Parameters::he_normal(&network, config.seed);
+        let first = Parameters::initial(&network, config.init, config.seed);
         let engine = device.engine(&first, &network, &options)?;
         Ok(Self { config, open, engine, first, network, rows: 0 })
     }
@@ -59,9 +64,10 @@ impl<'a> Trial<'a> {
         let start = Instant::now();
         let reading = begin(observer, Work::Reading);
         let mut data = TrainingData::new((self.open)()?, None, None, &self.config.data)?;
-        if data.reader.classes().len() < self.network.outputs() {
+        if data.outputs() < self.network.outputs() || self.config.needs_all_rows() {
             data.make_whole()?;
         }
+        data.weigh_classes(&self.config.class_weights)?;
         drop(reading);
         self.train(&mut data, steps, observer)?;
         let end = Instant::now();
@@ -82,7 +88,7 @@ impl<'a> Trial<'a> {
             Err(Error::Config(format!("{} changed while it was profiled", data.name().display())))
         };
         let seen = data.seen();
-        if data.reader.classes().len() != network.outputs() || data.inputs() != network.inputs() {
+        if data.outputs() != network.outputs() || data.inputs() != network.inputs() {
             return changed(data);
         }
         *seen_rows = 0;

@@ -1,22 +1,21 @@
-//! The layers above the first: products of the `gemm` crate. Their weights are divided by rows between the threads.
+//! The layers above the first: products of the `gemm` crate. Their weights are divided by rows between the parts.
 
 use std::ops::Range;
-use std::sync::RwLock;
 
 use super::divide::Divide;
+use super::matrix::Matrix;
+use super::parts::Parts;
 use super::product::{View, multiply_columns};
-use super::{read, write};
+use super::tensors::{Owned, Tensors};
 use crate::model::Layer;
 
-/// A layer whose weights stand in pieces, each of which has one owner.
+/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, outputs]; piece 0 the bias, too.
 pub struct DenseLayer {
     /// Numbers of a row that goes in.
     pub inputs: usize,
     /// Numbers of a row that comes out.
     pub outputs: usize,
-    /// Rows of the weights, divided: [rows of the piece, outputs].
-    pieces: Vec<RwLock<Vec<f32>>>,
-    bias: RwLock<Vec<f32>>,
+    pieces: usize,
     divide: Divide,
 }
 
@@ -25,83 +24,84 @@ pub type Columns<'a> = (Range<usize>, View<'a>);
 
 impl DenseLayer {
     /// A layer in so many pieces, cut in this way.
-    pub fn new(layer: &Layer, pieces: usize, divide: Divide) -> Self {
-        let cut = |number| {
-            let rows = divide(layer.inputs, number, pieces);
-            RwLock::new(layer.weights[rows.start * layer.outputs..rows.end * layer.outputs].to_vec())
-        };
-        Self {
-            inputs: layer.inputs,
-            outputs: layer.outputs,
-            pieces: (0..pieces).map(cut).collect(),
-            bias: RwLock::new(layer.bias.clone()),
-            divide,
-        }
-    }
-
-    /// The layer in one piece.
-    pub fn layer(&self) -> Layer {
-        let weights = self.pieces.iter().flat_map(|piece| read(piece).clone()).collect();
-        Layer { inputs: self.inputs, outputs: self.outputs, weights, bias: read(&self.bias).clone() }
-    }
-
-    /// How many pieces there are.
-    pub fn count(&self) -> usize {
-        self.pieces.len()
+    pub fn new(inputs: usize, outputs: usize, pieces: usize, divide: Divide) -> Self {
+        Self { inputs, outputs, pieces, divide }
     }
 
     /// Which rows of the weights piece `number` has: so many columns of X go with it.
     pub fn rows(&self, number: usize) -> Range<usize> {
-        (self.divide)(self.inputs, number, self.count())
+        (self.divide)(self.inputs, number, self.pieces)
     }
 
-    /// The columns of X that go with piece `number`.
-    pub fn columns<'a>(&self, x: &'a [f32], number: usize) -> View<'a> {
-        View::new(x, self.inputs).columns(self.rows(number))
+    /// Piece `number` of a whole layer.
+    pub fn cut(&self, layer: &Layer, number: usize) -> Tensors {
+        let rows = self.rows(number);
+        let weights = layer.weights[rows.start * self.outputs..rows.end * self.outputs].to_vec();
+        Tensors { weights, bias: if number == 0 { layer.bias.clone() } else { Vec::new() } }
     }
 
-    /// X cut into columns as the weights are into rows.
-    pub fn cut<'a>(&self, x: &'a [f32]) -> impl Iterator<Item = View<'a>> {
-        (0..self.count()).map(move |number| self.columns(x, number))
+    /// The whole layer.
+    pub fn join<'a>(&self, pieces: impl Iterator<Item = &'a Tensors>) -> Layer {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        let mut layer = Layer { inputs, outputs, weights: Vec::new(), bias: Vec::new() };
+        for piece in pieces {
+            layer.weights.extend_from_slice(&piece.weights);
+            layer.bias.extend_from_slice(&piece.bias);
+        }
+        layer
     }
 
-    /// Some columns of Z = X W + b, for X cut as [`DenseLayer::cut`] does; they become the first of the rows in `z`, of
-    /// `width` each.
+    /// Some columns of Z = X W + b; `x(k)` are the columns of X that go with piece k. Padding of Z is 0.
     pub fn forward<'a>(
         &self,
-        x: impl Iterator<Item = View<'a>>,
+        parameters: &Parts<Owned>,
+        x: impl Fn(usize) -> View<'a>,
         columns: Range<usize>,
-        z: &mut [f32],
-        width: usize,
+        z: &mut Matrix,
     ) {
-        let bias = &read(&self.bias)[columns.clone()];
-        for row in z.chunks_exact_mut(width) {
-            row[..bias.len()].copy_from_slice(bias);
+        let (bias, width) = (&parameters.read(0).values.bias[columns.clone()], z.width());
+        for row in z.values_mut().chunks_exact_mut(width) {
+            let (row, padding) = row.split_at_mut(bias.len());
+            row.copy_from_slice(bias);
+            padding.fill(0.0);
         }
-        for (piece, x) in self.pieces.iter().zip(x) {
-            let weights = &read(piece);
-            multiply_columns(z, width, 0, x, View::new(weights, self.outputs).columns(columns.clone()), true);
-        }
-    }
-
-    /// The columns of dX = D W' that belong to piece `number`; they become the columns from `first` on of the rows in
-    /// `dx`, of `width` each.
-    pub fn backward(&self, number: usize, delta: &[Columns<'_>], dx: &mut [f32], width: usize, first: usize) {
-        let weights = read(&self.pieces[number]);
-        let weights = View::new(&weights, self.outputs);
-        for (index, (columns, delta)) in delta.iter().enumerate() {
-            multiply_columns(dx, width, first, *delta, weights.columns(columns.clone()).t(), index > 0);
+        for (number, piece) in parameters.read_all().enumerate() {
+            let weights = View::new(&piece.values.weights, self.outputs).columns(columns.clone());
+            multiply_columns(z.values_mut(), width, 0, x(number), weights, true);
         }
     }
 
-    /// W += X'D for the rows of piece `number`, over the parts (X, columns of D) of the batch or of D in their order; X
-    /// has the columns that belong to the piece. The first piece has the parts' b += (column sums of D) done with it.
-    pub fn add_gradient<'a>(&self, number: usize, parts: impl Iterator<Item = (View<'a>, Columns<'a>)>) {
-        let mut weights = write(&self.pieces[number]);
+    /// The columns of dX = D W' that go with the pieces `pieces`, for D in parts by columns.
+    pub fn backward<'a>(
+        &self,
+        parameters: &Parts<Owned>,
+        pieces: Range<usize>,
+        delta: impl Iterator<Item = Columns<'a>> + Clone,
+        dx: &mut Matrix,
+    ) {
+        let (first, width) = (self.rows(pieces.start).start, dx.width());
+        for number in pieces {
+            let weights = View::new(&parameters.read(number).values.weights, self.outputs);
+            let place = self.rows(number).start - first;
+            for (columns, delta) in delta.clone() {
+                let add = columns.start > 0;
+                multiply_columns(dx.values_mut(), width, place, delta, weights.columns(columns).t(), add);
+            }
+        }
+    }
+
+    /// Adds X'D to the weights of piece `number`, over the parts (X, columns of D) of the batch or of D in their order; X
+    /// has the columns that go with the piece. Piece 0 has the column sums of D added to its bias.
+    pub fn add_gradient<'a>(
+        &self,
+        number: usize,
+        to: &mut Tensors,
+        parts: impl Iterator<Item = (View<'a>, Columns<'a>)>,
+    ) {
         for (x, (columns, delta)) in parts {
-            multiply_columns(&mut weights, self.outputs, columns.start, x.t(), delta, true);
+            multiply_columns(&mut to.weights, self.outputs, columns.start, x.t(), delta, true);
             if number == 0 {
-                delta.add_column_sums(&mut write(&self.bias)[columns]);
+                delta.add_column_sums(&mut to.bias[columns]);
             }
         }
     }

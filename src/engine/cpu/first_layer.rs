@@ -1,26 +1,29 @@
-//! The first layer, which is most of the work: its columns are divided between the threads, and zeros are skipped.
+//! The first layer, which is most of the work: its columns are divided between the parts, and zeros are skipped.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::divide::{LANES, columns, range};
+use super::matrix::Matrix;
 use super::product::{View, multiply};
 use super::sparse::{Inputs, QUAD, Sparse};
+use super::tensors::Tensors;
+use crate::model::Layer;
 
-/// Some columns of the first layer's weights, owned by one thread, so that they stay in its core's cache.
+/// Which columns of the first layer's weights one part owns, so that they stay in its core's cache. Its weights are
+/// [inputs, width], and behind them rows of zeros until they are a multiple of [`QUAD`]; its bias is `[width]`.
 #[derive(Debug, Clone)]
 pub struct Panel {
     /// Which columns.
     pub columns: Range<usize>,
     /// Columns with padding, which is zero: whole vectors.
     pub width: usize,
-    /// [inputs, width], and rows of zeros behind them until they are a multiple of [`QUAD`].
-    pub weights: Vec<f32>,
-    /// `[width]`
-    pub bias: Vec<f32>,
     inputs: usize,
 }
+
+/// Shares of a batch whose gradients are added in one go.
+const SHARES: usize = 16;
 
 impl Panel {
     /// How many panels a layer with so many outputs can be divided into.
@@ -28,62 +31,79 @@ impl Panel {
         outputs.div_ceil(LANES)
     }
 
-    /// Panel `number` of `count` of a layer's weights `[inputs, outputs]` and bias `[outputs]`.
-    pub fn new(weights: &[f32], bias: &[f32], number: usize, count: usize) -> Self {
-        let outputs = bias.len();
+    /// Panel `number` of `count` of a layer.
+    pub fn new(inputs: usize, outputs: usize, number: usize, count: usize) -> Self {
         let columns = columns(outputs, number, count);
-        let width = columns.len().next_multiple_of(LANES);
+        Self { width: Matrix::width_of(columns.len()), columns, inputs }
+    }
+
+    /// Its part of a whole layer.
+    pub fn cut(&self, layer: &Layer) -> Tensors {
         let padded = |row: &[f32]| {
-            let mut padded = row[columns.clone()].to_vec();
-            padded.resize(width, 0.0);
+            let mut padded = row[self.columns.clone()].to_vec();
+            padded.resize(self.width, 0.0);
             padded
         };
-        let inputs = weights.len() / outputs;
-        let mut own: Vec<f32> = weights.chunks_exact(outputs).flat_map(&padded).collect();
-        own.resize(inputs.next_multiple_of(QUAD) * width, 0.0);
-        Self { weights: own, bias: padded(bias), columns, width, inputs }
+        let mut weights: Vec<f32> = layer.weights.chunks_exact(layer.outputs).flat_map(&padded).collect();
+        weights.resize(self.inputs.next_multiple_of(QUAD) * self.width, 0.0);
+        Tensors { weights, bias: padded(&layer.bias) }
     }
 
-    /// The same columns, all zero.
-    pub fn zeros(&self) -> Self {
-        let (weights, bias) = (vec![0.0; self.weights.len()], vec![0.0; self.width]);
-        Self { columns: self.columns.clone(), weights, bias, ..*self }
+    /// The whole layer from what [`Panel::cut`] makes of it.
+    pub fn join<'a>(parts: impl Iterator<Item = (&'a Panel, &'a Tensors)> + Clone) -> Layer {
+        let inputs = parts.clone().map(|(panel, _)| panel.inputs).max().unwrap_or(0);
+        let row_of = |values: fn(&Tensors) -> &[f32], row: usize| {
+            parts.clone().flat_map(move |(panel, tensors)| {
+                values(tensors)[row * panel.width..][..panel.columns.len()].iter().copied()
+            })
+        };
+        let weights = (0..inputs).flat_map(|row| row_of(|tensors| &tensors.weights, row)).collect();
+        let bias: Vec<f32> = row_of(|tensors| &tensors.bias, 0).collect();
+        Layer { inputs, outputs: bias.len(), weights, bias }
     }
 
-    /// hidden [rows, width] = X W + b for these columns.
-    pub fn forward(&self, inputs: &Inputs, hidden: &mut Vec<f32>) {
-        hidden.clear();
-        for _ in 0..inputs.rows() {
-            hidden.extend_from_slice(&self.bias);
+    /// Z [rows, width] = X W + b for these columns.
+    pub fn forward(&self, parameters: &Tensors, inputs: &Inputs, z: &mut [f32]) {
+        for row in z.chunks_exact_mut(self.width) {
+            row.copy_from_slice(&parameters.bias);
         }
         match &inputs.sparse {
-            Some(inputs) => Arch::new().dispatch(ForwardSparse { panel: self, inputs, hidden }),
+            Some(inputs) => {
+                let (weights, width) = (&parameters.weights, self.width);
+                Arch::new().dispatch(ForwardSparse { weights, width, inputs, z });
+            }
             None => {
-                let weights = &self.weights[..self.inputs * self.width];
-                multiply(hidden, View::new(&inputs.dense, self.inputs), View::new(weights, self.width), true);
+                let weights = View::new(&parameters.weights[..self.inputs * self.width], self.width);
+                multiply(z, View::new(&inputs.dense, self.inputs), weights, true);
             }
         }
     }
 
-    /// W += X'D and b += (column sums of D), over the parts of the batch in their order; each part is its inputs and
-    /// its D [rows, width].
-    pub fn add_gradient(&mut self, parts: &[(&Inputs, &[f32])]) {
-        for row in parts.iter().flat_map(|(_, delta)| delta.chunks_exact(self.width)) {
-            for (b, d) in self.bias.iter_mut().zip(row) {
-                *b += d;
-            }
+    /// Adds X'D to the weights and the column sums of D to the bias, over the shares of the batch in their order; each is
+    /// its inputs and its D [rows, width].
+    pub fn add_gradient<'a>(
+        &self,
+        to: &mut Tensors,
+        shares: impl Iterator<Item = (&'a Inputs, View<'a>)> + Clone,
+    ) {
+        for (_, delta) in shares.clone() {
+            delta.add_column_sums(&mut to.bias);
         }
-        let sparse: Option<Vec<(&Sparse, &[f32])>> =
-            parts.iter().map(|(inputs, delta)| Some((inputs.sparse.as_ref()?, *delta))).collect();
-        match sparse {
-            Some(parts) => Arch::new().dispatch(AddSparse { panel: self, parts: &parts }),
-            None => {
-                let weights = &mut self.weights[..self.inputs * self.width];
-                for (inputs, delta) in parts.iter().filter(|(inputs, _)| inputs.rows() > 0) {
-                    let x = View::new(&inputs.dense, self.inputs).t();
-                    multiply(weights, x, View::new(delta, self.width), true);
-                }
+        let Some((first, _)) = shares.clone().next() else { return };
+        if first.sparse.is_none() {
+            let weights = &mut to.weights[..self.inputs * self.width];
+            for (inputs, delta) in shares.filter(|(inputs, _)| inputs.rows() > 0) {
+                multiply(weights, View::new(&inputs.dense, self.inputs).t(), delta, true);
             }
+            return;
+        }
+        let mut sparse = shares.filter_map(|(inputs, delta)| Some((inputs.sparse.as_ref()?, delta)));
+        while let Some(first) = sparse.next() {
+            let mut some = [first; SHARES];
+            let others = some[1..].iter_mut().zip(&mut sparse).map(|(to, from)| *to = from);
+            let count = 1 + others.count();
+            let (weights, width) = (&mut to.weights, self.width);
+            Arch::new().dispatch(AddSparse { weights, width, shares: &some[..count] });
         }
     }
 }
@@ -114,19 +134,19 @@ fn load<S: Simd, const N: usize>(
     held
 }
 
-/// `hidden` += X W for the vectors `at..at + N` of its rows.
+/// `z` += X W for the vectors `at..at + N` of its rows.
 #[inline(always)]
 fn forward_run<S: Simd, const N: usize>(
     simd: S,
     (inputs, weights): (&Sparse, &[S::f32s]),
-    hidden: &mut [S::f32s],
+    z: &mut [S::f32s],
     (width, at): (usize, usize),
 ) {
     for (number, weights) in weights.chunks_exact(QUAD * width).enumerate() {
         let held: [[_; N]; QUAD] = load(simd, weights, (width, at));
         for quad in inputs.list(number) {
             let start = quad.row as usize * width + at;
-            let row = &mut hidden[start..start + N];
+            let row = &mut z[start..start + N];
             let mut sums = [simd.splat_f32s(0.0); N];
             sums.copy_from_slice(row);
             for (value, weights) in quad.values.iter().zip(&held) {
@@ -140,20 +160,21 @@ fn forward_run<S: Simd, const N: usize>(
     }
 }
 
-/// `weights` += X'D, over the parts (X, D) of a batch, for the vectors `at..at + N` of their rows.
+/// `weights` += X'D, over shares (X, D) of a batch, for the vectors `at..at + N` of their rows.
 #[inline(always)]
 fn update_run<S: Simd, const N: usize>(
     simd: S,
     weights: &mut [S::f32s],
-    parts: &[(&Sparse, &[f32])],
+    shares: &[(&Sparse, View<'_>)],
     (width, at): (usize, usize),
 ) {
     for (number, weights) in weights.chunks_exact_mut(QUAD * width).enumerate() {
         let mut held: [[_; N]; QUAD] = load(simd, weights, (width, at));
-        for (inputs, delta) in parts {
-            let (delta, _) = S::as_simd_f32s(delta);
+        for (inputs, delta) in shares {
+            let stride = delta.row_stride() / S::F32_LANES;
+            let (delta, _) = S::as_simd_f32s(delta.values());
             for quad in inputs.list(number) {
-                let start = quad.row as usize * width + at;
+                let start = quad.row as usize * stride + at;
                 let delta = &delta[start..start + N];
                 for (value, sums) in quad.values.iter().zip(&mut held) {
                     let value = simd.splat_f32s(*value);
@@ -170,9 +191,10 @@ fn update_run<S: Simd, const N: usize>(
 }
 
 struct ForwardSparse<'a> {
-    panel: &'a Panel,
+    weights: &'a [f32],
+    width: usize,
     inputs: &'a Sparse,
-    hidden: &'a mut [f32],
+    z: &'a mut [f32],
 }
 
 impl WithSimd for ForwardSparse<'_> {
@@ -180,23 +202,24 @@ impl WithSimd for ForwardSparse<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let width = self.panel.width / S::F32_LANES;
-        let operands = (self.inputs, S::as_simd_f32s(&self.panel.weights).0);
-        let (hidden, _) = S::as_mut_simd_f32s(self.hidden);
+        let width = self.width / S::F32_LANES;
+        let operands = (self.inputs, S::as_simd_f32s(self.weights).0);
+        let (z, _) = S::as_mut_simd_f32s(self.z);
         for run in runs(width, FORWARD_VECTORS) {
             let place = (width, run.start);
             match run.len() {
-                3 => forward_run::<S, 3>(simd, operands, hidden, place),
-                2 => forward_run::<S, 2>(simd, operands, hidden, place),
-                _ => forward_run::<S, 1>(simd, operands, hidden, place),
+                3 => forward_run::<S, 3>(simd, operands, z, place),
+                2 => forward_run::<S, 2>(simd, operands, z, place),
+                _ => forward_run::<S, 1>(simd, operands, z, place),
             }
         }
     }
 }
 
 struct AddSparse<'a> {
-    panel: &'a mut Panel,
-    parts: &'a [(&'a Sparse, &'a [f32])],
+    weights: &'a mut [f32],
+    width: usize,
+    shares: &'a [(&'a Sparse, View<'a>)],
 }
 
 impl WithSimd for AddSparse<'_> {
@@ -204,14 +227,14 @@ impl WithSimd for AddSparse<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let width = self.panel.width / S::F32_LANES;
-        let (weights, _) = S::as_mut_simd_f32s(&mut self.panel.weights);
+        let width = self.width / S::F32_LANES;
+        let (weights, _) = S::as_mut_simd_f32s(self.weights);
         // A run of columns of all deltas stays in the nearest cache while the inputs are walked.
         for run in runs(width, UPDATE_VECTORS) {
             let place = (width, run.start);
             match run.len() {
-                2 => update_run::<S, 2>(simd, weights, self.parts, place),
-                _ => update_run::<S, 1>(simd, weights, self.parts, place),
+                2 => update_run::<S, 2>(simd, weights, self.shares, place),
+                _ => update_run::<S, 1>(simd, weights, self.shares, place),
             }
         }
     }
@@ -222,31 +245,38 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Features};
 
+    fn number(i: usize) -> f32 {
+        ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25
+    }
+
     #[test]
     fn panels_hold_every_column_once() {
-        for (outputs, count) in [(300, 2), (300, 3), (16, 1), (5, 1), (100, 7), (17, 2)] {
+        for (outputs, count) in [(300, 2), (300, 3), (16, 1), (5, 1), (100, 7), (17, 2), (1, 3)] {
             let weights: Vec<f32> = (0..2 * outputs).map(|i| i as f32).collect();
             let bias: Vec<f32> = (0..outputs).map(|i| -(i as f32)).collect();
-            let panels: Vec<Panel> = (0..count).map(|n| Panel::new(&weights, &bias, n, count)).collect();
+            let layer = Layer { inputs: 2, outputs, weights, bias };
+            let panels: Vec<Panel> = (0..count).map(|n| Panel::new(2, outputs, n, count)).collect();
             let columns: Vec<usize> = panels.iter().flat_map(|panel| panel.columns.clone()).collect();
             assert_eq!(columns, (0..outputs).collect::<Vec<_>>());
-            for panel in panels {
+            let parts: Vec<Tensors> = panels.iter().map(|panel| panel.cut(&layer)).collect();
+            for (panel, part) in panels.iter().zip(&parts) {
                 for (offset, column) in panel.columns.clone().enumerate() {
-                    assert_eq!(panel.weights[panel.width + offset], (outputs + column) as f32);
-                    assert_eq!(panel.bias[offset], -(column as f32));
+                    assert_eq!(part.weights[panel.width + offset], (outputs + column) as f32);
+                    assert_eq!(part.bias[offset], -(column as f32));
                 }
-                assert!(panel.bias[panel.columns.len()..].iter().all(|b| *b == 0.0));
+                assert!(part.bias[panel.columns.len()..].iter().all(|b| *b == 0.0));
             }
+            assert_eq!(Panel::join(panels.iter().zip(&parts)), layer);
         }
     }
 
-    /// Vectors of every width, also of those processors that this one is not.
+    /// Vectors of every width, also of those processors that this one is not; deltas of a panel alone and beside those of
+    /// others.
     #[test]
     fn any_vectors_give_the_same_layer() {
         let (inputs, outputs) = (22, 40);
-        let number = |i: usize| ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25;
         let weights: Vec<f32> = (0..inputs * outputs).map(number).collect();
-        let bias: Vec<f32> = (0..outputs).map(number).collect();
+        let layer = Layer { inputs, outputs, weights, bias: (0..outputs).map(number).collect() };
         let values: Vec<f32> = (0..5 * inputs).map(|i| if i % 5 < 3 { 0.0 } else { number(i) }).collect();
         let (features, labels) = (Features::Floats(values), vec![0; 5]);
         let data = Dataset { inputs, features, targets: labels.into(), weights: Vec::new() };
@@ -256,31 +286,56 @@ mod tests {
         }
         let [dense, sparse] = &gathered;
         let lists = sparse.sparse.as_ref().unwrap();
-        let panel = Panel::new(&weights, &bias, 1, 2);
-        let deltas: Vec<f32> = (0..4 * panel.width).map(number).collect();
-        let (mut hidden, mut updated) = (Vec::new(), panel.clone());
-        panel.forward(dense, &mut hidden);
-        updated.add_gradient(&[(dense, &deltas)]);
+        let panel = Panel::new(inputs, outputs, 1, 2);
+        let (tensors, width) = (panel.cut(&layer), panel.width);
+        let beside: Vec<f32> = (0..4 * 3 * width).map(number).collect();
+        let delta = View::new(&beside, 3 * width).columns(width..2 * width);
+        let (mut z, mut updated) = (vec![0.0; 4 * width], tensors.clone());
+        panel.forward(&tensors, dense, &mut z);
+        panel.add_gradient(&mut updated, [(dense, delta)].into_iter());
         let check = |name: &str, got: &[f32], want: &[f32]| {
             let close = |(got, want): (&f32, &f32)| (got - want).abs() <= 1e-5;
             assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{name}");
         };
-        fn with<S: Simd>(simd: S, (panel, lists): (&Panel, &Sparse), deltas: &[f32]) -> [Vec<f32>; 2] {
-            let mut hidden = panel.bias.repeat(4);
-            simd.vectorize(ForwardSparse { panel, inputs: lists, hidden: &mut hidden });
-            let mut updated = panel.clone();
-            simd.vectorize(AddSparse { panel: &mut updated, parts: &[(lists, deltas)] });
-            [hidden, updated.weights]
+        fn with<S: Simd>(simd: S, panel: &Tensors, inputs: &Sparse, delta: View<'_>) -> [Vec<f32>; 2] {
+            let (mut z, width) = (panel.bias.repeat(4), panel.bias.len());
+            simd.vectorize(ForwardSparse { weights: &panel.weights, width, inputs, z: &mut z });
+            let mut weights = panel.weights.clone();
+            simd.vectorize(AddSparse { weights: &mut weights, width, shares: &[(inputs, delta)] });
+            [z, weights]
         }
-        let operands = (&panel, lists);
         for (name, [got, weights]) in [
-            ("1 lane", with(pulp::Scalar, operands, &deltas)),
-            ("4 lanes", with(pulp::Scalar128b, operands, &deltas)),
-            ("8 lanes", with(pulp::Scalar256b, operands, &deltas)),
-            ("16 lanes", with(pulp::Scalar512b, operands, &deltas)),
+            ("1 lane", with(pulp::Scalar, &tensors, lists, delta)),
+            ("4 lanes", with(pulp::Scalar128b, &tensors, lists, delta)),
+            ("8 lanes", with(pulp::Scalar256b, &tensors, lists, delta)),
+            ("16 lanes", with(pulp::Scalar512b, &tensors, lists, delta)),
         ] {
-            check(name, &got, &hidden);
+            check(name, &got, &z);
             check(name, &weights, &updated.weights);
+        }
+    }
+
+    /// More shares than are added in one go give what they give one by one.
+    #[test]
+    fn any_number_of_shares_is_added() {
+        let count = 2 * SHARES + 3;
+        let values: Vec<f32> = (0..count * 4).map(|i| if i % 3 > 0 { 0.0 } else { number(i) }).collect();
+        let targets = vec![0; count].into();
+        let data = Dataset { inputs: 4, features: Features::Floats(values), targets, weights: Vec::new() };
+        let panel = Panel::new(4, 20, 0, 1);
+        let delta: Vec<f32> = (0..count * panel.width).map(number).collect();
+        let delta = View::new(&delta, panel.width);
+        for sparse in [true, false] {
+            let mut shares: Vec<Inputs> = (0..count).map(|_| Inputs::default()).collect();
+            for (share, row) in shares.iter_mut().zip(0..) {
+                share.gather(&data.view(), &[row], sparse);
+            }
+            let zeros = || Tensors { weights: vec![0.0; 4 * panel.width], bias: vec![0.0; panel.width] };
+            let (mut together, mut one_by_one) = (zeros(), zeros());
+            let parts = || shares.iter().enumerate().map(|(row, share)| (share, delta.rows(row..row + 1)));
+            panel.add_gradient(&mut together, parts());
+            parts().for_each(|part| panel.add_gradient(&mut one_by_one, std::iter::once(part)));
+            assert_eq!((together.weights, together.bias), (one_by_one.weights, one_by_one.bias));
         }
     }
 

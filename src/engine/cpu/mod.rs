@@ -1,44 +1,53 @@
 //! Training on the processor.
 //!
-//! The threads of a run go through every step together, in phases between which they meet (`plan.rs`). Each has a part:
+//! The threads of a run go through every step together, in phases between which they meet (`plan.rs`). Each has a part
+//! (`step.rs`):
 //!
 //! 1. by columns: computes its columns of the first layer for all rows;
-//! 2. by rows: takes its rows forward through the other layers and back to the first layer's delta; where those layers
-//!    are large, by columns, layer by layer (`wide.rs`);
-//! 3. by columns (first layer) and by rows (the others): updates the weights that it owns; by rows: gathers its rows of
-//!    the next batch.
+//! 2. by rows: takes its rows forward through the other layers and back to the first layer's delta; or, where those layers
+//!    are large, by columns, layer by layer. `gemm` packs the weights that it multiplies: if every thread took its rows
+//!    through all layers, each would pack all of them;
+//! 3. by columns (first layer) and by rows (the others): updates the weights that it owns, and before that computes the norm
+//!    of their gradients where it is clipped; by rows: gathers its rows of the next batch.
 //!
 //! A step that is too small to be divided is done by one thread, and another gathers the next batch meanwhile.
 //!
-//! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and a lock
-//! is never waited for: it is there so that the compiler sees it, too.
+//! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and nothing is
+//! locked: who owns what in which phase is proved and checked in `parts.rs`.
 
 mod ceilings;
 mod dense_layer;
 mod divide;
+mod divided;
+mod evaluation;
 mod first_layer;
+mod loss;
+mod matrix;
 mod meeting;
+mod outputs;
+mod parts;
 mod pass;
 mod phases;
 mod plan;
 mod product;
-mod share;
 mod sparse;
-mod wide;
+mod step;
+mod tensors;
+#[cfg(test)]
+mod tests;
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dense_layer::DenseLayer;
-use divide::range;
+use divided::DividedNetwork;
+use evaluation::{EvaluatedPart, Wanted, evaluate};
 use first_layer::Panel;
+use parts::Turn;
 use pass::Pass;
 use plan::{Phase, Plan};
-use product::View;
-use share::Share;
-use sparse::{Inputs, is_sparse};
-use wide::Wide;
+use sparse::is_sparse;
+use step::Step;
+use tensors::Tensors;
 
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_order};
@@ -48,8 +57,8 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
-use crate::model::{Layer, Network, Parameters};
-use crate::threads::spawn_scoped;
+use crate::model::{Network, Parameters};
+use crate::step::StepRecord;
 
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
@@ -60,26 +69,13 @@ const WORK_A_THREAD: usize = 1 << 20;
 /// Steps of the first call of [`Engine::submit`].
 const FIRST_SLICE: usize = 64;
 
-/// Rows that an evaluation takes at a time, on each thread.
-const EVALUATION_ROWS: usize = 64;
-
 /// A network on the processor.
 pub struct CpuEngine {
-    network: Network,
-    batch: usize,
-    rate: f32,
+    network: DividedNetwork,
     options: EngineOptions,
     cores: usize,
-    first: Vec<RwLock<FirstLayer>>,
-    others: Vec<DenseLayer>,
-    /// Those of one batch and of the next; each divided as `shares` are.
-    inputs: [Vec<RwLock<Inputs>>; 2],
-    shares: Vec<RwLock<Share>>,
-    /// Used if the layers above the first are divided by columns.
-    wide: Wide,
-    plan: Plan,
-    /// Whether the inputs of [`Engine::logits`] are sparse, once it was asked.
-    sparse_logits: Option<bool>,
+    /// Whether the inputs of [`Engine::outputs`] are sparse, once it was asked.
+    sparse_outputs: Option<bool>,
     observer: Observer,
     host_order: HostOrder,
     /// Steps so far.
@@ -88,30 +84,6 @@ pub struct CpuEngine {
     slice: usize,
     /// Of batches that nobody has heard of.
     ended: Vec<BatchMetrics>,
-}
-
-/// What an evaluation gave for some rows.
-struct EvaluatedPart {
-    /// Sum of their losses.
-    loss: f64,
-    predictions: Vec<u32>,
-    /// [rows, classes], if they were wanted.
-    logits: Vec<f32>,
-}
-
-/// What one thread owns of the first layer.
-struct FirstLayer {
-    panel: Panel,
-    /// [rows, width] for each share of the batch.
-    hidden: Vec<Vec<f32>>,
-}
-
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CpuEngine {
@@ -143,26 +115,11 @@ impl CpuEngine {
         cores: usize,
         plan: Plan,
     ) -> Self {
-        let (batch, rate) = (options.batch, options.rule.rates.peak);
-        let (layer, parts) = (&parameters.layers[0], plan.parts());
-        let above = &parameters.layers[1..];
-        let owned = |number| {
-            let panel = Panel::new(&layer.weights, &layer.bias, number, parts);
-            RwLock::new(FirstLayer { panel, hidden: vec![Vec::new(); parts] })
-        };
         Self {
-            network: network.clone(),
-            batch,
-            rate,
+            network: DividedNetwork::new(network, &options.rule, plan, parameters, &[]),
             options: options.clone(),
             cores,
-            first: (0..parts).map(owned).collect(),
-            others: above.iter().map(|layer| DenseLayer::new(layer, parts, plan.divide())).collect(),
-            inputs: std::array::from_fn(|_| (0..parts).map(|_| RwLock::default()).collect()),
-            shares: (0..parts).map(|_| RwLock::default()).collect(),
-            wide: Wide::new(above.len(), parts),
-            plan,
-            sparse_logits: None,
+            sparse_outputs: None,
             observer: None,
             host_order: HostOrder::default(),
             steps: 0,
@@ -171,159 +128,8 @@ impl CpuEngine {
         }
     }
 
-    /// Outputs of the first layer.
-    fn outputs(&self) -> usize {
-        self.network.sizes()[1]
-    }
-
-    /// The inputs of a step, a share of the batch each.
-    fn inputs(&self, step: usize) -> &[RwLock<Inputs>] {
-        &self.inputs[step % 2]
-    }
-
-    /// Before a step: the rows of share `number` of its batch.
-    fn gather(&self, number: usize, step: usize, rows: &Rows<'_>, order: &[u32], sparse: bool) {
-        let part = range(order.len(), number, self.shares.len());
-        write(&self.inputs(step)[number]).gather(rows, &order[part], sparse);
-    }
-
-    /// Part `number` of a phase other than the update. Deltas are gradients of the sum of the losses times `scale`.
-    fn compute(&self, phase: Phase, number: usize, step: usize, scale: f32) {
-        match phase {
-            Phase::FirstLayer => {
-                let FirstLayer { panel, hidden } = &mut *write(&self.first[number]);
-                for (inputs, hidden) in self.inputs(step).iter().zip(&mut *hidden) {
-                    panel.forward(&read(inputs), hidden);
-                }
-                if self.plan.is_wide() {
-                    self.wide.take(number, panel, hidden);
-                }
-            }
-            Phase::Rows => self.deltas(number, step, scale),
-            Phase::Forward(index) => self.wide.forward(index, number, &self.others),
-            Phase::Loss => self.loss(number, step, scale),
-            Phase::Backward(index) => self.wide.backward(index, number, &self.others, &self.shares),
-            Phase::Update => {}
-        }
-    }
-
-    /// Share `number` of the loss and its gradient by the logits.
-    fn loss(&self, number: usize, step: usize, scale: f32) {
-        let share = &mut *write(&self.shares[number]);
-        let (before, here) = self.inputs(step)[..number + 1].split_at(number);
-        let start = before.iter().map(|inputs| read(inputs).rows()).sum();
-        let targets = &read(&here[0]).targets;
-        self.wide.logits(start..start + targets.len(), self.network.outputs(), share);
-        share.loss(targets, self.network.outputs(), scale);
-    }
-
-    /// Share `number`, forward and back.
-    fn deltas(&self, number: usize, step: usize, scale: f32) {
-        let share = &mut *write(&self.shares[number]);
-        let targets = &read(&self.inputs(step)[number]).targets;
-        let first: Vec<_> = self.first.iter().map(read).collect();
-        let panels = first.iter().map(|first| (&first.panel, first.hidden[number].as_slice()));
-        share.assemble(targets.len(), panels, &self.others, self.outputs());
-        share.forward(&self.others);
-        share.loss(targets, self.network.outputs(), scale);
-        share.backward(&self.others, self.outputs(), first.iter().map(|first| &first.panel));
-    }
-
-    /// Adds the gradient, scaled as the deltas are, to panel and pieces `number` of these layers.
-    fn add_gradient(&self, number: usize, step: usize, panel: &mut Panel, others: &[DenseLayer]) {
-        let inputs: Vec<_> = self.inputs(step).iter().map(read).collect();
-        let inputs: Vec<&Inputs> = inputs.iter().map(|inputs| &**inputs).collect();
-        if self.plan.is_wide() {
-            return self.wide.add_gradient(number, &inputs, panel, others);
-        }
-        let shares: Vec<_> = self.shares.iter().map(read).collect();
-        let deltas = shares.iter().map(|share| share.delta_panels[number].as_slice());
-        panel.add_gradient(&inputs.into_iter().zip(deltas).collect::<Vec<_>>());
-        for (index, layer) in others.iter().enumerate() {
-            let parts = shares.iter().map(|share| {
-                let x = layer.columns(&share.activations[index], number);
-                (x, (0..layer.outputs, View::new(&share.deltas[index + 1], layer.outputs)))
-            });
-            layer.add_gradient(number, parts);
-        }
-    }
-
-    fn metrics(&self, rows: usize) -> BatchMetrics {
-        let shares: Vec<_> = self.shares.iter().map(read).collect();
-        BatchMetrics {
-            rows,
-            loss: shares.iter().map(|share| share.loss).sum(),
-            correct: shares.iter().map(|share| share.correct).sum(),
-        }
-    }
-
-    /// The layers in one piece each.
-    fn collect(&self, panels: &[&Panel], others: &[DenseLayer]) -> Parameters {
-        let (inputs, outputs) = (self.network.inputs(), self.outputs());
-        let row_of = |values: fn(&Panel) -> &[f32], row: usize| {
-            panels.iter().flat_map(move |panel| {
-                values(panel)[row * panel.width..][..panel.columns.len()].iter().copied()
-            })
-        };
-        let weights = (0..inputs).flat_map(|row| row_of(|panel| &panel.weights, row)).collect();
-        let bias = row_of(|panel| &panel.bias, 0).collect();
-        let mut layers = vec![Layer { inputs, outputs, weights, bias }];
-        layers.extend(others.iter().map(DenseLayer::layer));
-        Parameters { layers }
-    }
-
-    /// Loss, predictions and, if they are wanted, logits of the rows `order`, on the calling thread.
-    fn evaluate_part(
-        &self,
-        rows: &Rows<'_>,
-        order: &[u32],
-        sparse: bool,
-        wants_logits: bool,
-    ) -> EvaluatedPart {
-        let first: Vec<_> = self.first.iter().map(read).collect();
-        let (mut inputs, mut share, mut hidden) =
-            (Inputs::default(), Share::default(), vec![Vec::new(); first.len()]);
-        let mut loss = 0.0;
-        let mut predictions = Vec::with_capacity(order.len());
-        let mut logits = Vec::new();
-        for order in order.chunks(EVALUATION_ROWS) {
-            inputs.gather(rows, order, sparse);
-            for (first, hidden) in first.iter().zip(&mut hidden) {
-                first.panel.forward(&inputs, hidden);
-            }
-            let panels = first.iter().map(|first| &first.panel).zip(hidden.iter().map(Vec::as_slice));
-            share.assemble(order.len(), panels, &self.others, self.outputs());
-            share.forward(&self.others);
-            share.loss(&inputs.targets, self.network.outputs(), 0.0);
-            loss += share.loss;
-            predictions.extend_from_slice(&share.predictions);
-            if let (true, Some(last)) = (wants_logits, share.activations.last()) {
-                logits.extend_from_slice(last);
-            }
-        }
-        EvaluatedPart { loss, predictions, logits }
-    }
-
-    /// Evaluates all rows, in parts that are whole batches of an evaluation whatever the number of cores: so every row
-    /// is computed beside the same others.
-    fn evaluate_parts(&self, rows: &Rows<'_>, sparse: bool, wants_logits: bool) -> Vec<EvaluatedPart> {
-        let order: Vec<u32> = (0..rows.len() as u32).collect();
-        let part = rows.len().div_ceil(self.cores).next_multiple_of(EVALUATION_ROWS).max(EVALUATION_ROWS);
-        thread::scope(|scope| {
-            let threads: Vec<_> = order
-                .chunks(part)
-                .map(|order| {
-                    let work = move || self.evaluate_part(rows, order, sparse, wants_logits);
-                    spawn_scoped(scope, work).ok_or(work)
-                })
-                .collect();
-            // What the system starts no thread for is done here.
-            let results = threads.into_iter().map(|thread| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                Err(work) => work(),
-            });
-            results.collect()
-        })
+    fn evaluate_parts(&mut self, rows: &Rows<'_>, sparse: bool, wanted: Wanted) -> Vec<EvaluatedPart> {
+        evaluate(&mut self.network, rows, self.cores, sparse, wanted)
     }
 }
 
@@ -334,10 +140,10 @@ impl Engine for CpuEngine {
         }
         let mut host_order = std::mem::take(&mut self.host_order);
         let order = host_order.rows(batches);
-        let taken = order.len().min(self.slice.saturating_mul(self.batch));
+        let taken = order.len().min(self.slice.saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
-        self.ended = Pass::new(self, &batches.rows, &order[..taken]).train()?;
+        self.ended = Pass::new(self, &batches.rows, &order[..taken]).train();
         self.steps += self.ended.len() as u64;
         self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
         self.host_order = host_order;
@@ -349,23 +155,29 @@ impl Engine for CpuEngine {
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
-        let first: Vec<_> = self.first.iter().map(read).collect();
-        let panels: Vec<&Panel> = first.iter().map(|first| &first.panel).collect();
-        Ok(self.collect(&panels, &self.others))
+        let network = &self.network;
+        Ok(network.join(|layer, part| &network.parameters[layer].read(part).values))
     }
 
     fn state(&mut self) -> Result<EngineState> {
-        Ok(EngineState { step: self.steps, optimizer: Vec::new() })
+        let network = &self.network;
+        let state =
+            |number: usize| network.join(|layer, part| &network.parameters[layer].read(part).states[number]);
+        let optimizer = (0..self.options.rule.optimizer.kind.states()).map(state).collect();
+        Ok(EngineState { step: self.steps, optimizer })
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        *self = Self::with_threads(parameters, &self.network, &self.options, self.cores);
+        self.network.set(parameters, &state.optimizer);
         self.steps = state.step;
+        self.host_order = HostOrder::default();
+        self.sparse_outputs = None;
+        self.ended.clear();
         Ok(())
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let parts = self.evaluate_parts(rows, is_sparse(rows), false);
+        let parts = self.evaluate_parts(rows, is_sparse(rows), Wanted::Evaluation);
         // Summed in the order of the rows, whichever thread was first.
         let loss = parts.iter().map(|part| part.loss).sum::<f64>() / rows.len() as f64;
         Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
@@ -373,34 +185,56 @@ impl Engine for CpuEngine {
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
-        let sparse = *self.sparse_logits.get_or_insert_with(|| is_sparse(rows));
-        Ok(self.evaluate_parts(rows, sparse, true).into_iter().flat_map(|part| part.logits).collect())
+        let sparse = *self.sparse_outputs.get_or_insert_with(|| is_sparse(rows));
+        Ok(self
+            .evaluate_parts(rows, sparse, Wanted::Outputs)
+            .into_iter()
+            .flat_map(|part| part.outputs)
+            .collect())
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
-        if rows.is_empty() || rows.len() > self.batch {
-            return Err(Error::Config(format!("{} rows are no batch of 1 to {}", rows.len(), self.batch)));
+        let batch = self.options.batch;
+        if rows.is_empty() || rows.len() > batch {
+            return Err(Error::Config(format!("{} rows are no batch of 1 to {batch}", rows.len())));
         }
+        let (network, sparse) = (&self.network, is_sparse(rows));
         let order: Vec<u32> = (0..rows.len() as u32).collect();
-        let (parts, sparse) = (self.shares.len(), is_sparse(rows));
-        (0..parts).for_each(|number| self.gather(number, 0, rows, &order, sparse));
-        for phase in self.plan.phases(self.others.len()) {
-            (0..parts).for_each(|number| self.compute(phase, number, 0, 1.0 / order.len() as f32));
+        let record = StepRecord { rows: order.len() as u32, ..self.options.rule.record(self.steps) };
+        let step = Step { record: &record, inputs: network.inputs_of(0), scale: 1.0 / order.len() as f32 };
+        let phases: Vec<Phase> = network.plan.phases(network.above.len(), false);
+        let region = |region: u64, work: &mut dyn FnMut(usize)| {
+            for part in 0..network.plan.parts() {
+                let _turn = Turn::enter(region, part);
+                work(part);
+            }
+        };
+        let first = Turn::regions(phases.len() + 1);
+        region(first, &mut |part| network.gather(part, step.inputs, rows, &order, sparse));
+        let before_update = phases.iter().filter(|phase| **phase != Phase::Update);
+        for (number, phase) in (first + 1..).zip(before_update) {
+            region(number, &mut |part| network.compute(*phase, part, step));
         }
-        let mut panels: Vec<Panel> = self.first.iter().map(|first| read(first).panel.zeros()).collect();
-        let zeros = Parameters::zeros(&self.network);
-        let others: Vec<_> =
-            zeros.layers[1..].iter().map(|layer| DenseLayer::new(layer, parts, self.plan.divide())).collect();
-        for (number, panel) in panels.iter_mut().enumerate() {
-            self.add_gradient(number, 0, panel, &others);
-        }
-        Ok(self.collect(&panels.iter().collect::<Vec<_>>(), &others))
+        let gradients: Vec<Vec<Tensors>> = network
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(layer, parameters)| {
+                let of_part = |(part, owned): (usize, &tensors::Owned)| {
+                    let mut gradients = owned.values.zeros();
+                    network.add_gradient(layer, part, step, &mut gradients);
+                    gradients
+                };
+                parameters.read_all().enumerate().map(of_part).collect()
+            })
+            .collect();
+        Ok(network.join(|layer, part| &gradients[layer][part]))
     }
 }
 
 impl Instrumented for CpuEngine {
     fn description(&self) -> Description {
-        let threads = self.plan.threads();
+        let threads = self.network.plan.threads();
         Description {
             engine: EngineKind::Cpu,
             device: format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" }),
@@ -415,7 +249,7 @@ impl Instrumented for CpuEngine {
     }
 
     fn ceilings(&mut self) -> Result<Ceilings> {
-        Ok(ceilings::measure(self.plan.threads()))
+        Ok(ceilings::measure(self.network.plan.threads()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::plan::{Phase, Plan};
 use super::sparse::share_taken;
 use crate::data::{Features, Rows};
-use crate::engine::{Clock, Member, Recorder, Submission, Work};
+use crate::engine::{Clock, EngineOptions, Member, Recorder, Submission, Work};
 use crate::gpu::Span;
 use crate::model::Network;
 
@@ -140,7 +140,8 @@ pub struct Costs {
 /// What a step of batches of `batch` rows costs. Each tensor counts as read or written once; with B
 /// rows, a first layer of I inputs and O outputs, Z numbers among the B I inputs that are multiplied (all, or where zeros
 /// are skipped those of the fours that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
-/// layers above, each of i inputs and o outputs, and C classes:
+/// layers above, each of i inputs and o outputs, C classes, P weights in all, and an optimizer other than plain gradient
+/// descent that has S numbers of state a parameter and does F FLOP for it:
 ///
 /// | phase | bytes | FLOP |
 /// |---|---|---|
@@ -151,7 +152,11 @@ pub struct Costs {
 /// | loss | 8 B C | 5 B C |
 /// | backward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
 /// | update | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o |
-pub fn costs(plan: Plan, network: &Network, batch: usize, rows: &Rows<'_>, sparse: bool) -> Costs {
+/// | the same with an optimizer | (8 + 8 S) P more | F P more |
+/// | gradient, where it is clipped | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o, and 2 P |
+/// | update behind it | (16 + 8 S) P | (F + 1) P |
+pub fn costs(plan: Plan, network: &Network, options: &EngineOptions, rows: &Rows<'_>, sparse: bool) -> Costs {
+    let EngineOptions { batch, ref rule, .. } = *options;
     let sizes = network.sizes();
     let (inputs, outputs, classes) = (sizes[0], sizes[1], sizes[sizes.len() - 1]);
     let (stored, share) = taken(rows);
@@ -175,6 +180,10 @@ pub fn costs(plan: Plan, network: &Network, batch: usize, rows: &Rows<'_>, spars
         member(kernel, format!("{i} x {o}"), bytes, 2 * batch * i * o)
     };
     let loss = 5 * batch * classes;
+    let (kind, clips) = (rule.optimizer.kind, rule.clip_norm.is_some());
+    let weights = inputs * outputs + products;
+    let gradient_bytes = x + 4 * batch * outputs + 8 * weights + 4 * between;
+    let gradient_flop = 2 * used * outputs + 2 * batch * products;
     let phase = |phase: &Phase| match phase {
         Phase::FirstLayer => member(
             "first_layer",
@@ -189,16 +198,23 @@ pub fn costs(plan: Plan, network: &Network, batch: usize, rows: &Rows<'_>, spars
         Phase::Forward(index) => layer("forward", above[*index]),
         Phase::Loss => member("loss", classes.to_string(), 8 * batch * classes, loss),
         Phase::Backward(index) => layer("backward", (above[*index].1, above[*index].0)),
-        Phase::Update => member(
-            "update",
-            network.to_string(),
-            x + 4 * batch * outputs + 8 * inputs * outputs + 8 * products + 4 * between,
-            2 * used * outputs + 2 * batch * products,
-        ),
+        Phase::Gradient => {
+            member("gradient", network.to_string(), gradient_bytes, gradient_flop + 2 * weights)
+        }
+        Phase::Update if clips => {
+            let bytes = (16 + 8 * kind.states()) * weights;
+            member("update", network.to_string(), bytes, (kind.flop() + 1) * weights)
+        }
+        Phase::Update => {
+            let (bytes, flop) =
+                if rule.is_plain_sgd() { (0, 0) } else { (8 + 8 * kind.states(), kind.flop()) };
+            let (bytes, flop) = (gradient_bytes + bytes * weights, gradient_flop + flop * weights);
+            member("update", network.to_string(), bytes, flop)
+        }
     };
     let gather = member("gather", inputs.to_string(), stored * all + x, used);
     let last = phase(&Phase::Update);
-    let mut step: Vec<Member> = plan.phases(above.len()).iter().map(phase).collect();
+    let mut step: Vec<Member> = plan.phases(above.len(), clips).iter().map(phase).collect();
     if let (Some(update), true) = (step.last_mut(), plan != Plan::Apart) {
         *update = joined(update, &gather);
     }
@@ -231,19 +247,22 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
     use crate::engine::{Detail, Log};
+    use crate::step::OptimizerKind;
 
     #[test]
     fn costs_are_those_of_the_formulas() {
         let network = Network::classifier(&[8, 4, 3, 2]).unwrap();
         let features = Features::Bytes([1, 0, 0, 2, 0, 0, 0, 0].repeat(10));
         let data = Dataset { inputs: 8, features, targets: (vec![0; 10]).into(), weights: Vec::new() };
-        let figures = |sparse, plan| {
-            let Costs { gather, step, last } = costs(plan, &network, 10, &data.view(), sparse);
+        let mut options = EngineOptions::sgd(10, 0.1);
+        let costs_of = |options: &EngineOptions, sparse, plan| {
+            let Costs { gather, step, last } = costs(plan, &network, options, &data.view(), sparse);
             let members = [&gather].into_iter().chain(&step[..step.len() - 1]).chain([&last]);
             let together = if plan == Plan::Apart { last.bytes } else { gather.bytes + last.bytes };
             assert_eq!(step[step.len() - 1].bytes, together);
             members.map(|phase| (phase.bytes, phase.flop)).collect::<Vec<_>>()
         };
+        let figures = |sparse, plan| costs_of(&options, sparse, plan);
         // B I = 80, of which half stand in fours that are taken; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 + 50.
         let rows = (144 + 960, 720 + 100);
         let dense = [(80 + 320, 80), (320 + 128 + 160, 640), rows, (320 + 160 + 256 + 144 + 480, 640 + 360)];
@@ -254,6 +273,17 @@ mod tests {
         let (large, small, loss) = ((48 + 280, 240), (24 + 200, 120), (160, 100));
         let wide = [&dense[..2], &[large, small, loss, small, large], &dense[3..]].concat();
         assert_eq!(figures(false, Plan::Columns(2)), wide);
+        // P = 32 + 18 weights.
+        let kind = OptimizerKind::Adam;
+        options.rule.optimizer = kind.defaults();
+        let with_adam = costs_of(&options, false, Plan::Rows(2));
+        let (bytes, flop) = dense[3];
+        assert_eq!(with_adam[..3], dense[..3]);
+        assert_eq!(with_adam[3], (bytes + 24 * 50, flop + kind.flop() as u64 * 50));
+        options.rule.clip_norm = Some(1.0);
+        let clipped = costs_of(&options, false, Plan::Rows(2));
+        assert_eq!(clipped[3], (bytes, flop + 2 * 50));
+        assert_eq!(clipped[4], (32 * 50, (kind.flop() as u64 + 1) * 50));
     }
 
     fn recorded(plan: Plan, work: impl Fn(&Watch<'_>, &Watch<'_>)) -> Log {
@@ -265,7 +295,8 @@ mod tests {
             targets: (vec![0; 10]).into(),
             weights: Vec::new(),
         };
-        let phases = Phases::new(&recorder, costs(plan, &network, 10, &data.view(), false), 2);
+        let costs = costs(plan, &network, &EngineOptions::sgd(10, 0.1), &data.view(), false);
+        let phases = Phases::new(&recorder, costs, 2);
         let (leader, other) = (phases.watch(0), phases.watch(1));
         work(&leader, &other);
         drop((leader, other));

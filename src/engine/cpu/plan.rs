@@ -24,7 +24,9 @@ pub enum Phase {
     Loss,
     /// By columns of its inputs: the gradient by the inputs of a layer above the first.
     Backward(usize),
-    /// By columns of the first layer and rows of the others' weights: the update.
+    /// By columns of the first layer and rows of the others' weights: the gradient, where its norm is clipped.
+    Gradient,
+    /// Divided likewise: the update.
     Update,
 }
 
@@ -63,26 +65,27 @@ impl Plan {
         if self == Plan::Apart { 2 } else { self.parts() }
     }
 
-    /// Whether layers above the first are divided by columns.
-    pub fn is_wide(self) -> bool {
+    /// Whether layers above the first are divided by columns; else by rows of the batch.
+    pub fn is_by_columns(self) -> bool {
         matches!(self, Plan::Columns(_))
     }
 
     /// How the inputs of layers above the first are divided.
     pub fn divide(self) -> Divide {
-        if self.is_wide() { columns } else { range }
+        if self.is_by_columns() { columns } else { range }
     }
 
-    /// The phases of a step with so many layers above the first.
-    pub fn phases(self, above: usize) -> Vec<Phase> {
+    /// The phases of a step with so many layers above the first, whose gradients are clipped or not.
+    pub fn phases(self, above: usize, clips: bool) -> Vec<Phase> {
         let mut phases = vec![Phase::FirstLayer];
-        if self.is_wide() {
+        if self.is_by_columns() {
             phases.extend((0..above).map(Phase::Forward));
             phases.push(Phase::Loss);
             phases.extend((0..above).rev().map(Phase::Backward));
         } else {
             phases.push(Phase::Rows);
         }
+        phases.extend(clips.then_some(Phase::Gradient));
         phases.push(Phase::Update);
         phases
     }
@@ -107,10 +110,11 @@ mod tests {
 
     #[test]
     fn layers_are_walked_forward_and_back() {
-        use Phase::{Backward, FirstLayer, Forward, Loss, Rows, Update};
-        assert_eq!(Plan::Rows(2).phases(2), [FirstLayer, Rows, Update]);
-        assert_eq!(Plan::Apart.phases(2), [FirstLayer, Rows, Update]);
+        use Phase::{Backward, FirstLayer, Forward, Gradient, Loss, Rows, Update};
+        assert_eq!(Plan::Rows(2).phases(2, false), [FirstLayer, Rows, Update]);
+        assert_eq!(Plan::Apart.phases(2, false), [FirstLayer, Rows, Update]);
+        assert_eq!(Plan::Rows(2).phases(2, true), [FirstLayer, Rows, Gradient, Update]);
         let columns = [FirstLayer, Forward(0), Forward(1), Loss, Backward(1), Backward(0), Update];
-        assert_eq!(Plan::Columns(2).phases(2), columns);
+        assert_eq!(Plan::Columns(2).phases(2, false), columns);
     }
 }

@@ -45,6 +45,16 @@ impl<'a> View<'a> {
         self.t().rows(range).t()
     }
 
+    /// From the first of its elements on.
+    pub fn values(self) -> &'a [f32] {
+        self.values
+    }
+
+    /// From an element to the one in the next row.
+    pub fn row_stride(self) -> usize {
+        self.row_stride
+    }
+
     /// Adds the sum of each column to `sums`.
     pub fn add_column_sums(self, sums: &mut [f32]) {
         assert!(self.columns == sums.len() && self.column_stride == 1, "a sum for each column");

@@ -1,6 +1,7 @@
-//! The inputs of a batch: all of them, or only those that are not zero.
+//! The inputs of a batch: all of them, or only those that are not zero; and what its rows should give.
 
-use crate::data::{Features, Rows, Scaling};
+use crate::data::{Features, Rows, Scaling, TargetsRef};
+use crate::step::Target;
 
 /// Below this share of inputs in quads that are not zero it pays to skip those that are.
 const SPARSE_SHARE: f64 = 0.6;
@@ -120,15 +121,21 @@ impl Input for f32 {
     }
 }
 
-/// The inputs of some rows, and their targets.
+/// The inputs of some rows, and what they should give.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// The class of each row.
-    pub targets: Vec<u32>,
+    rows: usize,
     /// [rows, inputs], unless they are sparse.
     pub dense: Vec<f32>,
     /// The inputs that are not zero, if they are sparse.
     pub sparse: Option<Sparse>,
+    /// The class of each row, or nothing.
+    classes: Vec<u32>,
+    /// The values that each row should give, so many of them, or nothing.
+    values: Vec<f32>,
+    columns: usize,
+    /// How much each row counts.
+    weights: Vec<f32>,
 }
 
 /// Whether so many inputs are zero that skipping them pays, by the first rows.
@@ -153,13 +160,43 @@ pub fn share_taken(rows: &Rows<'_>) -> f64 {
 impl Inputs {
     /// How many rows they are.
     pub fn rows(&self) -> usize {
-        self.targets.len()
+        self.rows
     }
 
-    /// Takes the rows that `order` names. Memory is only taken when they need more than ever before.
+    /// What a row should give.
+    pub fn target(&self, row: usize, smoothing: f32) -> Target<'_> {
+        match self.classes.get(row) {
+            Some(class) => Target::Class { class: *class as usize, smoothing },
+            None => Target::Values(&self.values[row * self.columns..][..self.columns]),
+        }
+    }
+
+    /// How much a row counts in the loss.
+    pub fn weight(&self, row: usize) -> f32 {
+        self.weights[row]
+    }
+
+    /// Takes targets and weights of the rows that `order` names.
+    pub fn gather_targets(&mut self, rows: &Rows<'_>, order: &[u32]) {
+        let order = order.iter().map(|row| *row as usize);
+        self.classes.clear();
+        self.values.clear();
+        match rows.targets {
+            TargetsRef::Classes(classes) => self.classes.extend(order.clone().map(|row| classes[row])),
+            TargetsRef::Values { columns, values } => {
+                self.columns = columns;
+                order
+                    .clone()
+                    .for_each(|row| self.values.extend_from_slice(&values[row * columns..][..columns]));
+            }
+        }
+        self.weights.clear();
+        self.weights.extend(order.map(|row| rows.weight(row)));
+    }
+
+    /// Takes the inputs of the rows that `order` names. Memory is only taken when they need more than ever before.
     pub fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
-        self.targets.clear();
-        self.targets.extend(order.iter().map(|row| rows.labels()[*row as usize]));
+        self.rows = order.len();
         if !sparse {
             self.sparse = None;
         } else if self.sparse.is_none() {
@@ -222,9 +259,39 @@ mod tests {
             assert_eq!(quads(sparse.list(1)), []);
             let last = [0.0, 0.4, 0.0, 0.0];
             assert_eq!(quads(sparse.list(2)), [(1, last), (2, [0.0, 0.0, 1.0, 0.0]), (3, last)]);
-            assert_eq!(inputs.targets, [0, 1, 0, 1]);
             inputs.gather(&rows, &[1], false);
             assert_eq!(inputs.dense, [0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.4, 0.0]);
+        }
+    }
+
+    #[test]
+    fn targets_are_classes_or_values() {
+        let features = Features::Floats(vec![0.0; 3]);
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let (classes, values) =
+            (TargetsRef::Classes(&[3, 4, 5]), TargetsRef::Values { columns: 2, values: &values });
+        let mut inputs = Inputs::default();
+        for (targets, weights) in [(values, &[][..]), (classes, &[0.5, 1.5, 2.5]), (values, &[])] {
+            let rows = Rows {
+                inputs: 1,
+                features: &features,
+                targets,
+                weights,
+                scaling: Scaling::AsIs,
+                total: Some(3),
+            };
+            inputs.gather_targets(&rows, &[2, 0]);
+            match targets {
+                TargetsRef::Classes(_) => {
+                    assert_eq!(inputs.target(1, 0.25), Target::Class { class: 3, smoothing: 0.25 });
+                    assert_eq!((inputs.weight(0), inputs.weight(1)), (2.5, 0.5));
+                }
+                TargetsRef::Values { .. } => {
+                    assert_eq!(inputs.target(0, 0.25), Target::Values(&[5.0, 6.0]));
+                    assert_eq!(inputs.target(1, 0.25), Target::Values(&[1.0, 2.0]));
+                    assert_eq!(inputs.weight(0), 1.0);
+                }
+            }
         }
     }
 }

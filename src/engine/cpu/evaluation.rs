@@ -1,0 +1,128 @@
+//! Networks without training: outputs of rows, losses and predictions.
+
+use std::thread;
+
+use super::divided::DividedNetwork;
+use super::loss::{as_f32_holds, predicted};
+use super::matrix::Matrix;
+use super::outputs::{Behind, Outputs, Tile};
+use super::sparse::Inputs;
+use crate::data::Rows;
+use crate::threads::spawn_scoped;
+
+/// Rows that are computed at a time, on each thread.
+const ROWS: usize = 64;
+
+/// What is made of the outputs of some rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Losses and predictions.
+    Evaluation,
+    /// The outputs themselves.
+    Outputs,
+}
+
+/// What was made of some rows.
+#[derive(Default)]
+pub struct EvaluatedPart {
+    /// Sum of their losses, if that was wanted.
+    pub loss: f64,
+    /// The predicted class of each, if that was wanted.
+    pub predictions: Vec<u32>,
+    /// [rows, outputs], if they were wanted.
+    pub outputs: Vec<f32>,
+}
+
+/// All rows of some parts, on so many threads at most. Parts are whole batches of an evaluation whatever the number of
+/// threads: so every row is computed beside the same others. No step is on its way meanwhile.
+pub fn evaluate(
+    network: &mut DividedNetwork,
+    rows: &Rows<'_>,
+    threads: usize,
+    sparse: bool,
+    wanted: Wanted,
+) -> Vec<EvaluatedPart> {
+    let network = &*network;
+    let order: Vec<u32> = (0..rows.len() as u32).collect();
+    let part = rows.len().div_ceil(threads).next_multiple_of(ROWS).max(ROWS);
+    thread::scope(|scope| {
+        let threads: Vec<_> = order
+            .chunks(part)
+            .map(|order| {
+                let work = move || Evaluator::new(network).evaluate(rows, order, sparse, wanted);
+                spawn_scoped(scope, work).ok_or(work)
+            })
+            .collect();
+        // What the system starts no thread for is done here.
+        let results = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(work) => work(),
+        });
+        results.collect()
+    })
+}
+
+/// One thread's walk through the network.
+struct Evaluator<'a> {
+    network: &'a DividedNetwork,
+    inputs: Inputs,
+    panel: Matrix,
+    /// Of each layer.
+    outputs: Vec<Outputs>,
+}
+
+impl<'a> Evaluator<'a> {
+    fn new(network: &'a DividedNetwork) -> Self {
+        let outputs = network.outputs.iter().map(|_| Outputs::default()).collect();
+        Self { network, inputs: Inputs::default(), panel: Matrix::default(), outputs }
+    }
+
+    fn evaluate(mut self, rows: &Rows<'_>, order: &[u32], sparse: bool, wanted: Wanted) -> EvaluatedPart {
+        let mut part = EvaluatedPart::default();
+        let mut gradient = vec![0.0; self.network.network.outputs()];
+        for order in order.chunks(ROWS) {
+            self.inputs.gather(rows, order, sparse);
+            self.walk();
+            let Some(Outputs { y, .. }) = self.outputs.last() else { return part };
+            if wanted == Wanted::Outputs {
+                y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
+                continue;
+            }
+            self.inputs.gather_targets(rows, order);
+            for (row, z) in y.each_row().enumerate() {
+                let target = self.inputs.target(row, 0.0);
+                part.loss += as_f32_holds(self.network.network.loss().row(z, target, 0.0, &mut gradient));
+                part.predictions.push(predicted(z) as u32);
+            }
+        }
+        part
+    }
+
+    /// From the inputs to the outputs of all layers.
+    fn walk(&mut self) {
+        let DividedNetwork { network, panels, above, parameters, .. } = self.network;
+        let rows = self.inputs.rows();
+        for (layer, dense) in network.dense().iter().enumerate() {
+            let (below, here) = self.outputs.split_at_mut(layer);
+            let (below, here) = (below.last(), &mut here[0]);
+            here.y.resize(rows, dense.units);
+            match (layer.checked_sub(1).map(|index| &above[index]), below) {
+                (Some(layer_above), Some(below)) => {
+                    let x = |piece| below.y.view().columns(layer_above.rows(piece));
+                    layer_above.forward(&parameters[layer], x, 0..dense.units, &mut here.y);
+                }
+                _ => {
+                    for (number, panel) in panels.iter().enumerate().filter(|(_, it)| !it.columns.is_empty())
+                    {
+                        self.panel.resize(rows, panel.columns.len());
+                        let parameters = &parameters[0].read(number).values;
+                        panel.forward(parameters, &self.inputs, self.panel.values_mut());
+                        here.y.copy_block(0, panel.columns.start, &self.panel, 0..rows);
+                    }
+                }
+            }
+            let tile = Tile { rows: 0..rows, columns: 0..dense.units };
+            here.activate(Behind { activation: dense.activation, dropout: None }, &tile);
+        }
+    }
+}

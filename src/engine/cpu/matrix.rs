@@ -1,0 +1,124 @@
+//! A matrix whose rows are whole vectors.
+
+use std::ops::Range;
+
+use super::divide::LANES;
+use super::product::View;
+
+/// [rows, width], where the first columns of a row count and those behind them are padding.
+#[derive(Default)]
+pub struct Matrix {
+    values: Vec<f32>,
+    columns: usize,
+    width: usize,
+}
+
+impl Matrix {
+    /// Numbers of a row with padding.
+    pub fn width_of(columns: usize) -> usize {
+        columns.next_multiple_of(LANES).max(LANES)
+    }
+
+    /// Makes room for so many rows; the number of columns is the same at every call. Rows that are new are 0. Takes
+    /// memory only when there are more rows than ever before.
+    pub fn resize(&mut self, rows: usize, columns: usize) {
+        self.columns = columns;
+        self.width = Self::width_of(columns);
+        self.values.resize(rows * self.width, 0.0);
+    }
+
+    /// Numbers of a row with padding.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many columns count.
+    pub fn column_count(&self) -> usize {
+        self.columns
+    }
+
+    /// How many rows there are.
+    pub fn row_count(&self) -> usize {
+        self.values.len() / self.width
+    }
+
+    /// Without padding.
+    pub fn view(&self) -> View<'_> {
+        self.padded().columns(0..self.columns)
+    }
+
+    /// With padding.
+    pub fn padded(&self) -> View<'_> {
+        View::new(&self.values, self.width)
+    }
+
+    /// All numbers, with padding.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All numbers, with padding.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// Some rows, with padding.
+    pub fn rows(&self, rows: Range<usize>) -> &[f32] {
+        &self.values[rows.start * self.width..rows.end * self.width]
+    }
+
+    /// Some rows, with padding.
+    pub fn rows_mut(&mut self, rows: Range<usize>) -> &mut [f32] {
+        &mut self.values[rows.start * self.width..rows.end * self.width]
+    }
+
+    /// The rows one by one, without padding.
+    pub fn each_row(&self) -> impl Iterator<Item = &[f32]> {
+        self.values.chunks_exact(self.width).map(|row| &row[..self.columns])
+    }
+
+    /// The same.
+    pub fn each_row_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
+        self.values.chunks_exact_mut(self.width).map(|row| &mut row[..self.columns])
+    }
+
+    /// Becomes a copy of `other`.
+    pub fn copy(&mut self, other: &Matrix) {
+        self.resize(other.row_count(), other.columns);
+        self.values.copy_from_slice(&other.values);
+    }
+
+    /// Copies the rows `rows` of `from` into the rows from `row` on, as the columns from `column` on; padding of `from`
+    /// becomes padding.
+    pub fn copy_block(&mut self, row: usize, column: usize, from: &Matrix, rows: Range<usize>) {
+        let to = self.values[row * self.width..].chunks_exact_mut(self.width);
+        for (to, from) in to.zip(from.rows(rows).chunks_exact(from.width)) {
+            to[column..column + from.len()].copy_from_slice(from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_become_columns() {
+        let (mut left, mut right, mut all) = (Matrix::default(), Matrix::default(), Matrix::default());
+        left.resize(3, 16);
+        right.resize(3, 2);
+        assert_eq!(
+            (left.width(), right.width(), Matrix::width_of(17), Matrix::width_of(0)),
+            (16, 16, 32, 16)
+        );
+        left.values_mut().fill(1.0);
+        right.each_row_mut().for_each(|row| row.copy_from_slice(&[2.0, 3.0]));
+        all.resize(4, 18);
+        all.copy_block(1, 0, &left, 1..3);
+        all.copy_block(1, 16, &right, 1..3);
+        let row = [&[1.0; 16][..], &[2.0, 3.0]].concat();
+        let rows: Vec<&[f32]> = all.each_row().collect();
+        assert_eq!(rows, [&[0.0; 18][..], &row, &row, &[0.0; 18]]);
+        assert!(all.rows(1..2)[18..].iter().all(|padding| *padding == 0.0));
+    }
+}

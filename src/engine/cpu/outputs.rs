@@ -1,0 +1,72 @@
+//! What a step computes of a layer: its outputs, and gradients by its pre-activations.
+
+use std::ops::Range;
+
+use super::matrix::Matrix;
+use crate::step::{Activation, Dropout, StepRecord};
+
+/// Some rows and columns of a layer's outputs, and their gradients.
+#[derive(Default)]
+pub struct Outputs {
+    /// What the layer above reads: behind activation and dropout.
+    pub y: Matrix,
+    /// What the activation's slope is computed from, where that is not `y`: the pre-activations; or, behind dropout, the
+    /// outputs before it.
+    kept: Matrix,
+    /// Gradients of the summed loss by the pre-activations, times the scale of the step. Padding is 0.
+    pub delta: Matrix,
+}
+
+/// What stands behind the products of a layer.
+#[derive(Clone, Copy)]
+pub struct Behind<'a> {
+    /// The activation.
+    pub activation: Activation,
+    /// Dropout, and the record of the step that it depends on.
+    pub dropout: Option<(Dropout, &'a StepRecord)>,
+}
+
+/// Which rows of the batch and columns of a layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tile {
+    /// Rows of the batch.
+    pub rows: Range<usize>,
+    /// Columns of the layer.
+    pub columns: Range<usize>,
+}
+
+impl Behind<'_> {
+    fn keeps_y(&self) -> bool {
+        self.dropout.is_none() && !self.activation.keeps_z()
+    }
+
+    fn drop_out(&self, tile: &Tile, matrix: &mut Matrix) {
+        if let Some((dropout, record)) = &self.dropout {
+            for (row, values) in tile.rows.clone().zip(matrix.each_row_mut()) {
+                dropout.apply(record, row, tile.columns.start, values);
+            }
+        }
+    }
+}
+
+impl Outputs {
+    /// From pre-activations, which stand in `y`, to outputs.
+    pub fn activate(&mut self, behind: Behind<'_>, tile: &Tile) {
+        let keeps_z = behind.activation.keeps_z();
+        if keeps_z {
+            self.kept.copy(&self.y);
+        }
+        behind.activation.value(self.y.values_mut());
+        if !keeps_z && !behind.keeps_y() {
+            self.kept.copy(&self.y);
+        }
+        behind.drop_out(tile, &mut self.y);
+    }
+
+    /// From gradients by the outputs, which stand in `delta`, to those by the pre-activations.
+    pub fn activate_backward(&mut self, behind: Behind<'_>, tile: &Tile) {
+        behind.drop_out(tile, &mut self.delta);
+        let kept = if behind.keeps_y() { &self.y } else { &self.kept };
+        behind.activation.gradient(self.delta.values_mut(), kept.values());
+    }
+}

@@ -1,0 +1,261 @@
+//! Data that the threads of a step share without locks, divided into parts.
+//!
+//! # The rule
+//!
+//! A step is a sequence of regions (`meeting.rs`). In each region every part of the work is done exactly once, by one
+//! thread, and a region begins when all parts of the one before are done. Within a region:
+//!
+//! 1. an element of a [`Parts`] that one part of the work writes is neither read nor written by any other part;
+//! 2. a part of the work holds no other reference to an element while it holds a mutable one.
+//!
+//! So a mutable reference is the only one to its element as long as it lives, which is what the compiler asks for. No
+//! reference outlives its region: all are local to the functions in `step.rs` that compute the phases. That these keep
+//! rule 1 is seen from what they write and read; `p` is their own part, `*` all parts:
+//!
+//! | phase | writes | reads |
+//! |---|---|---|
+//! | first layer | `first[p]`; with layers cut by columns `outputs[0][p]` | `parameters[0][p]`, `inputs[*]` of the step |
+//! | rows | `outputs[0][p]` to `outputs[last][p]`, `losses[p]` | `first[*]`, `parameters[*][*]`, `inputs[p]` |
+//! | forward of layer l | `outputs[l][p]` | `outputs[l - 1][*]`, `parameters[l][*]` |
+//! | loss | `losses[p]` | `outputs[last][*]`, `inputs[p]` |
+//! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][*]` |
+//! | gradient | `parameters[*][p]`, `squares[p]` | `outputs[*][*]`, `inputs[*]` of the step |
+//! | update | `parameters[*][p]`, `metrics`, if p is 0; and `inputs[p]` of the next step | `outputs[*][*]`, `losses[*]`, `squares[*]`, `inputs[*]` of the step |
+//!
+//! The inputs of a step and of the next one are two different [`Parts`]. A plan with one part does all phases in one region,
+//! while another thread writes `inputs[0]` of the next step, which no phase reads. Outside of training the engine is
+//! borrowed mutably by one caller, whose threads only read.
+//!
+//! Builds with debug assertions check rule 1 at each access: every element remembers the [`Turn`] in which it was last
+//! written and read. That finds what breaks the rule whether or not two threads were there at the same time.
+
+use std::cell::UnsafeCell;
+
+/// Data divided into parts: `write` gives what one part of the work owns, `read` what no part of this region writes. The
+/// module's rule says when each may be called.
+pub struct Parts<T> {
+    slots: Box<[Slot<T>]>,
+}
+
+/// An element. Two of them never share a cache line, nor a pair of lines that the processor fetches together.
+#[repr(align(128))]
+struct Slot<T> {
+    value: UnsafeCell<T>,
+    #[cfg(debug_assertions)]
+    turns: turns::LastTurns,
+}
+
+// SAFETY: by the module's rule references from several threads are either all shared, which needs `T: Sync`, or one
+// mutable reference, which needs `T: Send`.
+#[expect(unsafe_code, reason = "who owns an element changes from region to region")]
+unsafe impl<T: Send + Sync> Sync for Parts<T> {}
+
+impl<T> FromIterator<T> for Parts<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let slot = |value| Slot {
+            value: UnsafeCell::new(value),
+            #[cfg(debug_assertions)]
+            turns: turns::LastTurns::default(),
+        };
+        Self { slots: values.into_iter().map(slot).collect() }
+    }
+}
+
+impl<T> Parts<T> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// An element that no other part of this region writes.
+    pub fn read(&self, number: usize) -> &T {
+        let slot = &self.slots[number];
+        #[cfg(debug_assertions)]
+        slot.turns.read();
+        // SAFETY: by the module's rule there is no mutable reference to the element.
+        #[expect(unsafe_code, reason = "who owns an element changes from region to region")]
+        unsafe {
+            &*slot.value.get()
+        }
+    }
+
+    /// All elements, of which no other part of this region writes any.
+    pub fn read_all(&self) -> impl Iterator<Item = &T> + Clone {
+        (0..self.len()).map(|number| self.read(number))
+    }
+
+    /// An element that no other part of this region reads or writes, and to which the caller has no other reference.
+    #[expect(clippy::mut_from_ref, reason = "who owns an element changes from region to region")]
+    pub fn write(&self, number: usize) -> &mut T {
+        let slot = &self.slots[number];
+        #[cfg(debug_assertions)]
+        slot.turns.write();
+        // SAFETY: by the module's rule there is no other reference to the element.
+        #[expect(unsafe_code, reason = "who owns an element changes from region to region")]
+        unsafe {
+            &mut *slot.value.get()
+        }
+    }
+
+    /// All elements, by the only one who has them.
+    pub fn into_values(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().map(|slot| slot.value.into_inner())
+    }
+}
+
+/// Keep it while doing a part of a region. Does nothing without debug assertions.
+pub struct Turn(());
+
+#[cfg(not(debug_assertions))]
+impl Turn {
+    /// A number for the first of so many regions.
+    pub fn regions(_: usize) -> u64 {
+        0
+    }
+
+    /// The turn of a part in a region.
+    pub fn enter(_: u64, _: usize) -> Self {
+        Self(())
+    }
+}
+
+#[cfg(debug_assertions)]
+mod turns {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    use super::Turn;
+
+    /// A region and, in the lowest bits, a part of it.
+    type Stamp = u64;
+
+    const PART_BITS: u32 = 16;
+    /// In the place of a part: several of them.
+    const SEVERAL: u64 = (1 << PART_BITS) - 1;
+
+    /// The first number that no region has. Region 0 is outside of training.
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+
+    thread_local! {
+        static NOW: Cell<Stamp> = const { Cell::new(0) };
+    }
+
+    impl Turn {
+        /// A number for the first of so many regions.
+        pub fn regions(count: usize) -> u64 {
+            NEXT.fetch_add(count as u64, SeqCst)
+        }
+
+        /// The turn of a part in a region.
+        pub fn enter(region: u64, part: usize) -> Self {
+            NOW.set(region << PART_BITS | part as u64);
+            Self(())
+        }
+    }
+
+    impl Drop for Turn {
+        fn drop(&mut self) {
+            NOW.set(0);
+        }
+    }
+
+    /// When an element was last written and read.
+    #[derive(Default)]
+    pub struct LastTurns {
+        written: AtomicU64,
+        read: AtomicU64,
+    }
+
+    /// Whether `other` is another part of the same region.
+    fn conflicts(now: Stamp, other: Stamp) -> bool {
+        now >> PART_BITS == other >> PART_BITS && now != other
+    }
+
+    impl LastTurns {
+        pub fn read(&self) {
+            let now = NOW.get();
+            if now >> PART_BITS == 0 {
+                return;
+            }
+            // First to leave a mark and then to look: of two that do so at the same time, one sees the other.
+            let mark = |before| Some(if conflicts(now, before) { now | SEVERAL } else { now });
+            let _ = self.read.fetch_update(SeqCst, SeqCst, mark);
+            let written = self.written.load(SeqCst);
+            assert!(!conflicts(now, written), "part {} reads what part {} writes", part(now), part(written));
+        }
+
+        pub fn write(&self) {
+            let now = NOW.get();
+            if now >> PART_BITS == 0 {
+                return;
+            }
+            let written = self.written.swap(now, SeqCst);
+            assert!(!conflicts(now, written), "parts {} and {} write the same", part(now), part(written));
+            let read = self.read.load(SeqCst);
+            assert!(!conflicts(now, read), "part {} writes what part {} reads", part(now), part(read));
+        }
+    }
+
+    fn part(stamp: Stamp) -> u64 {
+        stamp & SEVERAL
+    }
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// Whether what the parts 0 and 1 do, one after the other, is allowed in one region.
+    fn is_allowed(first: impl Fn(&Parts<u32>), second: impl Fn(&Parts<u32>)) -> bool {
+        let parts: Parts<u32> = [10, 20].into_iter().collect();
+        let region = Turn::regions(1);
+        let act = |part, act: &dyn Fn(&Parts<u32>)| {
+            let _turn = Turn::enter(region, part);
+            act(&parts);
+        };
+        act(0, &first);
+        catch_unwind(AssertUnwindSafe(|| act(1, &second))).is_ok()
+    }
+
+    #[test]
+    fn what_one_part_writes_no_other_touches() {
+        let write = |number: usize| move |parts: &Parts<u32>| *parts.write(number) += 1;
+        let read = |number: usize| move |parts: &Parts<u32>| assert!(*parts.read(number) > 0);
+        assert!(is_allowed(write(0), write(1)));
+        assert!(is_allowed(read(0), read(0)));
+        assert!(is_allowed(read(0), write(1)));
+        assert!(!is_allowed(write(0), write(0)));
+        assert!(!is_allowed(write(0), read(0)));
+        assert!(!is_allowed(read(1), write(1)));
+        // Its own reading does not hide that of another part.
+        assert!(!is_allowed(read(1), |parts| write(1)(parts)));
+        assert!(!is_allowed(
+            |parts| parts.read_all().for_each(|_| ()),
+            |parts| {
+                read(1)(parts);
+                write(1)(parts);
+            }
+        ));
+    }
+
+    #[test]
+    fn another_region_is_another_division() {
+        let parts: Parts<u32> = [10, 20].into_iter().collect();
+        for region in Turn::regions(3).. {
+            for part in 0..2 {
+                let _turn = Turn::enter(region, part);
+                match region % 2 {
+                    0 => *parts.write(part) += 1,
+                    _ => *parts.write(1 - part) += parts.len() as u32,
+                }
+            }
+            if *parts.read(0) > 11 {
+                break;
+            }
+        }
+        let sum: u32 = parts.read_all().sum();
+        assert_eq!(sum, parts.into_values().sum::<u32>());
+    }
+}

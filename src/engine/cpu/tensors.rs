@@ -1,0 +1,153 @@
+//! The parameters of a layer that one part owns, and what belongs to them.
+
+use crate::step::{StepRecord, Tile, UpdateRule};
+
+/// Parameters that are updated together: small enough that they stay in the nearest cache with all that belongs to them.
+const CHUNK: usize = 1 << 11;
+
+/// Some weights of a layer and some of its biases, or as many numbers that belong to them.
+#[derive(Debug, Clone, Default)]
+pub struct Tensors {
+    /// Weights in the order that the part's owner gives them.
+    pub weights: Vec<f32>,
+    /// Biases.
+    pub bias: Vec<f32>,
+}
+
+/// Parameters, their gradients where they are kept, and the optimizer's state.
+pub struct Owned {
+    /// The parameters.
+    pub values: Tensors,
+    /// Gradients of this step; all 0 between steps. Empty where they are added to the parameters at once.
+    pub gradients: Tensors,
+    /// As much state as the optimizer has; the rest is empty.
+    pub states: [Tensors; 2],
+}
+
+impl Tensors {
+    /// As many zeros.
+    pub fn zeros(&self) -> Self {
+        Self { weights: vec![0.0; self.weights.len()], bias: vec![0.0; self.bias.len()] }
+    }
+
+    /// The sum of the squares of all numbers.
+    pub fn sum_of_squares(&self) -> f64 {
+        sum_of_squares(&self.weights) + sum_of_squares(&self.bias)
+    }
+}
+
+/// In eight sums side by side, so that their order is fixed and none waits for another.
+fn sum_of_squares(values: &[f32]) -> f64 {
+    let square = |value: f32| f64::from(value) * f64::from(value);
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        for (sum, value) in sums.iter_mut().zip(eight) {
+            *sum += square(*value);
+        }
+    }
+    sums.into_iter().chain(rest.iter().copied().map(square)).sum()
+}
+
+impl Owned {
+    /// These parameters, with state where the rule needs any: `states` of it, or else zeros.
+    pub fn new(values: Tensors, rule: &UpdateRule, states: impl IntoIterator<Item = Tensors>) -> Self {
+        let gradients = if rule.is_plain_sgd() { Tensors::default() } else { values.zeros() };
+        let (mut given, mut states) = (states.into_iter(), <[Tensors; 2]>::default());
+        for state in &mut states[..rule.optimizer.kind.states()] {
+            *state = given.next().unwrap_or_else(|| values.zeros());
+        }
+        Self { values, gradients, states }
+    }
+
+    /// Updates parameters of layer `layer` and their state from `scale` times the gradients, which become 0.
+    pub fn apply(&mut self, rule: &UpdateRule, record: &StepRecord, layer: usize, scale: f32) {
+        let Self { values, gradients, states: [first, second] } = self;
+        let [of_weights, of_biases] = rule.factors.of(layer).map(|factor| factor * record.rate);
+        let update = |[parameters, gradients, first, second]: [&mut Vec<f32>; 4], rate, decay| {
+            for start in (0..parameters.len()).step_by(CHUNK) {
+                let range = start..parameters.len().min(start + CHUNK);
+                let gradients = &mut gradients[range.clone()];
+                if scale != 1.0 {
+                    gradients.iter_mut().for_each(|gradient| *gradient *= scale);
+                }
+                let states = [&mut *first, &mut *second];
+                let states = states.map(|state| state.get_mut(range.clone()).unwrap_or_default());
+                let parameters = &mut parameters[range.clone()];
+                rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay });
+                gradients.fill(0.0);
+            }
+        };
+        let weights = [&mut values.weights, &mut gradients.weights, &mut first.weights, &mut second.weights];
+        update(weights, of_weights, record.decay);
+        let biases = [&mut values.bias, &mut gradients.bias, &mut first.bias, &mut second.bias];
+        update(biases, of_biases, record.decay * rule.bias_decay());
+    }
+}
+
+/// What gradients are multiplied by so that their norm, the root of `squares`, is at most `clip`: PyTorch's formula. NaN
+/// where the norm is.
+pub fn clip_scale(squares: f64, clip: f32) -> f32 {
+    let scale = f64::from(clip) / (squares.sqrt() + 1e-6);
+    if scale >= 1.0 { 1.0 } else { scale as f32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::OptimizerKind;
+
+    #[test]
+    fn squares_are_summed_whatever_the_length() {
+        for length in [0, 1, 7, 8, 9, 100] {
+            let tensors = Tensors { weights: vec![2.0; length], bias: vec![-3.0; length] };
+            assert_eq!(tensors.sum_of_squares(), 13.0 * length as f64);
+        }
+    }
+
+    #[test]
+    fn norms_are_clipped_from_above() {
+        assert_eq!(clip_scale(4.0, 3.0), 1.0);
+        assert_eq!(clip_scale(0.0, 3.0), 1.0);
+        assert!((clip_scale(36.0, 3.0) - 0.5).abs() < 1e-6);
+        assert_eq!(clip_scale(f64::INFINITY, 3.0), 0.0);
+        assert!(clip_scale(f64::NAN, 3.0).is_nan());
+    }
+
+    /// Every element once, also where tensors end within a chunk; gradients are 0 afterwards.
+    #[test]
+    fn chunks_are_updated_as_a_whole_tensor() {
+        let length = 2 * CHUNK + 5;
+        let mut rule = UpdateRule::sgd(0.5);
+        rule.optimizer = OptimizerKind::ALL.iter().find(|kind| kind.states() == 2).unwrap().defaults();
+        rule.factors.biases = 0.25;
+        let number = |i: usize| ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25;
+        let tensors = |shift| {
+            let values: Vec<f32> = (0..length).map(|i| number(i + shift)).collect();
+            Tensors { weights: values.clone(), bias: values }
+        };
+        let mut owned = Owned::new(tensors(0), &rule, []);
+        owned.gradients = tensors(5);
+        let record = rule.record(0);
+        let whole = |rate, scale: f32| {
+            let (mut parameters, mut gradients) = (tensors(0).weights, tensors(5).weights);
+            gradients.iter_mut().for_each(|gradient| *gradient *= scale);
+            let (mut first, mut second) = (vec![0.0; length], vec![0.0; length]);
+            let states = [first.as_mut_slice(), second.as_mut_slice()];
+            let tile = Tile {
+                parameters: &mut parameters,
+                gradients: &gradients,
+                states,
+                rate,
+                decay: record.decay,
+            };
+            rule.optimizer.apply(&record, tile);
+            [parameters, first, second]
+        };
+        owned.apply(&rule, &record, 0, 0.5);
+        let Owned { values, gradients, states: [first, second] } = owned;
+        assert_eq!([values.weights, first.weights, second.weights], whole(0.5, 0.5));
+        assert_eq!([values.bias, first.bias, second.bias], whole(0.125, 0.5));
+        assert_eq!(gradients.sum_of_squares(), 0.0);
+    }
+}

@@ -1,0 +1,136 @@
+//! The engine as a whole against the reference, however steps are divided.
+
+mod gradients;
+mod training;
+
+use ndarray::Array2;
+
+use super::CpuEngine;
+use super::plan::Plan;
+use crate::data::{Dataset, Features, Targets, TargetsRef};
+use crate::engine::EngineOptions;
+use crate::model::{Dense, Network, Parameters};
+use crate::random::{Purpose, normal};
+use crate::reference::{self, Hidden, ReferenceNetwork};
+use crate::step::{Activation, Loss};
+
+/// One part and several, also more than a layer has vectors; with the threads of a run above them.
+const PLANS: [Plan; 7] = [
+    Plan::Rows(1),
+    Plan::Rows(2),
+    Plan::Rows(3),
+    Plan::Columns(1),
+    Plan::Columns(2),
+    Plan::Columns(3),
+    Plan::Apart,
+];
+
+/// Rows of a data set.
+const ROWS: usize = 37;
+
+/// A network and what it is trained on.
+struct Problem {
+    network: Network,
+    parameters: Parameters,
+    data: Dataset,
+}
+
+/// A normal number that f32 holds.
+fn number(place: u32, index: usize) -> f32 {
+    normal(7, Purpose::Weights, [index as u32, place]) as f32
+}
+
+impl Problem {
+    /// A network of these sizes with the same activation and share of dropout behind every hidden layer. Every third row
+    /// counts half, every third one twice. Three of four inputs are 0 where they are to be `sparse`.
+    fn new(sizes: &[usize], activation: Activation, dropout: f32, loss: Loss, sparse: bool) -> Self {
+        let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
+        let mut layers: Vec<Dense> =
+            sizes[1..].iter().map(|units| Dense { units: *units, activation, dropout }).collect();
+        layers[sizes.len() - 2] = Dense::new(outputs, Activation::Identity);
+        let network = Network::new(inputs, layers, loss).unwrap();
+        let mut parameters = Parameters::he_normal(&network, 4);
+        for (layer, place) in parameters.layers.iter_mut().zip(100..) {
+            layer.bias.iter_mut().enumerate().for_each(|(i, bias)| *bias = 0.3 * number(place, i));
+        }
+        let value = |i: usize| if sparse && i / 4 % 4 > 0 { 0.0 } else { number(200, i) };
+        let targets = if loss.of_classes() {
+            Targets::Classes((0..ROWS).map(|row| (row * 5 % outputs) as u32).collect())
+        } else {
+            Targets::Values {
+                columns: outputs,
+                values: (0..ROWS * outputs).map(|i| number(201, i)).collect(),
+            }
+        };
+        let weights = (0..ROWS).map(|row| [1.0, 0.5, 2.0][row % 3]).collect();
+        let features = Features::Floats((0..ROWS * inputs).map(value).collect());
+        Self { network, parameters, data: Dataset { inputs, features, targets, weights } }
+    }
+
+    fn engine(&self, options: &EngineOptions, plan: Plan) -> CpuEngine {
+        CpuEngine::planned(&self.parameters, &self.network, options, 4, plan)
+    }
+
+    fn reference(&self) -> ReferenceNetwork {
+        let (_, hidden) = self.network.dense().split_last().unwrap();
+        let hidden = hidden.iter().map(|it| Hidden { activation: it.activation, dropout: it.dropout });
+        let mut reference = self.parameters.to_reference();
+        (reference.hidden, reference.loss) = (hidden.collect(), self.network.loss());
+        reference
+    }
+
+    /// The rows `order` as the reference takes them.
+    fn batch(&self, order: &[u32]) -> Batch {
+        let rows = || order.iter().map(|row| *row as usize);
+        let outputs = self.network.outputs();
+        let x: Vec<f32> = rows().flat_map(|row| self.data.row(row)).collect();
+        let mut batch = Batch {
+            x: Array2::from_shape_vec((order.len(), self.data.inputs), wide(x)).unwrap(),
+            classes: Vec::new(),
+            values: Array2::zeros((0, outputs)),
+            weights: rows().map(|row| f64::from(self.data.weights[row])).collect(),
+        };
+        match self.data.targets.view() {
+            TargetsRef::Classes(classes) => batch.classes = rows().map(|row| classes[row] as usize).collect(),
+            TargetsRef::Values { columns, values } => {
+                let values = rows().flat_map(|row| values[row * columns..][..columns].iter().copied());
+                batch.values = Array2::from_shape_vec((order.len(), outputs), wide(values)).unwrap();
+            }
+        }
+        batch
+    }
+}
+
+/// Some rows in f64.
+struct Batch {
+    x: Array2<f64>,
+    classes: Vec<usize>,
+    values: Array2<f64>,
+    weights: Vec<f64>,
+}
+
+impl Batch {
+    fn targets(&self) -> reference::Targets<'_> {
+        let targets = if self.classes.is_empty() {
+            reference::Targets::values(self.values.view())
+        } else {
+            reference::Targets::classes(&self.classes)
+        };
+        targets.weighted(&self.weights)
+    }
+}
+
+fn wide(values: impl IntoIterator<Item = f32>) -> Vec<f64> {
+    values.into_iter().map(f64::from).collect()
+}
+
+/// All numbers of a network, layer by layer.
+fn flat(network: &ReferenceNetwork) -> Vec<f64> {
+    let both = network.weights.iter().zip(&network.biases);
+    both.flat_map(|(weights, bias)| weights.iter().chain(bias).copied()).collect()
+}
+
+/// The same.
+fn numbers(parameters: &Parameters) -> Vec<f32> {
+    parameters.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias).copied()).collect()
+}

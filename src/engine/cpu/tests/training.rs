@@ -1,0 +1,240 @@
+//! Many steps.
+
+use super::super::plan::Plan;
+use super::{PLANS, Problem, ROWS, flat, number, numbers};
+use crate::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
+use crate::model::Parameters;
+use crate::reference::Run;
+use crate::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
+
+/// Five rounds over the data set, each in another order.
+fn order() -> Vec<u32> {
+    let rows = ROWS as u32;
+    (1..6).flat_map(|round| (0..rows).map(move |row| (row * (2 * round + 1) + round) % rows)).collect()
+}
+
+/// Everything at once.
+fn rule(kind: OptimizerKind) -> UpdateRule {
+    let mut optimizer = kind.defaults();
+    optimizer.weight_decay = 0.02;
+    UpdateRule {
+        optimizer,
+        rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 12, 2) },
+        factors: RateFactors { weights: 1.0, biases: 2.0, layers: vec![1.0, 0.5] },
+        clip_norm: Some(0.3),
+        label_smoothing: 0.1,
+        seed: 9,
+    }
+}
+
+fn options(batch: usize, rule: UpdateRule) -> EngineOptions {
+    EngineOptions { rule, ..EngineOptions::sgd(batch, 0.1) }
+}
+
+fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<BatchMetrics> {
+    let mut ended = Vec::new();
+    let mut sink = |metrics| {
+        ended.push(metrics);
+        Ok(())
+    };
+    engine.train(&problem.data.view(), order, &mut sink).unwrap();
+    engine.finish(&mut sink).unwrap();
+    ended
+}
+
+/// 21 steps, the last with fewer rows. Losses and parameters stay near those of the reference: what divides by the root of a
+/// mean of squares carries the relative error of single gradients.
+fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
+    let (batch, order) = (9, order());
+    let order = &order[..20 * batch + 2];
+    let mut run = Run::new(problem.reference(), rule.clone());
+    let losses: Vec<f64> = order
+        .chunks(batch)
+        .zip(0..)
+        .map(|(order, step)| {
+            let rows = problem.batch(order);
+            run.step(rows.x.view(), rows.targets(), step) * order.len() as f64
+        })
+        .collect();
+    for plan in plans {
+        let mut engine = problem.engine(&options(batch, rule.clone()), *plan);
+        let ended = train(&mut engine, problem, order);
+        let what = (rule.optimizer.kind, problem.network.loss(), *plan);
+        assert_eq!(ended.len(), losses.len());
+        for ((got, want), step) in ended.iter().zip(&losses).zip(0..) {
+            let want = *want;
+            assert!((got.loss - want).abs() <= 1e-4 * want, "{what:?} step {step}: {}, not {want}", got.loss);
+        }
+        let got = engine.parameters().unwrap();
+        for (got, want) in numbers(&got).iter().zip(flat(&run.network)) {
+            assert!((f64::from(*got) - want).abs() <= 2e-5, "{what:?}: {got}, not {want}");
+        }
+        let state = engine.state().unwrap();
+        assert_eq!((state.step, state.optimizer.len()), (21, rule.optimizer.kind.states()));
+        for (got, want) in state.optimizer.iter().zip(&run.states) {
+            for (got, want) in numbers(got).iter().zip(flat(want)) {
+                let bound = 1e-4 * want.abs().max(0.1);
+                assert!((f64::from(*got) - want).abs() <= bound, "{what:?}: state {got}, not {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_optimizer_trains_as_the_reference_does() {
+    for kind in OptimizerKind::ALL.iter().copied() {
+        let problem = Problem::new(&[9, 50, 17, 5], Activation::Gelu, 0.2, Loss::CrossEntropy, true);
+        check_training(&problem, &rule(kind), &PLANS);
+        let unclipped = UpdateRule { clip_norm: None, ..rule(kind) };
+        check_training(&problem, &unclipped, &[Plan::Rows(2), Plan::Columns(2), Plan::Apart]);
+    }
+}
+
+#[test]
+fn plain_gradient_descent_and_regression_train_as_the_reference_does() {
+    for loss in Loss::ALL.iter().copied() {
+        let problem = Problem::new(&[9, 50, 17, 5], Activation::Tanh, 0.0, loss, false);
+        check_training(&problem, &UpdateRule::sgd(0.05), &PLANS);
+    }
+}
+
+#[test]
+fn batches_of_one_row_and_layers_of_one_unit_train() {
+    let rule = rule(OptimizerKind::AdamW);
+    for sizes in [&[3, 1, 1][..], &[3, 1, 4, 2]] {
+        let problem = Problem::new(sizes, Activation::Silu, 0.1, Loss::Mse, false);
+        let order = &order()[..20];
+        let mut run = Run::new(problem.reference(), rule.clone());
+        for (row, step) in order.chunks(1).zip(0..) {
+            let rows = problem.batch(row);
+            run.step(rows.x.view(), rows.targets(), step);
+        }
+        for plan in PLANS {
+            let mut engine = problem.engine(&options(1, rule.clone()), plan);
+            train(&mut engine, &problem, order);
+            for (got, want) in numbers(&engine.parameters().unwrap()).iter().zip(flat(&run.network)) {
+                assert!((f64::from(*got) - want).abs() <= 1e-5, "{sizes:?} {plan:?}: {got}, not {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_classified_correctly_are_counted() {
+    let problem = Problem::new(&[9, 20, 5], Activation::Relu, 0.0, Loss::CrossEntropy, false);
+    let order: Vec<u32> = (0..ROWS as u32).collect();
+    for plan in PLANS {
+        let mut engine = problem.engine(&options(ROWS, UpdateRule::sgd(0.1)), plan);
+        let evaluation = engine.evaluate(&problem.data.view()).unwrap();
+        let right = evaluation.accuracy(problem.data.labels()) * ROWS as f64;
+        let ended = train(&mut engine, &problem, &order);
+        assert_eq!(ended.iter().map(|it| (it.rows, it.correct)).collect::<Vec<_>>(), [(ROWS, right as u64)]);
+    }
+    let problem = Problem::new(&[9, 20, 1], Activation::Relu, 0.0, Loss::Mae, false);
+    let ended = train(&mut problem.engine(&options(ROWS, UpdateRule::sgd(0.1)), PLANS[1]), &problem, &order);
+    assert_eq!(ended[0].correct, 0);
+}
+
+/// Steps are counted over calls, and so are what depends on them: dropout, rates and corrections.
+#[test]
+fn a_run_in_pieces_is_the_run_as_a_whole() {
+    let problem = Problem::new(&[9, 50, 17, 5], Activation::Elu, 0.3, Loss::CrossEntropy, true);
+    let (order, options) = (order(), options(8, rule(OptimizerKind::Adam)));
+    for plan in PLANS {
+        let (mut whole, mut pieces) = (problem.engine(&options, plan), problem.engine(&options, plan));
+        pieces.slice = 3;
+        let all = train(&mut whole, &problem, &order);
+        let mut ended = train(&mut pieces, &problem, &order[..40]);
+        ended.extend(train(&mut pieces, &problem, &order[40..]));
+        assert_eq!(ended, all);
+        assert_eq!(pieces.parameters().unwrap(), whole.parameters().unwrap(), "{plan:?}");
+        assert_eq!(pieces.state().unwrap(), whole.state().unwrap(), "{plan:?}");
+    }
+}
+
+#[test]
+fn what_is_restored_goes_on_bit_for_bit() {
+    let problem = Problem::new(&[9, 50, 17, 5], Activation::Mish, 0.3, Loss::CrossEntropy, false);
+    let order = order();
+    for kind in OptimizerKind::ALL.iter().copied() {
+        let options = options(8, rule(kind));
+        for plan in [Plan::Rows(2), Plan::Columns(2), Plan::Apart] {
+            let mut engine = problem.engine(&options, plan);
+            train(&mut engine, &problem, &order[..64]);
+            let (parameters, state) = (engine.parameters().unwrap(), engine.state().unwrap());
+            assert_eq!(state.step, 8);
+            let first = train(&mut engine, &problem, &order[64..]);
+            let want = (engine.parameters().unwrap(), engine.state().unwrap());
+            // In another engine, and in the same one.
+            let mut other = problem.engine(&options, plan);
+            for engine in [&mut other, &mut engine] {
+                engine.restore(&parameters, &state).unwrap();
+                assert_eq!(train(engine, &problem, &order[64..]), first, "{kind} {plan:?}");
+                assert_eq!((engine.parameters().unwrap(), engine.state().unwrap()), want, "{kind} {plan:?}");
+            }
+            let beginning = EngineState::default();
+            engine.restore(&problem.parameters, &beginning).unwrap();
+            train(&mut engine, &problem, &order[..64]);
+            assert_eq!(engine.parameters().unwrap(), parameters, "{kind} {plan:?}");
+        }
+    }
+}
+
+/// A norm that is never reached changes no bit; one that is, bounds the step.
+#[test]
+fn clipping_bounds_the_step() {
+    let problem = Problem::new(&[9, 50, 17, 5], Activation::Relu, 0.0, Loss::CrossEntropy, false);
+    let order: Vec<u32> = (0..ROWS as u32).collect();
+    let moved = |clip_norm, plan| {
+        let mut rule = UpdateRule { clip_norm, ..UpdateRule::sgd(0.5) };
+        rule.factors.layers = vec![1.0, 1.0];
+        let mut engine = problem.engine(&options(ROWS, rule), plan);
+        train(&mut engine, &problem, &order);
+        engine.parameters().unwrap()
+    };
+    let distance = |parameters: &Parameters| {
+        let both = numbers(parameters).into_iter().zip(numbers(&problem.parameters));
+        both.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
+    };
+    for plan in PLANS {
+        let free = moved(None, plan);
+        assert!(distance(&free) > 0.5 * 0.4, "{}", distance(&free));
+        assert_eq!(moved(Some(1e6), plan), free, "{plan:?}");
+        // Every parameter is rounded to 2^-24 of its size, which is about 1.
+        let clipped = distance(&moved(Some(0.2), plan));
+        assert!((clipped - 0.1).abs() <= 1e-5, "{plan:?}: {clipped}");
+    }
+}
+
+/// Padding of the first layer is 0 however long it is trained, and with it everything that stands there.
+#[test]
+fn padding_stays_zero() {
+    let problem = Problem::new(&[9, 5, 3], Activation::Sigmoid, 0.3, Loss::CrossEntropy, true);
+    for kind in OptimizerKind::ALL.iter().copied() {
+        let mut engine = problem.engine(&options(8, rule(kind)), Plan::Rows(1));
+        train(&mut engine, &problem, &order());
+        let owned = engine.network.parameters[0].read(0);
+        for tensors in [&owned.values, &owned.states[0], &owned.states[1]] {
+            let columns = tensors.weights.chunks(16).chain(tensors.bias.chunks(16));
+            assert!(columns.clone().all(|row| row[5..].iter().all(|padding| *padding == 0.0)), "{kind}");
+            assert!(
+                tensors.weights.len() <= 12 * 16 && tensors.weights.iter().skip(9 * 16).all(|it| *it == 0.0)
+            );
+        }
+    }
+}
+
+/// Losses that f32 cannot hold are infinite, and NaN is seen.
+#[test]
+fn what_diverges_is_seen() {
+    let mut problem = Problem::new(&[9, 20, 3], Activation::Relu, 0.0, Loss::Mse, false);
+    let order: Vec<u32> = (0..8).collect();
+    problem.parameters.layers[1].bias[0] = 3e30;
+    let loss = |problem: &Problem| {
+        train(&mut problem.engine(&options(8, UpdateRule::sgd(0.1)), Plan::Rows(2)), problem, &order)[0].loss
+    };
+    assert_eq!(loss(&problem), f64::INFINITY);
+    problem.parameters.layers[0].bias[0] = f32::NAN;
+    problem.parameters.layers[1].weights.iter_mut().enumerate().for_each(|(i, w)| *w = number(300, i));
+    assert!(loss(&problem).is_nan());
+}
