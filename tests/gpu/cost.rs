@@ -1,6 +1,6 @@
 //! The cost models against counted accesses: every kernel, under every tuning.
 
-use tinytrain::gpu::{StepRecords, read_buffer};
+use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
     Activate, ActivateBackward, Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy,
     CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
@@ -187,13 +187,7 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
-    let prepared = lab.pipelines().prepare(context, &program, &kernel.params(), &bound, groups).unwrap();
-    let (steps, batch) = (StepRecords::new(context, size_of::<StepRecord>(), 1), StepRecord::all(rows));
-    let batch = bytemuck::bytes_of(&batch);
-    steps.write(context, batch);
-    let mut encoder = context.device.create_command_encoder(&Default::default());
-    prepared.record(&mut encoder.begin_compute_pass(&Default::default()), steps.each(batch).next());
-    context.queue.submit([encoder.finish()]);
+    lab.run_rewritten(&program, &kernel.params(), &bound, groups, StepRecord::all(rows));
     let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
     let counts: Vec<u64> =
         bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();
