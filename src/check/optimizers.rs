@@ -35,7 +35,7 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     for (number, kind) in OptimizerKind::ALL.iter().copied().enumerate() {
         let rule = rule(kind);
         let clipped = UpdateRule { clip_norm: Some(5.0).filter(|_| number % 2 == 0), ..rule.clone() };
-        let name = if clipped.clip_norm.is_some() { "sum_squares, update + clip" } else { "update" };
+        let name = if clipped.clip_norm.is_some() { "sum_squares, update" } else { "update" };
         cases.case(&format!("{name} {kind}"), &format!("{} x {OUTPUTS}", INPUTS + 1), |it| {
             update(it, &clipped)
         });

@@ -21,7 +21,8 @@ const SHAPES: [(&[usize], usize, usize); 4] =
 
 /// A step to check.
 struct Step {
-    name: String,
+    /// What the names of the two kernels are followed by.
+    names: [String; 2],
     network: Network,
     rule: UpdateRule,
     weighted: bool,
@@ -47,17 +48,16 @@ fn mixed(number: usize, kind: OptimizerKind) -> Result<Step> {
     ];
     let mut rule = rule(kind);
     rule.label_smoothing = if loss.of_classes() { 0.1 } else { 0.0 };
-    let name =
-        format!(" {} {} {loss} {kind}{}", pair[0], pair[1], if dropout > 0.0 { " dropout" } else { "" });
+    let names = [format!(" {} {} {loss}", pair[0], pair[1]), format!(" {kind}")];
     let network = Network::new(17, layers, loss)?;
-    Ok(Step { name, network, rule, weighted: true, capacity: 40, rows: 33 })
+    Ok(Step { names, network, rule, weighted: true, capacity: 40, rows: 33 })
 }
 
 fn steps() -> Result<Vec<Step>> {
     let plain = SHAPES.iter().map(|(sizes, capacity, rows)| {
         let (network, rule) = (Network::classifier(sizes)?, UpdateRule::sgd(RATE));
         let (capacity, rows) = (*capacity, *rows);
-        Ok(Step { name: String::new(), network, rule, weighted: false, capacity, rows })
+        Ok(Step { names: Default::default(), network, rule, weighted: false, capacity, rows })
     });
     let mixed = OptimizerKind::ALL.iter().enumerate().map(|(number, kind)| mixed(number, *kind));
     plain.chain(mixed).collect()
@@ -70,11 +70,12 @@ pub(super) fn run(cases: &mut Cases<'_>) {
     };
     for (number, step) in steps.iter().enumerate() {
         let text = format!("{} of {} x {}", step.rows, step.capacity, step.network);
-        cases.case(&format!("row{}", step.name), &text, |compute| step.row(compute));
+        let [row, column] = &step.names;
+        cases.case(&format!("row{row}"), &text, |compute| step.row(compute));
         for (place, stored) in [FeatureFormat::Bytes, FeatureFormat::Floats].into_iter().enumerate() {
             // One of them is enough where the optimizer is what differs.
-            if step.name.is_empty() || number % 2 == place {
-                let name = format!("column {}{}", format!("{stored:?}").to_lowercase(), step.name);
+            if column.is_empty() || number % 2 == place {
+                let name = format!("column {}{column}", format!("{stored:?}").to_lowercase());
                 cases.case(&name, &text, |compute| step.column(compute, stored));
             }
         }

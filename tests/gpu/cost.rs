@@ -145,7 +145,7 @@ fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
             let plain = Scan::new::<f32>(length, inclusive, tuning);
             all.push(Box::new(Scan { padded: inclusive, ..plain }));
             all.push(Box::new(Scan { flags: inclusive, ..Scan::new::<u32>(length, inclusive, tuning) }));
-            all.push(Box::new(Compact { length, kept: length, positions: inclusive }));
+            all.push(Box::new(Compact { length, kept: length + 1, positions: inclusive }));
             all.push(Box::new(RadixSort { pass: 3, scatter: inclusive, ..RadixSort::new(length, tuning) }));
         }
         // Its grid has no workgroup where the first block is the only one.
@@ -178,12 +178,14 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
     all
 }
 
-/// Runs a kernel with counters in it. All words that it reads are 1.
+/// Runs a kernel with counters in it. All words that it reads are 1, but 0 for the sort, whose offsets would else lead a key
+/// out of the output.
 fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let context = &lab.context;
+    let word = u32::from(kernel.shader().name != "radix_sort");
     let program = counted(&program(kernel, tuning, context.carrier));
     let mut buffers: Vec<_> =
-        kernel.shader().bindings.iter().map(|_| lab.upload(&vec![1u32; WORDS])).collect();
+        kernel.shader().bindings.iter().map(|_| lab.upload(&vec![word; WORDS])).collect();
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
