@@ -35,15 +35,24 @@ pub struct TrainingRecord {
 }
 
 impl TrainingRecord {
+    /// The settings with the sizes of the network and the rows of a batch that are fixed, for so many steps.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first that is out of range.
+    pub fn config(config: &Config, steps: usize) -> Result<Config> {
+        let epochs = steps.div_ceil(EPOCH_STEPS);
+        let config = Config { hidden: HIDDEN.to_vec(), batch_size: BATCH, epochs, ..config.clone() };
+        config.validate()?;
+        Ok(config)
+    }
+
     /// Has the device train so many steps of a random network on random rows, with the settings of `config` but for sizes
     /// and rows of a batch, which are fixed.
     ///
     /// # Errors
     /// Those of the settings and of the device.
     pub fn from_device(device: &Device, config: &Config, steps: usize) -> Result<Self> {
-        let epochs = steps.div_ceil(EPOCH_STEPS);
-        let config = Config { hidden: HIDDEN.to_vec(), batch_size: BATCH, epochs, ..config.clone() };
-        config.validate()?;
+        let config = Self::config(config, steps)?;
         let network = config.network(INPUTS, OUTPUTS, BATCH)?;
         let before = Parameters::initial(&network, config.init, config.seed);
         let data = rows(&config, steps * BATCH)?;
@@ -82,7 +91,8 @@ impl TrainingRecord {
         if !self.data.weights.is_empty() {
             tensors.push(("weights".to_owned(), Dtype::F32, batches.to_vec(), floats(&self.data.weights)));
         }
-        let states = (1..).zip(&self.state.optimizer).map(|(number, state)| (format!("_state{number}"), state));
+        let states =
+            (1..).zip(&self.state.optimizer).map(|(number, state)| (format!("_state{number}"), state));
         let sets = [(String::new(), &self.before), ("_after".to_owned(), &self.after)];
         for (suffix, parameters) in sets.into_iter().chain(states) {
             for (number, layer) in (1..).zip(&parameters.layers) {

@@ -63,7 +63,7 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     options.learning.check()?;
     let config = Config { schedule: options.schedule, ..options.learning.config(Config::default()) };
-    config.validate()?;
+    TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
     let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));
     let record = record.transpose().map_err(|error: tinytrain::Error| error)?;
