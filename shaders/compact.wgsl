@@ -1,14 +1,13 @@
 // compact: Y[offsets[i]] = X[i] where keep[i] is not 0 (POSITIONS: i itself)
 // X, keep, offsets [length], Y [kept], u32; offsets are the exclusive scan of the flags, so Y keeps the order
-// In bounds: scan makes the offsets from the same flags, so where a flag is set the offset is below their number, and
-// the host makes Y that long (kernels::compact).
-// A thread owns one element; threads beyond the length, and those whose element is dropped, do nothing.
+// A thread owns one element; threads beyond the length, and those whose element is dropped, do nothing. So do those whose
+// offset lies beyond Y, which none does that scan made from the same flags.
 //#include elementwise
 struct Params {
     length: u32,
+    kept: u32, // room in Y
     unused0: u32,
     unused1: u32,
-    unused2: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;
@@ -31,7 +30,10 @@ fn compact(
             if !POSITIONS {
                 value = x[i];
             }
-            y[offsets[i]] = value;
+            let to = offsets[i];
+            if to < params.kept {
+                y[to] = value;
+            }
         }
     }
 }

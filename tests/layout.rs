@@ -1,103 +1,16 @@
 //! Without a GPU: every shader in every variant parses and validates, and its bindings, uniforms and barriers are what
 //! the Rust half says and what browsers demand.
 
+#[path = "support/variants.rs"]
+mod variants;
+
 use std::collections::BTreeSet;
 
 use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
 use tinytrain::gpu::{Access, Carrier};
-use tinytrain::kernels::{
-    Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy, CrossEntropyProbabilities, Dot,
-    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, MOST_BUFFERS, Map, MapKernel,
-    Matmul, Mode, MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row,
-    Scan, ScanAdd, Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepRecord,
-    StepShape, Tuning, Update, WeightGradient, Window, Zip, ZipKernel, program,
-};
-
-fn segments(axis: Axis) -> Segments {
-    Segments { axis, lines: 5, length: 70, block: 40, part: 20, pitch: 72, count: 0 }
-}
-
-/// Every kernel in every variant that the host can ask for.
-fn variants() -> Vec<Box<dyn Kernel>> {
-    let (rows, inputs, outputs, offset, classes, columns) = (5, 7, 3, 0, 3, 6);
-    let mut all: Vec<Box<dyn Kernel>> = vec![
-        Box::new(CrossEntropy { rows, classes }),
-        Box::new(Relu { rows, columns }),
-        Box::new(ReluBackward { rows, columns }),
-        Box::new(CrossEntropyProbabilities { rows, classes }),
-        Box::new(OrderKeys { length: 9, first: 3, seed: 1 << 40, epoch: 2 }),
-        Box::new(Dot { segments: segments(Axis::Rows) }),
-        Box::new(MultiplyAdd { threads: 5, rounds: 3, a: 0.5, b: 1.0 }),
-        Box::new(LogSumExp { rows, classes }),
-        Box::new(ZipKernel::comparing(columns, Comparison::Equal)),
-        Box::new(SoftmaxCrossEntropy { rows, classes }),
-        Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
-        Box::new(Update { length: 9, rate: 0.1 }),
-    ];
-    for window in [Window::Sum, Window::Mean, Window::Maximum] {
-        all.push(Box::new(Pool { rows, columns, window, width: 3 }));
-    }
-    for axis in [Axis::Rows, Axis::Columns] {
-        let abreast = Convolve::abreast(axis, 3, &Tuning::GPU);
-        all.push(Box::new(Convolve {
-            axis,
-            lines: rows,
-            length: columns,
-            taps: 3,
-            mode: Mode::Same,
-            abreast,
-        }));
-    }
-    for grid in [Grid::Line, Grid::Plane] {
-        all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
-        all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));
-        all.push(Box::new(ZipKernel::new::<f32>(rows, columns, Zip::Add, grid)));
-        all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Add, grid)));
-    }
-    for sizes in [&[7, 3][..], &[7, 6, 5, 3]] {
-        let shape = StepShape::new(sizes, rows, &Tuning::GPU).unwrap();
-        all.push(Box::new(Row::new(&shape, &Tuning::GPU)));
-        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
-            all.push(Box::new(Column::new(&shape, stored, 0.1, &Tuning::GPU)));
-        }
-    }
-    for flag in [false, true] {
-        let segments = segments(if flag { Axis::Columns } else { Axis::Rows });
-        all.push(Box::new(Argmax { segments, first: flag }));
-        all.push(Box::new(Argmax { segments, first: !flag }));
-        for integers in [false, true] {
-            all.push(Box::new(Reduce { segments, maximum: flag, integers }));
-            let (inclusive, flags, padded) = (flag, !flag, flag);
-            all.push(Box::new(Scan { length: 1500, block: 512, inclusive, integers, flags, padded }));
-            all.push(Box::new(ScanAdd { length: 1500, block: 512, integers }));
-        }
-        all.push(Box::new(Compact { length: 9, positions: flag }));
-        all.push(Box::new(RadixSort { scatter: flag, ..RadixSort::new(1500, &Tuning::GPU) }));
-        all.push(Box::new(Softmax { rows, classes, log: flag }));
-        let stored = if flag { FeatureFormat::Bytes } else { FeatureFormat::Floats };
-        let update = flag.then_some(0.1);
-        all.push(Box::new(Gather { rows, inputs, stored }));
-        all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
-        for stored in [None, Some(FeatureFormat::Bytes), Some(FeatureFormat::Floats)] {
-            all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag, stored }));
-            all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, stored }));
-        }
-        for transpose_b in [false, true] {
-            all.push(Box::new(Matmul {
-                m: 5,
-                n: 3,
-                k: 7,
-                matrices: 2,
-                transpose_a: flag,
-                transpose_b,
-                bias: transpose_b,
-                relu: flag,
-            }));
-        }
-    }
-    all
-}
+use tinytrain::kernels::{Kernel, MOST_BUFFERS, StepRecord, Tuning, program};
+use variants::variants;
 
 /// Every tuning with both carriers.
 fn settings() -> impl Iterator<Item = (&'static Tuning, Carrier)> {
@@ -106,8 +19,8 @@ fn settings() -> impl Iterator<Item = (&'static Tuning, Carrier)> {
 
 /// Parses and validates every variant, under every shipped tuning and with both carriers.
 fn each(check: impl Fn(&dyn Kernel, &Module)) {
-    for kernel in variants() {
-        for (tuning, carrier) in settings() {
+    for (tuning, carrier) in settings() {
+        for kernel in variants(tuning) {
             let program = program(&*kernel, tuning, carrier);
             let name = program.entry();
             let module = naga::front::wgsl::parse_str(program.source())
@@ -130,7 +43,8 @@ fn every_shader_file_has_a_kernel() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let kernels: BTreeSet<String> = variants().iter().map(|kernel| kernel.shader().name.to_owned()).collect();
+    let kernels: BTreeSet<String> =
+        variants(&Tuning::GPU).iter().map(|kernel| kernel.shader().name.to_owned()).collect();
     assert_eq!(files, kernels);
     for name in files {
         let test = format!("{}/tests/gpu/{name}.rs", env!("CARGO_MANIFEST_DIR"));
@@ -205,8 +119,8 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
 
 #[test]
 fn host_and_shader_have_the_same_constants() {
-    for kernel in variants() {
-        for (tuning, carrier) in settings() {
+    for (tuning, carrier) in settings() {
+        for kernel in variants(tuning) {
             let program = program(&*kernel, tuning, carrier);
             let module = naga::front::wgsl::parse_str(program.source()).unwrap();
             let shader: BTreeSet<&str> =

@@ -3,11 +3,12 @@
 use ndarray::Array2;
 use tinytrain::gpu::DeviceKind;
 use tinytrain::kernels::{
-    Axis, Convolve, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, Map, MapKernel, Matmul, Matrix,
-    Mode, NaiveMatmul, Pool, Reduction, Relu, Scan, Softmax, SoftmaxCrossEntropy, Tensor, Window, Zip,
-    ZipKernel, argmax, argmax_axis, block_sums, compact, dot, epoch_order, reduce, reduce_axis, scan,
-    sort_by_key,
+    Activate, Axis, Convolve, CrossEntropy, CrossEntropyProbabilities, Grid, LogSumExp, LossGradient,
+    LossTargets, Map, MapKernel, Matmul, Matrix, Mode, NaiveMatmul, Nonlinearity, Pool, Reduction, Scan,
+    Softmax, Tensor, Window, Zip, ZipKernel, argmax, argmax_axis, block_sums, compact, dot, epoch_order,
+    reduce, reduce_axis, scan, sort_by_key,
 };
+use tinytrain::step::Activation;
 
 use crate::bench::Bench;
 
@@ -32,7 +33,10 @@ pub fn elementwise(bench: &mut Bench) {
         let buffers = [a.buffer(), b.buffer(), c.buffer()];
         bench.kernel("elementwise", &format!("zip add, {suffix}"), &kernel, &buffers, 0);
     }
-    bench.kernel("elementwise", "relu", &Relu { rows, columns }, &[a.buffer(), b.buffer()], rows);
+    for activation in [Activation::Relu, Activation::Tanh, Activation::Gelu] {
+        let kernel = Activate { rows, columns, nonlinearity: Nonlinearity { activation, dropout: None } };
+        bench.kernel("elementwise", activation.name(), &kernel, &[a.buffer(), b.buffer()], rows);
+    }
 }
 
 pub fn reductions(bench: &mut Bench) {
@@ -185,7 +189,9 @@ pub fn rows(bench: &mut Bench) {
         bench.kernel("rows", "cross_entropy", &CrossEntropy { rows, classes }, &buffers, rows);
         let order = bench.compute.vector(&Vec::from_iter(0..rows as u32)).expect("it fits");
         let buffers = [z.buffer(), targets.buffer(), order.buffer(), p.buffer(), metrics.buffer()];
-        bench.kernel("rows", "softmax_cross_entropy", &SoftmaxCrossEntropy { rows, classes }, &buffers, rows);
+        let kernel =
+            LossGradient { rows, outputs: classes, targets: LossTargets::CLASSES, samples: Some(rows) };
+        bench.kernel("rows", "loss_gradient, cross-entropy", &kernel, &buffers, rows);
     }
 }
 

@@ -1,26 +1,43 @@
 //! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here the ends of an epoch.
 
-use tinytrain::kernels::{Column, FeatureFormat, StepRecord, StepShape, Tuning};
+use tinytrain::kernels::{Column, FeatureFormat, Samples, StepRecord, StepShape, Tuning};
+use tinytrain::model::Network;
+use tinytrain::step::{OptimizerKind, UpdateRule};
 
 use crate::lab::{Lab, everywhere, random};
 
-const SIZES: [&[usize]; 4] = [&[9, 7], &[3, 65, 33], &[784, 30, 10], &[257, 17, 130, 63, 3]];
+const SIZES: [(&[usize], OptimizerKind); 4] = [
+    (&[9, 7], OptimizerKind::Sgd),
+    (&[3, 65, 33], OptimizerKind::Adam),
+    (&[784, 30, 10], OptimizerKind::Sgd),
+    (&[257, 17, 130, 63, 3], OptimizerKind::Momentum),
+];
 
-/// Parameters and sums before and after; sums are NaN before.
-fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], batch: StepRecord) -> [Vec<u32>; 2] {
-    let parameters = random(1, 4 * shape.parameters(), 1).into_iter().map(f32::to_bits);
-    let partials = vec![f32::NAN.to_bits(); 4 * shape.partials()];
-    let before: Vec<u32> = parameters.chain(partials).collect();
+fn shape(sizes: &[usize], kind: OptimizerKind, tuning: &Tuning) -> (UpdateRule, StepShape) {
+    let network = Network::classifier(sizes).unwrap();
+    let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
+    let shape = StepShape::new(&network, &rule, false, 33, tuning).unwrap();
+    (rule, shape)
+}
+
+/// Parameters, sums and state before and after; sums are NaN before, and state is above 0.
+fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, inputs: usize, batch: StepRecord) -> [Vec<u32>; 2] {
+    let layout = shape.layout();
+    let parameters = random(1, 4 * layout.weights(), 1).into_iter().map(f32::to_bits);
+    let partials = vec![f32::NAN.to_bits(); 4 * (layout.state_distance() - layout.weights())];
+    let states = random(1, 4 * layout.states() * layout.weights(), 4).into_iter();
+    let states = states.map(|value| (value.abs() + 0.1).to_bits());
+    let before: Vec<u32> = parameters.chain(partials).chain(states).collect();
     let samples = 2 * shape.rows();
     let order: Vec<u32> = (0..samples as u32).rev().collect();
     let activations: Vec<f32> = random(1, 8 * shape.activations(), 2).into_iter().collect();
     let result = lab.output(before.len());
     lab.context.queue.write_buffer(&result.buffer, 0, bytemuck::cast_slice(&before));
     lab.run(
-        &Column::new(shape, FeatureFormat::Floats, 0.1, tuning),
+        &Column::new(shape, Samples { stored: FeatureFormat::Floats, count: samples }, tuning),
         tuning,
         &[
-            &lab.matrix(&random(samples, sizes[0], 3)),
+            &lab.matrix(&random(samples, inputs, 3)),
             &lab.upload(&order),
             &lab.upload(&activations),
             &result.buffer,
@@ -31,15 +48,16 @@ fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, sizes: &[usize], batch: St
 }
 
 #[test]
-fn a_batch_of_no_rows_changes_no_weight() {
+fn a_batch_of_no_rows_changes_no_weight_and_no_state() {
     everywhere(|lab, tuning| {
-        for sizes in SIZES {
-            let shape = StepShape::new(sizes, 33, tuning).unwrap();
-            let batch = StepRecord { next_rows: 33, ..StepRecord::default() };
-            let [before, after] = run(lab, tuning, &shape, sizes, batch);
-            let parameters = 4 * shape.parameters();
-            assert_eq!(before[..parameters], after[..parameters], "{sizes:?}");
-            let sums = after[parameters..].iter().map(|bits| f32::from_bits(*bits));
+        for (sizes, kind) in SIZES {
+            let (rule, shape) = shape(sizes, kind, tuning);
+            let batch = StepRecord { next_rows: 33, ..rule.record(1) };
+            let [before, after] = run(lab, tuning, &shape, sizes[0], batch);
+            let (weights, states) = (4 * shape.layout().weights(), 4 * shape.layout().state_distance());
+            assert_eq!(before[..weights], after[..weights], "{sizes:?}");
+            assert_eq!(before[states..], after[states..], "{sizes:?}");
+            let sums = after[weights..states].iter().map(|bits| f32::from_bits(*bits));
             assert!(sums.into_iter().all(f32::is_finite), "{sizes:?}");
         }
     });
@@ -48,14 +66,15 @@ fn a_batch_of_no_rows_changes_no_weight() {
 #[test]
 fn the_last_batch_makes_no_sums_and_a_step_repeats() {
     everywhere(|lab, tuning| {
-        for sizes in SIZES {
-            let shape = StepShape::new(sizes, 33, tuning).unwrap();
-            let batch = StepRecord { rows: 17, ..StepRecord::default() };
-            let [before, after] = run(lab, tuning, &shape, sizes, batch);
-            let parameters = 4 * shape.parameters();
-            assert_ne!(before[..parameters], after[..parameters], "{sizes:?}");
-            assert_eq!(before[parameters..], after[parameters..], "{sizes:?}");
-            assert_eq!(after, run(lab, tuning, &shape, sizes, batch)[1], "{sizes:?}");
+        for (sizes, kind) in SIZES {
+            let (rule, shape) = shape(sizes, kind, tuning);
+            let batch = StepRecord { rows: 17, ..rule.record(1) };
+            let [before, after] = run(lab, tuning, &shape, sizes[0], batch);
+            let (weights, states) = (4 * shape.layout().weights(), 4 * shape.layout().state_distance());
+            assert_ne!(before[..weights], after[..weights], "{sizes:?}");
+            assert_eq!(before[weights..states], after[weights..states], "{sizes:?}");
+            assert_eq!(before[states..] == after[states..], kind == OptimizerKind::Sgd, "{sizes:?}");
+            assert_eq!(after, run(lab, tuning, &shape, sizes[0], batch)[1], "{sizes:?}");
         }
     });
 }

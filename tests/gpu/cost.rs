@@ -2,18 +2,26 @@
 
 use tinytrain::gpu::{StepRecords, read_buffer};
 use tinytrain::kernels::{
-    Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy, CrossEntropyProbabilities, Dot,
-    FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LogSumExp, Map, MapKernel, Matmul, Mode,
-    MultiplyAdd, NaiveMatmul, OrderKeys, Pool, RadixSort, Reduce, Relu, ReluBackward, Row, Scan, ScanAdd,
-    Segments, Softmax, SoftmaxCrossEntropy, SoftmaxCrossEntropyBackward, StepRecord, StepShape, Tuning,
-    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
+    Activate, ActivateBackward, Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy,
+    CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
+    LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel, Matmul, Mode, MultiplyAdd,
+    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Row, Samples, Scan, ScanAdd, Segments,
+    Softmax, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel, grid,
+    program,
 };
+use tinytrain::model::{Dense, Network, ParameterLayout};
+use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
 use crate::lab::{Lab, everywhere, labs};
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;
+
+/// A data set as large as the buffers allow, of which every order names rows.
+fn samples(stored: FeatureFormat) -> Samples {
+    Samples { stored, count: 2 }
+}
 
 /// Kernels of the training step, with (rows, inputs, outputs).
 fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
@@ -22,21 +30,46 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
         Box::new(CrossEntropy { rows, classes }),
         Box::new(CrossEntropyProbabilities { rows, classes }),
         Box::new(LogSumExp { rows, classes }),
-        Box::new(Relu { rows, columns }),
-        Box::new(ReluBackward { rows, columns }),
-        Box::new(SoftmaxCrossEntropy { rows, classes }),
-        Box::new(SoftmaxCrossEntropyBackward { rows, classes }),
-        Box::new(Update { length: inputs, rate: 0.1 }),
-        Box::new(Gather { rows, inputs, stored: FeatureFormat::Bytes }),
-        Box::new(Gather { rows, inputs, stored: FeatureFormat::Floats }),
+        Box::new(SumSquares { length: rows * inputs }),
+        Box::new(InputGradient { rows, inputs, outputs, offset, below: None }),
     ];
-    for flag in [false, true] {
-        all.push(Box::new(Softmax { rows, classes, log: flag }));
-        all.push(Box::new(InputGradient { rows, inputs, outputs, offset, mask: flag }));
-        for stored in [None, Some(FeatureFormat::Bytes), Some(FeatureFormat::Floats)] {
-            all.push(Box::new(Forward { rows, inputs, outputs, offset, relu: flag, stored }));
-            let update = flag.then_some(0.5);
-            all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, stored }));
+    for log in [false, true] {
+        all.push(Box::new(Softmax { rows, classes, log }));
+    }
+    for (stored, words) in [(FeatureFormat::Bytes, 1), (FeatureFormat::Floats, 3)] {
+        all.push(Box::new(Gather { rows, inputs, words, samples: samples(stored) }));
+    }
+    let sources = [
+        LayerInputs::Matrix,
+        LayerInputs::DataSet(samples(FeatureFormat::Bytes)),
+        LayerInputs::DataSet(samples(FeatureFormat::Floats)),
+    ];
+    // Without an activation, one that keeps Z and one that does not; what else it computes costs no access.
+    for (number, source) in sources.into_iter().enumerate() {
+        let dropout = Dropout::new(0.5, 1).filter(|_| number > 0);
+        for activation in [Activation::Identity, Activation::Gelu, Activation::Tanh] {
+            let nonlinearity = Nonlinearity { activation, dropout };
+            all.push(Box::new(Activate { rows, columns, nonlinearity }));
+            all.push(Box::new(ActivateBackward { rows, columns, nonlinearity }));
+            all.push(Box::new(Forward { rows, inputs, outputs, offset, nonlinearity, source }));
+            all.push(Box::new(InputGradient { rows, inputs, outputs, offset, below: Some(nonlinearity) }));
+        }
+        let layout = ParameterLayout::of_sizes(&[inputs, outputs, outputs]);
+        // No state, one number, two.
+        for kind in [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam] {
+            let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.5) };
+            let update = LayerUpdate::of(&rule, &layout, 0);
+            for update in [None, Some(update)] {
+                all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, source }));
+            }
+            let clip = [None, Some(1), Some(5)][number];
+            all.extend(Update::all(&rule, &layout, clip).into_iter().map(|it| Box::new(it) as _));
+        }
+    }
+    for loss in [Loss::CrossEntropy, Loss::Mse] {
+        for (weighted, samples) in [(false, None), (true, None), (true, Some(2))] {
+            let targets = LossTargets { loss, smoothing: 0.1, weighted };
+            all.push(Box::new(LossGradient { rows, outputs, targets, samples }));
         }
     }
     all
@@ -59,14 +92,28 @@ fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels of the two-dispatch step, for networks of one layer, two and three.
+/// The kernels of the two-dispatch step, for networks of one layer, two and three, with activations that keep Z and that do
+/// not, and optimizers with as many numbers of state.
 fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
-    for sizes in [&[inputs, outputs][..], &[inputs, outputs, 5], &[9, inputs, outputs, 3]] {
-        let shape = StepShape::new(sizes, rows, tuning).unwrap();
-        all.push(Box::new(Row::new(&shape, tuning)));
+    let kinds = [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam];
+    let cases: [(&[usize], &[Activation], Loss); 3] = [
+        (&[inputs, outputs], &[], Loss::CrossEntropy),
+        (&[inputs, outputs, 5], &[Activation::Gelu], Loss::Mse),
+        (&[9, inputs, outputs, 3], &[Activation::Tanh, Activation::Mish], Loss::CrossEntropy),
+    ];
+    for (number, (sizes, activations, loss)) in cases.into_iter().enumerate() {
+        let activations = activations.iter().chain([&Activation::Identity]);
+        let layers = sizes[1..].iter().zip(activations).enumerate().map(|(layer, (units, activation))| {
+            let dropout = if layer == 0 && number == 2 { 0.5 } else { 0.0 };
+            Dense { units: *units, activation: *activation, dropout }
+        });
+        let network = Network::new(sizes[0], layers.collect(), loss).unwrap();
+        let rule = UpdateRule { optimizer: kinds[number].defaults(), ..UpdateRule::sgd(0.5) };
+        let shape = StepShape::new(&network, &rule, number == 1, rows, tuning).unwrap();
+        all.push(Box::new(Row::new(&shape, 2, tuning)));
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
-            all.push(Box::new(Column::new(&shape, stored, 0.5, tuning)));
+            all.push(Box::new(Column::new(&shape, samples(stored), tuning)));
         }
     }
     all
@@ -98,7 +145,7 @@ fn scans([m, k, n]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
             let plain = Scan::new::<f32>(length, inclusive, tuning);
             all.push(Box::new(Scan { padded: inclusive, ..plain }));
             all.push(Box::new(Scan { flags: inclusive, ..Scan::new::<u32>(length, inclusive, tuning) }));
-            all.push(Box::new(Compact { length, positions: inclusive }));
+            all.push(Box::new(Compact { length, kept: length, positions: inclusive }));
             all.push(Box::new(RadixSort { pass: 3, scatter: inclusive, ..RadixSort::new(length, tuning) }));
         }
         // Its grid has no workgroup where the first block is the only one.

@@ -1,4 +1,4 @@
-use tinytrain::kernels::{FeatureFormat, Gather, StepRecord};
+use tinytrain::kernels::{FeatureFormat, Gather, Samples, StepRecord};
 use tinytrain::reference::ops;
 
 use crate::lab::{assert_close, everywhere, indices, labels, shuffled};
@@ -11,16 +11,23 @@ const SHAPES: [(usize, usize, usize, usize); 5] =
 fn bytes_are_scaled_and_floats_are_not() {
     everywhere(|lab, tuning| {
         for (samples, inputs, first, rows) in SHAPES {
-            let (order, classes) = (shuffled(samples), labels(samples, 10));
-            for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
+            let order = shuffled(samples);
+            for (stored, words) in [(FeatureFormat::Bytes, 1), (FeatureFormat::Floats, 3)] {
+                let stored_targets = labels(samples * words, 1000);
                 let (features, values) = lab.features(stored, samples, inputs);
                 let x = lab.output_matrix(rows, inputs);
-                let targets = lab.output(rows);
+                let targets = lab.output(rows * words);
                 let batch = StepRecord { first: first as u32, rows: rows as u32, ..StepRecord::default() };
                 lab.run(
-                    &Gather { rows: rows + 2, inputs, stored },
+                    &Gather { rows: rows + 2, inputs, words, samples: Samples { stored, count: samples } },
                     tuning,
-                    &[&features, &lab.upload(&classes), &lab.upload(&order), &x.buffer, &targets.buffer],
+                    &[
+                        &features,
+                        &lab.upload(&stored_targets),
+                        &lab.upload(&order),
+                        &x.buffer,
+                        &targets.buffer,
+                    ],
                     batch,
                 );
                 let taken = indices(&order[first..first + rows]);
@@ -28,7 +35,8 @@ fn bytes_are_scaled_and_floats_are_not() {
                 // unpack4x8unorm and one rounding.
                 let bound = want.mapv(|value| value.abs() * 2.0 * f64::from(f32::EPSILON));
                 assert_close("gather", lab, &lab.read(&x, rows, inputs), &want, &bound);
-                let want: Vec<u32> = taken.iter().map(|row| classes[*row]).collect();
+                let want: Vec<u32> =
+                    taken.iter().flat_map(|row| stored_targets[row * words..][..words].to_vec()).collect();
                 assert_eq!(lab.words(&targets), want);
             }
         }

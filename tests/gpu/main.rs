@@ -1,6 +1,8 @@
 //! Every kernel against the f64 reference, on every adapter of the machine and under every shipped tuning. One test
 //! binary, so that the devices are shared and wgpu is linked once.
 
+mod activate;
+mod activate_backward;
 mod argmax;
 mod candidates;
 mod check;
@@ -18,23 +20,23 @@ mod gather;
 mod input_gradient;
 mod lab;
 mod log_sum_exp;
+mod loss_gradient;
 mod map;
 mod matmul;
 mod multiply_add;
 mod naive_matmul;
+mod nonlinear;
+mod optimized;
 mod order_keys;
 mod pool;
 mod puzzles;
 mod radix_sort;
 mod reduce;
-mod relu;
-mod relu_backward;
 mod row;
 mod scan;
 mod scan_add;
 mod softmax;
-mod softmax_cross_entropy;
-mod softmax_cross_entropy_backward;
+mod sum_squares;
 mod update;
 mod weight_gradient;
 mod zip;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::{Clock, Detail, Device, Recorder};
 use tinytrain::gpu::{Adapter, Context, Opening};
-use tinytrain::kernels::{FeatureFormat, Tuning};
+use tinytrain::kernels::{FeatureFormat, Samples, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::profile::{Profile, profile};
 use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
@@ -163,7 +163,8 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
             let mut want: BTreeMap<(String, String), usize> = BTreeMap::new();
             let rule = UpdateRule::sgd(0.1);
             let step = TrainingStep::new(&network, &rule, 16);
-            for dispatch in &Schedule::train(kind, &step, FeatureFormat::Bytes, &tuning).dispatches {
+            let samples = Samples { stored: FeatureFormat::Bytes, count: 1 };
+            for dispatch in &Schedule::train(kind, &step, samples, &tuning).dispatches {
                 let key = (dispatch.kernel.shader().name.to_owned(), dispatch.kernel.shape());
                 *want.entry(key).or_default() += STEPS;
             }

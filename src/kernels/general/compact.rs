@@ -14,7 +14,8 @@ use crate::kernels::{
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Params {
     length: u32,
-    unused: [u32; 3],
+    kept: u32,
+    unused: [u32; 2],
 }
 
 static SHADER: Shader = Shader {
@@ -29,6 +30,8 @@ static SHADER: Shader = Shader {
 pub struct Compact {
     /// Elements before.
     pub length: usize,
+    /// Elements that Y has room for; what is kept beyond is left out.
+    pub kept: usize,
     /// The output holds where the kept elements stood, or else the elements.
     pub positions: bool,
 }
@@ -39,7 +42,8 @@ impl Kernel for Compact {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { length: word(self.length), unused: [0; 3] }).to_vec()
+        bytemuck::bytes_of(&Params { length: word(self.length), kept: word(self.kept), unused: [0; 2] })
+            .to_vec()
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -73,7 +77,7 @@ fn run(compute: &Compute, values: &Vector<u32>, keep: &Vector<u32>, positions: b
     let kept = offsets.total.read(compute)?[0] as usize;
     let y = Vector::output(compute, 1, kept)?;
     let buffers = [values.buffer(), keep.buffer(), offsets.output.buffer(), y.buffer()];
-    compute.run(&Compact { length, positions }, &buffers, StepRecord::default())?;
+    compute.run(&Compact { length, kept, positions }, &buffers, StepRecord::default())?;
     Ok(y)
 }
 

@@ -1,0 +1,85 @@
+//! Activations and dropout, as the tests of several kernels take them, with their bounds.
+
+use ndarray::{Array2, Zip};
+use tinytrain::kernels::{Nonlinearity, pad_rows};
+use tinytrain::reference::ops;
+use tinytrain::step::{Activation, Dropout};
+
+use crate::lab::{Lab, batch, wide};
+
+const EPS: f64 = f32::EPSILON as f64;
+/// The layer that has dropout.
+const LAYER: usize = 2;
+/// The share of its units that is left out.
+const SHARE: f32 = 0.3;
+
+/// No activation and no dropout.
+pub const LINEAR: Nonlinearity = Nonlinearity::LINEAR;
+/// ReLU without dropout.
+pub const RELU: Nonlinearity = Nonlinearity::RELU;
+
+/// Number `number`: the activations in turn, with dropout in every other turn.
+pub fn numbered(number: usize) -> Nonlinearity {
+    let activation = Activation::ALL[number % Activation::ALL.len()];
+    let dropout = (number / Activation::ALL.len() + number) % 2 == 1;
+    Nonlinearity { activation, dropout: Dropout::new(SHARE, LAYER).filter(|_| dropout) }
+}
+
+/// All activations, each with dropout and without.
+pub fn all() -> impl Iterator<Item = Nonlinearity> {
+    (0..2 * Activation::ALL.len()).map(numbered)
+}
+
+/// What dropout multiplies the outputs of a batch by, in the step of [`batch`].
+pub fn mask(it: &Nonlinearity, dim: (usize, usize)) -> Array2<f64> {
+    match it.dropout {
+        Some(_) => ops::dropout_mask(f64::from(SHARE), LAYER, dim, &batch(dim.0)),
+        None => Array2::ones(dim),
+    }
+}
+
+/// What the roundings of a value or slope are of, in 12 eps: WGSL promises exp(x) within 3 + 2 |x| units in the last place,
+/// and |z| exp(-|z|) (3 + 2 |z|) stays below 3. ReLU and the identity round nothing, dropout one product.
+fn rounding(it: &Nonlinearity, value: f64) -> f64 {
+    let exact = matches!(it.activation, Activation::Relu | Activation::Identity);
+    let dropout = if it.dropout.is_some() { 2.0 * value.abs() } else { 0.0 };
+    EPS * (dropout + if exact { 0.0 } else { 12.0 * (1.0 + value.abs()) })
+}
+
+/// Y = f(Z), and what dropout leaves of it.
+pub fn value(it: &Nonlinearity, z: &Array2<f64>) -> Array2<f64> {
+    z.mapv(|z| ops::activation(it.activation, z)) * mask(it, z.dim())
+}
+
+/// Its bound where Z is off by `bound`: no slope is above 2.
+pub fn value_bound(it: &Nonlinearity, z: &Array2<f64>, bound: &Array2<f64>) -> Array2<f64> {
+    let own = z.mapv(|z| rounding(it, ops::activation(it.activation, z)));
+    (bound * 2.0 + own) * mask(it, z.dim())
+}
+
+/// dZ = dY f'(Z), where dropout kept Y.
+pub fn gradient(it: &Nonlinearity, dy: &Array2<f64>, z: &Array2<f64>) -> Array2<f64> {
+    let slope = z.mapv(|z| ops::activation_slope(it.activation, z));
+    dy * &slope * mask(it, z.dim())
+}
+
+/// Its bound where dY is off by `bound`, and f' may be computed from Y as f32 holds it.
+pub fn gradient_bound(
+    it: &Nonlinearity,
+    dy: &Array2<f64>,
+    z: &Array2<f64>,
+    bound: &Array2<f64>,
+) -> Array2<f64> {
+    let own = Zip::from(dy)
+        .and(z)
+        .map_collect(|dy, z| 2.0 * dy.abs() * rounding(it, ops::activation_slope(it.activation, *z)));
+    (bound * 2.0 + own) * mask(it, z.dim())
+}
+
+/// Y as f32 holds it, and behind it Z where the activation keeps that, on the device.
+pub fn kept(lab: &Lab, it: &Nonlinearity, z: &Array2<f32>) -> wgpu::Buffer {
+    let flat = |matrix: &Array2<f32>| pad_rows(&matrix.iter().copied().collect::<Vec<_>>(), z.ncols());
+    let y = value(it, &wide(z)).mapv(|y| y as f32);
+    let behind = if it.keeps_z() { flat(z) } else { Vec::new() };
+    lab.upload(&[flat(&y), behind].concat())
+}

@@ -1,0 +1,172 @@
+//! Every kernel in every variant that the host can ask for.
+
+use tinytrain::kernels::{
+    Activate, ActivateBackward, Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy,
+    CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
+    LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel, Matmul, Mode, MultiplyAdd,
+    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Row, Samples, Scan, ScanAdd, Segments,
+    Softmax, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
+};
+use tinytrain::model::{Dense, Network, ParameterLayout};
+use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
+
+const ROWS: usize = 5;
+const INPUTS: usize = 7;
+const OUTPUTS: usize = 3;
+const SAMPLES: usize = 11;
+
+/// Every kernel in every variant; sizes that depend on a tuning are for this one.
+pub fn variants(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    [general(tuning), activations(), losses(), updates(), whole_steps(tuning)].into_iter().flatten().collect()
+}
+
+fn segments(axis: Axis) -> Segments {
+    Segments { axis, lines: 5, length: 70, block: 40, part: 20, pitch: 72, count: 0 }
+}
+
+/// The general kernels, and those of the step that have one variant.
+fn general(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let (rows, classes, columns) = (ROWS, OUTPUTS, 6);
+    let mut all: Vec<Box<dyn Kernel>> = vec![
+        Box::new(CrossEntropy { rows, classes }),
+        Box::new(CrossEntropyProbabilities { rows, classes }),
+        Box::new(OrderKeys { length: 9, first: 3, seed: 1 << 40, epoch: 2 }),
+        Box::new(Dot { segments: segments(Axis::Rows) }),
+        Box::new(MultiplyAdd { threads: 5, rounds: 3, a: 0.5, b: 1.0 }),
+        Box::new(LogSumExp { rows, classes }),
+        Box::new(SumSquares { length: 9 }),
+        Box::new(ZipKernel::comparing(columns, Comparison::Equal)),
+    ];
+    for window in [Window::Sum, Window::Mean, Window::Maximum] {
+        all.push(Box::new(Pool { rows, columns, window, width: 3 }));
+    }
+    for (axis, mode) in [(Axis::Rows, Mode::Same), (Axis::Columns, Mode::Tail)] {
+        let abreast = Convolve::abreast(axis, 3, tuning);
+        all.push(Box::new(Convolve { axis, lines: rows, length: columns, taps: 3, mode, abreast }));
+    }
+    for grid in [Grid::Line, Grid::Plane] {
+        all.push(Box::new(MapKernel { rows, columns, operation: Map::Square, grid }));
+        all.push(Box::new(NaiveMatmul { m: 5, n: 3, k: 7, grid }));
+        all.push(Box::new(ZipKernel::new::<f32>(rows, columns, Zip::Add, grid)));
+        all.push(Box::new(ZipKernel::new::<u32>(rows, columns, Zip::Add, grid)));
+    }
+    let block = 2 * tuning.team;
+    for flag in [false, true] {
+        let segments = segments(if flag { Axis::Columns } else { Axis::Rows });
+        all.push(Box::new(Argmax { segments, first: flag }));
+        all.push(Box::new(Argmax { segments, first: !flag }));
+        for integers in [false, true] {
+            all.push(Box::new(Reduce { segments, maximum: flag, integers }));
+            let (inclusive, flags, padded) = (flag, !flag, flag);
+            all.push(Box::new(Scan { length: 1500, block, inclusive, integers, flags, padded }));
+            all.push(Box::new(ScanAdd { length: 1500, block, integers }));
+        }
+        all.push(Box::new(Compact { length: 9, kept: 7, positions: flag }));
+        all.push(Box::new(RadixSort { scatter: flag, ..RadixSort::new(1500, tuning) }));
+        all.push(Box::new(Softmax { rows, classes, log: flag }));
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
+            let (words, samples) = (1 + usize::from(flag), Samples { stored, count: SAMPLES });
+            all.push(Box::new(Gather { rows, inputs: INPUTS, words, samples }));
+        }
+        for transpose_b in [false, true] {
+            let (transpose_a, matrices, bias, relu) = (flag, 2, transpose_b, flag);
+            all.push(Box::new(Matmul { m: 5, n: 3, k: 7, matrices, transpose_a, transpose_b, bias, relu }));
+        }
+    }
+    all
+}
+
+/// All activations, each with dropout and without.
+fn nonlinearities() -> impl Iterator<Item = Nonlinearity> {
+    let of = |activation| [None, Dropout::new(0.25, 1)].map(|dropout| Nonlinearity { activation, dropout });
+    Activation::ALL.iter().copied().flat_map(of)
+}
+
+/// Where the inputs of a layer may come from.
+const SOURCES: [LayerInputs; 3] = [
+    LayerInputs::Matrix,
+    LayerInputs::DataSet(Samples { stored: FeatureFormat::Bytes, count: SAMPLES }),
+    LayerInputs::DataSet(Samples { stored: FeatureFormat::Floats, count: SAMPLES }),
+];
+
+/// Kernels with an activation.
+fn activations() -> Vec<Box<dyn Kernel>> {
+    let (rows, inputs, outputs, offset) = (ROWS, INPUTS, OUTPUTS, 2);
+    let mut all: Vec<Box<dyn Kernel>> =
+        vec![Box::new(InputGradient { rows, inputs, outputs, offset, below: None })];
+    for (number, nonlinearity) in nonlinearities().enumerate() {
+        let source = SOURCES[number % 3];
+        all.push(Box::new(Activate { rows, columns: outputs, nonlinearity }));
+        all.push(Box::new(ActivateBackward { rows, columns: outputs, nonlinearity }));
+        all.push(Box::new(Forward { rows, inputs, outputs, offset, nonlinearity, source }));
+        all.push(Box::new(InputGradient { rows, inputs, outputs, offset, below: Some(nonlinearity) }));
+    }
+    for source in SOURCES {
+        all.push(Box::new(Forward {
+            rows,
+            inputs,
+            outputs,
+            offset,
+            nonlinearity: Nonlinearity::LINEAR,
+            source,
+        }));
+    }
+    all
+}
+
+/// Kernels with a loss.
+fn losses() -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    for loss in Loss::ALL.iter().copied() {
+        for weighted in [false, true] {
+            for samples in [None, Some(SAMPLES)] {
+                let targets = LossTargets { loss, smoothing: 0.1, weighted };
+                all.push(Box::new(LossGradient { rows: ROWS, outputs: OUTPUTS, targets, samples }));
+            }
+        }
+    }
+    all
+}
+
+/// Kernels with an optimizer.
+fn updates() -> Vec<Box<dyn Kernel>> {
+    let (rows, inputs, outputs) = (ROWS, INPUTS, OUTPUTS);
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    let layout = ParameterLayout::of_sizes(&[2, inputs, outputs]);
+    let offset = layout.layers()[1].offset;
+    for source in SOURCES {
+        all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update: None, source }));
+    }
+    for (number, kind) in OptimizerKind::ALL.iter().enumerate() {
+        let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
+        let layout = layout.clone().with_states(kind.states());
+        let (update, source) = (Some(LayerUpdate::of(&rule, &layout, 1)), SOURCES[number % 3]);
+        all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, source }));
+        for clip in [None, Some(3)] {
+            all.extend(Update::all(&rule, &layout, clip).into_iter().map(|it| Box::new(it) as _));
+        }
+    }
+    all
+}
+
+/// The kernels of the two-dispatch step: of one layer and of several, whose activations differ.
+fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    let dense = |units, activation, dropout| Dense { units, activation, dropout };
+    for (number, kind) in OptimizerKind::ALL.iter().enumerate() {
+        let mut layers = vec![dense(OUTPUTS, Activation::Identity, 0.0)];
+        if number > 0 {
+            let activation = |place: usize| Activation::ALL[(2 * number + place) % Activation::ALL.len()];
+            let dropout = if number % 2 == 0 { 0.5 } else { 0.0 };
+            layers.splice(0..0, [dense(6, activation(0), dropout), dense(5, activation(1), 0.0)]);
+        }
+        let network = Network::new(INPUTS, layers, Loss::ALL[number % Loss::ALL.len()]).unwrap();
+        let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
+        let shape = StepShape::new(&network, &rule, number % 2 == 1, ROWS, tuning).unwrap();
+        all.push(Box::new(Row::new(&shape, SAMPLES, tuning)));
+        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
+            all.push(Box::new(Column::new(&shape, Samples { stored, count: SAMPLES }, tuning)));
+        }
+    }
+    all
+}
