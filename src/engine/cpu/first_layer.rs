@@ -23,7 +23,7 @@ pub struct Panel {
 }
 
 /// Shares of a batch whose gradients are added in one go.
-const SHARES: usize = 16;
+const SHARES: usize = 8;
 
 impl Panel {
     /// How many panels a layer with so many outputs can be divided into.
