@@ -4,7 +4,7 @@
 // SCATTER true, offsets the exclusive scan of all counts: key and payload go to offsets[digit, group] + rank in the
 // group. A thread owns 8 neighbouring keys and a counter for each digit; no atomics: digit by digit, thread by thread,
 // the scan of the counters is the rank. Threads without keys keep the barriers and their counters at 0.
-// In bounds: both halves count the same keys, so the offsets and ranks together are a permutation of the places.
+// Offsets of other counts than these lead a key nowhere if they lead it out of the output.
 //#include item_u32
 //#include team
 //#include scan_team
@@ -107,8 +107,10 @@ fn radix_sort(
             let key = own[i / 4u][i % 4u];
             let digit = digit_of(key);
             let to = starts[digit] + counters[slot(digit * TEAM + thread)] + ranks[i];
-            output[to] = key;
-            payload_output[to] = values[i % 4u];
+            if to < params.length {
+                output[to] = key;
+                payload_output[to] = values[i % 4u];
+            }
         }
     }
 }

@@ -22,9 +22,9 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> gradients: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> result: array<vec4<f32>>;
-//#include optimizer
 //#include clip
+@group(0) @binding(RESULT) var<storage, read_write> result: array<vec4<f32>>;
+//#include optimizer
 
 fn state_place(index: u32, number: u32) -> u32 {
     return index + params.state + number * params.region;

@@ -7,9 +7,9 @@ mod support;
 use bounds::{assert_within, inputs};
 use ndarray::Array2;
 use support::{engines, noise, sparse_bytes};
+use tinytrain::engine::EngineOptions;
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds::gradients as gradient_bounds};
-use tinytrain::train::Config;
 
 /// The smallest distance of a hidden pre-activation from the kink of its ReLU.
 fn distance_from_kinks(reference: &ReferenceNetwork, x: &Array2<f64>) -> f64 {
@@ -37,7 +37,7 @@ fn parameters(network: &Network, seed: u64) -> Parameters {
 #[test]
 fn the_reference_agrees_with_central_differences() {
     let network = Network::classifier(&[7, 6, 5, 4]).unwrap();
-    let reference = parameters(&network, 5).to_reference();
+    let reference = parameters(&network, 5).to_reference(&network);
     let (x, targets) = inputs(&noise(9, 7, 4, 6));
     let step = 1e-5;
     // No step crosses a kink: a step of 1e-5 moves no pre-activation by more than 1e-3.
@@ -90,11 +90,11 @@ fn every_engine_agrees_with_the_reference() {
             let parameters = parameters(&network, 2);
             for data in [noise, sparse_bytes].map(|make| make(rows, network.inputs(), network.outputs(), 3)) {
                 let (x, targets) = inputs(&data);
-                let reference = parameters.to_reference();
+                let reference = parameters.to_reference(&network);
                 // Else a rounding might flip a ReLU, and both answers would be right.
                 assert!(distance_from_kinks(&reference, &x) > 1e-7);
-                let config = Config { batch_size: rows + 3, ..Config::default() };
-                let gradients = make(&parameters, &network, &config).gradients(&data.view()).unwrap();
+                let options = EngineOptions::sgd(rows + 3, 0.1);
+                let gradients = make(&parameters, &network, &options).gradients(&data.view()).unwrap();
                 assert_within(
                     &format!("gradients of {network} on {name}"),
                     &gradients,

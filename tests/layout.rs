@@ -7,7 +7,7 @@ mod variants;
 use std::collections::BTreeSet;
 
 use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
-use naga::{AddressSpace, Block, Module, Statement, StorageAccess};
+use naga::{AddressSpace, Block, Expression, Function, Handle, Module, Statement, StorageAccess};
 use tinytrain::gpu::{Access, Carrier};
 use tinytrain::kernels::{Kernel, MOST_BUFFERS, StepRecord, Tuning, program};
 use variants::variants;
@@ -158,8 +158,16 @@ fn may_return(block: &Block) -> bool {
     })
 }
 
-/// A barrier that only some threads reach: below a condition, or behind an early return.
-fn divergent_barrier(module: &Module, block: &Block) -> bool {
+/// Whether a condition is the same for all threads because the program fixes it.
+fn is_fixed(function: &Function, condition: Handle<Expression>) -> bool {
+    matches!(
+        function.expressions[condition],
+        Expression::Literal(_) | Expression::Constant(_) | Expression::Override(_)
+    )
+}
+
+/// A barrier that only some threads reach: below a condition that the program does not fix, or behind an early return.
+fn divergent_barrier(module: &Module, function: &Function, block: &Block) -> bool {
     let mut returned = false;
     for statement in block {
         let here = Block::from_vec(vec![statement.clone()]);
@@ -167,11 +175,14 @@ fn divergent_barrier(module: &Module, block: &Block) -> bool {
             return true;
         }
         let below = match statement {
+            Statement::If { condition, accept, reject } if is_fixed(function, *condition) => {
+                [accept, reject].into_iter().any(|block| divergent_barrier(module, function, block))
+            }
             Statement::If { .. } | Statement::Switch { .. } => has_barrier(module, &here),
-            Statement::Block(block) => divergent_barrier(module, block),
+            Statement::Block(block) => divergent_barrier(module, function, block),
             Statement::Loop { body, continuing, .. } => {
-                divergent_barrier(module, body)
-                    || divergent_barrier(module, continuing)
+                divergent_barrier(module, function, body)
+                    || divergent_barrier(module, function, continuing)
                     || (has_barrier(module, body) && may_return(body))
             }
             _ => false,
@@ -189,9 +200,13 @@ fn divergent_barrier(module: &Module, block: &Block) -> bool {
 #[test]
 fn barriers_stand_in_uniform_control_flow() {
     each(|kernel, module| {
-        let bodies = module.functions.iter().map(|(_, function)| &function.body);
-        for body in bodies.chain(module.entry_points.iter().map(|entry| &entry.function.body)) {
-            assert!(!divergent_barrier(module, body), "{}: a divergent barrier", kernel.shader().name);
+        let functions = module.functions.iter().map(|(_, function)| function);
+        for function in functions.chain(module.entry_points.iter().map(|entry| &entry.function)) {
+            assert!(
+                !divergent_barrier(module, function, &function.body),
+                "{}: a divergent barrier",
+                kernel.shader().name
+            );
         }
     });
 }
@@ -200,15 +215,19 @@ fn barriers_stand_in_uniform_control_flow() {
 fn the_search_for_divergent_barriers_finds_them() {
     let divergent = |body: &str| {
         let source = format!(
-            "fn sync() {{ workgroupBarrier(); }}
+            "const FIXED = true;
+            fn sync() {{ workgroupBarrier(); }}
             @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {{ {body} }}"
         );
         let module = naga::front::wgsl::parse_str(&source).unwrap();
-        divergent_barrier(&module, &module.entry_points[0].function.body)
+        let function = &module.entry_points[0].function;
+        divergent_barrier(&module, function, &function.body)
     };
     assert!(divergent("if i < 2u { workgroupBarrier(); }"));
     assert!(divergent("if i < 2u { sync(); }"));
     assert!(divergent("if i > 2u { return; } sync();"));
     assert!(divergent("for (var k = 0u; k < 3u; k += 1u) { if i > k { return; } sync(); }"));
+    assert!(divergent("if FIXED { if i < 2u { sync(); } }"));
+    assert!(!divergent("if FIXED { sync(); }"));
     assert!(!divergent("for (var k = 0u; k < 3u; k += 1u) { sync(); } if i > 2u { return; }"));
 }

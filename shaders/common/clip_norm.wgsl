@@ -1,5 +1,6 @@
 // Gradients G scaled by min(1, clip / (|G| + 1e-6)), where |G|^2 is the sum of `squares`, as sum_squares makes them.
-@group(0) @binding(3) var<storage, read> squares: array<f32>;
+@group(0) @binding(2) var<storage, read> squares: array<f32>;
+const RESULT = 3; // binding of what the kernel writes
 
 fn clipped(gradient: vec4<f32>) -> vec4<f32> {
     var sum = 0.0;

@@ -69,7 +69,7 @@ impl Problem {
     fn clears_kinks(&mut self) -> bool {
         let hidden = self.parameters.layers.len() - 1;
         for layer in 0..hidden {
-            let reference = self.parameters.to_reference();
+            let reference = self.parameters.to_reference(&self.network);
             let input = reference.activations(self.x.view()).swap_remove(layer);
             let z =
                 ops::forward(input.view(), reference.weights[layer].view(), reference.biases[layer].view());
@@ -89,7 +89,7 @@ impl Problem {
 
     /// The smallest magnitude of a hidden pre-activation.
     pub fn distance_from_kinks(&self) -> f64 {
-        let reference = self.parameters.to_reference();
+        let reference = self.parameters.to_reference(&self.network);
         let activations = reference.activations(self.x.view());
         let hidden = reference.weights.len() - 1;
         let layers = reference.weights.iter().zip(&reference.biases).zip(&activations).take(hidden);
@@ -101,21 +101,22 @@ impl Problem {
 
 /// Every tensor of a reference, one after the other.
 fn flat(reference: &ReferenceNetwork) -> Array1<f64> {
-    let weights = reference.weights.iter().flat_map(|w| w.iter().copied());
-    weights.chain(reference.biases.iter().flat_map(|b| b.iter().copied())).collect()
+    let both = reference.weights.iter().zip(&reference.biases);
+    both.flat_map(|(w, b)| w.iter().chain(b).copied()).collect()
 }
 
 fn figures(got: &Parameters, want: &ReferenceNetwork, bound: &Array1<f64>) -> Figures {
-    let (got, want) = (flat(&got.to_reference()), flat(want));
+    let got = got.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
+    let (got, want) = (got.copied().map(f64::from).collect(), flat(want));
     // Relative to the largest: single gradients may be 0 by chance.
     let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
     let magnitude = vec![largest; want.len()];
-    Figures { got: got.to_vec(), want: want.to_vec(), magnitude, bound: bound.to_vec() }
+    Figures { got, want: want.to_vec(), magnitude, bound: bound.to_vec() }
 }
 
 fn gradients(engine: &mut dyn Engine, problem: &Problem) -> Result<Figures> {
     let got = engine.gradients(&problem.data.view())?;
-    let reference = problem.parameters.to_reference();
+    let reference = problem.parameters.to_reference(&problem.network);
     let want = reference.gradients(problem.x.view(), &problem.targets);
     let bound = bounds::gradients(&reference, &problem.x, &problem.targets);
     Ok(figures(&got, &want, &flat(&bound)))
@@ -127,7 +128,7 @@ fn one_step(engine: &mut dyn Engine, problem: &Problem, rate: f64) -> Result<Fig
     engine.train(&problem.data.view(), &order, &mut |_| Ok(()))?;
     engine.finish(&mut |_| Ok(()))?;
     let got = engine.parameters()?;
-    let reference = problem.parameters.to_reference();
+    let reference = problem.parameters.to_reference(&problem.network);
     let mut want = reference.clone();
     want.step(problem.x.view(), &problem.targets, rate);
     let gradient_bound = flat(&bounds::gradients(&reference, &problem.x, &problem.targets));

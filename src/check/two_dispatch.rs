@@ -31,8 +31,9 @@ pub(super) fn run(cases: &mut Cases<'_>) {
 
 /// A network with its parameters as the device has them.
 fn network(sizes: &[usize]) -> Result<(ReferenceNetwork, Vec<f32>)> {
-    let parameters = Parameters::he_normal(&Network::classifier(sizes)?, 3);
-    Ok((parameters.to_reference(), ParameterLayout::of_sizes(sizes).pack(&parameters)))
+    let network = Network::classifier(sizes)?;
+    let parameters = Parameters::he_normal(&network, 3);
+    Ok((parameters.to_reference(&network), ParameterLayout::of_sizes(sizes).pack(&parameters)))
 }
 
 fn shape(compute: &Compute, sizes: &[usize], rows: usize) -> Result<StepShape> {

@@ -152,11 +152,12 @@ impl Pipelines {
         Ok(pipeline)
     }
 
-    /// Binds `params` and `buffers` to a program, compiling it if it is new.
+    /// Binds `params` and `buffers` to a program, compiling it if it is new, with all checks: nothing is known of the
+    /// buffers.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the driver refuses the program, [`Error::Device`] when the grid or the bindings exceed
-    /// the device's limits.
+    /// [`Error::Gpu`] when the driver refuses the program, [`Error::Shape`] when there is not one buffer for each binding,
+    /// [`Error::Device`] when the grid or the bindings exceed the device's limits.
     pub fn prepare(
         &self,
         context: &Context,
@@ -165,7 +166,30 @@ impl Pipelines {
         buffers: &[&wgpu::Buffer],
         workgroups: [u32; 3],
     ) -> Result<Prepared> {
-        assert_eq!(buffers.len(), program.bindings.len(), "{}: one buffer a binding", program.entry);
+        let program = Program { trusted: false, ..program.clone() };
+        self.bind(context, &program, params, buffers, workgroups)
+    }
+
+    /// The same without checks where the program is trusted: the caller has compared the buffers with what it reaches.
+    ///
+    /// # Errors
+    /// As [`Pipelines::prepare`].
+    pub(crate) fn bind(
+        &self,
+        context: &Context,
+        program: &Program,
+        params: &[u8],
+        buffers: &[&wgpu::Buffer],
+        workgroups: [u32; 3],
+    ) -> Result<Prepared> {
+        let found = [buffers.len(), params.len()];
+        let expected = [program.bindings.len(), program.params_bytes as usize];
+        if found != expected {
+            let say =
+                |[buffers, bytes]: [usize; 2]| format!("{buffers} buffers and {bytes} bytes of parameters");
+            let (kernel, expected, found) = (program.entry, say(expected), say(found));
+            return Err(Error::Shape { kernel, expected, found });
+        }
         let most = context.limits.max_compute_workgroups_per_dimension;
         if workgroups.iter().any(|count| *count > most) {
             return Err(Error::Device(format!(

@@ -13,12 +13,24 @@ pub(super) fn shader_module(
         unsafe_code,
         reason = "clamps and loop counters cost time, and protect from nothing that occurs"
     )]
-    // SAFETY: the source stands in `shaders/`: nobody outside of this crate makes or changes a `Program` that counts as
-    // trusted. Every loop counts up to a bound below 2^32 less its step (`Context::largest_storage`) or halves a number.
-    // No divisor is 0 where a workgroup runs: they are sizes whose product is the number of threads. Indices are below
-    // the sizes in the uniforms, which the host half of each kernel takes from the buffers that it binds; those that
-    // come out of a buffer are proven in the header of the shader that reads them (`samples_order`, `compact`,
-    // `radix_sort`) or guarded (`common/loss`). Who calls `Compute::run` with buffers of their own is told to size them.
+    // SAFETY: the source stands in `shaders/`, its uniform is what a `Kernel` of this crate says (the trait is sealed), and
+    // it is bound by `kernels::prepare` alone (`Pipelines::prepare`, which others can call, compiles with checks).
+    //
+    // Indices: `Kernel::extents` says how far the shader reaches into each buffer with the sizes in its uniform and in the
+    // record, and `prepare` refuses smaller buffers; it computes in u64 and saturates. Buffers have fewer than
+    // 2^32 - 2^24 words (`Context::largest_storage`), so no index within an extent wraps around. Indices that come out of a
+    // buffer are compared with a size where they are used: rows of an order (`samples_order`, `row`, `column`), classes
+    // (`row_metrics`, `targets_classes`), places of elements (`compact`, `radix_sort`). Those of a step's record are
+    // checked with the record: of a single dispatch with its own, of a schedule with the furthest that its engine makes.
+    // Indices into workgroup memory depend on thread, override constants and sizes that `extents` refuses where they would
+    // lead out (taps of `convolve`, windows of `pool`, passes of `radix_sort`).
+    //
+    // Loops count up by a constant to a size in the uniform or the record, of which every one is part of an extent (rows,
+    // columns, lengths, inner dimensions) and thus below 2^32 - 2^24, or is counted by ones (`rounds`, `layers`, `groups`,
+    // `parts`); or they halve or double a number below the threads of a workgroup. Constants are not 0: `Tuning::runs_on`.
+    //
+    // Divisors are sizes that are factors of the number of threads (a dispatch of none runs nothing), constants, or
+    // clamped to 1 and more.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use super::Network;
-use crate::reference::ReferenceNetwork;
+use crate::reference::{Hidden, ReferenceNetwork};
 
 /// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +46,8 @@ impl Parameters {
         self.layers.iter().all(|layer| finite(&layer.weights) && finite(&layer.bias))
     }
 
-    /// The same reference for the reference, in f64.
-    pub fn to_reference(&self) -> ReferenceNetwork {
+    /// The network with these parameters for the reference, in f64.
+    pub fn to_reference(&self, network: &Network) -> ReferenceNetwork {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let (weights, biases) = self
             .layers
@@ -58,6 +58,9 @@ impl Parameters {
                 (weights, Array1::from(wide(&layer.bias)))
             })
             .unzip();
-        ReferenceNetwork::relu(weights, biases)
+        let dense = network.dense();
+        let hidden = dense[..dense.len() - 1].iter();
+        let hidden = hidden.map(|layer| Hidden { activation: layer.activation, dropout: layer.dropout });
+        ReferenceNetwork { weights, biases, hidden: hidden.collect(), loss: network.loss() }
     }
 }

@@ -227,11 +227,12 @@ impl<'a> Builder<'a> {
         use Buffer::{Gradients, Parameters, SquareSums};
         let length = self.layout.weights();
         let clip = self.step.rule.clip_norm.map(|_| self.tuning.row_groups(length));
-        let mut buffers = vec![Gradients, Parameters];
+        let mut buffers = vec![Gradients];
         if clip.is_some() {
             self.push(SumSquares { length }, &[Gradients, SquareSums]);
             buffers.push(SquareSums);
         }
+        buffers.push(Parameters);
         for kernel in Update::all(self.step.rule, &self.layout, clip) {
             self.push(kernel, &buffers);
         }
@@ -253,8 +254,9 @@ impl<'a> Builder<'a> {
             .filter(|buffer| !buffer.is_external())
             .map(|buffer| (*buffer, self.bytes(*buffer)))
             .collect();
+        let rows = self.step.rows;
         let Self { dispatches, groups, prologue, .. } = self;
-        Schedule { dispatches, buffers, metrics_groups: groups, prologue }
+        Schedule { dispatches, buffers, rows, metrics_groups: groups, prologue }
     }
 
     fn bytes(&self, buffer: Buffer) -> u64 {

@@ -90,6 +90,8 @@ pub struct Schedule {
     pub dispatches: Vec<Dispatch>,
     /// Bytes of every buffer that belongs to the batch; metrics and predictions count one step and one batch.
     pub buffers: BTreeMap<Buffer, u64>,
+    /// Most rows of a batch.
+    pub rows: usize,
     /// Pairs (loss, correct) that a step writes.
     pub metrics_groups: usize,
     /// The last dispatch comes once before the first step too, with a batch of no rows: it prepares the next.

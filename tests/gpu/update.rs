@@ -44,11 +44,12 @@ fn check(lab: &Lab, tuning: &Tuning, rule: &UpdateRule, sizes: &[usize]) {
     let length = layout.weights();
     let clip = rule.clip_norm.map(|_| tuning.row_groups(length));
     let squares = lab.output(clip.unwrap_or(0));
-    let mut buffers = vec![&on_gradients, &output.buffer];
+    let mut buffers = vec![&on_gradients];
     if clip.is_some() {
         lab.run(&SumSquares { length }, tuning, &[&on_gradients, &squares.buffer], record);
         buffers.push(&squares.buffer);
     }
+    buffers.push(&output.buffer);
     let kernels = Update::all(rule, &layout, clip);
     assert_eq!(kernels.len(), (sizes.len() - 1).div_ceil(MOST_UPDATED));
     for kernel in &kernels {

@@ -19,14 +19,14 @@ pub fn inputs(data: &Dataset) -> (Array2<f64>, Vec<usize>) {
 
 /// Fails with the first number that is further from `want` than its bound.
 pub fn assert_within(what: &str, got: &Parameters, want: &ReferenceNetwork, bounds: &ReferenceNetwork) {
-    let got = got.to_reference();
     let flat = |network: &ReferenceNetwork| -> Vec<Array1<f64>> {
-        let weights = network.weights.iter().map(|w| w.iter().copied().collect());
-        weights.chain(network.biases.iter().cloned()).collect()
+        let both = network.weights.iter().zip(&network.biases);
+        both.flat_map(|(w, b)| [w.iter().copied().collect(), b.clone()]).collect()
     };
-    for (tensor, ((got, want), bound)) in flat(&got).iter().zip(flat(want)).zip(flat(bounds)).enumerate() {
-        for (i, value) in got.indexed_iter() {
-            let error = (value - want[i]).abs();
+    let got = got.layers.iter().flat_map(|layer| [&layer.weights, &layer.bias]);
+    for (tensor, ((got, want), bound)) in got.zip(flat(want)).zip(flat(bounds)).enumerate() {
+        for (i, value) in got.iter().enumerate() {
+            let error = (f64::from(*value) - want[i]).abs();
             // Written so that NaN fails.
             assert!(
                 error <= bound[i],

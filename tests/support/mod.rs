@@ -5,16 +5,16 @@
 use std::path::Path;
 
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scale, Selection, Target};
-use tinytrain::engine::{CpuEngine, Device, Engine, GpuEngine};
+use tinytrain::engine::{CpuEngine, Device, Engine, EngineOptions, GpuEngine};
 use tinytrain::gpu::{Context, Opening, adapters};
 use tinytrain::kernels::{Compute, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
 use tinytrain::schedule::ScheduleKind;
-use tinytrain::train::{Config, DataOptions};
+use tinytrain::train::DataOptions;
 
 /// Makes an engine with these parameters.
-pub type Make = Box<dyn Fn(&Parameters, &Network, &Config) -> Box<dyn Engine>>;
+pub type Make = Box<dyn Fn(&Parameters, &Network, &EngineOptions) -> Box<dyn Engine>>;
 
 /// Every engine of this machine: the CPU engine with one thread and with three, and each adapter under each shipped
 /// tuning and each schedule; and checked, with offsets, under its own tuning.
@@ -23,9 +23,8 @@ pub fn engines() -> Vec<(String, Make)> {
     for threads in [1, 3] {
         all.push((
             format!("cpu, {threads} threads"),
-            Box::new(move |parameters, network, config| {
-                let batch = config.batch_size;
-                Box::new(CpuEngine::with_threads(parameters, network, &config.engine_options(batch), threads))
+            Box::new(move |parameters, network, options| {
+                Box::new(CpuEngine::with_threads(parameters, network, options, threads))
             }),
         ));
     }
@@ -45,19 +44,11 @@ pub fn engines() -> Vec<(String, Make)> {
                 let adapter = adapter.clone().opened(opening.clone());
                 all.push((
                     format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),
-                    Box::new(move |parameters, network, config| {
-                        let config = Config { schedule: Some(schedule), ..config.clone() };
-                        let context = Context::open(&adapter).unwrap();
-                        let batch = config.batch_size;
+                    Box::new(move |parameters, network, options| {
+                        let options = EngineOptions { schedule: Some(schedule), ..options.clone() };
+                        let compute = Compute::new(Context::open(&adapter).unwrap());
                         Box::new(
-                            GpuEngine::with_tuning(
-                                Compute::new(context),
-                                tuning,
-                                parameters,
-                                network,
-                                &config.engine_options(batch),
-                            )
-                            .unwrap(),
+                            GpuEngine::with_tuning(compute, tuning, parameters, network, &options).unwrap(),
                         )
                     }),
                 ));

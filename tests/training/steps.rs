@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use tinytrain::Error;
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
-use tinytrain::engine::{BatchMetrics, Device, Drive, Engine, EngineState};
+use tinytrain::engine::{BatchMetrics, Device, Drive, Engine, EngineOptions, EngineState};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds};
 use tinytrain::schedule::ScheduleKind;
@@ -69,9 +69,9 @@ fn steps_agree(network: &Network, data: &Dataset) {
     for (name, make) in engines() {
         for rows in [16, 9, 320, 19 * 16 + 3] {
             let parameters = Parameters::he_normal(network, 4);
-            let mut reference = parameters.to_reference();
+            let mut reference = parameters.to_reference(network);
             let (bounds, loss) = reference_steps(&mut reference, data, &order[..rows], &config);
-            let mut engine = make(&parameters, network, &config);
+            let mut engine = make(&parameters, network, &config.engine_options(16));
             let (mut sizes, mut sum, mut correct) = (Vec::new(), 0.0, 0);
             let mut sink = |batch: BatchMetrics| {
                 sizes.push(batch.rows);
@@ -126,13 +126,13 @@ fn epochs(mut engine: Box<dyn Engine>, rows: &Rows<'_>, batch: usize, own: bool)
 /// that stays on the device, of one that passes through a window, and of one longer than the order used to be.
 #[test]
 fn engines_order_an_epoch_as_the_host_does() {
-    let config = Config { batch_size: 16, ..Config::default() };
+    let options = EngineOptions::sgd(16, 0.1);
     let network = Network::classifier(&[37, 5, 3]).unwrap();
     let data = noise(777, 37, 3, 14);
     for (name, make) in engines() {
         for rows in [data.view(), Rows { total: None, ..data.view() }] {
             let run =
-                |own| epochs(make(&Parameters::he_normal(&network, 4), &network, &config), &rows, 16, own);
+                |own| epochs(make(&Parameters::he_normal(&network, 4), &network, &options), &rows, 16, own);
             assert!(run(true) == run(false), "{name}, {:?} rows", rows.total);
         }
     }
@@ -181,7 +181,8 @@ fn every_engine_finds_the_same_errors() {
         let predictions: Vec<u32> = (0..length as u32).map(|i| i % 7 + u32::from(i % 5 == 3)).collect();
         let want: Vec<u32> = (0..length as u32).filter(|i| i % 5 == 3).collect();
         for (name, make) in engines() {
-            let mut engine = make(&Parameters::he_normal(&network, 4), &network, &Config::default());
+            let mut engine =
+                make(&Parameters::he_normal(&network, 4), &network, &EngineOptions::sgd(64, 0.1));
             assert_eq!(engine.errors(&labels, &predictions).unwrap(), want, "{name}");
         }
     }
@@ -194,11 +195,12 @@ fn evaluation_agrees_with_the_reference() {
     let data = noise(1111, 21, 4, 12);
     let parameters = Parameters::he_normal(&network, 4);
     let (x, targets) = inputs(&data);
-    let logits = parameters.to_reference().logits(x.view());
+    let logits = parameters.to_reference(&network).logits(x.view());
     let loss = tinytrain::reference::ops::cross_entropy(logits.view(), &targets).sum() / 1111.0;
     let predictions = tinytrain::reference::ops::predictions(logits.view());
     for (name, make) in engines() {
-        let evaluation = make(&parameters, &network, &Config::default()).evaluate(&data.view()).unwrap();
+        let evaluation =
+            make(&parameters, &network, &EngineOptions::sgd(64, 0.1)).evaluate(&data.view()).unwrap();
         assert!((evaluation.loss - loss).abs() < 1e-6 * loss, "{name}: {} {loss}", evaluation.loss);
         let equal =
             evaluation.predictions.iter().zip(&predictions).filter(|(a, b)| **a as usize == **b).count();
@@ -312,11 +314,10 @@ fn huge_losses_are_summed_alike() {
         targets: (0..rows as u32).map(|row| row % 2).collect::<Vec<u32>>().into(),
         weights: Vec::new(),
     };
-    let config = Config { batch_size: rows, learning_rate: 1e-30, ..Config::default() };
     let network = Network::classifier(&[1, 3, 2]).unwrap();
     let order: Vec<u32> = (0..rows as u32).collect();
     for (name, make) in engines() {
-        let mut engine = make(&Parameters::zeros(&network), &network, &config);
+        let mut engine = make(&Parameters::zeros(&network), &network, &EngineOptions::sgd(rows, 1e-30));
         for (logit, row_loss) in [(1.5e38f32, 3e38f64), (3e38, f64::INFINITY)] {
             // Rows of class 1 are wrong by twice the logit, the others are right.
             let mut parameters = Parameters::zeros(&network);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rows::DeviceRows;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{Context, Pipelines, Prepared, StepBinding, StepRecords};
 use crate::kernels::{StepRecord, Tuning, prepare, program};
 use crate::schedule::{Buffer, Schedule};
@@ -17,6 +17,10 @@ pub struct BoundSchedule {
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
     carried: StepRecords,
     prologue: bool,
+    /// What no record goes beyond: its rows, its slot, where its predictions begin.
+    most: StepRecord,
+    /// Positions of the order; every batch ends there or before.
+    positions: usize,
     /// Bytes of the metrics of one step.
     pub metrics_stride: u64,
 }
@@ -54,18 +58,36 @@ impl BoundSchedule {
         };
         let kernels = schedule.dispatches.iter().map(|dispatch| &*dispatch.kernel);
         pipelines.compile(context, kernels.map(|kernel| program(kernel, tuning, context.carrier)))?;
+        // No record of `steps` reaches further; the order has room for one batch at least.
+        let behind = |all: usize| all.saturating_sub(schedule.rows) as u32;
+        let most = StepRecord {
+            first: behind(rows.positions),
+            rows: schedule.rows as u32,
+            slot: MOST_STEPS as u32 - 1,
+            output: behind(predictions),
+            ..StepRecord::default()
+        };
         let dispatches = schedule
             .dispatches
             .iter()
             .map(|dispatch| {
                 let bound: Vec<&wgpu::Buffer> = dispatch.buffers.iter().map(resolve).collect();
-                prepare(context, pipelines, &*dispatch.kernel, tuning, &bound)
+                prepare(context, pipelines, &*dispatch.kernel, tuning, &bound, &most)
             })
             .collect::<Result<Vec<_>>>()?;
         // A prologue is one more.
         let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
-        Ok(Self { dispatches, buffers, carried, prologue: schedule.prologue, metrics_stride })
+        let positions = rows.positions;
+        Ok(Self {
+            dispatches,
+            buffers,
+            carried,
+            prologue: schedule.prologue,
+            most,
+            positions,
+            metrics_stride,
+        })
     }
 
     /// A buffer that belongs to the batch.
@@ -75,14 +97,27 @@ impl BoundSchedule {
 
     /// What the kernels are told of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
     /// rows.
-    pub fn steps(&self, batches: &[StepRecord]) -> Vec<StepRecord> {
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a batch that lies beyond the order, or beyond anything else that the kernels were bound to.
+    pub fn steps(&self, batches: &[StepRecord]) -> Result<Vec<StepRecord>> {
+        let fits = |it: &StepRecord| {
+            let end = it.first as usize + it.rows as usize;
+            let within =
+                it.rows <= self.most.rows && it.slot <= self.most.slot && it.output <= self.most.output;
+            within && end <= self.positions
+        };
+        if let Some(it) = batches.iter().find(|batch| !fits(batch)) {
+            let (first, end) = (it.first, u64::from(it.first) + u64::from(it.rows));
+            return Err(Error::Config(format!("the device has no rows {first} to {end}")));
+        }
         let next_rows = batches.iter().skip(1).map(|next| next.rows).chain([0]);
         let steps =
             batches.iter().zip(next_rows).map(|(batch, next_rows)| StepRecord { next_rows, ..*batch });
         // Every submission stands by itself, so a prologue begins each.
         let before = batches.first().filter(|_| self.prologue);
         let before = before.map(|first| StepRecord { rows: 0, next_rows: first.rows, ..*first });
-        before.into_iter().chain(steps).collect()
+        Ok(before.into_iter().chain(steps).collect())
     }
 
     /// All dispatches of these steps: each with its place in the schedule, and the record of its step.

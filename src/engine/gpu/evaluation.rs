@@ -50,7 +50,7 @@ impl GpuEngine {
             let start = predictions.len();
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let batches = self.submit_evaluation(bound, end - start);
+            let batches = self.submit_evaluation(bound, end - start)?;
             let metrics = bound.metrics_stride * batches as u64;
             let metrics = read_buffer(&self.compute.context, bound.buffer(Buffer::Metrics), metrics)?;
             loss += sum_metrics(&bytemuck::pod_collect_to_vec(&metrics)).0;
@@ -72,7 +72,7 @@ impl GpuEngine {
         for start in (0..rows.len()).step_by(batch) {
             let end = rows.len().min(start + batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            self.submit_evaluation(bound, end - start);
+            self.submit_evaluation(bound, end - start)?;
             let bytes = 16 * (blocks(classes) * (end - start)) as u64;
             let padded = read_buffer(&self.compute.context, bound.buffer(Buffer::Outputs), bytes)?;
             logits.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
@@ -81,7 +81,7 @@ impl GpuEngine {
     }
 
     /// Submits the batches of an evaluation of so many rows, which stand on the device; gives their number.
-    fn submit_evaluation(&self, bound: &BoundSchedule, rows: usize) -> usize {
+    fn submit_evaluation(&self, bound: &BoundSchedule, rows: usize) -> Result<usize> {
         let batch = self.evaluation_batch;
         let batches: Vec<StepRecord> = (0..rows)
             .step_by(batch)
@@ -92,11 +92,11 @@ impl GpuEngine {
             })
             .collect();
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(&batches);
+        let steps = bound.steps(&batches)?;
         bound.record(&mut encoder, &steps);
         bound.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);
-        batches.len()
+        Ok(batches.len())
     }
 }
 

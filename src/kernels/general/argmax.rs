@@ -45,6 +45,11 @@ impl Kernel for Argmax {
         vec![("OPERATION", 0)]
     }
 
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        let (x, outputs) = self.segments.extents();
+        Ok(vec![x, if self.first { 0 } else { x }, outputs, outputs])
+    }
+
     fn shape(&self) -> String {
         self.segments.shape()
     }

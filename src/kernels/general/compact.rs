@@ -7,6 +7,7 @@ use crate::gpu::Access;
 use crate::kernels::general::scan::scanning;
 use crate::kernels::{
     Compute, Cost, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, same_shape, word,
+    words,
 };
 
 /// The shader's uniform.
@@ -52,6 +53,11 @@ impl Kernel for Compact {
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
         vec![("POSITIONS", self.positions)]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        let all = words(&[&[self.length]]);
+        Ok(vec![if self.positions { 0 } else { all }, all, all, words(&[&[self.kept]])])
     }
 
     fn shape(&self) -> String {

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Axis, Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    shape_error, word,
+    matrix, shape_error, word, words,
 };
 
 /// The shader's uniform.
@@ -155,6 +155,18 @@ impl Kernel for Convolve {
 
     fn choices(&self) -> Vec<(&'static str, u32)> {
         vec![("ABREAST", word(self.abreast)), ("TAPS", word(taps_held(self.taps)))]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        if !(1..=MOST_TAPS).contains(&self.taps) || self.abreast == 0 {
+            let expected = format!("1 to {MOST_TAPS} taps, and lines abreast");
+            return Err(shape_error(&SHADER, expected, format!("{} and {}", self.taps, self.abreast)));
+        }
+        let stored = |length: usize| match self.axis {
+            Axis::Rows => matrix(self.lines, length),
+            Axis::Columns => matrix(length, self.lines),
+        };
+        Ok(vec![stored(self.length), words(&[&[self.taps]]), stored(self.outputs())])
     }
 
     fn shape(&self) -> String {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
-    not_empty, same_shape,
+    matrix, not_empty, same_shape, words,
 };
 
 static SHADER: Shader = Shader {
@@ -34,6 +34,15 @@ impl Kernel for CrossEntropyProbabilities {
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Rows(self.rows)
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let z = matrix(record.live(), self.classes);
+        Ok(vec![z, z, words(&[&[record.live()]])])
     }
 
     fn shape(&self) -> String {

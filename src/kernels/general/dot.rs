@@ -5,7 +5,7 @@ use crate::gpu::Access;
 use crate::kernels::general::reduce::run_passes;
 use crate::kernels::{
     Axis, Compute, Cost, Kernel, Reduction, Segments, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
-    Vector, same_shape,
+    Vector, same_shape, words,
 };
 
 static SHADER: Shader = Shader {
@@ -42,6 +42,11 @@ impl Kernel for Dot {
     fn choices(&self) -> Vec<(&'static str, u32)> {
         // Its merge knows but one operation.
         vec![("OPERATION", 0)]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        let (x, (_, outputs)) = (words(&[&[self.segments.length]]), self.segments.extents());
+        Ok(vec![x, x, outputs])
     }
 
     fn shape(&self) -> String {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
-    not_empty,
+    matrix, not_empty, words,
 };
 
 static SHADER: Shader = Shader {
@@ -34,6 +34,14 @@ impl Kernel for LogSumExp {
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Rows(self.rows)
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(record.live(), self.classes), words(&[&[record.live()]])])
     }
 
     fn shape(&self) -> String {

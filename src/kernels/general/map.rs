@@ -5,7 +5,8 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Compute, Cost, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, word,
+    Compute, Cost, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, matrix,
+    word,
 };
 
 /// The shader's uniform.
@@ -93,6 +94,10 @@ impl Kernel for MapKernel {
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![("grid", self.grid.piece())]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(self.rows, self.columns); 2])
     }
 
     fn shape(&self) -> String {

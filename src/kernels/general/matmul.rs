@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    dimensions, shape_error, word,
+    dimensions, matrix, shape_error, vec4s, word,
 };
 
 /// The uniform of a product.
@@ -72,6 +72,16 @@ impl Kernel for Matmul {
             ("BIAS", self.bias),
             ("RELU", self.relu),
         ]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        let stored = |rows: usize, columns: usize, transposed: bool| {
+            let (rows, columns) = if transposed { (columns, rows) } else { (rows, columns) };
+            vec4s(&[&[self.matrices, rows, blocks(columns)]])
+        };
+        let bias = if self.bias { matrix(1, self.n) } else { 0 };
+        let (a, b) = (stored(self.m, self.k, self.transpose_a), stored(self.k, self.n, self.transpose_b));
+        Ok(vec![a, b, bias, stored(self.m, self.n, false)])
     }
 
     fn shape(&self) -> String {

@@ -2,8 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, ThreadLayout, Tuning, word};
+use crate::kernels::{Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, vec4s, word};
 
 /// The shader's uniform.
 #[repr(C)]
@@ -47,6 +48,10 @@ impl Kernel for MultiplyAdd {
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Elements(self.threads)
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![vec4s(&[&[self.threads]])])
     }
 
     fn shape(&self) -> String {

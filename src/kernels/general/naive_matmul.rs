@@ -5,7 +5,7 @@ use crate::gpu::Access;
 use crate::kernels::general::matmul::product_params;
 use crate::kernels::{
     Compute, Cost, Grid, Kernel, Matrix, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
-    dimensions, shape_error,
+    dimensions, matrix, shape_error,
 };
 
 static SHADER: Shader = Shader {
@@ -43,6 +43,10 @@ impl Kernel for NaiveMatmul {
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![("grid", self.grid.piece())]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(self.m, self.k), matrix(self.k, self.n), matrix(self.m, self.n)])
     }
 
     fn shape(&self) -> String {

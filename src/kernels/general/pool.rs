@@ -5,7 +5,8 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Compute, Cost, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, shape_error, word,
+    Compute, Cost, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, matrix, shape_error,
+    word,
 };
 
 /// The shader's uniform.
@@ -74,6 +75,14 @@ impl Kernel for Pool {
 
     fn choices(&self) -> Vec<(&'static str, u32)> {
         vec![("OPERATION", u32::from(self.window == Window::Maximum))]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        if !(1..=self.columns.max(1)).contains(&self.width) {
+            let expected = format!("windows of 1 to {} elements", self.columns);
+            return Err(shape_error(&SHADER, expected, self.width.to_string()));
+        }
+        Ok(vec![matrix(self.rows, self.columns); 2])
     }
 
     fn shape(&self) -> String {

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::scan::{power_of_two, scanning};
 use crate::kernels::{
-    Compute, Cost, Invocation, Kernel, Scan, Shader, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    same_shape, word,
+    Compute, Cost, Invocation, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
+    blocks, matrix, same_shape, shape_error, word, words,
 };
 
 /// Values that four bits have.
@@ -81,6 +81,17 @@ impl Kernel for RadixSort {
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
         vec![("SCATTER", self.scatter), ("PADDED", true)]
+    }
+
+    fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        power_of_two(&SHADER, "Tuning::sorters", tuning.sorters)?;
+        if self.group != EACH * tuning.sorters || self.pass >= PASSES {
+            let expected = format!("groups of {} keys and a pass below {PASSES}", EACH * tuning.sorters);
+            return Err(shape_error(&SHADER, expected, format!("{} and {}", self.group, self.pass)));
+        }
+        let (keys, moved) = (matrix(1, self.length), words(&[&[self.length]]));
+        let counts = words(&[&[self.counts()]]);
+        Ok(if self.scatter { vec![keys, keys, counts, moved, moved] } else { vec![keys, 0, 0, counts, 0] })
     }
 
     fn shape(&self) -> String {

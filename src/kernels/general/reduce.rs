@@ -61,6 +61,11 @@ impl Kernel for Reduce {
         vec![item_piece(self.integers)]
     }
 
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        let (x, outputs) = self.segments.extents();
+        Ok(vec![x, outputs])
+    }
+
     fn shape(&self) -> String {
         self.segments.shape()
     }

@@ -5,8 +5,8 @@ use bytemuck::{Pod, Zeroable};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Compute, Cost, Element, Invocation, Kernel, Piece, ScanAdd, Shader, Tensor, ThreadLayout, Tuning, Vector,
-    item_piece, shape_error, word,
+    Compute, Cost, Element, Invocation, Kernel, Piece, ScanAdd, Shader, StepRecord, Tensor, ThreadLayout,
+    Tuning, Vector, item_piece, shape_error, word, words,
 };
 
 /// The shader's uniform.
@@ -62,6 +62,16 @@ impl Kernel for Scan {
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![item_piece(self.integers)]
+    }
+
+    fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        power_of_two(&SHADER, "Tuning::team", tuning.team)?;
+        if self.block != 2 * tuning.team {
+            let expected = format!("blocks of {}", 2 * tuning.team);
+            return Err(shape_error(&SHADER, expected, self.block.to_string()));
+        }
+        let x = words(&[&[self.length]]);
+        Ok(vec![x, x, words(&[&[self.length.div_ceil(self.block)]])])
     }
 
     fn shape(&self) -> String {

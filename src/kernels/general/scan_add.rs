@@ -2,8 +2,12 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Piece, Shader, ThreadLayout, Tuning, blocks, item_piece, word};
+use crate::kernels::{
+    Cost, Kernel, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, item_piece, matrix, shape_error,
+    word, words,
+};
 
 /// The shader's uniform.
 #[repr(C)]
@@ -55,6 +59,14 @@ impl Kernel for ScanAdd {
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![item_piece(self.integers)]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        if self.block == 0 || !self.block.is_multiple_of(4) {
+            let expected = "blocks of a multiple of 4".to_owned();
+            return Err(shape_error(&SHADER, expected, self.block.to_string()));
+        }
+        Ok(vec![words(&[&[self.length.div_ceil(self.block)]]), matrix(1, self.length)])
     }
 
     fn shape(&self) -> String {

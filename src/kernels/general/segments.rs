@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, word};
+use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, word, words};
 
 /// The uniform of the reduction body.
 #[repr(C)]
@@ -118,6 +118,19 @@ impl Segments {
 
     pub(crate) fn layout(&self) -> ThreadLayout {
         ThreadLayout::Segments { count: self.total(), length: self.part, down: self.down() }
+    }
+
+    /// Bytes of the input and of the output.
+    pub(crate) fn extents(&self) -> (u64, u64) {
+        let (lines, length) = (self.lines, self.length);
+        // Rows stand `pitch` apart; the last ends with its last element.
+        let stored = |rows: usize, columns: usize, pitch: usize| match rows {
+            0 => 0,
+            _ => words(&[&[rows - 1, pitch], &[columns]]),
+        };
+        let input =
+            if self.down() { stored(length, lines, self.pitch) } else { stored(lines, length, self.pitch) };
+        (input, words(&[&[self.total()]]))
     }
 
     pub(crate) fn flag(&self) -> (&'static str, bool) {

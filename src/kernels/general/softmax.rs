@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, logits_params,
-    not_empty,
+    matrix, not_empty,
 };
 
 static SHADER: Shader = Shader {
@@ -40,6 +40,14 @@ impl Kernel for Softmax {
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
         vec![("LOG", self.log)]
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(record.live(), self.classes); 2])
     }
 
     fn shape(&self) -> String {

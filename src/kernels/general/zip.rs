@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Element, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
-    blocks, same_shape, word,
+    blocks, matrix, same_shape, word,
 };
 
 /// The shader's uniform.
@@ -107,6 +107,10 @@ impl Kernel for ZipKernel {
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![("grid", self.grid.piece()), ("zip_operation", Piece::Named(self.piece))]
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(self.rows, self.columns); 3])
     }
 
     fn shape(&self) -> String {

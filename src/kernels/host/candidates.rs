@@ -87,7 +87,9 @@ impl MatmulTile {
             MatmulTile::Tiled { across, down, inner } => 64 * inner * (across + down),
             MatmulTile::Direct { .. } | MatmulTile::Broadcast | MatmulTile::BroadcastTall => 0,
         } + 8 * x * y;
-        within(x * y, limits.max_compute_invocations_per_workgroup)
+        let inner = if let MatmulTile::Tiled { inner, .. } = self { inner } else { 1 };
+        x * y * inner > 0
+            && within(x * y, limits.max_compute_invocations_per_workgroup)
             && within(x, limits.max_compute_workgroup_size_x)
             && within(y, limits.max_compute_workgroup_size_y)
             && within(memory, limits.max_compute_workgroup_storage_size)

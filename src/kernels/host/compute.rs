@@ -7,7 +7,9 @@ use ndarray::Array2;
 
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, Pipelines, Prepared, StepRecords, adapters};
-use crate::kernels::{Cost, Element, Kernel, MOST_BUFFERS, Matrix, StepRecord, Tuning, Vector, prepare};
+use crate::kernels::{
+    Cost, Element, Kernel, MOST_BUFFERS, Matrix, StepRecord, Tuning, Vector, check_extents, prepare,
+};
 
 /// Behind every guarded buffer stand so many words that no kernel may touch.
 pub(crate) const TRAP_WORDS: usize = 64;
@@ -103,12 +105,16 @@ impl Compute {
     }
 
     /// Dispatches a kernel on `buffers`, in the order of its bindings. `batch` says which rows are live, for kernels
-    /// that ask. Does not wait. Buffers must be as large as the kernel says and indices in them below its sizes: unless
-    /// the device was opened [`checked`](crate::gpu::Opening::checked), only the driver looks, where it does.
+    /// that ask. Does not wait. Kernels run without run-time checks, unless the device was opened
+    /// [`checked`](crate::gpu::Opening::checked): so the buffers are compared with [`Kernel::extents`] first. What stands in
+    /// the buffers is no danger: an index that leads out of bounds gives a wrong result.
     ///
     /// # Errors
-    /// As [`Pipelines::prepare`].
+    /// [`Error::Shape`] when a buffer is too small, when there is not one for each binding, or when the batch has more rows
+    /// than the kernel; [`Error::Device`] when the device cannot run [`Compute::tuning`] or so many workgroups;
+    /// [`Error::Gpu`] when the driver refuses the kernel, or the device has failed.
     pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: StepRecord) -> Result<()> {
+        check_extents(kernel, &self.tuning, buffers, &batch)?;
         let [x, y, z] = super::grid(kernel, &self.tuning);
         if x == 0 || y == 0 || z == 0 {
             return Ok(());
@@ -126,7 +132,7 @@ impl Compute {
         batch: StepRecord,
         dispatches: u32,
     ) -> Result<wgpu::CommandBuffer> {
-        let prepared = self.prepare(kernel, buffers)?;
+        let prepared = self.prepare(kernel, buffers, &batch)?;
         // Most kernels are told of no batch.
         let steps =
             kernel.shader().reads_record.then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1));
@@ -144,12 +150,18 @@ impl Compute {
         Ok(encoder.finish())
     }
 
-    /// Compiles a kernel and binds `buffers` to it, to be recorded by the caller.
+    /// Compiles a kernel and binds `buffers` to it, to be recorded by the caller with records that reach no further than
+    /// `most`.
     ///
     /// # Errors
-    /// As [`Pipelines::prepare`].
-    pub fn prepare(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer]) -> Result<Prepared> {
-        prepare(&self.context, &self.pipelines, kernel, &self.tuning, buffers)
+    /// As [`Compute::run`].
+    pub(crate) fn prepare(
+        &self,
+        kernel: &dyn Kernel,
+        buffers: &[&wgpu::Buffer],
+        most: &StepRecord,
+    ) -> Result<Prepared> {
+        prepare(&self.context, &self.pipelines, kernel, &self.tuning, buffers, most)
     }
 
     /// Waits until everything that was dispatched has ended.

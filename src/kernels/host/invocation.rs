@@ -40,6 +40,6 @@ impl Compute {
         let carrier = self.context.carrier;
         let programs = steps.iter().map(|step| program(&*step.kernel, &self.tuning, carrier));
         self.pipelines.compile(&self.context, programs)?;
-        steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound())).collect()
+        steps.iter().map(|step| self.prepare(&*step.kernel, &step.bound(), &StepRecord::default())).collect()
     }
 }

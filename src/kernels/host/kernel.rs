@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
-use crate::kernels::{Cost, Piece, StepRecord, Tensor, Tuning, compose};
+use crate::kernels::{Cost, Piece, StepRecord, Tensor, Tuning, check_extents, compose};
+
+use super::sealed::Sealed;
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 5;
@@ -75,8 +77,9 @@ pub enum ThreadLayout {
     },
 }
 
-/// One kernel with its shapes: what the host must know to dispatch it.
-pub trait Kernel: Send + Sync {
+/// One kernel with its shapes: what the host must know to dispatch it. Only this crate has kernels: they are dispatched
+/// without run-time checks, which what they say of themselves makes sound.
+pub trait Kernel: Sealed + Send + Sync {
     /// The shader.
     fn shader(&self) -> &'static Shader;
 
@@ -106,6 +109,18 @@ pub trait Kernel: Send + Sync {
         let set = self.flags().into_iter().filter(|(_, set)| *set);
         set.fold(self.shader().name.to_owned(), |label, (flag, _)| label + " +" + &flag.to_lowercase())
     }
+
+    /// Most rows of a batch, of kernels that read [`StepRecord`].
+    fn most_rows(&self) -> Option<usize> {
+        None
+    }
+
+    /// For every storage binding, how many bytes from its start the shader may read or write under `tuning` in the step of
+    /// `record`. This is what makes a dispatch without run-time checks sound: see the safety comment in `gpu/trusted.rs`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for sizes with which the shader would not stay within any bounds.
+    fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>>;
 
     /// The shapes in words, for people.
     fn shape(&self) -> String;
@@ -163,19 +178,28 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
     }
 }
 
-/// Compiles `kernel` if need be and binds `buffers` to it, in the order of its bindings.
+/// Compiles `kernel` if need be and binds `buffers` to it, in the order of its bindings, for steps whose records reach no
+/// further than `most`: whoever records the dispatch answers for that.
 ///
 /// # Errors
-/// As [`Pipelines::prepare`].
-pub fn prepare(
+/// [`Error::Shape`] when a buffer is smaller than the kernel reaches, when there is not one buffer for each binding, or when
+/// `most` has more rows than the kernel; [`Error::Device`] when the device cannot run such tile shapes; as
+/// [`Pipelines::prepare`].
+pub(crate) fn prepare(
     context: &Context,
     pipelines: &Pipelines,
     kernel: &dyn Kernel,
     tuning: &Tuning,
     buffers: &[&wgpu::Buffer],
+    most: &StepRecord,
 ) -> Result<Prepared> {
+    if !tuning.runs_on(context) {
+        return Err(Error::Device(format!("{} cannot run the tile shapes {tuning}", context.name)));
+    }
+    check_extents(kernel, tuning, buffers, most)?;
     let grid = grid(kernel, tuning);
-    pipelines.prepare(context, &program(kernel, tuning, context.carrier), &kernel.params(), buffers, grid)
+    let program = program(kernel, tuning, context.carrier);
+    pipelines.bind(context, &program, &kernel.params(), buffers, grid)
 }
 
 /// The grid of workgroups as dispatched.
@@ -202,8 +226,8 @@ pub(crate) fn uniform(words: &[u32]) -> Vec<u8> {
 
 /// A count or size as the shaders hold it.
 pub(crate) fn word(n: usize) -> u32 {
-    // Buffers hold at most u32::MAX words: `Context::storage` refuses larger ones before a kernel is made.
-    u32::try_from(n).expect("sizes are checked when buffers are made")
+    // Buffers hold fewer than u32::MAX words, so extents refuse a size that does not fit.
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 pub(crate) fn dimensions<T: Tensor>(tensor: &T) -> String {

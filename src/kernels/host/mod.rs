@@ -3,8 +3,10 @@
 mod candidates;
 mod compute;
 mod cost;
+mod extents;
 mod invocation;
 mod kernel;
+mod sealed;
 mod source;
 mod tensor;
 mod tuning;
@@ -13,6 +15,7 @@ mod tuning_text;
 pub use candidates::TileParameter;
 pub use compute::Compute;
 pub use cost::Cost;
+pub(crate) use extents::{check_extents, layer, matrix, vec4s, words};
 pub use invocation::Invocation;
 pub use kernel::*;
 pub use source::{Piece, compose};

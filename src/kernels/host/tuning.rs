@@ -106,7 +106,10 @@ impl Tuning {
 
     /// Whether the device has what this tuning needs.
     pub fn runs_on(&self, context: &Context) -> bool {
-        [self.product, self.row, self.column].into_iter().all(|product| product.fits(context))
+        let Self { owners, lanes, rows, workgroup, plane, team, sorters, .. } = *self;
+        let sizes = [owners, lanes, rows, workgroup, plane[0], plane[1], team, sorters];
+        sizes.iter().all(|size| *size > 0)
+            && [self.product, self.row, self.column].into_iter().all(|product| product.fits(context))
     }
 
     /// Workgroups in x, y and z.

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Nonlinearity, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks,
-    uniform, word,
+    matrix, uniform, word,
 };
 use crate::step::Activation;
 
@@ -50,6 +50,14 @@ impl Kernel for Activate {
 
     fn label(&self) -> String {
         format!("activate{}", self.nonlinearity.label())
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(record.live(), self.columns); 2])
     }
 
     fn shape(&self) -> String {

@@ -1,8 +1,10 @@
 //! Host half of `shaders/activate_backward.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, Nonlinearity, Piece, Shader, ThreadLayout, Tuning, blocks, uniform, word,
+    Cost, Kernel, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform,
+    word,
 };
 
 static SHADER: Shader = Shader {
@@ -47,6 +49,14 @@ impl Kernel for ActivateBackward {
 
     fn label(&self) -> String {
         format!("activate_backward{}", self.nonlinearity.label())
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![matrix(record.live(), self.columns); 3])
     }
 
     fn shape(&self) -> String {

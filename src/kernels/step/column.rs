@@ -1,8 +1,10 @@
 //! Host half of `shaders/column.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, LayerInputs, MatmulTile, Piece, Samples, Shader, StepShape, ThreadLayout, Tuning, blocks,
+    Cost, Kernel, LayerInputs, MatmulTile, Piece, Samples, Shader, StepRecord, StepShape, ThreadLayout,
+    Tuning, blocks, vec4s,
 };
 
 static SHADER: Shader = Shader {
@@ -46,7 +48,7 @@ impl Kernel for Column {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product, self.samples.count)
+        self.shape.params(self.product, self.samples.rows())
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -59,6 +61,19 @@ impl Kernel for Column {
 
     fn label(&self) -> String {
         format!("column +{}", self.shape.layers[0].update.optimizer)
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.shape.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![
+            self.samples.bytes(self.shape.layers[0].inputs),
+            record.order_bytes(true),
+            vec4s(&[&[2, self.shape.activations()]]),
+            vec4s(&[&[self.shape.layout.model()]]),
+        ])
     }
 
     fn shape(&self) -> String {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, logits_params,
-    not_empty, shape_error, sum_metrics,
+    matrix, not_empty, shape_error, sum_metrics, words,
 };
 
 static SHADER: Shader = Shader {
@@ -36,6 +36,16 @@ impl Kernel for CrossEntropy {
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Rows(self.rows)
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let (rows, output) = (record.live(), record.output as usize);
+        let metrics = record.metrics_bytes(tuning.row_groups(self.rows));
+        Ok(vec![matrix(rows, self.classes), words(&[&[rows]]), words(&[&[output], &[rows]]), metrics])
     }
 
     fn shape(&self) -> String {

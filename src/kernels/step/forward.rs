@@ -1,8 +1,10 @@
 //! Host half of `shaders/forward.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, LayerInputs, Nonlinearity, Piece, Shader, ThreadLayout, Tuning, blocks, layer_params,
+    Cost, Kernel, LayerInputs, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
+    layer_params, matrix,
 };
 
 static SHADER: Shader = Shader {
@@ -61,6 +63,17 @@ impl Kernel for Forward {
 
     fn label(&self) -> String {
         format!("forward{}", self.nonlinearity.label())
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let kept = if self.nonlinearity.keeps_z() { self.rows } else { 0 };
+        let y = matrix(kept.saturating_add(record.live()), self.outputs);
+        let parameters = layer(self.offset, self.inputs, self.outputs);
+        Ok(self.source.extents(parameters, y, self.inputs, record))
     }
 
     fn shape(&self) -> String {

@@ -1,8 +1,10 @@
 //! Host half of `shaders/gather.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, FeatureFormat, Kernel, Piece, Samples, Shader, ThreadLayout, Tuning, blocks, uniform, word,
+    Cost, FeatureFormat, Kernel, Piece, Samples, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix,
+    uniform, word, words,
 };
 
 static SHADER: Shader = Shader {
@@ -32,7 +34,7 @@ impl Kernel for Gather {
     }
 
     fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.inputs), word(self.samples.count), word(self.words), 0])
+        uniform(&[word(self.inputs), word(self.samples.rows()), word(self.words), 0])
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -41,6 +43,17 @@ impl Kernel for Gather {
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         vec![("features", self.samples.stored.piece())]
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let targets = |rows: usize| words(&[&[rows, self.words]]);
+        let samples = self.samples.rows();
+        let (features, x) = (self.samples.bytes(self.inputs), matrix(record.live(), self.inputs));
+        Ok(vec![features, targets(samples), record.order_bytes(false), x, targets(record.live())])
     }
 
     fn shape(&self) -> String {

@@ -1,7 +1,11 @@
 //! Host half of `shaders/input_gradient.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Nonlinearity, Piece, Shader, ThreadLayout, Tuning, blocks, layer_params};
+use crate::kernels::{
+    Cost, Kernel, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer, layer_params,
+    matrix,
+};
 
 static SHADER: Shader = Shader {
     name: "input_gradient",
@@ -52,6 +56,20 @@ impl Kernel for InputGradient {
 
     fn label(&self) -> String {
         format!("input_gradient{}", self.below.map(|below| below.label()).unwrap_or_default())
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let (dy, dx) = (matrix(record.live(), self.outputs), matrix(record.live(), self.inputs));
+        let x = match self.below {
+            Some(below) if below.keeps_z() => matrix(self.rows.saturating_add(record.live()), self.inputs),
+            Some(_) => dx,
+            None => 0,
+        };
+        Ok(vec![dy, layer(self.offset, self.inputs, self.outputs), x, dx])
     }
 
     fn shape(&self) -> String {

@@ -1,6 +1,6 @@
 //! Where the inputs of a layer come from, and what the kernels that read them are told.
 
-use crate::kernels::{Nonlinearity, Piece, blocks, uniform, word};
+use crate::kernels::{Nonlinearity, Piece, StepRecord, blocks, matrix, uniform, word};
 
 /// How feature values stand on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,16 @@ impl FeatureFormat {
 pub struct Samples {
     /// How its values stand.
     pub stored: FeatureFormat,
-    /// Rows that it has room for; orders name no others.
+    /// Rows that it has room for, at least one; an order that names others means the last.
     pub count: usize,
+}
+
+impl Samples {
+    /// Rows that it has room for.
+    pub(crate) fn rows(&self) -> usize {
+        // Shaders look for rows up to the last, so there must be one.
+        self.count.max(1)
+    }
 }
 
 /// Where the inputs of a layer come from.
@@ -57,7 +65,17 @@ impl LayerInputs {
     pub(crate) fn samples(&self) -> usize {
         match self {
             LayerInputs::Matrix => 1,
-            LayerInputs::DataSet(samples) => samples.count,
+            LayerInputs::DataSet(samples) => samples.rows(),
+        }
+    }
+
+    /// Bytes that a product reaches of its inputs, of another operand, of the order where there is one, and of its result.
+    pub(crate) fn extents(&self, other: u64, result: u64, inputs: usize, record: &StepRecord) -> Vec<u64> {
+        match self {
+            LayerInputs::Matrix => vec![matrix(record.live(), inputs), other, result],
+            LayerInputs::DataSet(samples) => {
+                vec![samples.bytes(inputs), other, record.order_bytes(false), result]
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the kernels that update parameters are told of the optimizer.
 
-use crate::kernels::{Piece, word};
+use crate::kernels::{Piece, vec4s, word};
 use crate::model::ParameterLayout;
 use crate::step::{OptimizerKind, UpdateRule};
 
@@ -28,6 +28,14 @@ impl LayerUpdate {
             region: layout.weights(),
             rates: rule.factors.of(layer),
             bias_decay: rule.bias_decay(),
+        }
+    }
+
+    /// Bytes behind the last parameter up to the end of its optimizer state.
+    pub(crate) fn reach(&self) -> u64 {
+        match self.optimizer.states() {
+            0 => 0,
+            states => vec4s(&[&[self.state], &[states - 1, self.region]]),
         }
     }
 

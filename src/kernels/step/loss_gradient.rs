@@ -1,7 +1,11 @@
 //! Host half of `shaders/loss_gradient.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, LossTargets, Piece, Shader, ThreadLayout, Tuning, blocks, uniform, word};
+use crate::kernels::{
+    Cost, Kernel, LossTargets, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform,
+    word, words,
+};
 
 static SHADER: Shader = Shader {
     name: "loss_gradient",
@@ -37,7 +41,7 @@ impl Kernel for LossGradient {
 
     fn params(&self) -> Vec<u8> {
         let [own, other] = self.targets.probabilities(self.outputs).map(f32::to_bits);
-        uniform(&[word(self.outputs), word(self.samples.unwrap_or(1)), own, other])
+        uniform(&[word(self.outputs), word(self.samples.unwrap_or(1).max(1)), own, other])
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -56,6 +60,20 @@ impl Kernel for LossGradient {
     fn label(&self) -> String {
         let weights = if self.targets.weighted { " +weights" } else { "" };
         format!("loss_gradient +{}{weights}", self.targets.loss)
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let (z, metrics) =
+            (matrix(record.live(), self.outputs), record.metrics_bytes(tuning.row_groups(self.rows)));
+        let targets = |rows: usize| words(&[&[rows, self.targets.words(self.outputs)]]);
+        Ok(match self.samples {
+            Some(samples) => vec![z, targets(samples.max(1)), record.order_bytes(false), z, metrics],
+            None => vec![z, targets(record.live()), z, metrics],
+        })
     }
 
     fn shape(&self) -> String {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::gpu::{Access, Prepared};
 use crate::kernels::general::radix_sort::{sorting, spare};
 use crate::kernels::{
-    Compute, Cost, Invocation, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, word,
+    Compute, Cost, Invocation, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, word, words,
 };
 use crate::random::Purpose;
 
@@ -63,6 +63,10 @@ impl Kernel for OrderKeys {
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Elements(self.length)
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![words(&[&[self.length]]); 2])
     }
 
     fn shape(&self) -> String {
@@ -136,7 +140,11 @@ impl EpochOrders {
     /// As [`Compute::run`].
     pub fn make(&self, seed: u64, epoch: usize, first: usize, target: &wgpu::Buffer) -> Result<()> {
         let kernel = OrderKeys { length: self.len(), first: word(first), seed, epoch: epoch as u32 };
-        let keys = self.compute.prepare(&kernel, &[self.keys.buffer(), self.rows.buffer()])?;
+        let keys = self.compute.prepare(
+            &kernel,
+            &[self.keys.buffer(), self.rows.buffer()],
+            &StepRecord::default(),
+        )?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());

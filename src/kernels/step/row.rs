@@ -1,7 +1,11 @@
 //! Host half of `shaders/row.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, MatmulTile, Piece, Shader, StepShape, ThreadLayout, Tuning, blocks};
+use crate::kernels::{
+    Cost, Kernel, MatmulTile, Piece, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s,
+    words,
+};
 
 static SHADER: Shader = Shader {
     name: "row",
@@ -33,7 +37,7 @@ impl Kernel for Row {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product, self.samples)
+        self.shape.params(self.product, self.samples.max(1))
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -53,6 +57,23 @@ impl Kernel for Row {
         let used: String = used.iter().map(|activation| format!(" +{activation}")).collect();
         let dropout = if self.shape.has_dropout() { " +dropout" } else { "" };
         format!("row{used}{dropout} +{}", self.shape.targets.loss)
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.shape.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let shape = &self.shape;
+        let words_of_row = shape.targets.words(shape.layers[shape.layers.len() - 1].outputs);
+        let owned = 4 * self.product.tile()[0];
+        Ok(vec![
+            vec4s(&[&[shape.layout.state_distance()]]),
+            words(&[&[self.samples.max(1), words_of_row]]),
+            record.order_bytes(false),
+            vec4s(&[&[2, shape.activations()]]),
+            record.metrics_bytes(shape.rows.div_ceil(owned)),
+        ])
     }
 
     fn shape(&self) -> String {

@@ -1,7 +1,8 @@
 //! Host half of `shaders/sum_squares.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, ThreadLayout, Tuning, uniform, word};
+use crate::kernels::{Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, uniform, vec4s, word, words};
 
 static SHADER: Shader = Shader {
     name: "sum_squares",
@@ -29,6 +30,10 @@ impl Kernel for SumSquares {
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Rows(self.length)
+    }
+
+    fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        Ok(vec![vec4s(&[&[self.length]]), words(&[&[tuning.row_groups(self.length)]])])
     }
 
     fn shape(&self) -> String {

@@ -1,7 +1,11 @@
 //! Host half of `shaders/update.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, LayerUpdate, Piece, Shader, ThreadLayout, Tuning, blocks, uniform, word};
+use crate::kernels::{
+    Cost, Kernel, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, shape_error, uniform,
+    vec4s, word, words,
+};
 use crate::model::{LayerLayout, ParameterLayout};
 use crate::step::UpdateRule;
 
@@ -13,13 +17,13 @@ static SHADER: Shader = Shader {
 };
 
 /// The same with the sums of squares by which gradients are clipped.
-static CLIPPING: Shader = Shader { bindings: &[Access::Read, Access::Write, Access::Read], ..SHADER };
+static CLIPPING: Shader = Shader { bindings: &[Access::Read, Access::Read, Access::Write], ..SHADER };
 
 /// The most layers of one dispatch: so many the uniform has room for.
 pub const MOST_UPDATED: usize = 64;
 
-/// The optimizer applied to some layers. Buffers: gradients, parameters with the optimizer's state behind them, and with
-/// `clip` the sums of squares of the gradients `[groups]`.
+/// The optimizer applied to some layers. Buffers: gradients, with `clip` their sums of squares `[groups]`, and parameters with
+/// the optimizer's state behind them.
 #[derive(Debug, Clone)]
 pub struct Update {
     /// The layers and how each is updated, at most [`MOST_UPDATED`], one behind the other.
@@ -74,6 +78,17 @@ impl Kernel for Update {
     fn label(&self) -> String {
         let clip = if self.clip.is_some() { " +clip" } else { "" };
         format!("update{clip} +{}", self.layers[0].1.optimizer)
+    }
+
+    fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        if self.layers.is_empty() || self.layers.len() > MOST_UPDATED {
+            let expected = format!("1 to {MOST_UPDATED} layers");
+            return Err(shape_error(&SHADER, expected, self.layers.len().to_string()));
+        }
+        let (first, update) = self.layers[0];
+        let gradients = vec4s(&[&[first.offset], &[self.length()]]);
+        let squares = self.clip.map(|groups| words(&[&[groups]]));
+        Ok([gradients].into_iter().chain(squares).chain([gradients.saturating_add(update.reach())]).collect())
     }
 
     fn shape(&self) -> String {

@@ -1,8 +1,10 @@
 //! Host half of `shaders/weight_gradient.wgsl`.
 
+use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, LayerInputs, LayerUpdate, Piece, Shader, ThreadLayout, Tuning, blocks, uniform, word,
+    Cost, Kernel, LayerInputs, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
+    matrix, uniform, word,
 };
 
 static SHADER: Shader = Shader {
@@ -60,6 +62,16 @@ impl Kernel for WeightGradient {
             Some(update) => format!("weight_gradient +{}", update.optimizer),
             None => "weight_gradient".to_owned(),
         }
+    }
+
+    fn most_rows(&self) -> Option<usize> {
+        Some(self.rows)
+    }
+
+    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+        let behind = self.update.map_or(0, |update| update.reach());
+        let result = layer(self.offset, self.inputs, self.outputs).saturating_add(behind);
+        Ok(self.source.extents(matrix(record.live(), self.outputs), result, self.inputs, record))
     }
 
     fn shape(&self) -> String {

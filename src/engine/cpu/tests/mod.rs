@@ -11,7 +11,7 @@ use crate::data::{Dataset, Features, Targets, TargetsRef};
 use crate::engine::EngineOptions;
 use crate::model::{Dense, Network, Parameters};
 use crate::random::{Purpose, normal};
-use crate::reference::{self, Hidden, ReferenceNetwork};
+use crate::reference::{self, ReferenceNetwork};
 use crate::step::{Activation, Loss};
 
 /// One part and several, also more than a layer has vectors; with the threads of a run above them.
@@ -72,11 +72,7 @@ impl Problem {
     }
 
     fn reference(&self) -> ReferenceNetwork {
-        let (_, hidden) = self.network.dense().split_last().unwrap();
-        let hidden = hidden.iter().map(|it| Hidden { activation: it.activation, dropout: it.dropout });
-        let mut reference = self.parameters.to_reference();
-        (reference.hidden, reference.loss) = (hidden.collect(), self.network.loss());
-        reference
+        self.parameters.to_reference(&self.network)
     }
 
     /// The rows `order` as the reference takes them.

@@ -1,0 +1,104 @@
+//! How far into its buffers a kernel reaches, and whether they are that large: kernels run without run-time checks, so
+//! nothing is dispatched before this was asked.
+
+use crate::error::{Error, Result};
+use crate::kernels::{Kernel, Samples, StepRecord, Tuning, blocks};
+
+/// The least that wgpu binds: every buffer of ours has as much.
+const LEAST: u64 = 16;
+
+/// Bytes of so many words: the sum of these products. It saturates, so that no size wraps around to a small one.
+pub(crate) fn words(terms: &[&[usize]]) -> u64 {
+    let product = |term: &&[usize]| term.iter().fold(1u64, |all, factor| all.saturating_mul(*factor as u64));
+    terms.iter().map(product).fold(0, u64::saturating_add).saturating_mul(4)
+}
+
+/// The same of vec4s.
+pub(crate) fn vec4s(terms: &[&[usize]]) -> u64 {
+    words(terms).saturating_mul(4)
+}
+
+/// Bytes of a matrix.
+pub(crate) fn matrix(rows: usize, columns: usize) -> u64 {
+    vec4s(&[&[rows, blocks(columns)]])
+}
+
+/// Bytes of a layer's parameters that begin at vec4 `offset`.
+pub(crate) fn layer(offset: usize, inputs: usize, outputs: usize) -> u64 {
+    vec4s(&[&[offset], &[inputs.saturating_add(1), blocks(outputs)]])
+}
+
+impl StepRecord {
+    /// Rows that are live.
+    pub(crate) fn live(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Bytes of the order up to the last row of the batch, and of the next.
+    pub(crate) fn order_bytes(&self, next: bool) -> u64 {
+        let next = if next { self.next_rows as usize } else { 0 };
+        words(&[&[self.first as usize], &[self.live()], &[next]])
+    }
+
+    /// Bytes of the metrics up to those of this step, where a step has `groups` pairs.
+    pub(crate) fn metrics_bytes(&self, groups: usize) -> u64 {
+        words(&[&[2, self.slot as usize + 1, groups]])
+    }
+}
+
+impl Samples {
+    /// Bytes of the values of all rows.
+    pub(crate) fn bytes(&self, inputs: usize) -> u64 {
+        words(&[&[self.rows(), blocks(inputs), self.stored.words()]])
+    }
+}
+
+/// Demands that every buffer is as large as the kernel reaches in the step of `record`, and that it has room for so many
+/// rows.
+///
+/// # Errors
+/// [`Error::Shape`].
+pub(crate) fn check_extents(
+    kernel: &dyn Kernel,
+    tuning: &Tuning,
+    buffers: &[&wgpu::Buffer],
+    record: &StepRecord,
+) -> Result<()> {
+    let shader = kernel.shader();
+    let shape = |expected: String, found: String| Err(Error::Shape { kernel: shader.name, expected, found });
+    if buffers.len() != shader.bindings.len() {
+        return shape(format!("{} buffers", shader.bindings.len()), buffers.len().to_string());
+    }
+    if let Some(most) = kernel.most_rows() {
+        for rows in [record.rows, record.next_rows] {
+            if rows as usize > most && shader.reads_record {
+                return shape(format!("at most {most} rows of a batch"), rows.to_string());
+            }
+        }
+    }
+    let extents = kernel.extents(tuning, record)?;
+    for (binding, (extent, buffer)) in (1..).zip(extents.into_iter().zip(buffers)) {
+        let needed = extent.max(LEAST);
+        if buffer.size() < needed {
+            return shape(
+                format!("at least {needed} bytes at binding {binding}"),
+                format!("{} bytes", buffer.size()),
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_saturate() {
+        assert_eq!(words(&[&[2, 3], &[5]]), 44);
+        assert_eq!(vec4s(&[&[2, 3], &[5]]), 176);
+        assert_eq!(words(&[&[usize::MAX, 2], &[1]]), u64::MAX);
+        assert_eq!(layer(1, usize::MAX, 4), u64::MAX);
+        assert_eq!(matrix(3, 5), 96);
+    }
+}

@@ -1,0 +1,45 @@
+//! The kernels of this crate: nobody else can make one.
+
+use crate::kernels::*;
+
+/// What only they are.
+pub trait Sealed {}
+
+macro_rules! sealed {
+    ($($kernel:ty),+ $(,)?) => {
+        $(impl Sealed for $kernel {})+
+    };
+}
+
+sealed!(
+    Activate,
+    ActivateBackward,
+    Argmax,
+    Column,
+    Compact,
+    Convolve,
+    CrossEntropy,
+    CrossEntropyProbabilities,
+    Dot,
+    Forward,
+    Gather,
+    InputGradient,
+    LogSumExp,
+    LossGradient,
+    MapKernel,
+    Matmul,
+    MultiplyAdd,
+    NaiveMatmul,
+    OrderKeys,
+    Pool,
+    RadixSort,
+    Reduce,
+    Row,
+    Scan,
+    ScanAdd,
+    Softmax,
+    SumSquares,
+    Update,
+    WeightGradient,
+    ZipKernel,
+);
