@@ -71,6 +71,15 @@ impl Problem {
         CpuEngine::planned(&self.parameters, &self.network, options, 4, plan)
     }
 
+    /// So many rows of the data set, with the targets and weights of all.
+    fn first_rows(&self, rows: usize) -> Dataset {
+        let mut data = self.data.clone();
+        if let Features::Floats(values) = &mut data.features {
+            values.truncate(rows * data.inputs);
+        }
+        data
+    }
+
     fn reference(&self) -> ReferenceNetwork {
         self.parameters.to_reference(&self.network)
     }
