@@ -136,8 +136,9 @@ fn column(
     TRANSPOSE_A = true;
     start = 0u;
     end = blocks(layer.inputs);
-    tiles = select(0u, tiles, record.rows > 0u);
-    for (var tile = m; tile < m + tiles; tile += 1u) {
+    // A batch of no rows changes nothing.
+    let updated = select(0u, tiles, record.rows > 0u);
+    for (var tile = m; tile < m + updated; tile += 1u) {
         multiply(vec3<u32>(n, tile, 0u), thread, blocks(record.rows));
     }
     // The products below read weights that other threads of this workgroup have updated.

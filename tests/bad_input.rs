@@ -6,6 +6,8 @@ mod program;
 mod check;
 #[path = "bad_input/images.rs"]
 mod images;
+#[path = "bad_input/learning.rs"]
+mod learning;
 #[cfg(target_os = "linux")]
 #[path = "bad_input/memory.rs"]
 mod memory;

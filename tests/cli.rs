@@ -21,6 +21,8 @@ mod help;
 mod interrupts;
 #[path = "cli/labels.rs"]
 mod labels;
+#[path = "cli/learning.rs"]
+mod learning;
 #[path = "cli/model.rs"]
 mod model;
 #[cfg(unix)]

@@ -12,6 +12,7 @@ mod rows;
 mod saved;
 mod scans;
 mod training;
+mod training_record;
 mod two_dispatch;
 mod windows;
 
@@ -19,6 +20,7 @@ use ndarray::{Array1, Array2};
 
 pub use network::{cpu_engine, gpu_engine};
 pub use saved::Witness;
+pub use training_record::TrainingRecord;
 
 use crate::error::Result;
 use crate::kernels::Compute;

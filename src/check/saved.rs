@@ -50,8 +50,6 @@ impl Witness {
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let floats =
-            |values: &[f32]| -> Vec<u8> { values.iter().flat_map(|value| value.to_le_bytes()).collect() };
         let (rows, inputs) = (self.labels.len(), self.network.inputs());
         let labels: Vec<u8> = self.labels.iter().flat_map(|label| i64::from(*label).to_le_bytes()).collect();
         let mut tensors = vec![
@@ -77,4 +75,9 @@ impl Witness {
             .collect::<Result<Vec<_>>>()?;
         safetensors::serialize(views, None).map_err(|error| unsaved(&error))
     }
+}
+
+/// Numbers as a tensor's bytes.
+pub(super) fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

@@ -4,17 +4,21 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
-use tinytrain::check::{Outcome, Witness, cpu_engine, gpu_engine, kernels};
+use tinytrain::check::{Outcome, TrainingRecord, Witness, cpu_engine, gpu_engine, kernels};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Config;
 
 use super::args::{self, Format};
+use super::learning::Learning;
 use super::output::{Console, Unwritable, object, print_line};
 use super::text::counted;
 
 /// Name of the file in the folder of --save.
 const SAVED: &str = "gradients.safetensors";
+const SAVED_STEPS: &str = "training.safetensors";
 
 /// Check every kernel and every gradient of a device.
 ///
@@ -35,6 +39,18 @@ pub struct Options {
     /// its mean loss as the device computed them (dw1, db1, ...), for the opinion of another framework.
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
+    /// With --save: also training.safetensors, so many steps of a random network with the settings below (x, targets, w1,
+    /// b1, ... before and w1_after, b1_after, ... behind them); `scripts/compare-pytorch` has PyTorch judge them.
+    #[arg(long, value_name = "N", requires = "save", value_parser = args::count, allow_hyphen_values = true)]
+    steps: Option<usize>,
+    /// How a GPU divides those steps.
+    #[arg(long, value_name = "KIND", requires = "steps", value_parser = args::schedule())]
+    schedule: Option<ScheduleKind>,
+    /// Save the steps alone, without checking anything.
+    #[arg(long, requires = "steps")]
+    only_save: bool,
+    #[command(flatten)]
+    learning: Learning,
     /// How results are written: a table, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -45,9 +61,24 @@ pub struct Options {
 /// # Errors
 /// Those of the device and the output, and when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
+    options.learning.check()?;
+    let config = Config { schedule: options.schedule, ..options.learning.config(Config::default()) };
+    TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
+    let record = options.save.as_ref().zip(options.steps);
+    let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));
+    let record = record.transpose().map_err(|error: tinytrain::Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
     let choice = find_device(&options.device)?.opened(args::opening(options.checked));
+    if let Some((destination, steps)) = record {
+        destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
+        if options.format == Format::Text {
+            print_line(&format!("steps saved to {}", destination.path().display()))?;
+        }
+    }
+    if options.only_save {
+        return Ok(());
+    }
     let mut table = Table { format: options.format, checked: 0, failed: 0, unwritable: None };
     let device = match &choice {
         Device::Cpu => {

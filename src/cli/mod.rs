@@ -22,6 +22,7 @@ mod progress;
 mod table_options;
 mod text;
 mod train;
+mod train_options;
 mod train_report;
 mod train_text;
 mod training;
@@ -44,7 +45,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(train::Options),
+    Train(train_options::Options),
     Eval(eval::Options),
     Predict(predict::Options),
     Devices(devices::Options),

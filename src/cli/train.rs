@@ -1,64 +1,22 @@
 //! `tinytrain train`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
-use clap::Args;
 use tinytrain::Error;
 use tinytrain::data::{Reader, Source};
 use tinytrain::engine::{Detail, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
-use tinytrain::train::{Config, DataOptions, Keep, TrainingData, train_on};
+use tinytrain::train::{Keep, TrainingData, train_on};
 
-use super::args::{self, Format};
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::places;
-use super::table_options::HeldOut;
+use super::train_options::Options;
 use super::train_report::TrainReport;
-use super::training::{Kernels, Training};
-
-/// Train a network and save it.
-///
-/// Without options: a 784-300-100-10 network on MNIST, on the best GPU there is, or on the processor.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
-                        tinytrain train --data table.csv --target class --validation-fraction 0.2\n\n\
-                        Compiled kernels are kept for the next run where the driver allows it, and so is what \
-                        `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
-                        (none if it is empty), else in the user's cache folder.")]
-pub struct Options {
-    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
-    pub epochs: Option<usize>,
-    #[command(flatten)]
-    pub training: Training,
-    #[command(flatten)]
-    pub kernels: Kernels,
-    #[command(flatten)]
-    pub held_out: HeldOut,
-    /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Write a profile of the whole run there, as `tinytrain profile --format json` prints it: where the time of
-    /// training goes. Every kernel is timed by itself, which slows a GPU down.
-    #[arg(long, value_name = "FILE")]
-    pub profile: Option<PathBuf>,
-    /// How results are written: lines for people, or one JSON object a line.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// Print no progress and no notices but warnings, and as text only one line at the end: accuracy and model.
-    #[arg(long, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Tell on standard error what is trained and how: seed, parameters, on a GPU the kernels of a step, their tile
-    /// shapes, and whether those are built in or measured.
-    #[arg(long)]
-    pub verbose: bool,
-}
 
 /// Trains and saves.
 ///
@@ -115,19 +73,4 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
         file.write((made.report.to_json() + "\n").as_bytes())?;
     }
     Ok(())
-}
-
-impl Options {
-    /// What the library needs of them to train on so many rows, where their number is known.
-    fn config(&self, rows: Option<usize>, measured: Measurements) -> Config {
-        let config = self.training.config(rows, measured);
-        let data = DataOptions { split: self.held_out.split(self.training.seed), ..config.data };
-        Config {
-            epochs: self.epochs.unwrap_or_else(|| Config::default_epochs(rows)),
-            data,
-            keep: self.held_out.keep(),
-            patience: self.held_out.patience,
-            ..config
-        }
-    }
 }

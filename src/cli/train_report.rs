@@ -18,7 +18,7 @@ use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
 use super::places::MNIST;
 use super::text::{counted, grouped, loss, percent, seconds, shell_word};
-use super::train::Options;
+use super::train_options::Options;
 use super::train_text::{ByRows, Table, data_line, plan_line};
 
 /// Takes the events of a run.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::csv::CsvRows;
 use super::dataset::Features;
-use super::decimal::NumberForm;
+use super::decimal::{GROUP, NumberForm};
 use super::dialect::with_point;
-use super::number::{GROUP, digits, feature, float, small, small_at_end};
+use super::number::{digits, feature, float, small, small_at_end};
 use crate::Result;
 
 impl CsvRows {

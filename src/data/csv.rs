@@ -225,7 +225,7 @@ impl CsvRows {
         let text = String::from_utf8_lossy(cell);
         let number =
             if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
-        number.map_err(|fault| self.cell_error(column, &format!("{what}, {}", expected_feature(cell, fault))))
+        number.map_err(|fault| self.cell_error(column, &format!("{what}: {fault}")))
     }
 
     /// How much the row counts in the loss, if the table says so.

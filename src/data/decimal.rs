@@ -4,8 +4,6 @@
 //! the quotient is rounded once, as it should be (W. D. Clinger, "How to read floating point numbers accurately",
 //! 1990).
 
-use super::number::GROUP;
-
 /// A byte in all bytes of a word, as a factor.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
@@ -25,6 +23,9 @@ static CELLS: [u64; 16] = {
 
 /// Where the point stands, counted from the end of a cell: in most tables, where it stood in the cell before.
 ///
+/// Cells that are looked at together.
+pub(super) const GROUP: usize = 8;
+
 /// Characters are the bytes of a word, the last one the highest. All are looked at together, without a branch that
 /// depends on a digit, the sign or the length, as in `number::small_at_end`.
 pub(super) struct NumberForm {

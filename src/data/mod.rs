@@ -20,6 +20,7 @@ mod sorted;
 mod split;
 mod stream;
 mod table;
+mod target;
 mod targets;
 mod transform;
 

@@ -1,6 +1,6 @@
 //! Cells of a table as numbers, straight from bytes, and as text in messages.
 
-use super::decimal::{decimal, long_decimal};
+use super::decimal::{GROUP, decimal, long_decimal};
 
 /// A feature's value, as small as it can be kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,9 +36,6 @@ pub(super) fn small_at_end(last: [u8; 4], length: usize) -> Option<u32> {
     let value = (digits >> 16) * 100 + (digits >> 8 & 0xff) * 10 + (digits & 0xff);
     (is_short & (others == 0)).then_some(value)
 }
-
-/// Cells that are looked at together.
-pub(super) const GROUP: usize = 8;
 
 /// Digits as numbers, if all are digits.
 #[inline]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::context::{largest_storage, storage_size};
+use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::opening::Opening;
 use crate::error::{Error, Result};
 
@@ -150,7 +150,7 @@ impl Adapter {
 
     /// The optional features that this program uses of it, by their wgpu names.
     pub fn features(&self) -> Vec<String> {
-        let used = self.handle.features() & super::context::USED_FEATURES;
+        let used = self.handle.features() & USED_FEATURES;
         used.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-")).collect()
     }
 }

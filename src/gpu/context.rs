@@ -5,15 +5,10 @@ use std::time::Duration;
 
 use super::adapters::{Adapter, Backend, DeviceKind};
 use super::cache::Cache;
+use super::carrier::Carrier;
+use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::opening::Opening;
-use super::steps::Carrier;
 use crate::error::{Error, Result};
-
-/// Optional features that are switched on where the adapter has them.
-pub(super) const USED_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP
-    .union(wgpu::Features::IMMEDIATES)
-    .union(wgpu::Features::PIPELINE_CACHE)
-    .union(wgpu::Features::TIMESTAMP_QUERY);
 
 /// Bytes that a kernel may take as immediates: what every device with that feature has room for.
 const IMMEDIATE_BYTES: u32 = 64;
@@ -185,25 +180,6 @@ impl Context {
         buffer.unmap();
         buffer
     }
-}
-
-/// The most bytes that one storage buffer may have within these limits.
-pub(super) fn largest_storage(limits: &wgpu::Limits) -> u64 {
-    // The shaders count words in u32, and threads beyond the end must not wrap around to the start.
-    let addressable = 4 * u64::from(u32::MAX - (1 << 24));
-    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(addressable)
-}
-
-/// The size of a storage buffer of at least `bytes`, where the device `name` with these limits has buffers of that size.
-pub(super) fn storage_size(name: &str, limits: &wgpu::Limits, label: &str, bytes: u64) -> Result<u64> {
-    let (size, largest) = (bytes.next_multiple_of(16).max(16), largest_storage(limits));
-    if size <= largest {
-        return Ok(size);
-    }
-    Err(Error::Device(format!(
-        "{name} takes buffers of up to {largest} bytes, {label} needs {size}; try smaller batches or a smaller \
-         network"
-    )))
 }
 
 /// Driver messages span many lines; ours are one.

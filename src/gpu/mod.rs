@@ -3,7 +3,9 @@
 mod adapters;
 mod buffers;
 mod cache;
+mod carrier;
 mod context;
+mod limits;
 mod opening;
 mod pipeline;
 mod steps;
@@ -12,8 +14,9 @@ mod trusted;
 
 pub use adapters::{Adapter, Backend, DeviceKind, adapters};
 pub use buffers::{Readback, read_buffer};
+pub use carrier::Carrier;
 pub use context::Context;
 pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};
-pub use steps::{Carrier, StepBinding, StepRecords};
+pub use steps::{StepBinding, StepRecords};
 pub use timestamps::{Span, Timestamps};

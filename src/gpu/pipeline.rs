@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::adapters::Backend;
+use super::carrier::Carrier;
 use super::context::Context;
-use super::steps::{Carrier, StepBinding};
+use super::steps::{StepBinding, entry, step_layout};
 use super::trusted;
 use crate::error::{Error, Result};
 use crate::threads::spawn_scoped;
@@ -105,47 +106,10 @@ impl Prepared {
     }
 }
 
-fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, bytes: u64) -> wgpu::BindGroupLayoutEntry {
-    wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty,
-            has_dynamic_offset: dynamic,
-            min_binding_size: wgpu::BufferSize::new(bytes),
-        },
-        count: None,
-    }
-}
-
 impl Pipelines {
     /// No pipelines yet.
     pub fn new() -> Self {
         Self { made: Mutex::new(HashMap::new()) }
-    }
-
-    /// The layout of group 1: one uniform with a dynamic offset.
-    fn step_layout(context: &Context, bytes: u64) -> wgpu::BindGroupLayout {
-        context.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("step"),
-            entries: &[entry(0, wgpu::BufferBindingType::Uniform, true, bytes)],
-        })
-    }
-
-    /// Group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
-    pub(super) fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
-        context.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("step"),
-            layout: &Self::step_layout(context, bytes),
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: steps,
-                    offset: 0,
-                    size: wgpu::BufferSize::new(bytes),
-                }),
-            }],
-        })
     }
 
     /// Compiles those of `programs` that are new, side by side: as many at a time as the machine has cores.
@@ -284,7 +248,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         entries: &entries,
     });
     let by_offset = program.step_bytes > 0 && program.carrier == Carrier::Offsets;
-    let step_layout = by_offset.then(|| Pipelines::step_layout(context, program.step_bytes));
+    let step_layout = by_offset.then(|| step_layout(context, program.step_bytes));
     let mut layouts = vec![Some(&group_layout)];
     layouts.extend(step_layout.as_ref().map(Some));
     let layout = context.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {

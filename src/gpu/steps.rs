@@ -1,27 +1,7 @@
 //! How a kernel hears what changes from step to step while its buffers stay bound.
 
+use super::carrier::Carrier;
 use super::context::Context;
-use super::pipeline::Pipelines;
-
-/// What brings a small record to the dispatches of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Carrier {
-    /// Immediates: part of the commands themselves.
-    Immediates,
-    /// The offset of a uniform, at binding 0 of group 1: every device has these.
-    Offsets,
-}
-
-impl Carrier {
-    /// Both.
-    pub const ALL: [Carrier; 2] = [Carrier::Immediates, Carrier::Offsets];
-
-    /// The best that a device has for records of `bytes` bytes.
-    pub(super) fn of(device: &wgpu::Device, limits: &wgpu::Limits, bytes: u32) -> Self {
-        let able = device.features().contains(wgpu::Features::IMMEDIATES);
-        if able && limits.max_immediate_size >= bytes { Carrier::Immediates } else { Carrier::Offsets }
-    }
-}
 
 /// The records of the steps of one submission, all of the same size.
 pub struct StepRecords {
@@ -60,7 +40,7 @@ impl StepRecords {
         let uniform = (context.carrier == Carrier::Offsets).then(|| {
             let stride = bytes.next_multiple_of(context.limits.min_uniform_buffer_offset_alignment as usize);
             let buffer = context.uniform("steps", &vec![0; most * stride]);
-            let group = Pipelines::step_group(context, &buffer, bytes as u64);
+            let group = step_group(context, &buffer, bytes as u64);
             Uniform { buffer, group, stride }
         });
         Self { bytes, uniform }
@@ -84,4 +64,47 @@ impl StepRecords {
             Some(Uniform { group, stride, .. }) => StepBinding::Offset(group, (number * stride) as u32),
         })
     }
+}
+
+/// A buffer at a binding of a group.
+pub(super) fn entry(
+    binding: u32,
+    ty: wgpu::BufferBindingType,
+    dynamic: bool,
+    bytes: u64,
+) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: dynamic,
+            min_binding_size: wgpu::BufferSize::new(bytes),
+        },
+        count: None,
+    }
+}
+
+/// The layout of group 1: one uniform with a dynamic offset.
+pub(super) fn step_layout(context: &Context, bytes: u64) -> wgpu::BindGroupLayout {
+    context.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("step"),
+        entries: &[entry(0, wgpu::BufferBindingType::Uniform, true, bytes)],
+    })
+}
+
+/// Group 1: the uniforms of many steps in one buffer, of which a dispatch sees `bytes` at its offset.
+fn step_group(context: &Context, steps: &wgpu::Buffer, bytes: u64) -> wgpu::BindGroup {
+    context.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("step"),
+        layout: &step_layout(context, bytes),
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer: steps,
+                offset: 0,
+                size: wgpu::BufferSize::new(bytes),
+            }),
+        }],
+    })
 }

@@ -41,7 +41,7 @@ impl Meaning {
     /// As metadata: lists are JSON.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
         let mut entries = Vec::new();
-        if self.classes.len() > 0 {
+        if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
         }
         if let Some(Schema { columns, inputs, target, values }) = &self.schema {

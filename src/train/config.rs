@@ -229,7 +229,7 @@ impl Config {
             return bad("batch size", "1 or more", &self.batch_size);
         }
         // How many rows there are is nothing that a setting has to know.
-        self.rule(self.batch_size, Some(1)).validate()?;
+        self.rule(self.batch_size, Some(u32::MAX as usize)).validate()?;
         let hidden = self.hidden.len();
         for (setting, values) in [("activation", self.activation.len()), ("dropout", self.dropout.len())] {
             if values != 1 && values != hidden {

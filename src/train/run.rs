@@ -211,6 +211,8 @@ impl Run {
         let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
         let network = config.network(data.reader.inputs(), data.outputs(), batch)?;
         let options = config.training_options(batch, data.rows(), data.is_weighted());
+        // Now that the steps of the run are known.
+        options.rule.validate()?;
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
         let parameters = Parameters::initial(&network, config.init, config.seed);
         let mut engine = device.engine(&parameters, &network, &options)?;

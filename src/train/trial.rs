@@ -46,6 +46,7 @@ impl<'a> Trial<'a> {
         data.weigh_classes(&config.class_weights)?;
         let network = config.network(data.reader.inputs(), data.outputs(), batch)?;
         let options = config.training_options(batch, data.rows(), data.is_weighted());
+        options.rule.validate()?;
         drop(data);
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
         let first = Parameters::initial(&network, config.init, config.seed);

@@ -36,7 +36,7 @@ fn headers_that_lie() {
         ("\"data_offsets\":[0,", "\"data_offsets\":[4,", "expected a whole model"),
         ("\"layers\":\"64,12,4\"", "\"layers\":\"64,13,4\"", "expected w1 of f32"),
         ("\"layers\":\"64,12,4\"", "\"layers\":\"64,12;4\"", "layer sizes"),
-        ("\"activation\":\"relu\"", "\"activation\":\"tanh\"", "activation relu"),
+        ("\"activation\":\"relu\"", "\"activation\":\"rely\"", "activation of a network"),
         ("\"input_scaling\":\"1/255\"", "\"input_scaling\":\"1/254\"", "input scaling"),
     ] {
         assert!(text.contains(from), "{from}");

@@ -68,7 +68,7 @@ fn values_are_refused_as_labels() {
     let outcome = train(&place, &[]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("1001 different numbers"), "{}", outcome.stderr);
-    assert!(outcome.error().contains("regression is not supported"), "{}", outcome.stderr);
+    assert!(outcome.error().contains("values are predicted with a loss"), "{}", outcome.stderr);
     place.write("t.csv", Points::new(60, 4).csv(["1", "2", "2.5"]));
     let outcome = train(&place, &["--target", "kind"]);
     assert_eq!(outcome.code, 2);

@@ -264,7 +264,11 @@ fn cells_that_cannot_be_inputs_or_labels_are_one_line() {
         refused(&place, &["--data", "t.csv"], &parts);
     }
     place.write("t.csv", Points::new(60, 6).csv(["1.5", "2.5", "3.25"]));
-    refused(&place, &["--data", "t.csv", "--target", "kind"], &["a fraction", "regression is not supported"]);
+    refused(
+        &place,
+        &["--data", "t.csv", "--target", "kind"],
+        &["a fraction", "values are predicted with a loss"],
+    );
 }
 
 #[test]

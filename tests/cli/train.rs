@@ -48,8 +48,14 @@ fn json_has_every_field_in_order() {
         "train_accuracy",
         "validation_loss",
         "validation_accuracy",
+        "validation_rmse",
+        "validation_mae",
+        "validation_r2",
         "test_loss",
         "test_accuracy",
+        "test_rmse",
+        "test_mae",
+        "test_r2",
         "seconds",
         "samples_per_second",
         "kept",
@@ -74,6 +80,9 @@ fn json_has_every_field_in_order() {
         "kept_epoch",
         "validation_accuracy",
         "test_accuracy",
+        "test_rmse",
+        "test_mae",
+        "test_r2",
         "seconds",
         "first_batch_seconds",
         "engine",
@@ -150,7 +159,7 @@ fn verbose_tells_more_on_standard_error() {
     assert_eq!(json(&place, &arguments).len(), 3);
     if !place.adapters("vulkan").is_empty() {
         let outcome = place.succeed(&[&["train", "--device", "vulkan"], &arguments[..]].concat());
-        assert!(outcome.stderr.contains("softmax_cross_entropy"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("loss_gradient +cross-entropy"), "{}", outcome.stderr);
     }
 }
 

@@ -100,7 +100,10 @@ fn labels_that_are_values() {
         &check(rows(1001).repeat(3), "0"),
         &["t.csv, column 1: expected labels of classes", "1001 different numbers"],
     );
-    assert_error(&check(rows(21), "0"), &["21 different labels in 21 rows", "regression is not supported"]);
+    assert_error(
+        &check(rows(21), "0"),
+        &["21 different labels in 21 rows", "values are predicted with a loss"],
+    );
     open_csv(rows(1000).repeat(3), &label_in("0")).unwrap().check_classes().unwrap();
     open_csv(rows(21).repeat(2), &label_in("0")).unwrap().check_classes().unwrap();
     let names: String = (0..65_537).map(|row| format!("n{row},1\n")).collect();

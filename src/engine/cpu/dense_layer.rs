@@ -9,7 +9,8 @@ use super::product::{View, multiply_columns};
 use super::tensors::{Owned, Tensors};
 use crate::model::Layer;
 
-/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, outputs]; piece 0 the bias, too.
+/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, outputs]; piece 0 the bias, too, and zeros
+/// behind it until they are whole vectors.
 pub struct DenseLayer {
     /// Numbers of a row that goes in.
     pub inputs: usize,
@@ -37,18 +38,23 @@ impl DenseLayer {
     pub fn cut(&self, layer: &Layer, number: usize) -> Tensors {
         let rows = self.rows(number);
         let weights = layer.weights[rows.start * self.outputs..rows.end * self.outputs].to_vec();
-        Tensors { weights, bias: if number == 0 { layer.bias.clone() } else { Vec::new() } }
+        let mut bias = Vec::new();
+        if number == 0 {
+            bias.extend_from_slice(&layer.bias);
+            bias.resize(Matrix::width_of(self.outputs), 0.0);
+        }
+        Tensors { weights, bias }
     }
 
     /// The whole layer.
     pub fn join<'a>(&self, pieces: impl Iterator<Item = &'a Tensors>) -> Layer {
-        let (inputs, outputs) = (self.inputs, self.outputs);
-        let mut layer = Layer { inputs, outputs, weights: Vec::new(), bias: Vec::new() };
+        let (mut weights, mut bias) = (Vec::new(), Vec::new());
         for piece in pieces {
-            layer.weights.extend_from_slice(&piece.weights);
-            layer.bias.extend_from_slice(&piece.bias);
+            weights.extend_from_slice(&piece.weights);
+            bias.extend_from_slice(&piece.bias);
         }
-        layer
+        bias.truncate(self.outputs);
+        Layer { inputs: self.inputs, outputs: self.outputs, weights, bias }
     }
 
     /// Some columns of Z = X W + b; `x(k)` are the columns of X that go with piece k. Padding of Z is 0.
@@ -59,11 +65,10 @@ impl DenseLayer {
         columns: Range<usize>,
         z: &mut Matrix,
     ) {
-        let (bias, width) = (&parameters.read(0).values.bias[columns.clone()], z.width());
-        for row in z.values_mut().chunks_exact_mut(width) {
-            let (row, padding) = row.split_at_mut(bias.len());
-            row.copy_from_slice(bias);
-            padding.fill(0.0);
+        let (bias, width) = (&parameters.read(0).values.bias, z.width());
+        if !columns.is_empty() {
+            let bias = &bias[columns.start..columns.start + width];
+            z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(bias));
         }
         for (number, piece) in parameters.read_all().enumerate() {
             let weights = View::new(&piece.values.weights, self.outputs).columns(columns.clone());

@@ -23,7 +23,7 @@ pub struct Panel {
 }
 
 /// Shares of a batch whose gradients are added in one go.
-const SHARES: usize = 16;
+const SHARES: usize = 8;
 
 impl Panel {
     /// How many panels a layer with so many outputs can be divided into.
@@ -160,19 +160,25 @@ fn forward_run<S: Simd, const N: usize>(
     }
 }
 
+/// A share of a batch: its inputs, and its deltas in rows of `stride` vectors.
+#[derive(Clone, Copy)]
+struct Share<'a, V> {
+    inputs: &'a Sparse,
+    delta: &'a [V],
+    stride: usize,
+}
+
 /// `weights` += X'D, over shares (X, D) of a batch, for the vectors `at..at + N` of their rows.
 #[inline(always)]
 fn update_run<S: Simd, const N: usize>(
     simd: S,
     weights: &mut [S::f32s],
-    shares: &[(&Sparse, View<'_>)],
+    shares: &[Share<'_, S::f32s>],
     (width, at): (usize, usize),
 ) {
     for (number, weights) in weights.chunks_exact_mut(QUAD * width).enumerate() {
         let mut held: [[_; N]; QUAD] = load(simd, weights, (width, at));
-        for (inputs, delta) in shares {
-            let stride = delta.row_stride() / S::F32_LANES;
-            let (delta, _) = S::as_simd_f32s(delta.values());
+        for Share { inputs, delta, stride } in shares {
             for quad in inputs.list(number) {
                 let start = quad.row as usize * stride + at;
                 let delta = &delta[start..start + N];
@@ -219,6 +225,7 @@ impl WithSimd for ForwardSparse<'_> {
 struct AddSparse<'a> {
     weights: &'a mut [f32],
     width: usize,
+    /// At most [`SHARES`].
     shares: &'a [(&'a Sparse, View<'a>)],
 }
 
@@ -229,12 +236,19 @@ impl WithSimd for AddSparse<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let width = self.width / S::F32_LANES;
         let (weights, _) = S::as_mut_simd_f32s(self.weights);
+        let [(first, _), ..] = self.shares else { return };
+        let mut shares = [Share { inputs: first, delta: &[], stride: 0 }; SHARES];
+        for (share, (inputs, delta)) in shares.iter_mut().zip(self.shares) {
+            let stride = delta.row_stride() / S::F32_LANES;
+            *share = Share { inputs, delta: S::as_simd_f32s(delta.values()).0, stride };
+        }
+        let shares = &shares[..self.shares.len()];
         // A run of columns of all deltas stays in the nearest cache while the inputs are walked.
         for run in runs(width, UPDATE_VECTORS) {
             let place = (width, run.start);
             match run.len() {
-                2 => update_run::<S, 2>(simd, weights, self.shares, place),
-                _ => update_run::<S, 1>(simd, weights, self.shares, place),
+                2 => update_run::<S, 2>(simd, weights, shares, place),
+                _ => update_run::<S, 1>(simd, weights, shares, place),
             }
         }
     }

@@ -41,5 +41,12 @@ pub fn as_f32_holds(loss: f64) -> f64 {
 
 /// The first class of the largest logit.
 pub fn predicted(z: &[f32]) -> usize {
-    (0..z.len()).fold(0, |best, class| if z[class] > z[best] { class } else { best })
+    let Some((first, rest)) = z.split_first() else { return 0 };
+    let (mut best, mut largest) = (0, *first);
+    for (class, z) in (1..).zip(rest) {
+        if *z > largest {
+            (best, largest) = (class, *z);
+        }
+    }
+    best
 }

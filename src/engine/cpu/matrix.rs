@@ -91,6 +91,9 @@ impl Matrix {
     /// Copies the rows `rows` of `from` into the rows from `row` on, as the columns from `column` on; padding of `from`
     /// becomes padding.
     pub fn copy_block(&mut self, row: usize, column: usize, from: &Matrix, rows: Range<usize>) {
+        if from.width == self.width {
+            return self.rows_mut(row..row + rows.len()).copy_from_slice(from.rows(rows));
+        }
         let to = self.values[row * self.width..].chunks_exact_mut(self.width);
         for (to, from) in to.zip(from.rows(rows).chunks_exact(from.width)) {
             to[column..column + from.len()].copy_from_slice(from);
@@ -120,5 +123,9 @@ mod tests {
         let rows: Vec<&[f32]> = all.each_row().collect();
         assert_eq!(rows, [&[0.0; 18][..], &row, &row, &[0.0; 18]]);
         assert!(all.rows(1..2)[18..].iter().all(|padding| *padding == 0.0));
+        let (mut copy, two) = (Matrix::default(), &[2.0, 3.0][..]);
+        copy.resize(3, 2);
+        copy.copy_block(0, 0, &right, 1..3);
+        assert_eq!(copy.each_row().collect::<Vec<_>>(), [two, two, &[0.0; 2]]);
     }
 }

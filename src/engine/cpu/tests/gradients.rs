@@ -20,13 +20,8 @@ fn check_gradients(problem: &Problem, rows: usize) {
         if plan.is_by_columns() && problem.network.dense().len() == 1 {
             continue; // Nothing above the first layer is divided.
         }
-        let mut view = problem.data.view();
-        let features = crate::data::Features::Floats(match view.features {
-            crate::data::Features::Floats(values) => values[..rows * view.inputs].to_vec(),
-            crate::data::Features::Bytes(_) => Vec::new(),
-        });
-        view.features = &features;
-        let got = problem.engine(&options, plan).gradients(&view).unwrap();
+        let data = problem.first_rows(rows);
+        let got = problem.engine(&options, plan).gradients(&data.view()).unwrap();
         for (((got, want), bound), place) in numbers(&got).iter().zip(&want).zip(&bounds).zip(0..) {
             let what = (problem.network.dense()[0], problem.network.loss(), plan);
             assert!(

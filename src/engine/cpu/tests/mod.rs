@@ -53,7 +53,7 @@ impl Problem {
         for (layer, place) in parameters.layers.iter_mut().zip(100..) {
             layer.bias.iter_mut().enumerate().for_each(|(i, bias)| *bias = 0.3 * number(place, i));
         }
-        let value = |i: usize| if sparse && i / 4 % 4 > 0 { 0.0 } else { number(200, i) };
+        let value = |i: usize| if sparse && !(i / 4).is_multiple_of(4) { 0.0 } else { number(200, i) };
         let targets = if loss.of_classes() {
             Targets::Classes((0..ROWS).map(|row| (row * 5 % outputs) as u32).collect())
         } else {
@@ -69,6 +69,15 @@ impl Problem {
 
     fn engine(&self, options: &EngineOptions, plan: Plan) -> CpuEngine {
         CpuEngine::planned(&self.parameters, &self.network, options, 4, plan)
+    }
+
+    /// So many rows of the data set, with the targets and weights of all.
+    fn first_rows(&self, rows: usize) -> Dataset {
+        let mut data = self.data.clone();
+        if let Features::Floats(values) = &mut data.features {
+            values.truncate(rows * data.inputs);
+        }
+        data
     }
 
     fn reference(&self) -> ReferenceNetwork {

@@ -1,0 +1,177 @@
+//! Some steps of training in a file, so that another framework can be asked for its opinion.
+
+use std::collections::HashMap;
+
+use safetensors::tensor::{Dtype, TensorView};
+
+use super::saved::floats;
+use crate::data::{Dataset, Features, Targets};
+use crate::engine::{Device, Drive, EngineState};
+use crate::error::{Error, Result};
+use crate::model::Parameters;
+use crate::random::{Purpose, normal, words};
+use crate::step::UpdateRule;
+use crate::train::{ClassWeights, Config};
+
+/// Inputs, hidden layers and outputs of the network.
+const INPUTS: usize = 20;
+const HIDDEN: [usize; 3] = [32, 24, 16];
+const OUTPUTS: usize = 10;
+
+/// Rows of a batch, and steps of what counts as an epoch.
+const BATCH: usize = 32;
+const EPOCH_STEPS: usize = 5;
+
+/// Steps of training on a device: what went in, and what came out.
+#[derive(Debug, Clone)]
+pub struct TrainingRecord {
+    config: Config,
+    rule: UpdateRule,
+    steps: usize,
+    data: Dataset,
+    before: Parameters,
+    after: Parameters,
+    state: EngineState,
+}
+
+impl TrainingRecord {
+    /// The settings with the sizes of the network and the rows of a batch that are fixed, for so many steps.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first that is out of range.
+    pub fn config(config: &Config, steps: usize) -> Result<Config> {
+        let epochs = steps.div_ceil(EPOCH_STEPS);
+        let config = Config { hidden: HIDDEN.to_vec(), batch_size: BATCH, epochs, ..config.clone() };
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Has the device train so many steps of a random network on random rows, with the settings of `config` but for sizes
+    /// and rows of a batch, which are fixed.
+    ///
+    /// # Errors
+    /// Those of the settings and of the device.
+    pub fn from_device(device: &Device, config: &Config, steps: usize) -> Result<Self> {
+        let config = Self::config(config, steps)?;
+        let network = config.network(INPUTS, OUTPUTS, BATCH)?;
+        let before = Parameters::initial(&network, config.init, config.seed);
+        let data = rows(&config, steps * BATCH)?;
+        let is_weighted = !data.weights.is_empty();
+        let options = config.training_options(BATCH, Some(EPOCH_STEPS * BATCH), is_weighted);
+        let mut engine = device.engine(&before, &network, &options)?;
+        let order: Vec<u32> = (0..data.rows() as u32).collect();
+        engine.train(&data.view(), &order, &mut |_| Ok(()))?;
+        engine.finish(&mut |_| Ok(()))?;
+        let (after, state) = (engine.parameters()?, engine.state()?);
+        Ok(Self { rule: options.rule, config, steps, data, before, after, state })
+    }
+
+    /// As a safetensors file: `x [steps, batch, inputs]` (f32); `targets`, classes [steps, batch] (i64) or values
+    /// [steps, batch, outputs] (f32); `weights [steps, batch]` (f32), where rows have some; for layer n = 1, 2, ...
+    /// `wn [inputs, outputs]` and `bn [outputs]` before, `wn_after` and `bn_after` behind all steps, and `wn_state1` and so
+    /// on of the optimizer's state (f32). The metadata hold the settings under the names of their options.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the format cannot hold them.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let Features::Floats(x) = &self.data.features else {
+            return Err(Error::Config("the rows are not floats".to_owned()));
+        };
+        let batches = [self.steps, BATCH];
+        let mut tensors = vec![("x".to_owned(), Dtype::F32, [&batches[..], &[INPUTS]].concat(), floats(x))];
+        tensors.push(match &self.data.targets {
+            Targets::Classes(labels) => {
+                let bytes = labels.iter().flat_map(|label| i64::from(*label).to_le_bytes()).collect();
+                ("targets".to_owned(), Dtype::I64, batches.to_vec(), bytes)
+            }
+            Targets::Values { columns, values } => {
+                ("targets".to_owned(), Dtype::F32, [&batches[..], &[*columns]].concat(), floats(values))
+            }
+        });
+        if !self.data.weights.is_empty() {
+            tensors.push(("weights".to_owned(), Dtype::F32, batches.to_vec(), floats(&self.data.weights)));
+        }
+        let states =
+            (1..).zip(&self.state.optimizer).map(|(number, state)| (format!("_state{number}"), state));
+        let sets = [(String::new(), &self.before), ("_after".to_owned(), &self.after)];
+        for (suffix, parameters) in sets.into_iter().chain(states) {
+            for (number, layer) in (1..).zip(&parameters.layers) {
+                let shape = vec![layer.inputs, layer.outputs];
+                tensors.push((format!("w{number}{suffix}"), Dtype::F32, shape, floats(&layer.weights)));
+                let shape = vec![layer.outputs];
+                tensors.push((format!("b{number}{suffix}"), Dtype::F32, shape, floats(&layer.bias)));
+            }
+        }
+        let unsaved =
+            |error: &dyn std::fmt::Display| Error::Config(format!("cannot write safetensors: {error}"));
+        let views = tensors
+            .iter()
+            .map(|(name, dtype, shape, data)| {
+                let view = TensorView::new(*dtype, shape.clone(), data).map_err(|error| unsaved(&error))?;
+                Ok((name.as_str(), view))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        safetensors::serialize(views, Some(self.settings())).map_err(|error| unsaved(&error))
+    }
+
+    /// The settings under the names of their options.
+    fn settings(&self) -> HashMap<String, String> {
+        let (config, UpdateRule { optimizer, rates, factors, .. }) = (&self.config, &self.rule);
+        let list = |values: &[String]| values.join(",");
+        let floats = |values: &[f32]| list(&values.iter().map(f32::to_string).collect::<Vec<_>>());
+        let activations: Vec<String> = config.activation.iter().map(ToString::to_string).collect();
+        [
+            ("steps", self.steps.to_string()),
+            ("epoch-steps", EPOCH_STEPS.to_string()),
+            ("activation", list(&activations)),
+            ("dropout", floats(&config.dropout)),
+            ("loss", config.loss.to_string()),
+            ("label-smoothing", config.label_smoothing.to_string()),
+            ("optimizer", optimizer.kind.to_string()),
+            ("lr", rates.peak.to_string()),
+            ("momentum", optimizer.beta1.to_string()),
+            ("betas", floats(&[optimizer.beta1, optimizer.beta2])),
+            ("eps", optimizer.epsilon.to_string()),
+            ("weight-decay", optimizer.weight_decay.to_string()),
+            ("clip-norm", config.clip_norm.unwrap_or(0.0).to_string()),
+            ("lr-schedule", rates.schedule.to_string()),
+            ("lr-gamma", rates.gamma.to_string()),
+            ("lr-every", rates.every.to_string()),
+            ("warmup", rates.warmup.to_string()),
+            ("lr-weights", factors.weights.to_string()),
+            ("lr-biases", factors.biases.to_string()),
+            ("lr-layers", floats(&factors.layers)),
+        ]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+    }
+}
+
+/// Random rows, whose targets are those of the loss, weighted by their classes if the settings say so.
+fn rows(config: &Config, rows: usize) -> Result<Dataset> {
+    let number = |i: usize, stream: u32| normal(config.seed, Purpose::Weights, [i as u32, stream]) as f32;
+    let features = Features::Floats((0..rows * INPUTS).map(|i| number(i, 2000)).collect());
+    let label = |row: usize| words(config.seed, Purpose::Order, [row as u32, 0])[0] % OUTPUTS as u32;
+    let targets = match config.loss.of_classes() {
+        true => Targets::Classes((0..rows).map(label).collect()),
+        false => {
+            let values = (0..rows * OUTPUTS).map(|i| number(i, 2001)).collect();
+            Targets::Values { columns: OUTPUTS, values }
+        }
+    };
+    let weights = match &config.class_weights {
+        ClassWeights::Given(weights) if weights.len() == OUTPUTS => {
+            (0..rows).map(|row| weights[label(row) as usize]).collect()
+        }
+        ClassWeights::None => Vec::new(),
+        ClassWeights::Given(_) | ClassWeights::Balanced => {
+            return Err(Error::Setting {
+                setting: "class weights",
+                expected: format!("{OUTPUTS} numbers, one for each class"),
+                found: "others".to_owned(),
+            });
+        }
+    };
+    Ok(Dataset { inputs: INPUTS, features, targets, weights })
+}

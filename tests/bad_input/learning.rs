@@ -1,0 +1,85 @@
+//! Options of networks, losses, optimizers and learning rates that are out of range or do not go together.
+
+use crate::check::refused;
+use crate::program::Workplace;
+
+/// Each is one line that names the option, before anything is read: the data are not there.
+#[test]
+fn values_out_of_range() {
+    let place = Workplace::new();
+    let share = &["-0.1", "1", "nan", "inf", "x", ""][..];
+    let above = &["0", "-1", "nan", "inf", "x", ""][..];
+    let from_zero = &["-1", "nan", "inf", "x", ""][..];
+    for (option, values, expected) in [
+        ("--activation", &["rely", "", "relu,", "relu,x"][..], "leaky-relu"),
+        ("--dropout", &["-0.1", "1", "nan", "x", "", "0.1,", "0.1,1"], "0 to below 1"),
+        ("--init", &["kaiming", "", "he-x"], "he, xavier"),
+        ("--loss", &["l2", ""], "cross-entropy"),
+        ("--label-smoothing", share, "0 to below 1"),
+        ("--class-weights", &["1,", "x", "-1,1", "nan,1", ""], "none, balanced"),
+        ("--optimizer", &["lion", ""], "adamw"),
+        ("--momentum", share, "0 to below 1"),
+        ("--betas", &["1,0.9", "-0.1,0.9", "x", ""], "0 to below 1"),
+        ("--eps", above, "a finite number above 0"),
+        ("--weight-decay", from_zero, "a finite number of 0 or more"),
+        ("--clip-norm", above, "a finite number above 0"),
+        ("--lr-schedule", &["linear", ""], "onecycle"),
+        ("--lr-gamma", above, "a finite number above 0"),
+        ("--lr-every", &["0", "-1", "1.5", "x"], "1 or more"),
+        ("--warmup", &["-1", "1.5", "x"], "a whole number"),
+        ("--lr-weights", from_zero, "a finite number of 0 or more"),
+        ("--lr-biases", from_zero, "a finite number of 0 or more"),
+        ("--lr-layers", &["1,-1", "x", "1,,1"], "a finite number of 0 or more"),
+    ] {
+        for value in values {
+            refused(&place, &["train", "--data", "nothing.csv", option, value], &[option, expected]);
+        }
+    }
+}
+
+#[test]
+fn options_that_do_not_go_together() {
+    let place = Workplace::new();
+    for (options, words) in [
+        (&["--momentum", "0.5"][..], &["--momentum", "nesterov", "--optimizer sgd"][..]),
+        (&["--optimizer", "adam", "--momentum", "0.5"], &["--momentum", "--optimizer adam"]),
+        (&["--betas", "0.9,0.99"], &["--betas", "adam", "--optimizer sgd"]),
+        (&["--optimizer", "adam", "--betas", "0.9"], &["--betas", "adam has 2"]),
+        (&["--optimizer", "rmsprop", "--betas", "0.9,0.9"], &["--betas", "rmsprop has 1"]),
+        (&["--eps", "1e-6"], &["--eps", "--optimizer sgd"]),
+        (&["--lr-gamma", "0.5"], &["--lr-gamma", "--lr-schedule constant"]),
+        (&["--lr-schedule", "exponential", "--lr-every", "2"], &["--lr-every", "--lr-schedule step"]),
+        (&["--lr-schedule", "step", "--lr-gamma", "2"], &["--lr-gamma", "at most 1"]),
+        (&["--loss", "mse", "--label-smoothing", "0.1"], &["--label-smoothing", "--loss mse"]),
+        (&["--loss", "mae", "--class-weights", "balanced"], &["--class-weights", "--loss mae"]),
+        (&["--hidden", "4,4", "--activation", "relu,tanh,elu"], &["--activation", "each of 2", "3 values"]),
+        (&["--hidden", "4", "--dropout", "0.1,0.2"], &["--dropout", "each of 1", "2 values"]),
+        (&["--hidden", "4", "--lr-layers", "1,1,1"], &["--lr-layers", "2 layers", "3 values"]),
+        (&["--target", "a", "b"], &["--target", "one column of labels", "2"]),
+    ] {
+        for command in ["train", "profile"] {
+            refused(&place, &[&[command, "--data", "nothing.csv"], options].concat(), words);
+        }
+    }
+}
+
+#[test]
+fn targets_that_are_not_those_of_the_loss() {
+    let place = Workplace::with_data();
+    let train = |data, options: &[&str], words: &[&str]| {
+        refused(&place, &[&["train", "--device", "cpu", "--data", data], options].concat(), words);
+    };
+    train("data", &["--loss", "mse"], &["--loss", "a loss of classes", "mse"]);
+    place.write("t.csv", "a,b,y,w\n1,2,0.5,1\n2,1,red,1\n3,3,1.5,1\n");
+    train("t.csv", &["--loss", "mse"], &["t.csv, row 3, column 3 (y)", "a value to predict", "red"]);
+    train("t.csv", &["--loss", "mse", "--target", "a", "a"], &["different target columns", "\"a\" twice"]);
+    train("t.csv", &["--loss", "mse", "--target", "q"], &["a target column \"q\""]);
+    train("t.csv", &["--loss", "mse", "--target", "a", "--weight", "q"], &["a column of weights \"q\""]);
+    place.write("u.csv", "a,b,w\n1,2,1\n2,1,-1\n3,3,1\n");
+    let weighted = ["--loss", "mse", "--target", "a", "--weight", "w"];
+    train("u.csv", &weighted, &["u.csv, row 3, column 3 (w)", "a weight of 0 or more", "-1"]);
+    train("u.csv", &["--loss", "mse"], &["which column holds the values to predict", "--target"]);
+    place.write("c.csv", "a,class\n1,x\n2,y\n3,x\n4,y\n");
+    let weights = ["--class-weights", "1,2,3"];
+    train("c.csv", &weights, &["--class-weights", "2 numbers, one for each class", "found 3"]);
+}

@@ -1,0 +1,181 @@
+//! Optimizers, activations, losses and rates, as a user asks for them.
+
+use serde_json::Value;
+
+use crate::program::Workplace;
+
+const CPU: [&str; 4] = ["--device", "cpu", "--seed", "3"];
+
+/// Trains, and gives all objects that were printed.
+fn train(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
+    place.succeed(&[&["train", "--format", "json"], arguments].concat()).objects()
+}
+
+/// y = a b + c and z = a - b, and a weight that leaves out the rows whose y is wrong.
+fn values() -> String {
+    let mut table = "a,b,c,y,z,weight\n".to_owned();
+    for row in 0..600u32 {
+        let number = |factor: u32| f64::from(row * factor % 101) / 50.0 - 1.0;
+        let (a, b, c) = (number(37), number(53), number(71));
+        let wrong = row % 10 == 0;
+        let y = if wrong { 50.0 } else { a * b + c };
+        table += &format!("{a},{b},{c},{y},{},{}\n", a - b, u8::from(!wrong));
+    }
+    table
+}
+
+#[test]
+fn values_are_learnt_evaluated_and_predicted() {
+    let place = Workplace::new();
+    place.write("t.csv", values());
+    let arguments = [
+        "--data",
+        "t.csv",
+        "--target",
+        "y",
+        "z",
+        "--weight",
+        "weight",
+        "--loss",
+        "mse",
+        "--optimizer",
+        "adam",
+        "--lr",
+        "0.01",
+        "--hidden",
+        "32,16",
+        "--activation",
+        "silu,tanh",
+        "--epochs",
+        "60",
+        "--lr-schedule",
+        "cosine",
+        "--out",
+        "m",
+    ];
+    let objects = train(&place, &[&arguments[..], &CPU].concat());
+    let summary = &objects[objects.len() - 1];
+    assert!(summary["test_accuracy"].is_null() && summary["test_r2"].is_null(), "{summary}");
+    let saved = place.model("m");
+    let entries = [
+        ("loss", "mse"),
+        ("activation", "silu,tanh"),
+        ("optimizer", "adam"),
+        ("lr_schedule", "cosine"),
+        ("values", "[\"y\",\"z\"]"),
+    ];
+    for (key, value) in entries {
+        assert_eq!(saved.entry(key), value);
+    }
+    let right: String =
+        values().lines().filter(|line| !line.ends_with(",0")).map(|line| format!("{line}\n")).collect();
+    place.write("right.csv", &right);
+    let evaluated = place.succeed(&[
+        "eval",
+        "--model",
+        "m",
+        "--data",
+        "right.csv",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
+    ]);
+    let figures = &evaluated.objects()[0];
+    let figure = |name: &str| figures[name].as_f64().unwrap();
+    assert!(figure("r2") > 0.97, "{figures}");
+    assert!(
+        (figure("loss") - figure("rmse").powi(2)).abs() < 1e-9 && figure("mae") < figure("rmse"),
+        "{figures}"
+    );
+    place.write("few.csv", "c,b,a\n0.5,0.2,-1\n");
+    let predicted = place.succeed(&["predict", "--model", "m", "few.csv", "--device", "cpu"]);
+    let lines: Vec<&str> = predicted.stdout.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, "y,z"));
+    let row: Vec<f64> = lines[1].split(',').map(|cell| cell.parse().unwrap()).collect();
+    assert!((row[0] - 0.3).abs() < 0.2 && (row[1] + 1.2).abs() < 0.2, "{row:?}");
+    // Without the weights the wrong rows pull the network away.
+    let without: Vec<&str> =
+        arguments.iter().copied().filter(|word| !["--weight", "weight"].contains(word)).collect();
+    train(&place, &[&without[..], &["--exclude", "weight"], &CPU].concat());
+    let evaluated = place.succeed(&[
+        "eval",
+        "--model",
+        "m",
+        "--data",
+        "right.csv",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
+    ]);
+    assert!(evaluated.objects()[0]["r2"].as_f64().unwrap() < 0.0);
+}
+
+#[test]
+fn values_with_held_out_rows_keep_the_best_model() {
+    let place = Workplace::new();
+    place.write("t.csv", values().replace(",50,", ",0,"));
+    let arguments = [
+        "--data",
+        "t.csv",
+        "--target",
+        "z",
+        "--exclude",
+        "y",
+        "--loss",
+        "huber",
+        "--optimizer",
+        "momentum",
+        "--lr",
+        "0.02",
+        "--hidden",
+        "16",
+        "--epochs",
+        "20",
+        "--validation-fraction",
+        "0.2",
+        "--test-fraction",
+        "0.2",
+        "--out",
+        "m",
+    ];
+    let objects = train(&place, &[&arguments[..], &CPU].concat());
+    let losses: Vec<f64> = objects.iter().filter_map(|object| object["validation_loss"].as_f64()).collect();
+    let best = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    let summary = &objects[objects.len() - 1];
+    assert_eq!(losses[summary["kept_epoch"].as_u64().unwrap() as usize - 1], best);
+    let r2 = summary["test_r2"].as_f64().unwrap();
+    assert!(r2 > 0.9, "{summary}");
+    let evaluated = place.succeed(&["eval", "--model", "m", "--device", "cpu", "--format", "json"]);
+    assert_eq!(evaluated.objects()[0]["r2"].as_f64().unwrap(), r2);
+}
+
+/// Every optimizer, every loss of classes and every activation learns, the same on every run; and another seed or another
+/// share of dropout gives another model.
+#[test]
+fn every_way_of_learning_repeats() {
+    let place = Workplace::with_data();
+    let ways: [&[&str]; 8] = [
+        &["--optimizer", "momentum", "--activation", "leaky-relu", "--weight-decay", "0.001"],
+        &["--optimizer", "nesterov", "--activation", "elu", "--lr-schedule", "onecycle"],
+        &["--optimizer", "adam", "--activation", "gelu", "--dropout", "0.2", "--warmup", "10"],
+        &["--optimizer", "adamw", "--activation", "selu", "--init", "lecun", "--label-smoothing", "0.1"],
+        &["--optimizer", "rmsprop", "--activation", "mish", "--clip-norm", "1", "--lr-schedule", "step"],
+        &["--activation", "sigmoid,tanh", "--hidden", "20,20", "--init", "xavier", "--dropout", "0.1,0.2"],
+        &["--activation", "silu", "--class-weights", "balanced", "--lr-schedule", "exponential"],
+        &["--activation", "identity", "--lr-layers", "1,0.5", "--lr-biases", "2", "--lr-schedule", "coslog4"],
+    ];
+    for way in ways {
+        let trained = |seed: &str, out: &str| {
+            let common = ["--data", "data", "--epochs", "3", "--device", "cpu", "--seed", seed, "--out", out];
+            let objects = train(&place, &[&common[..], way].concat());
+            let epoch = |index: usize| objects[index]["train_loss"].as_f64().unwrap();
+            assert!(epoch(3) < epoch(1), "{way:?}: {objects:?}");
+            place.model(out).bytes()
+        };
+        let first = trained("1", "a");
+        assert!(first == trained("1", "b"), "{way:?} repeats");
+        assert!(first != trained("2", "c"), "{way:?} depends on the seed");
+    }
+}
