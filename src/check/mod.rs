@@ -9,6 +9,7 @@ mod optimizers;
 mod products;
 mod reductions;
 mod rows;
+mod rules;
 mod saved;
 mod scans;
 mod training;

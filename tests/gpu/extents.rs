@@ -1,6 +1,8 @@
 //! Kernels run without run-time checks: buffers that are too small are refused, those that are exactly large enough are not,
 //! and no kernel reaches further than it says, whatever stands in its buffers.
 
+use std::collections::HashSet;
+
 use tinytrain::Error;
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
@@ -58,30 +60,52 @@ fn name(kernel: &dyn Kernel) -> String {
     format!("{} {} {:?}", kernel.label(), kernel.shape(), kernel.flags())
 }
 
+/// Without variants that differ in nothing but their activation, which touches no buffer.
+fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut seen = HashSet::new();
+    let of_activation = ["activate", "activate_backward", "forward", "input_gradient"];
+    kernels.retain(|kernel| {
+        let shader = kernel.shader().name;
+        let label = if of_activation.contains(&shader) { shader.to_owned() } else { kernel.label() };
+        seen.insert((label, kernel.flags(), kernel.choices(), kernel.extents(tuning, &RECORD).unwrap()))
+    });
+    kernels
+}
+
 #[test]
 fn buffers_that_are_too_small_are_refused() {
-    for lab in labs() {
-        let tuning = Tuning::of(&lab.context);
-        let (compute, _turn) = (lab.compute(&tuning), lab.turn());
-        for kernel in variants(&tuning) {
-            let (kernel, name) = (&*kernel, name(&*kernel));
-            let extents = kernel.extents(&tuning, &RECORD).unwrap();
-            assert_eq!(extents.len(), kernel.shader().bindings.len(), "{name}");
-            let exact: Vec<_> = extents.iter().map(|bytes| buffer(lab, *bytes, 0)).collect();
-            run(&compute, kernel, &exact, RECORD).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(matches!(run(&compute, kernel, &exact[1..], RECORD), Err(Error::Shape { .. })), "{name}");
-            for (binding, bytes) in extents.iter().enumerate().filter(|(_, bytes)| **bytes > LEAST) {
-                let mut buffers = exact.clone();
-                buffers[binding] = buffer(lab, bytes - 4, 0);
-                let refused = run(&compute, kernel, &buffers, RECORD);
-                let Err(Error::Shape { expected, .. }) = refused else {
-                    panic!("{name}, binding {}: {refused:?}", binding + 1);
-                };
-                assert_eq!(expected, format!("at least {bytes} bytes at binding {}", binding + 1));
-            }
+    let lab = &labs()[0];
+    let tuning = Tuning::of(&lab.context);
+    let (compute, _turn) = (lab.compute(&tuning), lab.turn());
+    for kernel in variants(&tuning) {
+        let (kernel, name) = (&*kernel, name(&*kernel));
+        let extents = kernel.extents(&tuning, &RECORD).unwrap();
+        assert_eq!(extents.len(), kernel.shader().bindings.len(), "{name}");
+        let exact: Vec<_> = extents.iter().map(|bytes| buffer(lab, *bytes, 0)).collect();
+        assert!(matches!(run(&compute, kernel, &exact[1..], RECORD), Err(Error::Shape { .. })), "{name}");
+        for (binding, bytes) in extents.iter().enumerate().filter(|(_, bytes)| **bytes > LEAST) {
+            let mut buffers = exact.clone();
+            buffers[binding] = buffer(lab, bytes - 4, 0);
+            let refused = run(&compute, kernel, &buffers, RECORD);
+            let Err(Error::Shape { expected, .. }) = refused else {
+                panic!("{name}, binding {}: {refused:?}", binding + 1);
+            };
+            assert_eq!(expected, format!("at least {bytes} bytes at binding {}", binding + 1));
         }
-        compute.wait().unwrap();
     }
+}
+
+#[test]
+fn buffers_that_are_exactly_large_enough_are_not() {
+    let lab = &labs()[0];
+    let tuning = Tuning::of(&lab.context);
+    let (compute, _turn) = (lab.compute(&tuning), lab.turn());
+    for kernel in different(variants(&tuning), &tuning) {
+        let extents = kernel.extents(&tuning, &RECORD).unwrap();
+        let exact: Vec<_> = extents.iter().map(|bytes| buffer(lab, *bytes, 0)).collect();
+        run(&compute, &*kernel, &exact, RECORD).unwrap_or_else(|error| panic!("{}: {error}", name(&*kernel)));
+    }
+    compute.wait().unwrap();
 }
 
 /// How many bytes of each binding a kernel reached, all of whose buffers are full of one word and larger than it needs.
@@ -98,15 +122,17 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
     pairs.map(|(pair, stride)| if pair[0] > 0 { (u64::from(pair[1]) + 1) * stride } else { 0 }).collect()
 }
 
-/// Of data that are 0, 1, or lead as far out as they can; the extents are no larger than a row of what is reached.
+/// Of data that are 0, 1, or lead as far out as they can. Extents are not much larger than what is reached: by the padding of
+/// a row, or a few rows that are dead; more where the data decide, of which these here move few elements.
 #[test]
 fn no_kernel_reaches_further_than_it_says() {
     let lab = &labs()[0];
     let _turn = lab.turn();
     for tuning in Tuning::ALL.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
-        for kernel in variants(tuning) {
+        for kernel in different(variants(tuning), tuning) {
             let (kernel, name) = (&*kernel, name(&*kernel));
             let extents = kernel.extents(tuning, &RECORD).unwrap();
+            let moves = ["compact", "radix_sort"].contains(&kernel.shader().name);
             let mut furthest = vec![0; extents.len()];
             for word in [0, 1, u32::MAX] {
                 for (most, reached) in furthest.iter_mut().zip(reach(lab, tuning, kernel, word)) {
@@ -115,7 +141,10 @@ fn no_kernel_reaches_further_than_it_says() {
             }
             for (binding, (reached, extent)) in (1..).zip(furthest.iter().zip(&extents)) {
                 assert!(reached <= extent, "{name}, binding {binding}: reaches {reached}, says {extent}");
-                println!("{name}, binding {binding}: reaches {reached}, says {extent}");
+                assert!(
+                    moves || extent - reached <= 64,
+                    "{name}, binding {binding}: {reached}, says {extent}"
+                );
             }
         }
     }
