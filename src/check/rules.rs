@@ -58,10 +58,15 @@ impl Problem {
         })
     }
 
+    /// Loss and optimizer.
     fn subject(&self) -> String {
+        format!("{} {}", self.network.loss(), self.options.rule.optimizer.kind)
+    }
+
+    /// Inputs, activations, outputs.
+    fn shape(&self) -> String {
         let dense = self.network.dense();
-        let kind = self.options.rule.optimizer.kind;
-        format!("{} {} {} {kind}", dense[0].activation, dense[1].activation, self.network.loss())
+        format!("{}-{}-{}-{}", SIZES[0], dense[0].activation, dense[1].activation, SIZES[3])
     }
 
     fn data(&self) -> Dataset {
@@ -153,9 +158,8 @@ pub(super) fn run(make: &Make<'_>, schedules: &[ScheduleKind], sink: &mut Sink<'
         let options = EngineOptions { schedule, ..problem.options.clone() };
         let got = make(&problem.parameters, &problem.network, &options);
         let got = got.and_then(|mut engine| problem.one_step(&mut *engine));
-        let shape =
-            format!("{} x {ROWS}{}", problem.network, schedule.map_or(String::new(), |it| format!(", {it}")));
-        sink(outcome(&problem.subject(), &shape, got));
+        let schedule = schedule.map_or(String::new(), |schedule| format!(", {schedule}"));
+        sink(outcome(&format!("{}{schedule}", problem.subject()), &problem.shape(), got));
     }
     Ok(())
 }

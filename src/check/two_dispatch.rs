@@ -40,7 +40,7 @@ fn mixed(number: usize, kind: OptimizerKind) -> Result<Step> {
     // The slope of the mean absolute error has no bound: a rounding decides on its sign.
     const LOSSES: [Loss; 3] = [Loss::CrossEntropy, Loss::Mse, Loss::Huber];
     let (pair, loss) = (KINDS[number % 3], LOSSES[number % 3]);
-    let dropout = if number % 2 == 0 { 0.25 } else { 0.0 };
+    let dropout = if number.is_multiple_of(2) { 0.25 } else { 0.0 };
     let layers = vec![
         Dense { units: 21, activation: pair[0], dropout },
         Dense::new(33, pair[1]),
