@@ -44,27 +44,24 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
         LayerInputs::DataSet(samples(FeatureFormat::Bytes)),
         LayerInputs::DataSet(samples(FeatureFormat::Floats)),
     ];
-    // Without an activation, one that keeps Z and one that does not; what else it computes costs no access.
+    // Without an activation, one that keeps Z and one that does not; no state, one number, two. What else they compute costs
+    // no access.
+    let activations = [Activation::Identity, Activation::Gelu, Activation::Tanh];
+    let kinds = [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam];
+    let layout = ParameterLayout::of_sizes(&[inputs, outputs, outputs]);
     for (number, source) in sources.into_iter().enumerate() {
         let dropout = Dropout::new(0.5, 1).filter(|_| number > 0);
-        for activation in [Activation::Identity, Activation::Gelu, Activation::Tanh] {
-            let nonlinearity = Nonlinearity { activation, dropout };
-            all.push(Box::new(Activate { rows, columns, nonlinearity }));
-            all.push(Box::new(ActivateBackward { rows, columns, nonlinearity }));
-            all.push(Box::new(Forward { rows, inputs, outputs, offset, nonlinearity, source }));
-            all.push(Box::new(InputGradient { rows, inputs, outputs, offset, below: Some(nonlinearity) }));
+        let nonlinearity = Nonlinearity { activation: activations[number], dropout };
+        all.push(Box::new(Activate { rows, columns, nonlinearity }));
+        all.push(Box::new(ActivateBackward { rows, columns, nonlinearity }));
+        all.push(Box::new(Forward { rows, inputs, outputs, offset, nonlinearity, source }));
+        all.push(Box::new(InputGradient { rows, inputs, outputs, offset, below: Some(nonlinearity) }));
+        let rule = UpdateRule { optimizer: kinds[number].defaults(), ..UpdateRule::sgd(0.5) };
+        for update in [None, Some(LayerUpdate::of(&rule, &layout, 0))] {
+            all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, source }));
         }
-        let layout = ParameterLayout::of_sizes(&[inputs, outputs, outputs]);
-        // No state, one number, two.
-        for kind in [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam] {
-            let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.5) };
-            let update = LayerUpdate::of(&rule, &layout, 0);
-            for update in [None, Some(update)] {
-                all.push(Box::new(WeightGradient { rows, inputs, outputs, offset, update, source }));
-            }
-            let clip = [None, Some(1), Some(5)][number];
-            all.extend(Update::all(&rule, &layout, clip).into_iter().map(|it| Box::new(it) as _));
-        }
+        let clip = [None, Some(1), Some(5)][number];
+        all.extend(Update::all(&rule, &layout, clip).into_iter().map(|it| Box::new(it) as _));
     }
     for loss in [Loss::CrossEntropy, Loss::Mse] {
         for (weighted, samples) in [(false, None), (true, None), (true, Some(2))] {
