@@ -37,7 +37,7 @@ pub struct ReadOptions {
     pub columns: Selection,
     /// How a CSV table is written.
     pub format: Format,
-    /// Whether the reader thread looks at the clock round every block: see [`Reader::times`].
+    /// Whether the reader thread reads the clock round every block: see [`Reader::times`].
     pub timed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a run tells of its time, to whoever asks. Where nobody does, no clock is looked at.
+//! What a run records of its time for an observer. Without one no clock is read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -118,7 +118,7 @@ pub struct Recorder {
     sizes: Mutex<VecDeque<usize>>,
 }
 
-/// Who is told, if anybody.
+/// Who observes, if anybody.
 pub type Observer = Option<Arc<Recorder>>;
 
 impl Recorder {

@@ -64,7 +64,7 @@ impl Profile {
         trace::trace(&title, &self.log, &self.ran)
     }
 
-    /// A training run that has ended, by what `recorder` was told of it: its epochs, without the tests between them.
+    /// A training run that has ended, by what `recorder` holds of it: its epochs, without the tests between them.
     ///
     /// # Errors
     /// [`Error::Config`] when it was told nothing.

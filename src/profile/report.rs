@@ -59,7 +59,7 @@ pub struct Kernel {
     pub bytes: u64,
     /// Arithmetic of a call, likewise.
     pub flop: u64,
-    /// FLOP a byte.
+    /// FLOP per byte.
     pub intensity: f64,
     /// Bytes a second of the median call.
     pub bytes_per_second: f64,

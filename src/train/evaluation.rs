@@ -147,7 +147,7 @@ pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result
     Err(Error::Data {
         path: path.to_owned(),
         place: Place::default(),
-        expected: format!("{expected} feature values a row, as the network has inputs"),
+        expected: format!("{expected} feature values per row, as the network has inputs"),
         found: found.to_string(),
     })
 }

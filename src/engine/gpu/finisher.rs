@@ -1,4 +1,4 @@
-//! A thread that ends encoders: wgpu does the work of recording there, some microseconds a dispatch.
+//! A thread that ends encoders: wgpu does the work of recording there, some microseconds per dispatch.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;

@@ -58,8 +58,8 @@ impl Drawing for Roofline<'_> {
             line(area, [(FIELD.0, y.at(tick)), (FIELD.1, y.at(tick))], LINES)?;
             write_before(area, &short(tick), (FIELD.0 - 8, y.at(tick)))?;
         }
-        write_before(area, "FLOP a byte", (FIELD.1, BOTTOM + 36))?;
-        write(area, "FLOP a second", (20, TOP - 10))?;
+        write_before(area, "FLOP per byte", (FIELD.1, BOTTOM + 36))?;
+        write(area, "FLOP per second", (20, TOP - 10))?;
         let corners = [least_x, ridge, most_x].map(|at| (x.at(at), y.at(roof(ceilings, at))));
         area.draw(&PathElement::new(corners, BLACK.stroke_width(2)))?;
         let mut labels = Vec::new();
