@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use super::BLOCK_ROWS;
 use super::classes::Classes;
 use super::columns::{Schema, Selection};
 use super::csv::CsvRows;
@@ -20,7 +19,7 @@ use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::transform::{Standard, Transform};
-use super::{Targets, TargetsRef};
+use super::{BLOCK_ROWS, Targets, TargetsRef};
 use crate::threads::spawn;
 use crate::{Error, Result};
 
