@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Opening {
     /// Shaders check what they need not: every index is clamped, every loop counted and every divisor looked at, and
-    /// workgroup memory is 0 before a kernel runs. Else the proofs in the shaders' headers are trusted.
+    /// workgroup memory is 0 before a kernel runs. Else what `gpu/trusted.rs` says of shaders and buffers is.
     pub checked: bool,
     /// What changes from step to step comes by offsets, also where the device has immediates.
     pub offsets: bool,
