@@ -94,7 +94,7 @@ impl Problem {
             false => reference::Targets::values(values.view()),
         };
         let targets = targets.weighted(&weights);
-        let run = Run::new(self.parameters.to_reference(&self.network), rule.clone());
+        let run = Run::new(ReferenceNetwork::new(&self.network, &self.parameters), rule.clone());
         let smoothed = targets.smoothed(f64::from(rule.label_smoothing));
         let pass = run.network.pass(x.view(), Some(&rule.record(0)));
         let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &smoothed));

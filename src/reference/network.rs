@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::{Targets, ops};
+use crate::model::{Network, Parameters};
 use crate::step::{Activation, Loss, StepRecord};
 
 /// What stands behind the products of a hidden layer.
@@ -39,6 +40,24 @@ pub struct Pass {
 }
 
 impl ReferenceNetwork {
+    /// A network with these parameters, in f64.
+    pub fn new(network: &Network, parameters: &Parameters) -> Self {
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+        let (weights, biases) = parameters
+            .layers
+            .iter()
+            .map(|layer| {
+                let weights = Array2::from_shape_vec((layer.inputs, layer.outputs), wide(&layer.weights))
+                    .expect("a layer holds inputs x outputs weights");
+                (weights, Array1::from(wide(&layer.bias)))
+            })
+            .unzip();
+        let dense = network.dense();
+        let hidden = dense[..dense.len() - 1].iter();
+        let hidden = hidden.map(|layer| Hidden { activation: layer.activation, dropout: layer.dropout });
+        Self { weights, biases, hidden: hidden.collect(), loss: network.loss() }
+    }
+
     /// With ReLU between its layers and softmax cross-entropy behind the last.
     pub fn relu(weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> Self {
         let hidden =

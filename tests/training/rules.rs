@@ -167,7 +167,7 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
     let (order, rule) = (order(1), &options.rule);
     let batch = problem.batch(&order);
-    let run = Run::new(parameters.to_reference(network), rule.clone());
+    let run = Run::new(ReferenceNetwork::new(network, parameters), rule.clone());
     let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
     let pass = run.network.pass(batch.x.view(), Some(&rule.record(0)));
     let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &targets));
@@ -208,7 +208,7 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
 /// less than 1e-4.
 fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
-    let mut run = Run::new(parameters.to_reference(network), options.rule.clone());
+    let mut run = Run::new(ReferenceNetwork::new(network, parameters), options.rule.clone());
     let before = flat(&run.network);
     let mut losses = Vec::new();
     for (step, order) in (0..).zip(order(20).chunks(BATCH)) {

@@ -81,7 +81,7 @@ impl Problem {
     }
 
     fn reference(&self) -> ReferenceNetwork {
-        self.parameters.to_reference(&self.network)
+        ReferenceNetwork::new(&self.network, &self.parameters)
     }
 
     /// The rows `order` as the reference takes them.
