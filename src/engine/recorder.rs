@@ -172,8 +172,8 @@ impl Recorder {
 }
 
 /// The host begins this work; it ends when what comes back is dropped.
-pub(crate) fn begin(listener: &Observer, work: Work) -> Option<Begun> {
-    listener.as_ref().map(|recorder| {
+pub(crate) fn begin(observer: &Observer, work: Work) -> Option<Begun> {
+    observer.as_ref().map(|recorder| {
         let recorder = Arc::clone(recorder);
         Begun { begin: recorder.now(), recorder, work }
     })
