@@ -1,7 +1,7 @@
 //! A profile as people read it.
 
 use tinytrain::engine::Clock;
-use tinytrain::profile::{Kernel, Report, ridge};
+use tinytrain::profile::{KernelReport, Report, ridge};
 
 use super::text::{Align, counted, grouped, table};
 
@@ -123,7 +123,7 @@ fn notes(report: &Report) -> Vec<String> {
 }
 
 /// The kernel, and what is fused into it.
-fn name(kernel: &Kernel) -> String {
+fn name(kernel: &KernelReport) -> String {
     let fused: Vec<String> = kernel.fused.iter().map(|fused| format!(" +{fused}")).collect();
     kernel.kernel.clone() + &fused.concat()
 }
