@@ -1,23 +1,12 @@
 //! Host half of `shaders/compact.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::scan::scanning;
 use crate::kernels::{
-    Compute, Cost, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, same_shape, word,
-    words,
+    Compute, Cost, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, same_shape,
+    uniform, word, words,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    length: u32,
-    kept: u32,
-    unused: [u32; 2],
-}
 
 static SHADER: Shader = Shader {
     name: "compact",
@@ -43,8 +32,7 @@ impl Kernel for Compact {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { length: word(self.length), kept: word(self.kept), unused: [0; 2] })
-            .to_vec()
+        uniform(&[word(self.length), word(self.kept), 0, 0])
     }
 
     fn layout(&self) -> ThreadLayout {

@@ -1,29 +1,11 @@
 //! Host half of `shaders/convolve.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Axis, Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    matrix, shape_error, word, words,
+    matrix, shape_error, uniform, word, words,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    lines: u32,
-    lines_stored: u32,
-    inputs: u32,
-    outputs: u32,
-    outputs_stored: u32,
-    taps: u32,
-    origin: u32,
-    pitch_in: u32,
-    pitch_out: u32,
-    unused: [u32; 3],
-}
 
 static SHADER: Shader = Shader {
     name: "convolve",
@@ -129,19 +111,9 @@ impl Kernel for Convolve {
 
     fn params(&self) -> Vec<u8> {
         let ([lines_stored, outputs_stored], [pitch_in, pitch_out]) = self.stored();
-        bytemuck::bytes_of(&Params {
-            lines: word(self.lines),
-            lines_stored: word(lines_stored),
-            inputs: word(self.length),
-            outputs: word(self.outputs()),
-            outputs_stored: word(outputs_stored),
-            taps: word(self.taps),
-            origin: word(self.origin()),
-            pitch_in: word(pitch_in),
-            pitch_out: word(pitch_out),
-            unused: [0; 3],
-        })
-        .to_vec()
+        let lines = [self.lines, lines_stored, self.length, self.outputs(), outputs_stored];
+        let rest = [self.taps, self.origin(), pitch_in, pitch_out, 0, 0, 0];
+        uniform(&[&lines.map(word)[..], &rest.map(word)].concat())
     }
 
     fn layout(&self) -> ThreadLayout {

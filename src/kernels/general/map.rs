@@ -1,23 +1,11 @@
 //! Host half of `shaders/map.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, matrix,
-    word,
+    uniform, word,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    rows: u32,
-    columns: u32,
-    scalar: f32,
-    unused: u32,
-}
 
 static SHADER: Shader = Shader {
     name: "map",
@@ -80,8 +68,7 @@ impl Kernel for MapKernel {
 
     fn params(&self) -> Vec<u8> {
         let scalar = self.operation.code().1;
-        bytemuck::bytes_of(&Params { rows: word(self.rows), columns: word(self.columns), scalar, unused: 0 })
-            .to_vec()
+        uniform(&[word(self.rows), word(self.columns), scalar.to_bits(), 0])
     }
 
     fn layout(&self) -> ThreadLayout {

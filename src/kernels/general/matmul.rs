@@ -1,26 +1,14 @@
 //! Host half of `shaders/matmul.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    dimensions, matrix, shape_error, vec4s, word,
+    dimensions, matrix, shape_error, uniform, vec4s, word,
 };
 
-/// The uniform of a product.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    m: u32,
-    n: u32,
-    k: u32,
-    unused: u32,
-}
-
 pub(crate) fn product_params(m: usize, n: usize, k: usize) -> Vec<u8> {
-    bytemuck::bytes_of(&Params { m: word(m), n: word(n), k: word(k), unused: 0 }).to_vec()
+    uniform(&[word(m), word(n), word(k), 0])
 }
 
 static SHADER: Shader = Shader {

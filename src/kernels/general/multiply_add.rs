@@ -1,20 +1,8 @@
 //! Host half of `shaders/multiply_add.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
-use crate::kernels::{Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, vec4s, word};
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    threads: u32,
-    rounds: u32,
-    a: f32,
-    b: f32,
-}
+use crate::kernels::{Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, uniform, vec4s, word};
 
 static SHADER: Shader = Shader {
     name: "multiply_add",
@@ -42,8 +30,7 @@ impl Kernel for MultiplyAdd {
     }
 
     fn params(&self) -> Vec<u8> {
-        let (threads, rounds) = (word(self.threads), word(self.rounds));
-        bytemuck::bytes_of(&Params { threads, rounds, a: self.a, b: self.b }).to_vec()
+        uniform(&[word(self.threads), word(self.rounds), self.a.to_bits(), self.b.to_bits()])
     }
 
     fn layout(&self) -> ThreadLayout {

@@ -1,23 +1,11 @@
 //! Host half of `shaders/pool.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, blocks, matrix, shape_error,
-    word,
+    uniform, word,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    rows: u32,
-    columns: u32,
-    width: u32,
-    unused: u32,
-}
 
 static SHADER: Shader = Shader {
     name: "pool",
@@ -56,13 +44,7 @@ impl Kernel for Pool {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params {
-            rows: word(self.rows),
-            columns: word(self.columns),
-            width: word(self.width),
-            unused: 0,
-        })
-        .to_vec()
+        uniform(&[word(self.rows), word(self.columns), word(self.width), 0])
     }
 
     fn layout(&self) -> ThreadLayout {

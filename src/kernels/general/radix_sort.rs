@@ -1,13 +1,11 @@
 //! Host half of `shaders/radix_sort.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::general::scan::{power_of_two, scanning};
 use crate::kernels::{
     Compute, Cost, Invocation, Kernel, Scan, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
-    blocks, matrix, same_shape, shape_error, word, words,
+    blocks, matrix, same_shape, shape_error, uniform, word, words,
 };
 
 /// Values that four bits have.
@@ -16,16 +14,6 @@ const DIGITS: usize = 16;
 const PASSES: u32 = 8;
 /// Keys of a thread.
 const EACH: usize = 8;
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    length: u32,
-    groups: u32,
-    shift: u32,
-    unused: u32,
-}
 
 static SHADER: Shader = Shader {
     name: "radix_sort",
@@ -71,8 +59,7 @@ impl Kernel for RadixSort {
     }
 
     fn params(&self) -> Vec<u8> {
-        let (length, groups) = (word(self.length), word(self.groups()));
-        bytemuck::bytes_of(&Params { length, groups, shift: 4 * self.pass, unused: 0 }).to_vec()
+        uniform(&[word(self.length), word(self.groups()), 4 * self.pass, 0])
     }
 
     fn layout(&self) -> ThreadLayout {

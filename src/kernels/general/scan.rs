@@ -1,22 +1,11 @@
 //! Host half of `shaders/scan.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Element, Invocation, Kernel, Piece, ScanAdd, Shader, StepRecord, Tensor, ThreadLayout,
-    Tuning, Vector, item_piece, shape_error, word, words,
+    Tuning, Vector, item_piece, shape_error, uniform, word, words,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    length: u32,
-    blocks: u32,
-    unused: [u32; 2],
-}
 
 static SHADER: Shader = Shader {
     name: "scan",
@@ -48,8 +37,7 @@ impl Kernel for Scan {
     }
 
     fn params(&self) -> Vec<u8> {
-        let blocks = word(self.length.div_ceil(self.block));
-        bytemuck::bytes_of(&Params { length: word(self.length), blocks, unused: [0; 2] }).to_vec()
+        uniform(&[word(self.length), word(self.length.div_ceil(self.block)), 0, 0])
     }
 
     fn layout(&self) -> ThreadLayout {

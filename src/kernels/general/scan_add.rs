@@ -1,22 +1,11 @@
 //! Host half of `shaders/scan_add.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Cost, Kernel, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, item_piece, matrix, shape_error,
-    word, words,
+    uniform, word, words,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    length: u32,
-    block: u32,
-    unused: [u32; 2],
-}
 
 static SHADER: Shader = Shader {
     name: "scan_add",
@@ -49,8 +38,7 @@ impl Kernel for ScanAdd {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { length: word(self.length), block: word(self.block), unused: [0; 2] })
-            .to_vec()
+        uniform(&[word(self.length), word(self.block), 0, 0])
     }
 
     fn layout(&self) -> ThreadLayout {

@@ -1,24 +1,6 @@
 //! What the kernels of the reduction body share (`shaders/common/segments.wgsl`): shapes, passes, cost.
 
-use bytemuck::{Pod, Zeroable};
-
-use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, word, words};
-
-/// The uniform of the reduction body.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    lines: u32,
-    length: u32,
-    block: u32,
-    part: u32,
-    parts: u32,
-    outputs: u32,
-    pitch_in: u32,
-    pitch_out: u32,
-    count: u32,
-    unused: [u32; 3],
-}
+use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, uniform, word, words};
 
 /// Along which axis of a matrix a kernel goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,19 +83,9 @@ impl Segments {
     }
 
     pub(crate) fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params {
-            lines: word(self.lines),
-            length: word(self.length),
-            block: word(self.block),
-            part: word(self.part),
-            parts: word(self.parts()),
-            outputs: word(self.outputs()),
-            pitch_in: word(self.pitch),
-            pitch_out: word(self.pitch_out()),
-            count: word(self.count),
-            unused: [0; 3],
-        })
-        .to_vec()
+        let shape = [self.lines, self.length, self.block, self.part, self.parts(), self.outputs()];
+        let rest = [self.pitch, self.pitch_out(), self.count, 0, 0, 0];
+        uniform(&[shape, rest].concat().into_iter().map(word).collect::<Vec<u32>>())
     }
 
     pub(crate) fn layout(&self) -> ThreadLayout {

@@ -1,22 +1,11 @@
 //! Host half of `shaders/zip.wgsl`.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Compute, Cost, Element, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
-    blocks, matrix, same_shape, word,
+    blocks, matrix, same_shape, uniform, word,
 };
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    rows: u32,
-    columns: u32,
-    unused: [u32; 2],
-}
 
 static SHADER: Shader = Shader {
     name: "zip",
@@ -93,8 +82,7 @@ impl Kernel for ZipKernel {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params { rows: word(self.rows), columns: word(self.columns), unused: [0; 2] })
-            .to_vec()
+        uniform(&[word(self.rows), word(self.columns), 0, 0])
     }
 
     fn layout(&self) -> ThreadLayout {

@@ -8,6 +8,9 @@ use crate::kernels::{Kernel, Samples, StepRecord, Tuning, blocks};
 /// The least that wgpu binds: every buffer of ours has as much.
 const LEAST: u64 = 16;
 
+/// No batch has more rows: shaders count them in u32, by steps of a grid.
+const MOST_ROWS: usize = 1 << 31;
+
 /// Bytes of so many words: the sum of these products. It saturates, so that no size wraps around to a small one.
 pub(crate) fn words(terms: &[&[usize]]) -> u64 {
     let product = |term: &&[usize]| term.iter().fold(1u64, |all, factor| all.saturating_mul(*factor as u64));
@@ -75,6 +78,7 @@ pub(crate) fn check_extents(
         return shape(format!("{} buffers", shader.bindings.len()), buffers.len().to_string());
     }
     if let Some(most) = kernel.most_rows() {
+        let most = most.min(MOST_ROWS);
         for rows in [record.rows, record.next_rows] {
             if rows as usize > most && shader.reads_record {
                 return shape(format!("at most {most} rows of a batch"), rows.to_string());

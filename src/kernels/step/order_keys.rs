@@ -2,27 +2,14 @@
 
 use std::ops::Range;
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::error::Result;
 use crate::gpu::{Access, Prepared};
 use crate::kernels::general::radix_sort::{sorting, spare};
 use crate::kernels::{
-    Compute, Cost, Invocation, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, word, words,
+    Compute, Cost, Invocation, Kernel, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, uniform,
+    word, words,
 };
 use crate::random::Purpose;
-
-/// The shader's uniform.
-#[repr(C)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Params {
-    length: u32,
-    first: u32,
-    epoch: u32,
-    purpose: u32,
-    seed: [u32; 2],
-    unused: [u32; 2],
-}
 
 static SHADER: Shader = Shader {
     name: "order_keys",
@@ -50,15 +37,9 @@ impl Kernel for OrderKeys {
     }
 
     fn params(&self) -> Vec<u8> {
-        bytemuck::bytes_of(&Params {
-            length: word(self.length),
-            first: self.first,
-            epoch: self.epoch,
-            purpose: Purpose::Order as u32,
-            seed: [self.seed as u32, (self.seed >> 32) as u32],
-            unused: [0; 2],
-        })
-        .to_vec()
+        let seed = [self.seed as u32, (self.seed >> 32) as u32];
+        let purpose = Purpose::Order as u32;
+        uniform(&[word(self.length), self.first, self.epoch, purpose, seed[0], seed[1], 0, 0])
     }
 
     fn layout(&self) -> ThreadLayout {
