@@ -1,7 +1,7 @@
 // cross_entropy: loss[r] = max Z + log sum exp(Z - max Z) - Z[target], prediction[r] = first class of the largest logit
 // Z (logits) [rows, classes] f32 in rows of vec4s, targets [rows] u32, predictions [samples] u32,
 // metrics [slots, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
-// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows. Dead rows count 0.
+// LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows. Dead rows count 0.
 //#include blocks
 //#include record
 //#include row_metrics

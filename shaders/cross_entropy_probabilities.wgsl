@@ -1,6 +1,6 @@
 // cross_entropy_probabilities: loss[r] = sum over c of Q[r, c] (log sum exp Z[r] - Z[r, c])
 // Z (logits), Q (target probabilities) [rows, classes] f32 in rows of vec4s, loss [rows] f32
-// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
+// LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and are not written.
 //#include blocks
 //#include record

@@ -1,6 +1,6 @@
 // log_sum_exp: Y[r] = log sum exp Z[r] = max Z[r] + log sum exp(Z[r] - max Z[r])
 // Z (logits) [rows, classes] f32 in rows of vec4s, Y [rows] f32
-// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
+// LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and are not written.
 //#include blocks
 //#include record

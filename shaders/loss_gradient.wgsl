@@ -1,7 +1,7 @@
 // loss_gradient: D = the gradient by the outputs Z of the batch's loss, the mean over its rows of weight * loss; and the loss
 // Z, D [rows, outputs] f32 in rows of vec4s; targets (of the data set, by way of `order` [samples] u32, or of the batch)
 // metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
-// LANES threads share a row, ROWS rows a workgroup; workgroups stride over the rows.
+// LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and count 0; the padding of D is written as 0.
 //#include blocks
 //#include record

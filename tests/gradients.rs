@@ -37,7 +37,7 @@ fn parameters(network: &Network, seed: u64) -> Parameters {
 #[test]
 fn the_reference_agrees_with_central_differences() {
     let network = Network::classifier(&[7, 6, 5, 4]).unwrap();
-    let reference = parameters(&network, 5).to_reference(&network);
+    let reference = ReferenceNetwork::new(&network, &parameters(&network, 5));
     let (x, targets) = inputs(&noise(9, 7, 4, 6));
     let step = 1e-5;
     // No step crosses a kink: a step of 1e-5 moves no pre-activation by more than 1e-3.
@@ -90,7 +90,7 @@ fn every_engine_agrees_with_the_reference() {
             let parameters = parameters(&network, 2);
             for data in [noise, sparse_bytes].map(|make| make(rows, network.inputs(), network.outputs(), 3)) {
                 let (x, targets) = inputs(&data);
-                let reference = parameters.to_reference(&network);
+                let reference = ReferenceNetwork::new(&network, &parameters);
                 // Else a rounding might flip a ReLU, and both answers would be right.
                 assert!(distance_from_kinks(&reference, &x) > 1e-7);
                 let options = EngineOptions::sgd(rows + 3, 0.1);

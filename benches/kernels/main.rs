@@ -1,4 +1,4 @@
-//! Every kernel family, with bytes and FLOP a second, and their share of what the adapter can do at most.
+//! Every kernel family, with bytes and FLOP per second, and their share of what the adapter can do at most.
 //!
 //! `cargo bench kernels` takes the best adapter; TINYTRAIN_DEVICE chooses another, as --device does.
 

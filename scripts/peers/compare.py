@@ -88,7 +88,7 @@ def main():
                 print(f"{workload} round {number + 1}: {json.dumps(report)}", file=sys.stderr, flush=True)
         lines += [
             "",
-            f"| {workload} | seconds an epoch | ratio | first batch trained after | whole process | peak memory | accuracy |",
+            f"| {workload} | seconds per epoch | ratio | first batch trained after | whole process | peak memory | accuracy |",
             "|---|--:|--:|--:|--:|--:|--:|",
         ]
         middle = lambda reports, key: statistics.median(report[key] for report in reports)

@@ -1,4 +1,4 @@
-// Row statistics of the logits, LANES threads a row.
+// Row statistics of the logits, LANES threads per row.
 // exp sees z - max <= 0 and the sum is at least 1, so nothing overflows and the logarithm is of 1 or more. A row with
 // a NaN or +infinity in it gives NaN.
 //#include logits

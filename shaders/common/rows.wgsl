@@ -1,4 +1,4 @@
-// LANES threads share a row, ROWS rows a workgroup.
+// LANES threads share a row, ROWS rows per workgroup.
 //#include item_f32
 //#include tree
 

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, Axis};
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{Compute, LossGradient, LossTargets, Matrix, StepRecord, Tensor, Vector, sum_metrics};
-use crate::reference::{Targets, bounds, ops};
+use crate::reference::{ReferenceTargets, bounds, ops};
 use crate::step::Loss;
 
 const EPS: f64 = f32::EPSILON as f64;
@@ -58,10 +58,10 @@ impl Wanted {
         words
     }
 
-    pub fn targets(&self) -> Targets<'_> {
+    pub fn targets(&self) -> ReferenceTargets<'_> {
         let targets = match self.form.loss.of_classes() {
-            true => Targets::classes(&self.classes).smoothed(f64::from(self.form.smoothing)),
-            false => Targets::values(self.wide.view()),
+            true => ReferenceTargets::classes(&self.classes).smoothed(f64::from(self.form.smoothing)),
+            false => ReferenceTargets::values(self.wide.view()),
         };
         targets.weighted(&self.weights)
     }

@@ -3,6 +3,7 @@
 
 mod activations;
 mod elementwise;
+mod gradient_record;
 mod losses;
 mod network;
 mod optimizers;
@@ -10,8 +11,8 @@ mod products;
 mod reductions;
 mod rows;
 mod rules;
-mod saved;
 mod scans;
+mod tensor_file;
 mod training;
 mod training_record;
 mod two_dispatch;
@@ -19,8 +20,8 @@ mod windows;
 
 use ndarray::{Array1, Array2};
 
+pub use gradient_record::GradientRecord;
 pub use network::{cpu_engine, gpu_engine};
-pub use saved::Witness;
 pub use training_record::TrainingRecord;
 
 use crate::error::Result;

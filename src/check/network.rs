@@ -72,7 +72,7 @@ impl Problem {
     fn clears_kinks(&mut self) -> bool {
         let hidden = self.parameters.layers.len() - 1;
         for layer in 0..hidden {
-            let reference = self.parameters.to_reference(&self.network);
+            let reference = ReferenceNetwork::new(&self.network, &self.parameters);
             let input = reference.activations(self.x.view()).swap_remove(layer);
             let z =
                 ops::forward(input.view(), reference.weights[layer].view(), reference.biases[layer].view());
@@ -92,7 +92,7 @@ impl Problem {
 
     /// The smallest magnitude of a hidden pre-activation.
     pub fn distance_from_kinks(&self) -> f64 {
-        let reference = self.parameters.to_reference(&self.network);
+        let reference = ReferenceNetwork::new(&self.network, &self.parameters);
         let activations = reference.activations(self.x.view());
         let hidden = reference.weights.len() - 1;
         let layers = reference.weights.iter().zip(&reference.biases).zip(&activations).take(hidden);
@@ -119,7 +119,7 @@ fn figures(got: &Parameters, want: &ReferenceNetwork, bound: &Array1<f64>) -> Fi
 
 fn gradients(engine: &mut dyn Engine, problem: &Problem) -> Result<Figures> {
     let got = engine.gradients(&problem.data.view())?;
-    let reference = problem.parameters.to_reference(&problem.network);
+    let reference = ReferenceNetwork::new(&problem.network, &problem.parameters);
     let want = reference.gradients(problem.x.view(), &problem.targets);
     let bound = bounds::gradients(&reference, &problem.x, &problem.targets);
     Ok(figures(&got, &want, &flat(&bound)))
@@ -131,7 +131,7 @@ fn one_step(engine: &mut dyn Engine, problem: &Problem, rate: f64) -> Result<Fig
     engine.train(&problem.data.view(), &order, &mut |_| Ok(()))?;
     engine.finish(&mut |_| Ok(()))?;
     let got = engine.parameters()?;
-    let reference = problem.parameters.to_reference(&problem.network);
+    let reference = ReferenceNetwork::new(&problem.network, &problem.parameters);
     let mut want = reference.clone();
     want.step(problem.x.view(), &problem.targets, rate);
     let gradient_bound = flat(&bounds::gradients(&reference, &problem.x, &problem.targets));

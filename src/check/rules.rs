@@ -9,7 +9,7 @@ use crate::data::{Dataset, Features, Targets};
 use crate::engine::{Drive, Engine, EngineOptions};
 use crate::error::Result;
 use crate::model::{Dense, Network, Parameters};
-use crate::reference::{self, ReferenceNetwork, Run, bounds, ops};
+use crate::reference::{self, ReferenceNetwork, ReferenceRun, bounds, ops};
 use crate::schedule::ScheduleKind;
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
@@ -90,11 +90,11 @@ impl Problem {
         let classes = super::indices(&self.classes);
         let weights: Vec<f64> = self.weights.iter().copied().map(f64::from).collect();
         let targets = match self.network.loss().of_classes() {
-            true => reference::Targets::classes(&classes),
-            false => reference::Targets::values(values.view()),
+            true => reference::ReferenceTargets::classes(&classes),
+            false => reference::ReferenceTargets::values(values.view()),
         };
         let targets = targets.weighted(&weights);
-        let run = Run::new(self.parameters.to_reference(&self.network), rule.clone());
+        let run = ReferenceRun::new(ReferenceNetwork::new(&self.network, &self.parameters), rule.clone());
         let smoothed = targets.smoothed(f64::from(rule.label_smoothing));
         let pass = run.network.pass(x.view(), Some(&rule.record(0)));
         let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &smoothed));

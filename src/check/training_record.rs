@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use safetensors::tensor::{Dtype, TensorView};
-
-use super::saved::floats;
+use super::tensor_file::TensorFile;
 use crate::data::{Dataset, Features, Targets};
 use crate::engine::{Device, Drive, EngineState};
 use crate::error::{Error, Result};
@@ -78,40 +76,22 @@ impl TrainingRecord {
             return Err(Error::Config("the rows are not floats".to_owned()));
         };
         let batches = [self.steps, BATCH];
-        let mut tensors = vec![("x".to_owned(), Dtype::F32, [&batches[..], &[INPUTS]].concat(), floats(x))];
-        tensors.push(match &self.data.targets {
-            Targets::Classes(labels) => {
-                let bytes = labels.iter().flat_map(|label| i64::from(*label).to_le_bytes()).collect();
-                ("targets".to_owned(), Dtype::I64, batches.to_vec(), bytes)
-            }
-            Targets::Values { columns, values } => {
-                ("targets".to_owned(), Dtype::F32, [&batches[..], &[*columns]].concat(), floats(values))
-            }
-        });
+        let of = |columns: usize| [self.steps, BATCH, columns];
+        let mut file = TensorFile::default();
+        file.floats("x", &of(INPUTS), x);
+        match &self.data.targets {
+            Targets::Classes(labels) => file.classes("targets", &batches, labels),
+            Targets::Values { columns, values } => file.floats("targets", &of(*columns), values),
+        }
         if !self.data.weights.is_empty() {
-            tensors.push(("weights".to_owned(), Dtype::F32, batches.to_vec(), floats(&self.data.weights)));
+            file.floats("weights", &batches, &self.data.weights);
         }
-        let states =
-            (1..).zip(&self.state.optimizer).map(|(number, state)| (format!("_state{number}"), state));
-        let sets = [(String::new(), &self.before), ("_after".to_owned(), &self.after)];
-        for (suffix, parameters) in sets.into_iter().chain(states) {
-            for (number, layer) in (1..).zip(&parameters.layers) {
-                let shape = vec![layer.inputs, layer.outputs];
-                tensors.push((format!("w{number}{suffix}"), Dtype::F32, shape, floats(&layer.weights)));
-                let shape = vec![layer.outputs];
-                tensors.push((format!("b{number}{suffix}"), Dtype::F32, shape, floats(&layer.bias)));
-            }
+        file.parameters("", "", &self.before);
+        file.parameters("", "_after", &self.after);
+        for (number, state) in (1..).zip(&self.state.optimizer) {
+            file.parameters("", &format!("_state{number}"), state);
         }
-        let unsaved =
-            |error: &dyn std::fmt::Display| Error::Config(format!("cannot write safetensors: {error}"));
-        let views = tensors
-            .iter()
-            .map(|(name, dtype, shape, data)| {
-                let view = TensorView::new(*dtype, shape.clone(), data).map_err(|error| unsaved(&error))?;
-                Ok((name.as_str(), view))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        safetensors::serialize(views, Some(self.settings())).map_err(|error| unsaved(&error))
+        file.to_bytes(Some(self.settings()))
     }
 
     /// The settings under the names of their options.

@@ -105,7 +105,7 @@ impl Step {
     /// The network with its parameters as the device has them.
     fn parameters(&self, shape: &StepShape) -> (ReferenceNetwork, Vec<f32>) {
         let parameters = Parameters::he_normal(&self.network, 3);
-        (parameters.to_reference(&self.network), shape.layout().pack(&parameters))
+        (ReferenceNetwork::new(&self.network, &parameters), shape.layout().pack(&parameters))
     }
 
     fn row(&self, compute: &Compute) -> Result<Figures> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
-use tinytrain::check::{Outcome, TrainingRecord, Witness, cpu_engine, gpu_engine, kernels};
+use tinytrain::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
@@ -103,7 +103,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     };
     table.end()?;
     if let Some(destination) = destination {
-        destination.write(&Witness::from_device(&choice)?.to_bytes()?)?;
+        destination.write(&GradientRecord::from_device(&choice)?.to_bytes()?)?;
         if options.format == Format::Text {
             print_line(&format!("gradients saved to {}", destination.path().display()))?;
         }

@@ -9,7 +9,7 @@ use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
 use tinytrain::engine::{Device, DeviceRequest, Evaluation, find_device};
 use tinytrain::error::Place;
 use tinytrain::model::Model;
-use tinytrain::train::{Evaluated, ValueErrors, evaluate, evaluate_values, read_for};
+use tinytrain::train::{Evaluated, ValueErrors, evaluate, evaluate_values, load_model, read_for};
 
 use super::args::{self, Format};
 use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
@@ -68,7 +68,7 @@ pub struct Options {
 /// # Errors
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let model = Model::load(&options.model)?;
+    let model = load_model(&options.model)?;
     let Evaluand { source, part } = chosen(options, &model)?;
     let of_classes = model.network.loss().of_classes();
     let target = match &options.target {

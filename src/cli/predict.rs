@@ -11,7 +11,7 @@ use tinytrain::data::{
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::train::{Predictions, Predictor};
+use tinytrain::train::{Predictions, Predictor, load_model};
 use tinytrain::{Error, Result};
 
 use super::output::{Unwritable, object};
@@ -72,7 +72,7 @@ pub struct Options {
 /// # Errors
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let model = Model::load(&options.model)?;
+    let model = load_model(&options.model)?;
     let out = options.out.as_deref().map(Destination::check).transpose()?;
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
     let model_file = [(options.model.as_path(), "which is the model")];

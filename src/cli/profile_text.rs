@@ -1,7 +1,7 @@
 //! A profile as people read it.
 
 use tinytrain::engine::Clock;
-use tinytrain::profile::{Kernel, Report, ridge};
+use tinytrain::profile::{KernelReport, Report, ridge};
 
 use super::text::{Align, counted, grouped, table};
 
@@ -65,7 +65,7 @@ fn kernels(report: &Report) -> Vec<String> {
 
 fn sums(report: &Report) -> Vec<String> {
     let sums = &report.sums;
-    let mut rows = vec![["", "ms", "us a step", "share"].map(String::from).to_vec()];
+    let mut rows = vec![["", "ms", "us per step", "share"].map(String::from).to_vec()];
     let gaps = if report.engine == "cpu" { "gaps between phases" } else { "gaps between dispatches" };
     rows.extend(
         [
@@ -92,7 +92,7 @@ fn notes(report: &Report) -> Vec<String> {
     let ceilings = &report.ceilings;
     let ridge = ridge(ceilings);
     let mut lines = vec![format!(
-        "ceilings: {:.1} GB/s (copy), {:.1} GFLOP/s (multiply-adds), measured; they meet at {ridge:.1} FLOP a byte",
+        "ceilings: {:.1} GB/s (copy), {:.1} GFLOP/s (multiply-adds), measured; they meet at {ridge:.1} FLOP per byte",
         ceilings.bytes_per_second / 1e9,
         ceilings.flop_per_second / 1e9,
     )];
@@ -123,7 +123,7 @@ fn notes(report: &Report) -> Vec<String> {
 }
 
 /// The kernel, and what is fused into it.
-fn name(kernel: &Kernel) -> String {
+fn name(kernel: &KernelReport) -> String {
     let fused: Vec<String> = kernel.fused.iter().map(|fused| format!(" +{fused}")).collect();
     kernel.kernel.clone() + &fused.concat()
 }

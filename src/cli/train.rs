@@ -64,9 +64,9 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let config = options.config(data.rows(), measured);
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut report = TrainReport::new(options, &config, &data, model_file, notices, interrupts, start);
-    let listener = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
-    let trained = train_on(&config, data, &device, &listener, &mut |event| report.take(event));
-    let made = listener.as_ref().zip(trained.as_ref().ok());
+    let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
+    let trained = train_on(&config, data, &device, &observer, &mut |event| report.take(event));
+    let made = observer.as_ref().zip(trained.as_ref().ok());
     let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
     report.end(trained)?;
     if let (Some(file), Some(made)) = (profile, made) {

@@ -297,7 +297,7 @@ impl<'a> TrainReport<'a> {
             [test, validation].map(|score| accuracy(score, self.config));
         if let Some(doubt) = &summary.doubt {
             self.console.warn(&format!(
-                "{doubt}; try another --lr or --scale, more --epochs, or look whether the inputs tell anything of \
+                "{doubt}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
                  the target"
             ));
         }

@@ -38,7 +38,7 @@ pub struct Training {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels a step. [default: the
+    /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels per step. [default: the
     /// fastest, as `tinytrain tune` has measured or as far as the network's shape tells]
     #[arg(long, value_name = "KIND", value_parser = args::schedule())]
     pub schedule: Option<ScheduleKind>,

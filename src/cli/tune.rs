@@ -163,7 +163,7 @@ fn json(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Un
 }
 
 fn text(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Unwritable> {
-    let mut rows = vec![["schedule", "candidate", "us a step", "ratio"].map(String::from).to_vec()];
+    let mut rows = vec![["schedule", "candidate", "us per step", "ratio"].map(String::from).to_vec()];
     rows.extend(tuned.trials.iter().map(|trial| {
         let [step, ratio] = match figures(tuned, trial) {
             Ok((step, ratio)) => [format!("{step:.1}"), format!("{ratio:.2}")],
@@ -178,7 +178,7 @@ fn text(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Un
         let (step, built_in) = (microseconds(*step), microseconds(*built_in));
         let ratio = step / built_in;
         console.line(&format!(
-            "{schedule}: {step:.1} us a step, {ratio:.2} of the built-in {built_in:.1}: {tuning}"
+            "{schedule}: {step:.1} us per step, {ratio:.2} of the built-in {built_in:.1}: {tuning}"
         ))?;
     }
     if let (Some(best), true) = (tuned.best(), tuned.schedules.len() > 1) {

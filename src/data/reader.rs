@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use super::BLOCK_ROWS;
 use super::classes::Classes;
 use super::columns::{Schema, Selection};
 use super::csv::CsvRows;
@@ -20,7 +19,7 @@ use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::transform::{Standard, Transform};
-use super::{Targets, TargetsRef};
+use super::{BLOCK_ROWS, Targets, TargetsRef};
 use crate::threads::spawn;
 use crate::{Error, Result};
 
@@ -37,7 +36,7 @@ pub struct ReadOptions {
     pub columns: Selection,
     /// How a CSV table is written.
     pub format: Format,
-    /// Whether the reader thread looks at the clock round every block: see [`Reader::times`].
+    /// Whether the reader thread reads the clock round every block: see [`Reader::times`].
     pub timed: bool,
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::BLOCK_ROWS;
-use super::Targets;
 use super::classes::{Classes, Label};
 use super::dataset::{Dataset, Features};
 use super::number::Value;
+use super::{BLOCK_ROWS, Targets};
 use crate::memory::check_memory;
 use crate::{Error, Result};
 

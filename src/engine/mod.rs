@@ -157,7 +157,7 @@ pub trait Instrumented {
     /// What computes, and how.
     fn description(&self) -> Description;
 
-    /// From now on this observer is told what takes how long in training, or nobody, which costs nothing.
+    /// From now on this observer receives what takes how long in training, or nobody, which costs nothing.
     fn observe(&mut self, observer: Observer);
 
     /// What the device can do at most, measured now.

@@ -1,4 +1,4 @@
-//! What a run tells of its time, to whoever asks. Where nobody does, no clock is looked at.
+//! What a run records of its time for an observer. Without one no clock is read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -118,7 +118,7 @@ pub struct Recorder {
     sizes: Mutex<VecDeque<usize>>,
 }
 
-/// Who is told, if anybody.
+/// Who observes, if anybody.
 pub type Observer = Option<Arc<Recorder>>;
 
 impl Recorder {
@@ -172,8 +172,8 @@ impl Recorder {
 }
 
 /// The host begins this work; it ends when what comes back is dropped.
-pub(crate) fn begin(listener: &Observer, work: Work) -> Option<Begun> {
-    listener.as_ref().map(|recorder| {
+pub(crate) fn begin(observer: &Observer, work: Work) -> Option<Begun> {
+    observer.as_ref().map(|recorder| {
         let recorder = Arc::clone(recorder);
         Begun { begin: recorder.now(), recorder, work }
     })

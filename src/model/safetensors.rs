@@ -16,7 +16,6 @@ use super::repeated::repeated_key;
 use super::{Dense, Layer, Network, Parameters};
 use crate::data::{Standard, Transform};
 use crate::error::{Error, Place, Result};
-use crate::memory::check_memory;
 use crate::step::{Activation, Loss};
 
 /// Metadata keys.
@@ -122,8 +121,6 @@ impl Model {
         if !found.is_file() {
             return Err(unread(io::Error::other("it is not a regular file")));
         }
-        let size = found.len();
-        check_memory(u128::from(size) * 2, &path.display().to_string())?;
         let bytes = fs::read(path).map_err(unread)?;
         Self::from_bytes(&bytes, path)
     }

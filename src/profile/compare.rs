@@ -40,7 +40,7 @@ pub struct Gain {
     pub change: &'static str,
     /// What was timed.
     pub way: Way,
-    /// Its rows a second over those of the way before; 1 for the first.
+    /// Its rows per second over those of the way before; 1 for the first.
     pub factor: f64,
     /// Over those of the first.
     pub overall: f64,

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 pub use compare::{BATCH_SIZES, Comparison, Gain, Way, compare};
 pub use plots::{PICTURES, Picture, pictures};
-pub use report::{Cost, Kernel, Report, Sums};
+pub use report::{KernelReport, ProfilingCost, Report, Sums};
 pub use roofline::{least_seconds, ridge};
 pub use spans::{Partition, Spans};
 pub use timeline::{Ran, partition, timeline};
@@ -64,7 +64,7 @@ impl Profile {
         trace::trace(&title, &self.log, &self.ran)
     }
 
-    /// A training run that has ended, by what `recorder` was told of it: its epochs, without the tests between them.
+    /// A training run that has ended, by what `recorder` holds of it: its epochs, without the tests between them.
     ///
     /// # Errors
     /// [`Error::Config`] when it was told nothing.
@@ -146,9 +146,9 @@ fn recorded(trial: &mut Trial<'_>, steps: usize, recorder: Recorder) -> Result<(
     Ok((Recorded::new(recorder.take()), took))
 }
 
-fn cost(off: Duration, on: Duration, stages: Option<Duration>) -> Cost {
+fn cost(off: Duration, on: Duration, stages: Option<Duration>) -> ProfilingCost {
     let microseconds = |time: Duration| microseconds(time.as_nanos() as u64);
-    Cost { off_us: microseconds(off), on_us: microseconds(on), stages_us: stages.map(microseconds) }
+    ProfilingCost { off_us: microseconds(off), on_us: microseconds(on), stages_us: stages.map(microseconds) }
 }
 
 /// A run that was recorded.
@@ -198,7 +198,7 @@ struct About {
     device: String,
     schedule: Option<String>,
     ceilings: Ceilings,
-    cost: Option<Cost>,
+    cost: Option<ProfilingCost>,
 }
 
 impl About {

@@ -25,7 +25,7 @@ pub struct Report {
     /// Who timed the kernels: `timestamps` of the device, or the `host`.
     pub clock: Clock,
     /// The kernels of all steps, that with the longest time first.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<KernelReport>,
     /// Where the time went, each microsecond counted once.
     pub sums: Sums,
     /// How the kernels' own time and the gaps were told apart.
@@ -33,14 +33,14 @@ pub struct Report {
     /// What the device can do at most, measured.
     pub ceilings: Ceilings,
     /// What profiling costs, where the same steps were run without it too.
-    pub cost_of_profiling: Option<Cost>,
+    pub cost_of_profiling: Option<ProfilingCost>,
     /// Time stamps that could not be true; their kernels have calls without a time.
     pub refused_stamps: usize,
 }
 
 /// A kernel with its shapes, or some that are not fenced from one another, or a phase of the CPU engine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Kernel {
+pub struct KernelReport {
     /// Names, with ` + ` between those that are timed as one.
     pub kernel: String,
     /// What is fused into it.
@@ -59,7 +59,7 @@ pub struct Kernel {
     pub bytes: u64,
     /// Arithmetic of a call, likewise.
     pub flop: u64,
-    /// FLOP a byte.
+    /// FLOP per byte.
     pub intensity: f64,
     /// Bytes a second of the median call.
     pub bytes_per_second: f64,
@@ -88,7 +88,7 @@ pub struct Sums {
 
 /// Time of the same steps with and without profiling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Cost {
+pub struct ProfilingCost {
     /// With profiling off.
     pub off_us: f64,
     /// In the run whose time is `wall_us`.
@@ -109,7 +109,7 @@ pub fn microseconds(nanoseconds: u64) -> f64 {
 }
 
 /// The kernels of a run, that with the longest time first.
-pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel> {
+pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<KernelReport> {
     let mut calls: BTreeMap<_, (&Stage, usize, Vec<u64>)> = BTreeMap::new();
     for ran in ran {
         let stage = &stages[ran.stage];
@@ -118,7 +118,7 @@ pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel
         *count += 1;
         times.extend(ran.length);
     }
-    let mut kernels: Vec<Kernel> = calls
+    let mut kernels: Vec<KernelReport> = calls
         .into_iter()
         .map(|(((kernel, shape), fused), (stage, calls, mut times))| {
             times.sort_unstable();
@@ -127,7 +127,7 @@ pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel
             let (bytes, flop) = (sum(|member| member.bytes), sum(|member| member.flop));
             // No call was timed, or too short a one: no rate then, as JSON has no infinity.
             let a_second = |amount: f64| if median_us > 0.0 { amount / median_us * 1e6 } else { 0.0 };
-            Kernel {
+            KernelReport {
                 kernel,
                 fused,
                 shape,

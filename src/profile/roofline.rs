@@ -10,7 +10,7 @@ pub fn least_seconds(ceilings: &Ceilings, bytes: u64, flop: u64) -> f64 {
     moved.max(computed)
 }
 
-/// FLOP a byte from which on the arithmetic is what bounds.
+/// FLOP per byte from which on the arithmetic is what bounds.
 pub fn ridge(ceilings: &Ceilings) -> f64 {
     ceilings.flop_per_second / ceilings.bytes_per_second
 }

@@ -7,7 +7,7 @@ mod elementwise;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::{Pass, ReferenceNetwork, Targets, ops};
+use super::{ReferenceNetwork, ReferencePass, ReferenceTargets, ops};
 use crate::step::{Activation, Loss};
 
 pub use elementwise::{activation, activation_gradient, optimize};
@@ -66,7 +66,7 @@ pub fn softmax_cross_entropy(z: ArrayView2<f64>) -> Array2<f64> {
 pub fn gradients<'a>(
     network: &ReferenceNetwork,
     x: &Array2<f64>,
-    targets: impl Into<Targets<'a>>,
+    targets: impl Into<ReferenceTargets<'a>>,
 ) -> ReferenceNetwork {
     gradients_of(network, &network.pass(x.view(), None), &targets.into())
 }
@@ -77,8 +77,12 @@ pub fn gradients<'a>(
 /// Variances go the way that the numbers go, forward and backward, to first order: through an activation f with f'^2, to
 /// its slope with f''^2; value and slope have roundings of their own (`activation_rounding` below), and so has the product
 /// with a mask of dropout. Not near a kink, of an activation or of a loss: there a rounding decides on the slope.
-pub fn gradients_of(network: &ReferenceNetwork, pass: &Pass, targets: &Targets<'_>) -> ReferenceNetwork {
-    let Pass { activations, pre_activations, masks } = pass;
+pub fn gradients_of(
+    network: &ReferenceNetwork,
+    pass: &ReferencePass,
+    targets: &ReferenceTargets<'_>,
+) -> ReferenceNetwork {
+    let ReferencePass { activations, pre_activations, masks } = pass;
     let layers = network.weights.len();
     // Of what each layer reads, and of what it computes.
     let mut of_inputs = vec![Array2::zeros(activations[0].dim())];
@@ -158,7 +162,12 @@ fn masked_rounding(products: &Array2<f64>, mask: &Array2<f64>) -> Array2<f64> {
 }
 
 /// The variance of the gradient by the outputs Z of a network, from that of Z.
-fn of_loss_gradient(loss: Loss, z: &Array2<f64>, of_z: &Array2<f64>, targets: &Targets<'_>) -> Array2<f64> {
+fn of_loss_gradient(
+    loss: Loss,
+    z: &Array2<f64>,
+    of_z: &Array2<f64>,
+    targets: &ReferenceTargets<'_>,
+) -> Array2<f64> {
     let share = |row: usize| targets.weight(row) / targets.rows() as f64;
     if loss == Loss::CrossEntropy {
         // p = softmax z: dp[j] = p[j] (dz[j] - sum of p[c] dz[c]).

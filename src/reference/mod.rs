@@ -7,6 +7,6 @@ pub mod ops;
 mod run;
 mod targets;
 
-pub use network::{Hidden, Pass, ReferenceNetwork};
-pub use run::Run;
-pub use targets::Targets;
+pub use network::{Hidden, ReferenceNetwork, ReferencePass};
+pub use run::ReferenceRun;
+pub use targets::ReferenceTargets;

@@ -2,7 +2,8 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{Targets, ops};
+use super::{ReferenceTargets, ops};
+use crate::model::{Network, Parameters};
 use crate::step::{Activation, Loss, StepRecord};
 
 /// What stands behind the products of a hidden layer.
@@ -29,7 +30,7 @@ pub struct ReferenceNetwork {
 
 /// What a forward pass computes, layer by layer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pass {
+pub struct ReferencePass {
     /// What each layer reads, and last the outputs of the network: X, H1, H2, ..., Z.
     pub activations: Vec<Array2<f64>>,
     /// Z = X W + b of each layer.
@@ -39,6 +40,24 @@ pub struct Pass {
 }
 
 impl ReferenceNetwork {
+    /// A network with these parameters, in f64.
+    pub fn new(network: &Network, parameters: &Parameters) -> Self {
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+        let (weights, biases) = parameters
+            .layers
+            .iter()
+            .map(|layer| {
+                let weights = Array2::from_shape_vec((layer.inputs, layer.outputs), wide(&layer.weights))
+                    .expect("a layer holds inputs x outputs weights");
+                (weights, Array1::from(wide(&layer.bias)))
+            })
+            .unzip();
+        let dense = network.dense();
+        let hidden = dense[..dense.len() - 1].iter();
+        let hidden = hidden.map(|layer| Hidden { activation: layer.activation, dropout: layer.dropout });
+        Self { weights, biases, hidden: hidden.collect(), loss: network.loss() }
+    }
+
     /// With ReLU between its layers and softmax cross-entropy behind the last.
     pub fn relu(weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> Self {
         let hidden =
@@ -47,9 +66,9 @@ impl ReferenceNetwork {
     }
 
     /// A forward pass: with dropout as in the step of a record, or without.
-    pub fn pass(&self, x: ArrayView2<f64>, record: Option<&StepRecord>) -> Pass {
+    pub fn pass(&self, x: ArrayView2<f64>, record: Option<&StepRecord>) -> ReferencePass {
         let mut pass =
-            Pass { activations: vec![x.to_owned()], pre_activations: Vec::new(), masks: Vec::new() };
+            ReferencePass { activations: vec![x.to_owned()], pre_activations: Vec::new(), masks: Vec::new() };
         for (layer, (w, b)) in self.weights.iter().zip(&self.biases).enumerate() {
             let z = ops::forward(pass.activations[layer].view(), w.view(), b.view());
             if let Some(hidden) = self.hidden.get(layer) {
@@ -79,17 +98,21 @@ impl ReferenceNetwork {
     }
 
     /// Mean loss over the batch, each row times its weight, without dropout.
-    pub fn loss<'a>(&self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>) -> f64 {
+    pub fn loss<'a>(&self, x: ArrayView2<f64>, targets: impl Into<ReferenceTargets<'a>>) -> f64 {
         ops::batch_loss(self.loss, self.logits(x).view(), &targets.into())
     }
 
     /// Gradient of the mean loss by each pre-activation, without dropout: D1, D2, ..., D of the logits.
-    pub fn deltas<'a>(&self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>) -> Vec<Array2<f64>> {
+    pub fn deltas<'a>(
+        &self,
+        x: ArrayView2<f64>,
+        targets: impl Into<ReferenceTargets<'a>>,
+    ) -> Vec<Array2<f64>> {
         self.deltas_of(&self.pass(x, None), &targets.into())
     }
 
     /// The same of a forward pass.
-    pub fn deltas_of(&self, pass: &Pass, targets: &Targets<'_>) -> Vec<Array2<f64>> {
+    pub fn deltas_of(&self, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> Vec<Array2<f64>> {
         let layers = self.weights.len();
         let mut deltas = vec![ops::loss_gradient(self.loss, pass.activations[layers].view(), targets)];
         for layer in (1..layers).rev() {
@@ -102,12 +125,16 @@ impl ReferenceNetwork {
     }
 
     /// Gradient of the mean loss by every weight and bias, without dropout, as a network of the same shape.
-    pub fn gradients<'a>(&self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>) -> ReferenceNetwork {
+    pub fn gradients<'a>(
+        &self,
+        x: ArrayView2<f64>,
+        targets: impl Into<ReferenceTargets<'a>>,
+    ) -> ReferenceNetwork {
         self.gradients_of(&self.pass(x, None), &targets.into())
     }
 
     /// The same of a forward pass.
-    pub fn gradients_of(&self, pass: &Pass, targets: &Targets<'_>) -> ReferenceNetwork {
+    pub fn gradients_of(&self, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> ReferenceNetwork {
         let (weights, biases) = self
             .deltas_of(pass, targets)
             .iter()
@@ -123,7 +150,7 @@ impl ReferenceNetwork {
     }
 
     /// One step of plain stochastic gradient descent without dropout: every parameter p becomes p - rate dp.
-    pub fn step<'a>(&mut self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>, rate: f64) {
+    pub fn step<'a>(&mut self, x: ArrayView2<f64>, targets: impl Into<ReferenceTargets<'a>>, rate: f64) {
         let gradients = self.gradients(x, targets);
         for (w, dw) in self.weights.iter_mut().zip(&gradients.weights) {
             *w = ops::update(w.view(), dw.view(), rate);

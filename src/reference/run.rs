@@ -2,12 +2,12 @@
 
 use ndarray::{Array, ArrayView2, Dimension, Zip};
 
-use super::{ReferenceNetwork, Targets, ops};
+use super::{ReferenceNetwork, ReferenceTargets, ops};
 use crate::step::UpdateRule;
 
 /// A network in training.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct ReferenceRun {
     /// Its parameters.
     pub network: ReferenceNetwork,
     /// The optimizer's state of each parameter, as [`ops::optimize`] has it.
@@ -16,7 +16,7 @@ pub struct Run {
     pub rule: UpdateRule,
 }
 
-impl Run {
+impl ReferenceRun {
     /// Before the first step: states are 0.
     pub fn new(network: ReferenceNetwork, rule: UpdateRule) -> Self {
         let zeros = network.holding(
@@ -30,7 +30,7 @@ impl Run {
     pub fn gradients<'a>(
         &self,
         x: ArrayView2<f64>,
-        targets: impl Into<Targets<'a>>,
+        targets: impl Into<ReferenceTargets<'a>>,
         step: u64,
     ) -> ReferenceNetwork {
         let targets = targets.into().smoothed(f64::from(self.rule.label_smoothing));
@@ -46,7 +46,12 @@ impl Run {
     }
 
     /// Step `step`, from 0. Gives the loss that it found, with dropout and label smoothing.
-    pub fn step<'a>(&mut self, x: ArrayView2<f64>, targets: impl Into<Targets<'a>>, step: u64) -> f64 {
+    pub fn step<'a>(
+        &mut self,
+        x: ArrayView2<f64>,
+        targets: impl Into<ReferenceTargets<'a>>,
+        step: u64,
+    ) -> f64 {
         let targets = targets.into();
         let gradients = self.gradients(x, targets, step);
         let pass = self.network.pass(x, Some(&self.rule.record(step)));
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn plain_sgd_is_the_step_of_a_network() {
-        let mut run = Run::new(network(), UpdateRule::sgd(0.25));
+        let mut run = ReferenceRun::new(network(), UpdateRule::sgd(0.25));
         let mut want = network();
         for step in 0..3 {
             let loss = run.step(x().view(), &TARGETS[..], step);
@@ -148,8 +153,8 @@ mod tests {
         let mut network = network();
         network.hidden[0].dropout = 0.4;
         let weights = [1.0, 0.0, 2.0, 0.5, 1.0];
-        let targets = Targets::classes(&TARGETS).weighted(&weights);
-        let run = Run::new(network, rule);
+        let targets = ReferenceTargets::classes(&TARGETS).weighted(&weights);
+        let run = ReferenceRun::new(network, rule);
         let gradients = run.gradients(x().view(), targets, 3);
         let step = 1e-5;
         for i in 0..3 {
@@ -171,7 +176,7 @@ mod tests {
     fn clipping_scales_to_the_norm_and_leaves_smaller_gradients_alone() {
         let clipped = |clip_norm| {
             let rule = UpdateRule { clip_norm, ..UpdateRule::sgd(0.1) };
-            Run::new(network(), rule).gradients(x().view(), &TARGETS[..], 0)
+            ReferenceRun::new(network(), rule).gradients(x().view(), &TARGETS[..], 0)
         };
         let plain = clipped(None);
         let half = norm(&plain) as f32 / 2.0;
@@ -187,7 +192,7 @@ mod tests {
             optimizer: OptimizerKind::AdamW.defaults(),
             ..UpdateRule::sgd(0.1)
         };
-        let mut run = Run::new(network(), rule);
+        let mut run = ReferenceRun::new(network(), rule);
         let gradients = run.gradients(x().view(), &TARGETS[..], 0);
         run.step(x().view(), &TARGETS[..], 0);
         assert_eq!(

@@ -11,13 +11,13 @@ enum Wanted<'a> {
 
 /// The targets of a batch. Made of `&[usize]`, they are classes without smoothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Targets<'a> {
+pub struct ReferenceTargets<'a> {
     wanted: Wanted<'a>,
     smoothing: f64,
     weights: Option<&'a [f64]>,
 }
 
-impl<'a> Targets<'a> {
+impl<'a> ReferenceTargets<'a> {
     /// A class for each row.
     pub fn classes(classes: &'a [usize]) -> Self {
         Self { wanted: Wanted::Classes(classes), smoothing: 0.0, weights: None }
@@ -63,20 +63,20 @@ impl<'a> Targets<'a> {
     }
 }
 
-impl<'a> From<&'a [usize]> for Targets<'a> {
+impl<'a> From<&'a [usize]> for ReferenceTargets<'a> {
     fn from(classes: &'a [usize]) -> Self {
         Self::classes(classes)
     }
 }
 
-impl<'a> From<&'a Vec<usize>> for Targets<'a> {
+impl<'a> From<&'a Vec<usize>> for ReferenceTargets<'a> {
     fn from(classes: &'a Vec<usize>) -> Self {
         Self::classes(classes)
     }
 }
 
-impl<'a> From<&Targets<'a>> for Targets<'a> {
-    fn from(targets: &Targets<'a>) -> Self {
+impl<'a> From<&ReferenceTargets<'a>> for ReferenceTargets<'a> {
+    fn from(targets: &ReferenceTargets<'a>) -> Self {
         *targets
     }
 }

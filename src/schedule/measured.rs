@@ -62,7 +62,7 @@ pub struct Measurement {
     pub step: Duration,
 }
 
-/// Measurements, one a workload and schedule.
+/// Measurements, one per workload and schedule.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measurements {
     entries: Vec<Measurement>,

@@ -67,7 +67,7 @@ pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tu
     )
 }
 
-/// Why two dispatches a step cannot be had.
+/// Why two dispatches per step cannot be had.
 fn impossible(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<String> {
     if step.rule.clip_norm.is_some() {
         return Some("two dispatches cannot clip gradients by their norm".to_owned());
@@ -88,7 +88,7 @@ fn impossible(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<Stri
     })
 }
 
-/// Why more dispatches a step should be faster.
+/// Why more dispatches per step should be faster.
 fn slower(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<String> {
     let above: usize = step.network.layers().skip(1).map(|(inputs, outputs)| (inputs + 1) * outputs).sum();
     let (most, adapter) = match limits.software {

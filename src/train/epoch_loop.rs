@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub(super) enum Advance {
     /// Some batches have been trained.
     Batches(Vec<BatchMetrics>),
-    /// The epoch has ended: all of its batches have been told of.
+    /// The epoch has ended: the metrics of all its batches have been handed on.
     Ended,
     /// A later row shows that the network has the wrong shape; nothing more can be trained.
     Misled(String),

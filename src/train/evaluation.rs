@@ -1,10 +1,12 @@
 //! A network and data it was not trained on.
 
+use std::fs;
 use std::path::Path;
 
 use crate::data::{Classes, Dataset, Features, Reader, TargetsRef, Transform};
 use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
+use crate::memory::check_memory;
 use crate::model::Model;
 use crate::train::{Config, ValueErrors};
 
@@ -17,6 +19,17 @@ pub struct Evaluated {
     pub errors: Option<Vec<u32>>,
     /// The device, for people.
     pub device: String,
+}
+
+/// Reads a model file, if memory holds it twice: the file's contents and the parameters.
+///
+/// # Errors
+/// As [`Model::load`]; [`Error::Config`] if memory does not hold it.
+pub fn load_model(path: &Path) -> Result<Model> {
+    // Where there is no such file, or it is something else, loading says so.
+    let bytes = fs::metadata(path).map_or(0, |found| found.len());
+    check_memory(u128::from(bytes) * 2, &path.display().to_string())?;
+    Model::load(path)
 }
 
 /// Reads a data set and checks whether it fits a model. Its labels count the model's classes.
@@ -147,7 +160,7 @@ pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result
     Err(Error::Data {
         path: path.to_owned(),
         place: Place::default(),
-        expected: format!("{expected} feature values a row, as the network has inputs"),
+        expected: format!("{expected} feature values per row, as the network has inputs"),
         found: found.to_string(),
     })
 }

@@ -46,7 +46,7 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// Training rows a second.
+    /// Training rows per second.
     pub fn samples_per_second(&self) -> f64 {
         self.rows as f64 / self.duration.as_secs_f64().max(1e-9)
     }
@@ -142,7 +142,7 @@ pub struct Summary {
     pub first_batch: Instant,
     /// Steps of all epochs.
     pub steps: u64,
-    /// What the device can do at most, if somebody was told what took how long.
+    /// What the device can do at most, if an observer received what took how long.
     pub ceilings: Option<Ceilings>,
 }
 

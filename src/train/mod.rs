@@ -13,7 +13,7 @@ mod value_errors;
 
 pub use config::{ClassWeights, Config, DataOptions, Keep};
 pub use doubt::Doubt;
-pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, evaluate_values, read_for};
+pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for};
 pub use events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;

@@ -106,7 +106,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that has not begun. `observer` is told what takes how long in the epochs, and the device's ceilings are
+    /// A run that has not begun. `observer` receives what takes how long in the epochs, and the device's ceilings are
     /// measured at the end for it.
     ///
     /// # Errors
@@ -262,7 +262,7 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for what the device still does, and tells of the model if it would be kept.
+    /// Waits for what the device still does, and reports the model if it would be kept.
     fn interrupt(&mut self) -> Result<()> {
         self.end = Some(End::Interrupted);
         let Some(trained) = &mut self.trained else { return Ok(()) };
@@ -286,7 +286,7 @@ impl Run {
         Ok(())
     }
 
-    /// Evaluates the network, tells of the epoch, and goes on to the next.
+    /// Evaluates the network, reports the epoch, and goes on to the next.
     fn end_epoch(&mut self) -> Result<()> {
         let is_last = self.epochs.len() + 1 == self.config.epochs;
         let Some(trained) = &mut self.trained else { return Ok(()) };

@@ -86,7 +86,7 @@ impl Tuned {
 }
 
 /// Takes the number of candidates that are done with, and of all, while tuning goes on.
-pub type Report<'a> = dyn FnMut(usize, usize) + 'a;
+pub type OnProgress<'a> = dyn FnMut(usize, usize) + 'a;
 
 /// What is tuned for what.
 #[derive(Clone, Copy)]
@@ -112,7 +112,7 @@ pub struct Subject<'a> {
 ///
 /// # Errors
 /// Those of the device with the built-in shapes; [`Error::NonFiniteLoss`] if training does not go well with them.
-pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut Report<'_>) -> Result<Tuned> {
+pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>) -> Result<Tuned> {
     let bench = Bench::new(subject)?;
     let context = &bench.compute.context;
     let built_in = Tuning::of(context);
@@ -152,7 +152,7 @@ struct Search<'a, 'r> {
     bench: Bench<'a>,
     built_in: Tuning,
     tuned: Tuned,
-    report: &'a mut Report<'r>,
+    report: &'a mut OnProgress<'r>,
     done: usize,
     of: usize,
 }

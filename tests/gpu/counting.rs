@@ -69,7 +69,7 @@ fn instrumented(program: &Program, question: Question) -> Program {
         .expect("the host gives every override");
     let (mut module, info) = (module.into_owned(), info.into_owned());
 
-    settle_lengths(&mut module);
+    resolve_lengths(&mut module);
 
     let counters = add_counters(&mut module, 1 + program.bindings().len() as u32);
     let mut functions = std::mem::take(&mut module.functions);
@@ -96,8 +96,8 @@ fn instrumented(program: &Program, question: Question) -> Program {
 }
 
 /// Arrays whose length is made of override constants keep it as an expression; WGSL text wants the number.
-fn settle_lengths(module: &mut Module) {
-    let settled: Vec<_> = module
+fn resolve_lengths(module: &mut Module) {
+    let resolved: Vec<_> = module
         .global_variables
         .iter()
         .filter_map(|(variable, global)| match module.types[global.ty].inner {
@@ -111,7 +111,7 @@ fn settle_lengths(module: &mut Module) {
             _ => None,
         })
         .collect();
-    for (variable, inner) in settled {
+    for (variable, inner) in resolved {
         module.global_variables[variable].ty =
             module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
     }

@@ -1,6 +1,6 @@
 use ndarray::{Array1, Array2, Axis, array, s};
 use tinytrain::kernels::{LossGradient, LossTargets, StepRecord, Tuning, sum_metrics};
-use tinytrain::reference::{Targets, bounds, ops};
+use tinytrain::reference::{ReferenceTargets, bounds, ops};
 use tinytrain::step::Loss;
 
 use crate::cross_entropy::metrics;
@@ -73,9 +73,9 @@ impl Problem {
         let weight = |row: usize| if weighted { f64::from(self.weights[row]) } else { 1.0 };
         let weights: Vec<f64> = (0..rows).map(weight).collect();
         let targets = if loss.of_classes() {
-            Targets::classes(&classes).smoothed(f64::from(smoothing))
+            ReferenceTargets::classes(&classes).smoothed(f64::from(smoothing))
         } else {
-            Targets::values(values.view())
+            ReferenceTargets::values(values.view())
         };
         let targets = targets.weighted(&weights);
 
@@ -93,7 +93,7 @@ impl Problem {
 }
 
 /// Of the gradient: that of softmax, else a rounding of the difference (which a slope of 2 doubles) and two of products.
-fn delta_bound(loss: Loss, z: &Array2<f64>, targets: &Targets<'_>) -> Array2<f64> {
+fn delta_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> Array2<f64> {
     let (t, (rows, outputs)) = (targets.matrix(z.ncols()), (z.nrows() as f64, z.ncols() as f64));
     let local = match loss {
         Loss::CrossEntropy => bounds::softmax(z.view()) + 8.0 * EPS,
@@ -104,7 +104,7 @@ fn delta_bound(loss: Loss, z: &Array2<f64>, targets: &Targets<'_>) -> Array2<f64
 }
 
 /// Of the loss of each row: that of log-sum-exp, else each difference rounds at the size of its parts.
-fn loss_bound(loss: Loss, z: &Array2<f64>, targets: &Targets<'_>) -> Array1<f64> {
+fn loss_bound(loss: Loss, z: &Array2<f64>, targets: &ReferenceTargets<'_>) -> Array1<f64> {
     if loss == Loss::CrossEntropy {
         return bounds::log_sum_exp(z.view());
     }

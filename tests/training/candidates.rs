@@ -5,6 +5,7 @@ use tinytrain::engine::{Drive, Engine, GpuEngine};
 use tinytrain::gpu::{Context, adapters};
 use tinytrain::kernels::{Compute, MatmulTile, Tuning};
 use tinytrain::model::{Network, Parameters};
+use tinytrain::reference::ReferenceNetwork;
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::train::Config;
 
@@ -21,7 +22,7 @@ fn two_dispatches_agree_with_the_reference_under_every_candidate() {
     let config = Config { batch_size: 33, schedule: Some(ScheduleKind::TwoDispatch), ..Config::default() };
     let (network, data) = (Network::classifier(&[37, 70, 11, 5]).unwrap(), sparse_bytes(200, 37, 5, 11));
     let parameters = Parameters::he_normal(&network, 4);
-    let mut reference = parameters.to_reference(&network);
+    let mut reference = ReferenceNetwork::new(&network, &parameters);
     let (bounds, _) = reference_steps(&mut reference, &data, &order, &config);
     let adapter = &adapters(None)[0];
     let context = Context::open(adapter).unwrap();

@@ -17,7 +17,7 @@ use tinytrain::{Error, Result};
 
 use crate::support::{Pictures, csv_reader, devices};
 
-/// Rows of the data; with batches of 16, 13 steps an epoch, of which the last is shorter.
+/// Rows of the data; with batches of 16, 13 steps per epoch, of which the last is shorter.
 const ROWS: usize = 200;
 /// More than an epoch, and less than two.
 const STEPS: usize = 20;

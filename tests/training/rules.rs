@@ -7,7 +7,7 @@ use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
 use tinytrain::model::{Dense, Network, Parameters};
 use tinytrain::random::{Purpose, normal};
-use tinytrain::reference::{self, ReferenceNetwork, Run, bounds, ops};
+use tinytrain::reference::{self, ReferenceNetwork, ReferenceRun, bounds, ops};
 use tinytrain::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
 use crate::support::{Make, engines};
@@ -117,10 +117,10 @@ struct Batch {
 }
 
 impl Batch {
-    fn targets(&self) -> reference::Targets<'_> {
+    fn targets(&self) -> reference::ReferenceTargets<'_> {
         let targets = match self.classes.is_empty() {
-            true => reference::Targets::values(self.values.view()),
-            false => reference::Targets::classes(&self.classes),
+            true => reference::ReferenceTargets::values(self.values.view()),
+            false => reference::ReferenceTargets::classes(&self.classes),
         };
         targets.weighted(&self.weights)
     }
@@ -167,7 +167,7 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
     let (order, rule) = (order(1), &options.rule);
     let batch = problem.batch(&order);
-    let run = Run::new(parameters.to_reference(network), rule.clone());
+    let run = ReferenceRun::new(ReferenceNetwork::new(network, parameters), rule.clone());
     let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
     let pass = run.network.pass(batch.x.view(), Some(&rule.record(0)));
     let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &targets));
@@ -208,7 +208,7 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
 /// less than 1e-4.
 fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
-    let mut run = Run::new(parameters.to_reference(network), options.rule.clone());
+    let mut run = ReferenceRun::new(ReferenceNetwork::new(network, parameters), options.rule.clone());
     let before = flat(&run.network);
     let mut losses = Vec::new();
     for (step, order) in (0..).zip(order(20).chunks(BATCH)) {

@@ -69,7 +69,7 @@ fn steps_agree(network: &Network, data: &Dataset) {
     for (name, make) in engines() {
         for rows in [16, 9, 320, 19 * 16 + 3] {
             let parameters = Parameters::he_normal(network, 4);
-            let mut reference = parameters.to_reference(network);
+            let mut reference = ReferenceNetwork::new(network, &parameters);
             let (bounds, loss) = reference_steps(&mut reference, data, &order[..rows], &config);
             let mut engine = make(&parameters, network, &config.engine_options(16));
             let (mut sizes, mut sum, mut correct) = (Vec::new(), 0.0, 0);
@@ -195,7 +195,7 @@ fn evaluation_agrees_with_the_reference() {
     let data = noise(1111, 21, 4, 12);
     let parameters = Parameters::he_normal(&network, 4);
     let (x, targets) = inputs(&data);
-    let logits = parameters.to_reference(&network).logits(x.view());
+    let logits = ReferenceNetwork::new(&network, &parameters).logits(x.view());
     let loss = tinytrain::reference::ops::cross_entropy(logits.view(), &targets).sum() / 1111.0;
     let predictions = tinytrain::reference::ops::predictions(logits.view());
     for (name, make) in engines() {

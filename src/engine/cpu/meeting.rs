@@ -98,7 +98,7 @@ impl Meeting {
         self.wake.notify_all();
     }
 
-    /// Keep it while taking part: if the thread panics, the others are told.
+    /// Keep it while taking part: if the thread panics, the others hear of it.
     pub fn presence(&self) -> Presence<'_> {
         Presence(self)
     }

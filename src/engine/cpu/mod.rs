@@ -67,7 +67,7 @@ const ROWS_A_THREAD: usize = 16;
 const WORK_A_THREAD: usize = 1 << 20;
 
 /// Steps of the first call of [`Engine::submit`].
-const FIRST_SLICE: usize = 64;
+const FIRST_SLICE: usize = 512;
 
 /// A network on the processor.
 pub struct CpuEngine {
@@ -254,7 +254,7 @@ impl Instrumented for CpuEngine {
 }
 
 /// How long a call of [`Engine::submit`] should take: short enough that the run is heard of now and then.
-const SLICE: Duration = Duration::from_millis(50);
+const SLICE: Duration = Duration::from_millis(250);
 
 /// How many steps fit into [`SLICE`] if `steps` of them took so long; not more than twice as many as `before`.
 fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {

@@ -95,7 +95,7 @@ impl BoundSchedule {
         &self.buffers[&buffer]
     }
 
-    /// What the kernels are told of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
+    /// What the kernels receive of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
     /// rows.
     ///
     /// # Errors

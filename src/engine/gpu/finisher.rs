@@ -1,4 +1,4 @@
-//! A thread that ends encoders: wgpu does the work of recording there, some microseconds a dispatch.
+//! A thread that ends encoders: wgpu does the work of recording there, some microseconds per dispatch.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -24,8 +24,8 @@ impl Finisher {
         let (encoders, incoming) = channel::<(wgpu::CommandEncoder, Observer)>();
         let (outgoing, commands) = channel();
         let work = move || {
-            for (encoder, listener) in incoming {
-                let finishing = recorder::begin(&listener, Work::Finishing);
+            for (encoder, observer) in incoming {
+                let finishing = recorder::begin(&observer, Work::Finishing);
                 let commands = encoder.finish();
                 drop(finishing);
                 if outgoing.send(commands).is_err() {
@@ -41,8 +41,8 @@ impl Finisher {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
-    pub fn begin(&self, encoder: wgpu::CommandEncoder, listener: Observer) -> Result<()> {
-        self.encoders.as_ref().and_then(|encoders| encoders.send((encoder, listener)).ok()).ok_or_else(gone)
+    pub fn begin(&self, encoder: wgpu::CommandEncoder, observer: Observer) -> Result<()> {
+        self.encoders.as_ref().and_then(|encoders| encoders.send((encoder, observer)).ok()).ok_or_else(gone)
     }
 
     /// Waits for the commands of the encoder that was handed over first.

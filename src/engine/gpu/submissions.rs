@@ -70,18 +70,18 @@ impl Submissions {
         })
     }
 
-    /// From now on this one is told what happens when, or nobody; and sizes are found anew, from one step on.
+    /// From now on this one receives what happens when, or nobody; and sizes are found anew, from one step on.
     pub fn observe(&mut self, observer: Observer) {
         (self.observer, self.stamper) = (observer, None);
         (self.steps, self.last_ready) = (1, None);
     }
 
-    /// Who is told.
+    /// Who observes.
     pub fn observer(&self) -> &Observer {
         &self.observer
     }
 
-    /// Who is told, as long as nothing is stamped for it.
+    /// Who observes, as long as nothing is stamped for it.
     pub fn unstamped(&self) -> Observer {
         self.observer.clone().filter(|_| self.stamper.is_none())
     }

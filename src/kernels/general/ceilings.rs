@@ -62,7 +62,7 @@ impl Compute {
         batch: StepRecord,
         budget: Duration,
     ) -> Result<Duration> {
-        // As many dispatches a submission as make it long beside the submission itself.
+        // As many dispatches per submission as make it long beside the submission itself.
         let mut dispatches = 1;
         while self.time_once(kernel, buffers, batch, dispatches)? < budget / 8 && dispatches < 1 << 10 {
             dispatches *= 2;

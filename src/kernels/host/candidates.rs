@@ -61,7 +61,7 @@ impl MatmulTile {
         direct(8, 4),
     ];
 
-    /// For workgroups that take rows through all layers. A row of blocks a workgroup makes the most of them; units are
+    /// For workgroups that take rows through all layers. A row of blocks per workgroup makes the most of them; units are
     /// many, so threads stand side by side.
     pub const ROW_CANDIDATES: [MatmulTile; 8] = [
         MatmulTile::Broadcast,
@@ -82,7 +82,7 @@ impl MatmulTile {
             MatmulTile::Tiled { across, down, .. } | MatmulTile::Direct { across, down } => [across, down],
             MatmulTile::Broadcast | MatmulTile::BroadcastTall => [8, 1],
         };
-        // Two tiles of 4x4 blocks; the row kernel keeps a pair of numbers a thread beside them.
+        // Two tiles of 4x4 blocks; the row kernel keeps a pair of numbers per thread beside them.
         let memory = match self {
             MatmulTile::Tiled { across, down, inner } => 64 * inner * (across + down),
             MatmulTile::Direct { .. } | MatmulTile::Broadcast | MatmulTile::BroadcastTall => 0,

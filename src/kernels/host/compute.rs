@@ -133,7 +133,7 @@ impl Compute {
         dispatches: u32,
     ) -> Result<wgpu::CommandBuffer> {
         let prepared = self.prepare(kernel, buffers, &batch)?;
-        // Most kernels are told of no batch.
+        // Most kernels read no record.
         let steps =
             kernel.shader().reads_record.then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1));
         let batch = bytemuck::bytes_of(&batch);

@@ -39,16 +39,16 @@ pub enum ThreadLayout {
     BatchRows(usize),
     /// So many workgroups that own tiles of weights.
     WeightTiles(usize),
-    /// One thread an element, so many of them (`shaders/common/elementwise.wgsl`).
+    /// One thread per element, so many of them (`shaders/common/elementwise.wgsl`).
     Elements(usize),
-    /// One thread an element, workgroups of two dimensions (`shaders/common/plane.wgsl`).
+    /// One thread per element, workgroups of two dimensions (`shaders/common/grid_plane.wgsl`).
     Plane {
         /// Rows of threads.
         rows: usize,
         /// Threads of a row.
         columns: usize,
     },
-    /// Some threads a row, so many rows; few workgroups that stride over them (`shaders/common/rows.wgsl`).
+    /// Some threads per row, so many rows; few workgroups that stride over them (`shaders/common/rows.wgsl`).
     Rows(usize),
     /// Some threads a segment, one output a segment (`shaders/common/segments.wgsl`).
     Segments {

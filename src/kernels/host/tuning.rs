@@ -25,7 +25,7 @@ pub enum MatmulTile {
     },
     /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8, a lane owns 8 x 1 blocks.
     Broadcast,
-    /// `shaders/common/matmul_broadcast_tall.wgsl`: the same with 16 x 1 blocks a lane, in products of more than 32 rows.
+    /// `shaders/common/matmul_broadcast_tall.wgsl`: the same with 16 x 1 blocks per lane, in products of more than 32 rows.
     BroadcastTall,
 }
 

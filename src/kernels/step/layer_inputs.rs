@@ -1,4 +1,4 @@
-//! Where the inputs of a layer come from, and what the kernels that read them are told.
+//! Where the inputs of a layer come from, and what the kernels that read them receive.
 
 use crate::kernels::{Nonlinearity, Piece, StepRecord, blocks, matrix, uniform, word};
 

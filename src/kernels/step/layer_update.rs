@@ -1,4 +1,4 @@
-//! What the kernels that update parameters are told of the optimizer.
+//! What the kernels that update parameters receive of the optimizer.
 
 use crate::kernels::{Piece, vec4s, word};
 use crate::model::ParameterLayout;

@@ -1,4 +1,4 @@
-//! The kernels of a training step, and what they are told of it.
+//! The kernels of a training step, and what they receive of it.
 
 mod activate;
 mod activate_backward;

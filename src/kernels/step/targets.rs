@@ -1,4 +1,4 @@
-//! What the kernels of the loss are told of targets.
+//! What the kernels of the loss receive of targets.
 
 use crate::kernels::Piece;
 use crate::step::Loss;

@@ -8,7 +8,7 @@ use super::canvas::{
     Area, Drawing, Drawn, LINE, LINES, SIZE, line, short, spread, title, write, write_before, write_centered,
 };
 use crate::kernels::Ceilings;
-use crate::profile::report::Kernel;
+use crate::profile::report::KernelReport;
 use crate::profile::{Report, ridge};
 
 /// Where the chart begins and ends, and labels stand.
@@ -42,7 +42,7 @@ impl Drawing for Roofline<'_> {
             &format!("Roofline of {device}"),
             "Each kernel's arithmetic a second; the area of a point is its share of the time. Both axes are logarithmic.",
         )?;
-        let (points, left_out): (Vec<&Kernel>, Vec<&Kernel>) =
+        let (points, left_out): (Vec<&KernelReport>, Vec<&KernelReport>) =
             kernels.iter().partition(|kernel| kernel.flop_per_second > 0.0 && kernel.intensity > 0.0);
         let ridge = ridge(ceilings);
         let (least_x, most_x) = limits(points.iter().map(|kernel| kernel.intensity).chain([ridge]));
@@ -58,8 +58,8 @@ impl Drawing for Roofline<'_> {
             line(area, [(FIELD.0, y.at(tick)), (FIELD.1, y.at(tick))], LINES)?;
             write_before(area, &short(tick), (FIELD.0 - 8, y.at(tick)))?;
         }
-        write_before(area, "FLOP a byte", (FIELD.1, BOTTOM + 36))?;
-        write(area, "FLOP a second", (20, TOP - 10))?;
+        write_before(area, "FLOP per byte", (FIELD.1, BOTTOM + 36))?;
+        write(area, "FLOP per second", (20, TOP - 10))?;
         let corners = [least_x, ridge, most_x].map(|at| (x.at(at), y.at(roof(ceilings, at))));
         area.draw(&PathElement::new(corners, BLACK.stroke_width(2)))?;
         let mut labels = Vec::new();
@@ -120,7 +120,7 @@ impl LogAxis {
 }
 
 /// The label of a kernel with this share of the time: its shape is left out where it is too long.
-fn label(kernel: &Kernel, share: f64) -> String {
+fn label(kernel: &KernelReport, share: f64) -> String {
     let name = &kernel.kernel;
     let shares = format!("{:.1} % of time, {:.0} % of roof", 100.0 * share, 100.0 * kernel.roofline_share);
     let whole = format!("{name} {}: {shares}", kernel.shape);

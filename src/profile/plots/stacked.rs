@@ -67,7 +67,7 @@ impl Drawing for Stacked<'_> {
             write(area, &text, (axis.at(sum) + 8, middle - 10))?;
             write(
                 area,
-                &format!("{} stages a step", short((10.0 * per_step).round() / 10.0)),
+                &format!("{} stages per step", short((10.0 * per_step).round() / 10.0)),
                 (axis.at(sum) + 8, middle + 10),
             )?;
         }

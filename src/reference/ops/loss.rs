@@ -3,11 +3,11 @@
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::{log_softmax, softmax};
-use crate::reference::Targets;
+use crate::reference::ReferenceTargets;
 use crate::step::Loss;
 
 /// The loss of each row, not weighted, from the outputs Z [rows, outputs].
-pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> Array1<f64> {
+pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>) -> Array1<f64> {
     let t = targets.matrix(z.ncols());
     let per_output =
         |term: &dyn Fn(f64) -> f64| (&z - &t).map(|d| term(*d)).sum_axis(ndarray::Axis(1)) / z.ncols() as f64;
@@ -25,13 +25,13 @@ pub fn row_losses(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> Arra
 }
 
 /// The loss of the batch: the sum over its rows of weight times loss, divided by the number of rows.
-pub fn batch_loss(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> f64 {
+pub fn batch_loss(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>) -> f64 {
     let losses = row_losses(loss, z, targets);
     losses.indexed_iter().map(|(row, loss)| targets.weight(row) * loss).sum::<f64>() / targets.rows() as f64
 }
 
 /// The gradient of the batch's loss by Z; where |z - t| has a kink, 0.
-pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &Targets<'_>) -> Array2<f64> {
+pub fn loss_gradient(loss: Loss, z: ArrayView2<f64>, targets: &ReferenceTargets<'_>) -> Array2<f64> {
     let t = targets.matrix(z.ncols());
     let (outputs, rows) = (z.ncols() as f64, targets.rows() as f64);
     let p = softmax(z);
@@ -66,8 +66,8 @@ mod tests {
         let weights = [0.5, 3.0];
         let step = 1e-5;
         for loss in Loss::ALL.iter().copied() {
-            let classes = Targets::classes(&[2, 1]).smoothed(0.1);
-            let targets = if loss.of_classes() { classes } else { Targets::values(values.view()) };
+            let classes = ReferenceTargets::classes(&[2, 1]).smoothed(0.1);
+            let targets = if loss.of_classes() { classes } else { ReferenceTargets::values(values.view()) };
             let targets = targets.weighted(&weights);
             let got = loss_gradient(loss, z.view(), &targets);
             for (i, j) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)] {
@@ -93,13 +93,17 @@ mod tests {
         let z = array![[1.5, 1.0]];
         let t = array![[1.0, 3.0]];
         for (loss, want) in [(Loss::Mse, 2.125), (Loss::Mae, 1.25), (Loss::Huber, 0.8125)] {
-            assert_eq!(row_losses(loss, z.view(), &Targets::values(t.view())), array![want], "{loss}");
+            assert_eq!(
+                row_losses(loss, z.view(), &ReferenceTargets::values(t.view())),
+                array![want],
+                "{loss}"
+            );
         }
         let z = array![[0.0, 3f64.ln()]];
-        let got = batch_loss(Loss::CrossEntropy, z.view(), &Targets::classes(&[0]).weighted(&[2.0]));
+        let got = batch_loss(Loss::CrossEntropy, z.view(), &ReferenceTargets::classes(&[0]).weighted(&[2.0]));
         assert!((got - 2.0 * 4f64.ln()).abs() < 1e-12);
         // 0.6 log 4 + 0.4 log (4 / 3).
-        let got = batch_loss(Loss::CrossEntropy, z.view(), &Targets::classes(&[0]).smoothed(0.8));
+        let got = batch_loss(Loss::CrossEntropy, z.view(), &ReferenceTargets::classes(&[0]).smoothed(0.8));
         assert!((got - (0.6 * 4f64.ln() + 0.4 * (4f64 / 3.0).ln())).abs() < 1e-12);
     }
 }

@@ -71,7 +71,7 @@ impl Activation {
         self.piece().keeps_z()
     }
 
-    /// FLOP an element, forward and backward.
+    /// FLOP per element, forward and backward.
     pub fn flop(self) -> [usize; 2] {
         self.piece().flop()
     }

@@ -1,8 +1,8 @@
 //! AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): p becomes p - rate decay p first, then as
 //! with [`Adam`](super::OptimizerKind::Adam) without weight decay. Biases do not decay.
 
-use super::adam::change;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::adam::change;
 
 pub(super) struct AdamW;
 pub(super) const PIECE: AdamW = AdamW;

@@ -129,7 +129,8 @@ impl Optimizer {
     /// 1 / (1 - beta^t) with t = step + 1, computed in f64.
     pub fn fill(&self, record: &mut StepRecord, step: u64) {
         let t = (step + 1) as f64;
-        let rest = |beta: f32| 1.0 - f64::from(beta).powf(t);
+        // Most optimizers have no beta, and powers take as long as the rest of a record.
+        let rest = |beta: f32| if beta == 0.0 { 1.0 } else { 1.0 - f64::from(beta).powf(t) };
         record.decay = self.weight_decay;
         record.beta1 = self.beta1;
         record.beta2 = self.beta2;

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, aview1};
 
-use crate::reference::{Targets, ops};
+use crate::reference::{ReferenceTargets, ops};
 use crate::step::{Loss, Target};
 
 const EPS: f64 = f32::EPSILON as f64;
@@ -19,7 +19,7 @@ fn rows() -> Vec<Vec<f32>> {
 
 /// The exponentials are within 2 eps, their sum and quotient within n + 2 eps: n + 8 eps of the gradient's scale. The loss
 /// has the sum's error through the logarithm, and a rounding at the size of the outputs where it is made of them.
-fn check(loss: Loss, z: &[f32], target: Target<'_>, targets: &Targets<'_>) {
+fn check(loss: Loss, z: &[f32], target: Target<'_>, targets: &ReferenceTargets<'_>) {
     let scale = 0.25;
     let mut gradient = vec![f32::NAN; z.len()];
     let got = loss.row(z, target, scale, &mut gradient);
@@ -51,7 +51,7 @@ fn losses_of_values_agree_with_the_reference() {
                 .map(|(z, j)| if j % 3 == 0 { *z } else { (z - 1.5).floor() + 0.5 })
                 .collect();
             let wide = Array2::from_shape_fn((1, t.len()), |(_, j)| f64::from(t[j]));
-            check(loss, &z, Target::Values(&t), &Targets::values(wide.view()));
+            check(loss, &z, Target::Values(&t), &ReferenceTargets::values(wide.view()));
         }
     }
 }
@@ -63,7 +63,7 @@ fn cross_entropy_agrees_with_the_reference() {
         for class in 0..z.len() {
             for smoothing in [0.0f32, 0.1, 0.75] {
                 let targets = [class];
-                let targets = Targets::classes(&targets).smoothed(f64::from(smoothing));
+                let targets = ReferenceTargets::classes(&targets).smoothed(f64::from(smoothing));
                 check(Loss::CrossEntropy, &z, Target::Class { class, smoothing }, &targets);
             }
         }

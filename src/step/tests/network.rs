@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use crate::random::{Purpose, normal};
-use crate::reference::{Hidden, ReferenceNetwork, Run, Targets, bounds};
+use crate::reference::{Hidden, ReferenceNetwork, ReferenceRun, ReferenceTargets, bounds};
 use crate::step::{
     Activation, Dropout, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, StepRecord, Target, Tile,
     UpdateRule,
@@ -50,11 +50,11 @@ impl Batch {
         }
     }
 
-    fn targets(&self, loss: Loss) -> Targets<'_> {
+    fn targets(&self, loss: Loss) -> ReferenceTargets<'_> {
         let targets = if loss.of_classes() {
-            Targets::classes(&self.classes)
+            ReferenceTargets::classes(&self.classes)
         } else {
-            Targets::values(self.values.view())
+            ReferenceTargets::values(self.values.view())
         };
         targets.weighted(&self.weights)
     }
@@ -187,7 +187,7 @@ fn ten_steps_agree_with_a_run_of_the_reference() {
             label_smoothing: 0.1,
             seed: 9,
         };
-        let mut run = Run::new(network(Activation::Gelu, 0.2, Loss::CrossEntropy), rule.clone());
+        let mut run = ReferenceRun::new(network(Activation::Gelu, 0.2, Loss::CrossEntropy), rule.clone());
         let mut narrow_network = run.network.clone();
         let mut states: Vec<[Vec<f32>; 2]> = tensors(&run.network)
             .iter()

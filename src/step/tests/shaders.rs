@@ -6,7 +6,7 @@ use wgpu::util::DeviceExt as _;
 use super::activation::grid;
 use crate::gpu::{Context, adapters, read_buffer};
 use crate::kernels::compose;
-use crate::reference::{Targets, ops};
+use crate::reference::{ReferenceTargets, ops};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, StepRecord};
 
 const EPS: f64 = f32::EPSILON as f64;
@@ -153,7 +153,7 @@ fn losses_agree_with_the_reference() {
             for i in 0..z.len() {
                 let (z, t) = (f64::from(z[i]), f64::from(t[i]));
                 let target = Array2::from_elem((1, 1), t);
-                let (target, row) = (Targets::values(target.view()), Array2::from_elem((1, 1), z));
+                let (target, row) = (ReferenceTargets::values(target.view()), Array2::from_elem((1, 1), z));
                 let (term, slope) = match loss {
                     Loss::CrossEntropy => (t * (6.5 + 2.25f64.ln() - z), (z - 6.5).exp() / 2.25 - t),
                     _ => (

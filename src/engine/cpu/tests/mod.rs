@@ -81,7 +81,7 @@ impl Problem {
     }
 
     fn reference(&self) -> ReferenceNetwork {
-        self.parameters.to_reference(&self.network)
+        ReferenceNetwork::new(&self.network, &self.parameters)
     }
 
     /// The rows `order` as the reference takes them.
@@ -115,11 +115,11 @@ struct Batch {
 }
 
 impl Batch {
-    fn targets(&self) -> reference::Targets<'_> {
+    fn targets(&self) -> reference::ReferenceTargets<'_> {
         let targets = if self.classes.is_empty() {
-            reference::Targets::values(self.values.view())
+            reference::ReferenceTargets::values(self.values.view())
         } else {
-            reference::Targets::classes(&self.classes)
+            reference::ReferenceTargets::classes(&self.classes)
         };
         targets.weighted(&self.weights)
     }

@@ -4,7 +4,7 @@ use super::super::plan::Plan;
 use super::{PLANS, Problem, ROWS, flat, number, numbers};
 use crate::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
 use crate::model::Parameters;
-use crate::reference::Run;
+use crate::reference::ReferenceRun;
 use crate::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
 /// Five rounds over the data set, each in another order.
@@ -47,7 +47,7 @@ fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<Batc
 fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
     let (batch, order) = (9, order());
     let order = &order[..20 * batch + 2];
-    let mut run = Run::new(problem.reference(), rule.clone());
+    let mut run = ReferenceRun::new(problem.reference(), rule.clone());
     let losses: Vec<f64> = order
         .chunks(batch)
         .zip(0..)
@@ -104,7 +104,7 @@ fn batches_of_one_row_and_layers_of_one_unit_train() {
     for sizes in [&[3, 1, 1][..], &[3, 1, 4, 2]] {
         let problem = Problem::new(sizes, Activation::Silu, 0.1, Loss::Mse, false);
         let order = &order()[..20];
-        let mut run = Run::new(problem.reference(), rule.clone());
+        let mut run = ReferenceRun::new(problem.reference(), rule.clone());
         for (row, step) in order.chunks(1).zip(0..) {
             let rows = problem.batch(row);
             run.step(rows.x.view(), rows.targets(), step);

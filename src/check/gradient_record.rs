@@ -1,10 +1,9 @@
 //! A batch with its gradients in a file, so that another framework can be asked for its opinion.
 
-use safetensors::tensor::{Dtype, TensorView};
-
 use super::network::Problem;
+use super::tensor_file::TensorFile;
 use crate::engine::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Network, Parameters};
 use crate::train::Config;
 
@@ -15,7 +14,7 @@ const ROWS: usize = 32;
 /// A random ReLU network with four weight layers, a batch, and the gradients of its mean loss that a device computed
 /// in f32. No hidden pre-activation lies within 1e-4 of 0.
 #[derive(Debug, Clone)]
-pub struct Witness {
+pub struct GradientRecord {
     /// Layer sizes.
     pub network: Network,
     /// Features as the first layer sees them, [rows, inputs], row-major.
@@ -28,7 +27,7 @@ pub struct Witness {
     pub gradients: Parameters,
 }
 
-impl Witness {
+impl GradientRecord {
     /// Has the device compute the gradients.
     ///
     /// # Errors
@@ -50,34 +49,12 @@ impl Witness {
     /// # Errors
     /// [`Error::Config`] when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let (rows, inputs) = (self.labels.len(), self.network.inputs());
-        let labels: Vec<u8> = self.labels.iter().flat_map(|label| i64::from(*label).to_le_bytes()).collect();
-        let mut tensors = vec![
-            ("x".to_owned(), Dtype::F32, vec![rows, inputs], floats(&self.x)),
-            ("labels".to_owned(), Dtype::I64, vec![rows], labels),
-        ];
-        for (prefix, parameters) in [("", &self.parameters), ("d", &self.gradients)] {
-            for (number, layer) in (1..).zip(&parameters.layers) {
-                let shape = vec![layer.inputs, layer.outputs];
-                tensors.push((format!("{prefix}w{number}"), Dtype::F32, shape, floats(&layer.weights)));
-                let shape = vec![layer.outputs];
-                tensors.push((format!("{prefix}b{number}"), Dtype::F32, shape, floats(&layer.bias)));
-            }
-        }
-        let unsaved =
-            |error: &dyn std::fmt::Display| Error::Config(format!("cannot write safetensors: {error}"));
-        let views = tensors
-            .iter()
-            .map(|(name, dtype, shape, data)| {
-                let view = TensorView::new(*dtype, shape.clone(), data).map_err(|error| unsaved(&error))?;
-                Ok((name.as_str(), view))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        safetensors::serialize(views, None).map_err(|error| unsaved(&error))
+        let rows = self.labels.len();
+        let mut file = TensorFile::default();
+        file.floats("x", &[rows, self.network.inputs()], &self.x);
+        file.classes("labels", &[rows], &self.labels);
+        file.parameters("", "", &self.parameters);
+        file.parameters("d", "", &self.gradients);
+        file.to_bytes(None)
     }
-}
-
-/// Numbers as a tensor's bytes.
-pub(super) fn floats(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

@@ -1,0 +1,55 @@
+//! Named tensors in a safetensors file.
+
+use std::collections::HashMap;
+
+use safetensors::tensor::{Dtype, TensorView};
+
+use crate::error::{Error, Result};
+use crate::model::Parameters;
+
+/// Tensors in the order in which they were added.
+#[derive(Default)]
+pub(super) struct TensorFile {
+    tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
+}
+
+impl TensorFile {
+    /// Adds f32.
+    pub(super) fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.tensors.push((name.to_owned(), Dtype::F32, shape.to_vec(), bytes));
+    }
+
+    /// Adds classes as i64.
+    pub(super) fn classes(&mut self, name: &str, shape: &[usize], classes: &[u32]) {
+        let bytes = classes.iter().flat_map(|class| i64::from(*class).to_le_bytes()).collect();
+        self.tensors.push((name.to_owned(), Dtype::I64, shape.to_vec(), bytes));
+    }
+
+    /// Adds `wn [inputs, outputs]` and `bn [outputs]` of each layer n = 1, 2, ..., between a prefix and a suffix.
+    pub(super) fn parameters(&mut self, prefix: &str, suffix: &str, parameters: &Parameters) {
+        for (number, layer) in (1..).zip(&parameters.layers) {
+            let shape = [layer.inputs, layer.outputs];
+            self.floats(&format!("{prefix}w{number}{suffix}"), &shape, &layer.weights);
+            self.floats(&format!("{prefix}b{number}{suffix}"), &shape[1..], &layer.bias);
+        }
+    }
+
+    /// The file.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the format cannot hold them.
+    pub(super) fn to_bytes(&self, metadata: Option<HashMap<String, String>>) -> Result<Vec<u8>> {
+        let unsaved =
+            |error: &dyn std::fmt::Display| Error::Config(format!("cannot write safetensors: {error}"));
+        let views = self
+            .tensors
+            .iter()
+            .map(|(name, dtype, shape, data)| {
+                let view = TensorView::new(*dtype, shape.clone(), data).map_err(|error| unsaved(&error))?;
+                Ok((name.as_str(), view))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        safetensors::serialize(views, metadata).map_err(|error| unsaved(&error))
+    }
+}
