@@ -71,6 +71,7 @@ proptest! {
     #[test]
     fn random_flags(keep in prop::collection::vec(0..2u32, 0..2000)) {
         for lab in labs() {
+            let _turn = lab.turn();
             check(&lab.compute(&Tuning::GPU), &labels(keep.len(), 77), &keep);
         }
     }

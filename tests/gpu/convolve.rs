@@ -114,6 +114,7 @@ fn two_dimensions_are_the_product_of_two_passes() {
 #[test]
 fn long_columns_fit_workgroup_memory() {
     for lab in labs() {
+        let _turn = lab.turn();
         for taps in [127, 129, 513, MOST_TAPS] {
             check_separable(lab, &Tuning::GPU, &random(1100, 5, 4), [taps, 1], Mode::Same);
         }
@@ -124,6 +125,7 @@ fn long_columns_fit_workgroup_memory() {
 #[test]
 fn teams_of_any_size() {
     for lab in labs() {
+        let _turn = lab.turn();
         for size in [1, 3, 8, 10, 64, 256] {
             for mode in MODES {
                 for (columns, k) in [(1, 1), (65, 3), (65, 9), (130, 17), (257, 64)] {
@@ -138,6 +140,7 @@ fn teams_of_any_size() {
 #[test]
 fn more_teams_than_a_grid_has_in_one_dimension() {
     for lab in labs() {
+        let _turn = lab.turn();
         // 140,000 teams in three layers: one workgroup has no team.
         check(lab, &team(1), &random(2, 70_000, 4), 3, Mode::Tail);
     }
@@ -261,6 +264,7 @@ proptest! {
     ) {
         let mode = if mode == Mode::Valid && (down > rows || across > columns) { Mode::Same } else { mode };
         for lab in labs() {
+            let _turn = lab.turn();
             check(lab, &team(size), &random(rows, columns, 11), across, mode);
             check_separable(lab, &team(size), &random(rows, columns, 12), [down, across.min(9)], mode);
         }

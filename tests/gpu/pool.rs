@@ -77,6 +77,7 @@ fn every_row_of_a_matrix_by_itself() {
 #[test]
 fn teams_of_any_size() {
     for lab in labs() {
+        let _turn = lab.turn();
         for size in [1, 3, 8, 10, 64, 256] {
             for (columns, width) in [(1, 1), (65, 3), (100, 10), (130, 11), (130, 64), (257, 200)] {
                 for window in WINDOWS {
@@ -102,6 +103,7 @@ fn a_vector_is_one_row() {
 #[test]
 fn more_teams_than_a_grid_has_in_one_dimension() {
     for lab in labs() {
+        let _turn = lab.turn();
         // 140,000 teams in three layers: one workgroup has no team.
         check(lab, &team(1), &random(2, 70_000, 4), Window::Sum, 3);
     }
@@ -110,6 +112,7 @@ fn more_teams_than_a_grid_has_in_one_dimension() {
 #[test]
 fn infinity_and_nan_reach_only_the_windows_that_have_them() {
     for lab in labs() {
+        let _turn = lab.turn();
         for size in [8, 10, 256] {
             for width in [1, 3, 8, 13, 300] {
                 let mut x = random(2, 600, 5);
@@ -196,6 +199,7 @@ proptest! {
         window in prop::sample::select(WINDOWS.to_vec()),
     ) {
         for lab in labs() {
+            let _turn = lab.turn();
             check(lab, &team(size), &random(rows, columns, 7), window, width);
         }
     }

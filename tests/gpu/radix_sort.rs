@@ -14,6 +14,7 @@ const SORTERS: [usize; 4] = [2, 8, 64, 128];
 /// Runs `test` on every adapter with groups of each size.
 fn everywhere(test: impl Fn(&Compute)) {
     for lab in labs() {
+        let _turn = lab.turn();
         for sorters in SORTERS {
             test(&lab.compute(&Tuning { sorters, ..Tuning::GPU }));
         }
@@ -43,6 +44,7 @@ fn every_length() {
 #[test]
 fn as_many_keys_as_mnist_has_rows() {
     for lab in labs() {
+        let _turn = lab.turn();
         check(&lab.compute(&Tuning::GPU), &words(60_000));
     }
 }
@@ -80,6 +82,7 @@ proptest! {
     #[test]
     fn random_keys(keys in prop::collection::vec(any::<u32>(), 0..2500), s in 0..SORTERS.len()) {
         for lab in labs() {
+            let _turn = lab.turn();
             check(&lab.compute(&Tuning { sorters: SORTERS[s], ..Tuning::GPU }), &keys);
         }
     }

@@ -75,6 +75,7 @@ fn vectors_of_odd_lengths() {
 #[test]
 fn ten_million_elements_with_pairwise_accuracy() {
     for lab in labs() {
+        let _turn = lab.turn();
         let compute = lab.compute(&Tuning::of(&lab.context));
         // One after the other in f32, 0.1 ten million times would be off by 9 %.
         let x = vec![0.1f32; 10_000_000];
@@ -180,6 +181,7 @@ proptest! {
     #[test]
     fn random_shapes(rows in 1..200usize, columns in 1..200usize, down: bool, team in 1..65usize) {
         for lab in labs() {
+            let _turn = lab.turn();
             let compute = lab.compute(&Tuning { team, ..Tuning::GPU });
             check_axis(&compute, &random(rows, columns, 7), if down { Axis::Columns } else { Axis::Rows });
         }

@@ -15,6 +15,7 @@ const TEAMS: [usize; 6] = [2, 4, 8, 32, 64, 256];
 /// Runs `test` on every adapter with every team.
 fn everywhere(test: impl Fn(&Compute)) {
     for lab in labs() {
+        let _turn = lab.turn();
         for team in TEAMS {
             test(&lab.compute(&Tuning { team, ..Tuning::GPU }));
         }
@@ -76,6 +77,7 @@ fn numbers_are_within_the_bound_of_pairwise_sums() {
 #[test]
 fn long_vectors() {
     for lab in labs() {
+        let _turn = lab.turn();
         let compute = lab.compute(&Tuning::GPU);
         for length in LONG {
             check_words(&compute, &words(length));
@@ -160,6 +162,7 @@ proptest! {
     #[test]
     fn random_lengths(length in 0..3000usize, t in 0..TEAMS.len()) {
         for lab in labs() {
+            let _turn = lab.turn();
             let compute = lab.compute(&Tuning { team: TEAMS[t], ..Tuning::GPU });
             check_words(&compute, &words(length));
             check_floats(&compute, &floats(length));
