@@ -36,10 +36,6 @@ impl Kernel for CrossEntropyProbabilities {
         ThreadLayout::Rows(self.rows)
     }
 
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
-    }
-
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let z = matrix(record.live(), self.classes);
         Ok(vec![z, z, words(&[&[record.live()]])])

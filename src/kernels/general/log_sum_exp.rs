@@ -36,10 +36,6 @@ impl Kernel for LogSumExp {
         ThreadLayout::Rows(self.rows)
     }
 
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
-    }
-
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![matrix(record.live(), self.classes), words(&[&[record.live()]])])
     }

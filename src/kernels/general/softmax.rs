@@ -42,10 +42,6 @@ impl Kernel for Softmax {
         vec![("LOG", self.log)]
     }
 
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
-    }
-
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![matrix(record.live(), self.classes); 2])
     }

@@ -112,7 +112,12 @@ pub trait Kernel: Sealed + Send + Sync {
 
     /// Most rows of a batch, of kernels that read [`StepRecord`].
     fn most_rows(&self) -> Option<usize> {
-        None
+        match self.layout() {
+            ThreadLayout::Rows(rows) | ThreadLayout::BatchRows(rows) if self.shader().reads_record => {
+                Some(rows)
+            }
+            _ => None,
+        }
     }
 
     /// For every storage binding, how many bytes from its start the shader may read or write under `tuning` in the step of

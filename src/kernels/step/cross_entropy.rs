@@ -38,10 +38,6 @@ impl Kernel for CrossEntropy {
         ThreadLayout::Rows(self.rows)
     }
 
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
-    }
-
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let (rows, output) = (record.live(), record.output as usize);
         let metrics = record.metrics_bytes(tuning.row_groups(self.rows));

@@ -62,10 +62,6 @@ impl Kernel for LossGradient {
         format!("loss_gradient +{}{weights}", self.targets.loss)
     }
 
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.rows)
-    }
-
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let (z, metrics) =
             (matrix(record.live(), self.outputs), record.metrics_bytes(tuning.row_groups(self.rows)));

@@ -59,10 +59,6 @@ impl Kernel for Row {
         format!("row{used}{dropout} +{}", self.shape.targets.loss)
     }
 
-    fn most_rows(&self) -> Option<usize> {
-        Some(self.shape.rows)
-    }
-
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let shape = &self.shape;
         let words_of_row = shape.targets.words(shape.layers[shape.layers.len() - 1].outputs);
