@@ -61,7 +61,7 @@ impl Kernel for Pool {
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         if !(1..=self.columns.max(1)).contains(&self.width) {
-            let expected = format!("windows of 1 to {} elements", self.columns);
+            let expected = format!("windows of 1 to {} elements", self.columns.max(1));
             return Err(shape_error(&SHADER, expected, self.width.to_string()));
         }
         Ok(vec![matrix(self.rows, self.columns); 2])
@@ -125,7 +125,7 @@ pub fn pool<T: Tensor<Element = f32>>(compute: &Compute, x: &T, window: Window, 
     }
     let y = x.output_like(compute)?;
     // No window reaches further than a row.
-    let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns()) };
+    let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns().max(1)) };
     compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
     Ok(y)
 }
