@@ -15,13 +15,15 @@
 //! | [`gpu`] | adapters, devices, pipelines, buffers |
 //! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
 //!
-//! A run is one call. It starts when the first block of rows is there and reports through a closure:
+//! A run is one call. It starts when the first block of rows is there and reports through a closure; [`train::Run`] is the
+//! same, pulled event by event:
 //!
 //! ```
 //! use std::io::Cursor;
 //! use std::path::Path;
 //! use tinytrain::data::{ReadOptions, Reader};
-//! use tinytrain::trainer::{Device, Config, Event, train};
+//! use tinytrain::engine::Device;
+//! use tinytrain::train::{Config, Event, train};
 //!
 //! // Is the sum of two numbers above 1? The column that answers has a name by which it is known.
 //! let numbers = (0..2000).map(|i| (f64::from(i % 40) / 40.0, f64::from(i % 50) / 50.0));

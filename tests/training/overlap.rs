@@ -87,18 +87,19 @@ fn training_starts_before_the_file_is_wholly_read() {
             .unwrap();
         let loaded = run_loaded(&config(64), csv_reader(text.as_str()), &device);
         for (reader, go_on) in [(table, table_goes_on), (idx, images_go_on)] {
-            let mut trained = 0;
+            let mut trained = [0; 2];
             // The source goes on when the first batches have been trained, and fails if that never happens.
             let summary = train(&config(64), reader, None, &device, &mut |event| {
-                if let Event::Progress { .. } = event {
-                    trained += 1;
+                if let Event::Progress { epoch, rows, .. } = event {
+                    assert!(rows > trained[epoch - 1], "epoch {epoch}: {rows} rows after {trained:?}");
+                    trained[epoch - 1] = rows;
                     // When it has all it needs, it listens no longer.
                     let _ = go_on.send(());
                 }
                 Ok(())
             })
             .unwrap();
-            assert_eq!(trained, 2 * rows.div_ceil(64));
+            assert_eq!(trained, [rows; 2]);
             assert_eq!(summary.model.parameters, loaded.0, "{}", summary.engine.device);
             assert_eq!(summary.epochs.iter().map(|epoch| epoch.train.loss).collect::<Vec<_>>(), loaded.1);
         }
