@@ -12,6 +12,8 @@ mod overlap;
 mod pictures;
 #[path = "training/profile.rs"]
 mod profile;
+#[path = "training/rules.rs"]
+mod rules;
 #[path = "training/steps.rs"]
 mod steps;
 mod support;

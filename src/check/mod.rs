@@ -1,11 +1,15 @@
 //! Does this machine's driver compute what it should? Every kernel and every gradient on one device, against the f64
 //! reference.
 
+mod activations;
 mod elementwise;
+mod losses;
 mod network;
+mod optimizers;
 mod products;
 mod reductions;
 mod rows;
+mod rules;
 mod saved;
 mod scans;
 mod training;
@@ -149,6 +153,9 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     products::run(&mut cases);
     rows::run(&mut cases);
     training::run(&mut cases);
+    activations::run(&mut cases);
+    losses::run(&mut cases);
+    optimizers::run(&mut cases);
     two_dispatch::run(&mut cases);
 }
 

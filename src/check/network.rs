@@ -2,19 +2,22 @@
 
 use ndarray::{Array1, Array2};
 
+use super::rules::{self, Make};
 use super::{Figures, Outcome, Sink, outcome};
 use crate::data::{Dataset, Features};
-use crate::engine::{CpuEngine, Drive, Engine, GpuEngine};
+use crate::engine::{CpuEngine, Drive, Engine, EngineOptions, GpuEngine};
 use crate::error::Result;
 use crate::gpu::Adapter;
 use crate::model::{Network, Parameters};
 use crate::random::{Purpose, normal, words};
 use crate::reference::{ReferenceNetwork, bounds, ops};
 use crate::schedule::ScheduleKind;
-use crate::train::Config;
 
 /// Layer sizes and rows of the batch: odd ones, softmax regression, and the standard reference.
 const SHAPES: [(&[usize], usize); 3] = [(&[17, 63, 33, 5], 33), (&[13, 4], 9), (&[784, 300, 100, 10], 64)];
+
+/// The learning rate.
+const RATE: f32 = 0.1;
 
 /// No pre-activation of a hidden unit may be nearer to the kink of its ReLU than this: there a rounding decides.
 pub(super) const KINK: f64 = 1e-4;
@@ -138,36 +141,37 @@ fn one_step(engine: &mut dyn Engine, problem: &Problem, rate: f64) -> Result<Fig
     Ok(figures(&got, &want, &(gradient_bound * rate + rounding)))
 }
 
-type Make<'a> = dyn Fn(&Problem, &Config) -> Result<Box<dyn Engine>> + 'a;
-
 fn engine(make: &Make<'_>, schedules: &[(&str, ScheduleKind)], sink: &mut Sink<'_>) -> Result<()> {
     for (sizes, rows) in SHAPES {
         let problem = Problem::new(sizes, rows)?;
         let shape = format!("{} x {rows}", problem.network);
         let report = |subject: &str, figures| -> Outcome { outcome(subject, &shape, figures) };
-        let config = Config { batch_size: rows, ..Config::default() };
-        let got = make(&problem, &config).and_then(|mut engine| gradients(&mut *engine, &problem));
+        let made = |options: &EngineOptions| make(&problem.parameters, &problem.network, options);
+        let options = EngineOptions::sgd(rows, RATE);
+        let got = made(&options).and_then(|mut engine| gradients(&mut *engine, &problem));
         sink(report("gradients", got));
         for (name, schedule) in schedules {
-            let config = Config { schedule: Some(*schedule), ..config.clone() };
-            let rate = f64::from(config.learning_rate);
-            let got = make(&problem, &config).and_then(|mut engine| one_step(&mut *engine, &problem, rate));
+            let options = EngineOptions { schedule: Some(*schedule), ..options.clone() };
+            let rate = f64::from(RATE);
+            let got = made(&options).and_then(|mut engine| one_step(&mut *engine, &problem, rate));
             sink(report(name, got));
         }
     }
     Ok(())
 }
 
-/// Checks the CPU engine: the gradients of some networks, and their weights after one step.
+/// Checks the CPU engine: the gradients of some networks, and their weights after one step; and a step with every activation,
+/// loss and optimizer.
 ///
 /// # Errors
 /// When no reference can be made; what the engine does wrong is an [`Outcome`].
 pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
-    let make = |problem: &Problem, config: &Config| -> Result<Box<dyn Engine>> {
-        let batch = config.batch_size;
-        Ok(Box::new(CpuEngine::new(&problem.parameters, &problem.network, &config.engine_options(batch))))
-    };
-    engine(&make, &[("one step", ScheduleKind::Fused)], sink)
+    let make = |parameters: &Parameters,
+                network: &Network,
+                options: &EngineOptions|
+     -> Result<Box<dyn Engine>> { Ok(Box::new(CpuEngine::new(parameters, network, options))) };
+    engine(&make, &[("one step", ScheduleKind::Fused)], sink)?;
+    rules::run(&make, &[], sink)
 }
 
 /// The same of the GPU engine, for every schedule.
@@ -175,21 +179,17 @@ pub fn cpu_engine(sink: &mut Sink<'_>) -> Result<()> {
 /// # Errors
 /// As [`cpu_engine`].
 pub fn gpu_engine(adapter: &Adapter, sink: &mut Sink<'_>) -> Result<()> {
-    let make = |problem: &Problem, config: &Config| -> Result<Box<dyn Engine>> {
-        let batch = config.batch_size;
-        Ok(Box::new(GpuEngine::new(
-            adapter,
-            &problem.parameters,
-            &problem.network,
-            &config.engine_options(batch),
-        )?))
-    };
+    let make =
+        |parameters: &Parameters, network: &Network, options: &EngineOptions| -> Result<Box<dyn Engine>> {
+            Ok(Box::new(GpuEngine::new(adapter, parameters, network, options)?))
+        };
     let schedules = [
         ("one step, plain", ScheduleKind::Plain),
         ("one step, fused", ScheduleKind::Fused),
         ("one step, two-dispatch", ScheduleKind::TwoDispatch),
     ];
-    engine(&make, &schedules, sink)
+    engine(&make, &schedules, sink)?;
+    rules::run(&make, &ScheduleKind::ALL, sink)
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use super::products::product;
 use super::{Cases, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{
-    ActivateBackward, Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, LayerInputs,
-    LayerUpdate, LossGradient, LossTargets, Matrix, Nonlinearity, Samples, StepRecord, Tensor, Update,
-    Vector, WeightGradient, pad_rows, sum_metrics,
+    Compute, FeatureFormat, Forward, Gather, InputGradient, Kernel, LayerInputs, LayerUpdate, Matrix,
+    Nonlinearity, Samples, StepRecord, Tensor, Update, Vector, WeightGradient, pad_rows,
 };
 use crate::model::ParameterLayout;
 use crate::reference::{bounds, ops};
@@ -19,16 +18,16 @@ const SHAPES: [[usize; 3]; 2] = [[33, 17, 65], [64, 300, 100]];
 pub(super) const RATE: f32 = 0.1;
 
 /// Dispatches a kernel whose last binding is its output, a matrix.
-fn run_kernel(
+pub(super) fn run_kernel(
     compute: &Compute,
     kernel: &dyn Kernel,
     inputs: &[&wgpu::Buffer],
-    rows: usize,
+    record: StepRecord,
     output: [usize; 2],
 ) -> Result<Array2<f32>> {
     let result = Matrix::output(compute, output[0], output[1])?;
     let buffers: Vec<&wgpu::Buffer> = inputs.iter().copied().chain([result.buffer()]).collect();
-    compute.run(kernel, &buffers, StepRecord::all(rows))?;
+    compute.run(kernel, &buffers, record)?;
     result.read(compute)
 }
 
@@ -62,17 +61,6 @@ pub(super) fn run(cases: &mut Cases<'_>) {
         let name = format!("gather {}", format!("{stored:?}").to_lowercase());
         cases.case(&name, "63 of 100 x 65", |compute| gather(compute, stored));
     }
-    cases.case("activate_backward relu", "65 x 257", |compute| {
-        let (y, dy) = (random(65, 257, 3), random(65, 257, 4));
-        let (on_y, on_dy) = (compute.matrix(&y)?, compute.matrix(&dy)?);
-        let kernel = ActivateBackward { rows: 65, columns: 257, nonlinearity: Nonlinearity::RELU };
-        let dz = run_kernel(compute, &kernel, &[on_y.buffer(), on_dy.buffer()], 65, [65, 257])?;
-        Ok(Figures::exact(dz, ops::relu_backward(wide(&y).view(), wide(&dy).view())))
-    });
-    for (rows, classes) in [(64, 10), (300, 65)] {
-        let text = format!("{rows} x {classes}");
-        cases.case("loss_gradient cross-entropy", &text, |compute| delta(compute, rows, classes));
-    }
 }
 
 /// ReLU, or nothing.
@@ -91,11 +79,11 @@ fn sgd(inputs: usize, outputs: usize) -> LayerUpdate {
 }
 
 /// W and below it b.
-fn parameters(inputs: usize, outputs: usize) -> Array2<f32> {
+pub(super) fn parameters(inputs: usize, outputs: usize) -> Array2<f32> {
     random(inputs + 1, outputs, 5)
 }
 
-fn with_ones(x: &Array2<f32>) -> Array2<f32> {
+pub(super) fn with_ones(x: &Array2<f32>) -> Array2<f32> {
     concatenate![Axis(1), *x, Array2::ones((x.nrows(), 1))]
 }
 
@@ -110,7 +98,13 @@ fn forward(compute: &Compute, [rows, inputs, outputs]: [usize; 3], relu: bool) -
         nonlinearity: relu_if(relu),
         source: LayerInputs::Matrix,
     };
-    let y = run_kernel(compute, &kernel, &[on_x.buffer(), on_p.buffer()], rows, [rows, outputs])?;
+    let y = run_kernel(
+        compute,
+        &kernel,
+        &[on_x.buffer(), on_p.buffer()],
+        StepRecord::all(rows),
+        [rows, outputs],
+    )?;
     let mut figures = product(&y, &with_ones(&x), &p);
     if relu {
         figures.want.iter_mut().for_each(|value| *value = value.max(0.0));
@@ -124,7 +118,7 @@ fn input_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3], mask: 
     let kernel =
         InputGradient { rows, inputs, outputs, offset: 0, below: mask.then_some(Nonlinearity::RELU) };
     let buffers = [on_dy.buffer(), on_p.buffer(), on_h.buffer()];
-    let dx = run_kernel(compute, &kernel, &buffers, rows, [rows, inputs])?;
+    let dx = run_kernel(compute, &kernel, &buffers, StepRecord::all(rows), [rows, inputs])?;
     let w = p.slice(ndarray::s![..inputs, ..]).t().to_owned();
     let mut figures = product(&dx, &dy, &w);
     if mask {
@@ -138,7 +132,13 @@ fn weight_gradient(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Re
     let (on_x, on_dy) = (compute.matrix(&x)?, compute.matrix(&dy)?);
     let kernel =
         WeightGradient { rows, inputs, outputs, offset: 0, update: None, source: LayerInputs::Matrix };
-    let dw = run_kernel(compute, &kernel, &[on_x.buffer(), on_dy.buffer()], rows, [inputs + 1, outputs])?;
+    let dw = run_kernel(
+        compute,
+        &kernel,
+        &[on_x.buffer(), on_dy.buffer()],
+        StepRecord::all(rows),
+        [inputs + 1, outputs],
+    )?;
     Ok(product(&dw, &with_ones(&x).t().to_owned(), &dy))
 }
 
@@ -155,12 +155,7 @@ fn updated(compute: &Compute, [rows, inputs, outputs]: [usize; 3]) -> Result<Fig
 }
 
 /// P - rate G, where G may be off by `bound`.
-pub(super) fn near_update(
-    got: &Array2<f32>,
-    p: &Array2<f64>,
-    g: &Array2<f64>,
-    bound: &Array2<f64>,
-) -> Figures {
+fn near_update(got: &Array2<f32>, p: &Array2<f64>, g: &Array2<f64>, bound: &Array2<f64>) -> Figures {
     let rate = f64::from(RATE);
     let magnitude = p.mapv(f64::abs) + g.mapv(f64::abs) * rate;
     let bound = bound * rate + &magnitude * (2.0 * f64::from(f32::EPSILON));
@@ -255,40 +250,4 @@ fn gather(compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
     let bound = &magnitude * (units * f64::from(f32::EPSILON));
     let figures = Figures::near(&x.read(compute)?, &want, &magnitude, &bound);
     Ok(figures.and(Figures::exact(targets.read(compute)?, taken.iter().map(|row| classes[*row]))))
-}
-
-fn delta(compute: &Compute, rows: usize, classes: usize) -> Result<Figures> {
-    let (z, targets) = (random(rows, classes, 12) * 3.0, labels(rows, classes));
-    let on_z = compute.matrix(&z)?;
-    // The labels stand the other way round in the data set, behind one of another row.
-    let stored: Vec<u32> = [0].into_iter().chain(targets.iter().rev().copied()).collect();
-    let order: Vec<u32> = (1..=rows as u32).rev().collect();
-    let (on_labels, on_order) = (compute.vector(&stored)?, compute.vector(&order)?);
-    let delta = Matrix::output(compute, rows, classes)?;
-    let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.row_groups(rows))?;
-    let kernel =
-        LossGradient { rows, outputs: classes, targets: LossTargets::CLASSES, samples: Some(rows + 1) };
-    let buffers = [on_z.buffer(), on_labels.buffer(), on_order.buffer(), delta.buffer(), metrics.buffer()];
-    compute.run(&kernel, &buffers, StepRecord::all(rows))?;
-    let (z, targets) = (wide(&z), indices(&targets));
-    let want = ops::softmax_cross_entropy(z.view(), &targets);
-    let figures = near_delta(&delta.read(compute)?, &want, &bounds::softmax_cross_entropy(z.view()));
-    Ok(figures.and(near_metrics(&metrics.read(compute)?, &z, &targets, 2.0)))
-}
-
-/// The sums over all pairs (loss, correct) of one batch with these logits; the loss may be off by so many times the
-/// bound of its rows.
-pub(super) fn near_metrics(metrics: &[f32], z: &Array2<f64>, targets: &[usize], times: f64) -> Figures {
-    let (loss, correct) = sum_metrics(metrics);
-    let right = ops::predictions(z.view()).iter().zip(targets).filter(|(a, b)| a == b).count();
-    let want = ops::cross_entropy(z.view(), targets).sum();
-    let bound = times * bounds::log_sum_exp(z.view()).sum();
-    let loss = Figures { got: vec![loss], want: vec![want], magnitude: vec![want], bound: vec![bound] };
-    loss.and(Figures::exact([correct as f64], [right as f64]))
-}
-
-/// Deltas are at most 1 / rows; errors are relative to that.
-fn near_delta(got: &Array2<f32>, want: &Array2<f64>, bound: &Array2<f64>) -> Figures {
-    let magnitude = Array2::from_elem(want.dim(), 1.0 / want.nrows() as f64);
-    Figures::near(got, want, &magnitude, bound)
 }

@@ -2,44 +2,84 @@
 
 use ndarray::{Array2, Axis, concatenate};
 
-use super::training::{RATE, features, near_metrics, near_update};
-use super::{Cases, Figures, indices, labels, random, wide};
-use crate::error::Result;
+use super::losses::Wanted;
+use super::optimizers::{STEP, Updated, flat, rule, states};
+use super::training::{RATE, features};
+use super::{Cases, Figures, indices, random, wide};
+use crate::error::{Error, Result};
 use crate::kernels::{
-    Column, Compute, FeatureFormat, Row, Samples, StepRecord, StepShape, Tensor, Vector, blocks, pad_rows,
+    Column, Compute, FeatureFormat, LossTargets, Row, Samples, StepRecord, StepShape, Tensor, Vector, blocks,
     unpad_rows,
 };
-use crate::model::{Network, ParameterLayout, Parameters};
+use crate::model::{Dense, Network, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
-use crate::step::UpdateRule;
+use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
-/// Layer sizes, and most rows and live rows of a batch.
+/// Layer sizes, and most rows and live rows of a batch, of classifiers with ReLU and plain gradient descent.
 const SHAPES: [(&[usize], usize, usize); 4] =
     [(&[13, 5], 9, 9), (&[33, 17, 65], 40, 33), (&[17, 63, 33, 5], 33, 33), (&[784, 300, 100, 10], 64, 64)];
 
+/// A step to check.
+struct Step {
+    /// What the names of the two kernels are followed by.
+    names: [String; 2],
+    network: Network,
+    rule: UpdateRule,
+    weighted: bool,
+    capacity: usize,
+    rows: usize,
+}
+
+/// Every optimizer, with different activations (of those that keep Z and those that do not), losses and dropout.
+fn mixed(number: usize, kind: OptimizerKind) -> Result<Step> {
+    const KINDS: [[Activation; 2]; 3] = [
+        [Activation::Gelu, Activation::Tanh],
+        [Activation::Elu, Activation::Mish],
+        [Activation::Silu, Activation::Selu],
+    ];
+    // The slope of the mean absolute error has no bound: a rounding decides on its sign.
+    const LOSSES: [Loss; 3] = [Loss::CrossEntropy, Loss::Mse, Loss::Huber];
+    let (pair, loss) = (KINDS[number % 3], LOSSES[number % 3]);
+    let dropout = if number % 2 == 0 { 0.25 } else { 0.0 };
+    let layers = vec![
+        Dense { units: 21, activation: pair[0], dropout },
+        Dense::new(33, pair[1]),
+        Dense::new(5, Activation::Identity),
+    ];
+    let mut rule = rule(kind);
+    rule.label_smoothing = if loss.of_classes() { 0.1 } else { 0.0 };
+    let names = [format!(" {} {} {loss}", pair[0], pair[1]), format!(" {kind}")];
+    let network = Network::new(17, layers, loss)?;
+    Ok(Step { names, network, rule, weighted: true, capacity: 40, rows: 33 })
+}
+
+fn steps() -> Result<Vec<Step>> {
+    let plain = SHAPES.iter().map(|(sizes, capacity, rows)| {
+        let (network, rule) = (Network::classifier(sizes)?, UpdateRule::sgd(RATE));
+        let (capacity, rows) = (*capacity, *rows);
+        Ok(Step { names: Default::default(), network, rule, weighted: false, capacity, rows })
+    });
+    let mixed = OptimizerKind::ALL.iter().enumerate().map(|(number, kind)| mixed(number, *kind));
+    plain.chain(mixed).collect()
+}
+
 pub(super) fn run(cases: &mut Cases<'_>) {
-    for (sizes, capacity, rows) in SHAPES {
-        let sizes_text: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let text = format!("{rows} of {capacity} x {}", sizes_text.join("-"));
-        cases.case("row", &text, |compute| row(compute, sizes, capacity, rows));
-        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
-            let name = format!("column {}", format!("{stored:?}").to_lowercase());
-            cases.case(&name, &text, |compute| column(compute, sizes, capacity, rows, stored));
+    let steps = match steps() {
+        Ok(steps) => steps,
+        Err(error) => return cases.case("row, column", "", |_| Err(error)),
+    };
+    for (number, step) in steps.iter().enumerate() {
+        let text = format!("{} of {} x {}", step.rows, step.capacity, step.network);
+        let [row, column] = &step.names;
+        cases.case(&format!("row{row}"), &text, |compute| step.row(compute));
+        for (place, stored) in [FeatureFormat::Bytes, FeatureFormat::Floats].into_iter().enumerate() {
+            // One of them is enough where the optimizer is what differs.
+            if column.is_empty() || number % 2 == place {
+                let name = format!("column {}{column}", format!("{stored:?}").to_lowercase());
+                cases.case(&name, &text, |compute| step.column(compute, stored));
+            }
         }
     }
-}
-
-/// A network with its parameters as the device has them.
-fn network(sizes: &[usize]) -> Result<(ReferenceNetwork, Vec<f32>)> {
-    let network = Network::classifier(sizes)?;
-    let parameters = Parameters::he_normal(&network, 3);
-    Ok((parameters.to_reference(&network), ParameterLayout::of_sizes(sizes).pack(&parameters)))
-}
-
-fn shape(compute: &Compute, sizes: &[usize], rows: usize) -> Result<StepShape> {
-    let many = || crate::Error::Config("the kernels have no room for so many layers".to_owned());
-    let (network, rule) = (Network::classifier(sizes)?, UpdateRule::sgd(RATE));
-    StepShape::new(&network, &rule, false, rows, &compute.tuning).ok_or_else(many)
 }
 
 /// `rows` rows of a matrix that begins at vec4 `place`.
@@ -55,132 +95,136 @@ fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
     Figures::near(got, want, &magnitude, &(&magnitude * (units * f64::from(f32::EPSILON))))
 }
 
-fn row(compute: &Compute, sizes: &[usize], capacity: usize, rows: usize) -> Result<Figures> {
-    let shape = shape(compute, sizes, capacity)?;
-    let (network, mut parameters) = network(sizes)?;
-    let mut z = Array2::zeros((rows, sizes[1])) + &network.biases[0];
-    for part in 0..shape.parts() {
-        let partial = random(capacity, sizes[1], 20 + part as u32);
-        parameters.extend(pad_rows(&partial.iter().copied().collect::<Vec<_>>(), sizes[1]));
-        z += &wide(&partial).slice(ndarray::s![..rows, ..]);
+impl Step {
+    fn shape(&self, compute: &Compute) -> Result<StepShape> {
+        let many = || Error::Config("the kernels have no room for so many layers".to_owned());
+        StepShape::new(&self.network, &self.rule, self.weighted, self.capacity, &compute.tuning)
+            .ok_or_else(many)
     }
-    let (first, classes) = (2u32, labels(capacity + 5, sizes[sizes.len() - 1]));
-    let order: Vec<u32> = (0..classes.len() as u32).rev().collect();
-    let on_parameters = compute.vector(&parameters)?;
-    let (on_labels, on_order) = (compute.vector(&classes)?, compute.vector(&order)?);
-    let activations = Vector::<f32>::output(compute, 1, 8 * shape.activations())?;
-    let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.batch_groups(capacity))?;
-    let buffers = [
-        on_parameters.buffer(),
-        on_labels.buffer(),
-        on_order.buffer(),
-        activations.buffer(),
-        metrics.buffer(),
-    ];
-    compute.run(
-        &Row::new(&shape, capacity + 5, &compute.tuning),
-        &buffers,
-        StepRecord { first, ..StepRecord::all(rows) },
-    )?;
 
-    let taken: Vec<usize> = indices(&order[first as usize..first as usize + rows]);
-    let targets: Vec<usize> = taken.iter().map(|sample| classes[*sample] as usize).collect();
-    let (outputs, deltas) = from_sums(&network, z, &targets);
-    let got = activations.read(compute)?;
-    let mut figures = Figures::default();
-    for (layer, (output, delta)) in (1..).zip(outputs.iter().zip(&deltas)) {
-        let units = 4.0 * (layer * sizes[layer.max(2) - 1]) as f64 + 16.0;
-        let place = shape.place(layer);
-        figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), output, units));
-        let place = place + shape.activations();
-        figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), delta, 8.0 * units));
+    /// The network with its parameters as the device has them.
+    fn parameters(&self, shape: &StepShape) -> (ReferenceNetwork, Vec<f32>) {
+        let parameters = Parameters::he_normal(&self.network, 3);
+        (parameters.to_reference(&self.network), shape.layout().pack(&parameters))
     }
-    let logits = &outputs[outputs.len() - 1];
-    Ok(figures.and(near_metrics(&metrics.read(compute)?, logits, &targets, 4.0)))
-}
 
-/// The outputs of all layers and their deltas, from the first layer's sums.
-fn from_sums(
-    network: &ReferenceNetwork,
-    z: Array2<f64>,
-    targets: &[usize],
-) -> (Vec<Array2<f64>>, Vec<Array2<f64>>) {
-    if network.weights.len() == 1 {
-        let delta = ops::softmax_cross_entropy(z.view(), targets);
-        return (vec![z], vec![delta]);
-    }
-    let h = ops::relu(z.view());
-    let above = ReferenceNetwork::relu(network.weights[1..].to_vec(), network.biases[1..].to_vec());
-    let mut deltas = above.deltas(h.view(), targets);
-    let dh = ops::input_gradient(deltas[0].view(), network.weights[1].view());
-    deltas.insert(0, ops::relu_backward(h.view(), dh.view()));
-    (above.activations(h.view()), deltas)
-}
-
-fn column(
-    compute: &Compute,
-    sizes: &[usize],
-    capacity: usize,
-    rows: usize,
-    stored: FeatureFormat,
-) -> Result<Figures> {
-    let shape = shape(compute, sizes, capacity)?;
-    let (network, mut parameters) = network(sizes)?;
-    parameters.resize(
-        parameters.len() + 4 * (shape.layout().state_distance() - shape.layout().weights()),
-        f32::NAN,
-    );
-    let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
-    let (features, x) = features(compute, stored, samples, inputs)?;
-    let order: Vec<u32> = (0..samples as u32).rev().collect();
-    let (mut outputs, mut deltas) = (Vec::new(), Vec::new());
-    for (layer, size) in (0..).zip(&sizes[1..]) {
-        outputs.push(random(capacity, *size, 50 + layer));
-        deltas.push(random(capacity, *size, 60 + layer));
-    }
-    let both = outputs.iter().chain(&deltas);
-    let activations: Vec<f32> = both
-        .flat_map(|values| pad_rows(&values.iter().copied().collect::<Vec<_>>(), values.ncols()))
-        .collect();
-    let (on_order, on_activations) = (compute.vector(&order)?, compute.vector(&activations)?);
-    let on_parameters = compute.vector(&parameters)?;
-    let buffers = [&features, on_order.buffer(), on_activations.buffer(), on_parameters.buffer()];
-    let kernel = Column::new(&shape, Samples { stored, count: samples }, &compute.tuning);
-    compute.run(
-        &kernel,
-        &buffers,
-        StepRecord { first: 1, next_rows: next, rate: RATE, ..StepRecord::all(rows) },
-    )?;
-
-    let got = on_parameters.read(compute)?;
-    let taken = indices(&order[1..1 + rows]);
-    let mut input = x.select(Axis(0), &taken);
-    let (mut figures, mut place, mut first) = (Figures::default(), 0, Array2::zeros((0, 0)));
-    let layers = network.weights.iter().zip(&network.biases).zip(outputs.iter().zip(&deltas));
-    for ((w, b), (output, delta)) in layers {
-        let live = |values: &Array2<f32>| wide(values).slice(ndarray::s![..rows, ..]).to_owned();
-        let ones = concatenate![Axis(1), input, Array2::ones((rows, 1))];
-        let gradient = ops::matmul(ones.t(), live(delta).view());
-        let before = concatenate![Axis(0), *w, b.clone().insert_axis(Axis(0))];
-        let bound = bounds::matmul(ones.t(), live(delta).view());
-        let after = matrix(&got, place, before.nrows(), before.ncols());
-        place += before.nrows() * blocks(before.ncols());
-        if first.is_empty() {
-            first = wide(&after).slice(ndarray::s![..inputs, ..]).to_owned();
+    fn row(&self, compute: &Compute) -> Result<Figures> {
+        let (shape, sizes) = (self.shape(compute)?, self.network.sizes());
+        let (capacity, rows) = (self.capacity, self.rows);
+        let (mut network, mut parameters) = self.parameters(&shape);
+        let mut sums = Array2::zeros((rows, sizes[1]));
+        for part in 0..shape.parts() {
+            let partial = random(capacity, sizes[1], 20 + part as u32);
+            parameters.extend(flat(&partial));
+            sums += &wide(&partial).slice(ndarray::s![..rows, ..]);
         }
-        figures = figures.and(near_update(&after, &before, &gradient, &bound));
-        input = live(output);
+        let (first, samples, outputs) = (2u32, capacity + 5, self.network.outputs());
+        let (loss, smoothing) = (self.network.loss(), self.rule.label_smoothing);
+        let form = LossTargets { loss, smoothing, weighted: self.weighted };
+        let order: Vec<u32> = (0..samples as u32).rev().collect();
+        // Row r of the batch is sample samples - 1 - first - r.
+        let wanted = Wanted::new(form, rows, outputs);
+        let mut targets = vec![vec![0; form.words(outputs)]; samples];
+        for row in 0..rows {
+            targets[order[first as usize + row] as usize] = wanted.words(row);
+        }
+        let on_parameters = compute.vector(&parameters)?;
+        let (on_targets, on_order) = (compute.vector(&targets.concat())?, compute.vector(&order)?);
+        let activations = Vector::<f32>::output(compute, 1, 8 * shape.activations())?;
+        let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.batch_groups(capacity))?;
+        let buffers = [
+            on_parameters.buffer(),
+            on_targets.buffer(),
+            on_order.buffer(),
+            activations.buffer(),
+            metrics.buffer(),
+        ];
+        let record = StepRecord { first, rows: rows as u32, ..self.rule.record(STEP) };
+        compute.run(&Row::new(&shape, samples, &compute.tuning), &buffers, record)?;
+
+        // The sums as the inputs of a first layer that only adds its bias.
+        network.weights[0] = Array2::eye(sizes[1]);
+        let pass = network.pass(sums.view(), Some(&record));
+        let deltas = network.deltas_of(&pass, &wanted.targets());
+        let got = activations.read(compute)?;
+        let mut figures = Figures::default();
+        for (layer, (output, delta)) in (1..).zip(pass.activations[1..].iter().zip(&deltas)) {
+            let units = 4.0 * (layer * sizes[layer.max(2) - 1]) as f64 + 16.0;
+            let place = shape.place(layer);
+            figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), output, units));
+            let place = place + shape.activations();
+            figures = figures.and(near_largest(&matrix(&got, place, rows, sizes[layer]), delta, 8.0 * units));
+        }
+        let layers = deltas.len();
+        let units = 4.0 * (layers * sizes[layers - 1]) as f64 + 16.0;
+        let logits = &pass.activations[layers];
+        Ok(figures.and(wanted.near_metrics(&metrics.read(compute)?, logits, units)))
     }
-    // The next batch's sums, with the weights as the device has just made them.
-    let next_rows = next as usize;
-    let x = x.select(Axis(0), &indices(&order[1 + rows..1 + rows + next_rows]));
-    let mut sums = Array2::zeros((next_rows, sizes[1]));
-    for part in 0..shape.parts() {
-        let start = place + part * capacity * blocks(sizes[1]);
-        sums += &wide(&matrix(&got, start, next_rows, sizes[1]));
+
+    fn column(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
+        let (shape, sizes, kind) = (self.shape(compute)?, self.network.sizes(), self.rule.optimizer.kind);
+        let (capacity, rows) = (self.capacity, self.rows);
+        let (network, mut parameters) = self.parameters(&shape);
+        let layout = shape.layout();
+        parameters.resize(4 * layout.state_distance(), f32::NAN);
+        let layers = || layout.layers().iter().zip(80..);
+        let states: Vec<Vec<Array2<f32>>> =
+            layers().map(|(at, stream)| states(kind, at.inputs + 1, at.outputs, 3 * stream)).collect();
+        for number in 0..kind.states() {
+            states.iter().for_each(|states| parameters.extend(flat(&states[number])));
+        }
+        let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
+        let (features, x) = features(compute, stored, samples, inputs)?;
+        let order: Vec<u32> = (0..samples as u32).rev().collect();
+        let (mut outputs, mut deltas) = (Vec::new(), Vec::new());
+        for (layer, size) in (0..).zip(&sizes[1..]) {
+            outputs.push(random(capacity, *size, 50 + layer));
+            deltas.push(random(capacity, *size, 60 + layer));
+        }
+        let activations: Vec<f32> = outputs.iter().chain(&deltas).flat_map(flat).collect();
+        let (on_order, on_activations) = (compute.vector(&order)?, compute.vector(&activations)?);
+        let on_parameters = compute.vector(&parameters)?;
+        let buffers = [&features, on_order.buffer(), on_activations.buffer(), on_parameters.buffer()];
+        let kernel = Column::new(&shape, Samples { stored, count: samples }, &compute.tuning);
+        let record = StepRecord { first: 1, rows: rows as u32, next_rows: next, ..self.rule.record(STEP) };
+        compute.run(&kernel, &buffers, record)?;
+
+        let got = on_parameters.read(compute)?;
+        let taken = indices(&order[1..1 + rows]);
+        let mut input = x.select(Axis(0), &taken);
+        let (mut figures, mut first) = (Figures::default(), Array2::zeros((0, 0)));
+        for (layer, (at, states)) in layout.layers().iter().zip(states).enumerate() {
+            let live = |values: &Array2<f32>| wide(values).slice(ndarray::s![..rows, ..]).to_owned();
+            let ones = concatenate![Axis(1), input, Array2::ones((rows, 1))];
+            let delta = live(&deltas[layer]);
+            let (g, of_g) = (ops::matmul(ones.t(), delta.view()), bounds::matmul(ones.t(), delta.view()));
+            let (w, b) = (&network.weights[layer], &network.biases[layer]);
+            let before = concatenate![Axis(0), *w, b.clone().insert_axis(Axis(0))];
+            let before = [before.mapv(|value| value as f32)].into_iter().chain(states).collect();
+            let regions =
+                (0..kind.states()).map(|number| layout.state_distance() + number * layout.weights());
+            let after: Vec<Array2<f32>> = [0]
+                .into_iter()
+                .chain(regions)
+                .map(|region| matrix(&got, region + at.offset, at.inputs + 1, at.outputs))
+                .collect();
+            if layer == 0 {
+                first = wide(&after[0]).slice(ndarray::s![..inputs, ..]).to_owned();
+            }
+            figures = figures.and(Updated { before, after }.figures(&self.rule, layer, &g, &of_g));
+            input = live(&outputs[layer]);
+        }
+        // The next batch's sums, with the weights as the device has just made them.
+        let next_rows = next as usize;
+        let x = x.select(Axis(0), &indices(&order[1 + rows..1 + rows + next_rows]));
+        let mut sums = Array2::zeros((next_rows, sizes[1]));
+        for part in 0..shape.parts() {
+            let start = layout.partials() + part * capacity * blocks(sizes[1]);
+            sums += &wide(&matrix(&got, start, next_rows, sizes[1]));
+        }
+        let (want, bound) = (ops::matmul(x.view(), first.view()), bounds::matmul(x.view(), first.view()));
+        let sums = sums.mapv(|value: f64| value as f32);
+        let magnitude = ops::matmul(x.mapv(f64::abs).view(), first.mapv(f64::abs).view());
+        Ok(figures.and(Figures::near(&sums, &want, &magnitude, &bound)))
     }
-    let (want, bound) = (ops::matmul(x.view(), first.view()), bounds::matmul(x.view(), first.view()));
-    let sums = sums.mapv(|value: f64| value as f32);
-    let magnitude = ops::matmul(x.mapv(f64::abs).view(), first.mapv(f64::abs).view());
-    Ok(figures.and(Figures::near(&sums, &want, &magnitude, &bound)))
 }

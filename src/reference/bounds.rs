@@ -3,10 +3,14 @@
 //! eps is the distance from 1 to the next f32, twice the unit roundoff; the factor 2 is left to devices that round less
 //! well than IEEE 754 asks.
 
+mod elementwise;
+
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::{Pass, ReferenceNetwork, Targets, ops};
 use crate::step::{Activation, Loss};
+
+pub use elementwise::{activation, activation_gradient, optimize};
 
 const EPS: f64 = f32::EPSILON as f64;
 /// Results below this may be flushed to 0.

@@ -1,4 +1,5 @@
-//! Puts counters into a shader: every load and store of storage and workgroup memory, and every barrier, adds to one.
+//! Puts counters into a shader: every load and store of storage and workgroup memory, and every barrier, adds to one; or
+//! every access to storage keeps how far it reached.
 
 use naga::proc::IndexableLength;
 use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
@@ -7,6 +8,7 @@ use naga::{
     Module, Range, ResourceBinding, Scalar, ShaderStage, Span, Statement, StorageAccess, Type, TypeInner,
 };
 use tinytrain::gpu::{Access, Program};
+use tinytrain::kernels::MOST_BUFFERS;
 
 /// What is counted, in the order of the counters. Accesses count elements of four bytes.
 pub const COUNTERS: usize = 5;
@@ -24,8 +26,41 @@ fn validate(module: &Module) -> ModuleInfo {
         .expect("a shader with counters is valid")
 }
 
+/// What a shader is asked.
+#[derive(Clone, Copy, PartialEq)]
+enum Question {
+    Accesses,
+    Reach,
+}
+
 /// The program with one more binding at the end, its counters. Every invocation that comes to a barrier counts it.
 pub fn counted(program: &Program) -> Program {
+    instrumented(program, Question::Accesses)
+}
+
+/// The program with one more binding at the end: two words for each storage binding before it, how many accesses there
+/// were, and the highest index that one of them had.
+pub fn watched(program: &Program) -> Program {
+    instrumented(program, Question::Reach)
+}
+
+/// Bytes from one element of each storage binding to the next.
+pub fn strides(program: &Program) -> Vec<u64> {
+    let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
+    let stride = |binding: u32| {
+        let found = module.global_variables.iter().find_map(|(_, global)| {
+            let place = ResourceBinding { group: 0, binding };
+            (global.binding == Some(place)).then_some(&module.types[global.ty].inner)
+        });
+        let Some(TypeInner::Array { stride, .. }) = found else {
+            panic!("storage is an array");
+        };
+        u64::from(*stride)
+    };
+    (1..=program.bindings().len() as u32).map(stride).collect()
+}
+
+fn instrumented(program: &Program, question: Question) -> Program {
     let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
     let constants = program.constants().map(|(name, value)| (name.to_owned(), value)).collect();
     let entry = Some((ShaderStage::Compute, program.entry()));
@@ -39,13 +74,14 @@ pub fn counted(program: &Program) -> Program {
     let counters = add_counters(&mut module, 1 + program.bindings().len() as u32);
     let mut functions = std::mem::take(&mut module.functions);
     for (handle, function) in functions.iter_mut() {
-        Counting { module: &module, info: &info[handle], counters, places: Vec::new() }.run(function);
+        Counting { module: &module, info: &info[handle], counters, question, places: Vec::new() }
+            .run(function);
     }
     module.functions = functions;
     let mut entries = std::mem::take(&mut module.entry_points);
     for (index, entry) in entries.iter_mut().enumerate() {
         let info = info.get_entry_point(index);
-        Counting { module: &module, info, counters, places: Vec::new() }.run(&mut entry.function);
+        Counting { module: &module, info, counters, question, places: Vec::new() }.run(&mut entry.function);
     }
     module.entry_points = entries;
 
@@ -97,10 +133,17 @@ fn add_counters(module: &mut Module, binding: u32) -> Handle<GlobalVariable> {
     module.global_variables.append(variable, Span::UNDEFINED)
 }
 
+/// The index of an element.
+enum Index {
+    Computed(Handle<Expression>),
+    Fixed(u32),
+}
+
 struct Counting<'a> {
     module: &'a Module,
     info: &'a naga::valid::FunctionInfo,
     counters: Handle<GlobalVariable>,
+    question: Question,
     /// The counters as places in this function.
     places: Vec<Handle<Expression>>,
 }
@@ -109,12 +152,13 @@ impl Counting<'_> {
     fn run(mut self, function: &mut Function) {
         let mut body = std::mem::take(&mut function.body);
         let array = function.expressions.append(Expression::GlobalVariable(self.counters), Span::UNDEFINED);
-        for index in 0..COUNTERS as u32 {
+        let counters = if self.question == Question::Reach { 2 * MOST_BUFFERS } else { COUNTERS };
+        for index in 0..counters as u32 {
             let place = Expression::AccessIndex { base: array, index };
             self.places.push(function.expressions.append(place, Span::UNDEFINED));
         }
         self.block(function, &mut body);
-        let places = Range::new_from_bounds(self.places[0], self.places[COUNTERS - 1]);
+        let places = Range::new_from_bounds(self.places[0], self.places[counters - 1]);
         function.body.push(Statement::Emit(places), Span::UNDEFINED);
         function.body.append(&mut body);
     }
@@ -137,17 +181,65 @@ impl Counting<'_> {
                 }
                 _ => {}
             }
-            let counts = self.counts(function, &statement);
+            let counts = match self.question {
+                Question::Accesses => self.counts(function, &statement),
+                Question::Reach => Vec::new(),
+            };
+            let reached = match self.question {
+                Question::Accesses => Vec::new(),
+                Question::Reach => self.reached(function, &statement),
+            };
             counted.push(statement, Span::UNDEFINED);
-            for (counter, elements) in counts {
-                let value = Expression::Literal(Literal::U32(elements));
-                let value = function.expressions.append(value, Span::UNDEFINED);
+            let mut push = |counter: u32, fun, value| {
                 let pointer = self.places[counter as usize];
-                let add = Statement::Atomic { pointer, fun: AtomicFunction::Add, value, result: None };
-                counted.push(add, Span::UNDEFINED);
+                counted.push(Statement::Atomic { pointer, fun, value, result: None }, Span::UNDEFINED);
+            };
+            let literal = |function: &mut Function, value| {
+                function.expressions.append(Expression::Literal(Literal::U32(value)), Span::UNDEFINED)
+            };
+            for (counter, elements) in counts {
+                push(counter, AtomicFunction::Add, literal(function, elements));
+            }
+            for (binding, index) in reached {
+                push(2 * (binding - 1), AtomicFunction::Add, literal(function, 1));
+                let index = match index {
+                    Index::Computed(index) => index,
+                    Index::Fixed(index) => literal(function, index),
+                };
+                push(2 * (binding - 1) + 1, AtomicFunction::Max, index);
             }
         }
         *block = counted;
+    }
+
+    /// Which element of which storage binding a statement loads or stores.
+    fn reached(&self, function: &Function, statement: &Statement) -> Vec<(u32, Index)> {
+        match statement {
+            Statement::Emit(range) => range
+                .clone()
+                .filter_map(|expression| match function.expressions[expression] {
+                    Expression::Load { pointer } => self.element(function, pointer),
+                    _ => None,
+                })
+                .collect(),
+            Statement::Store { pointer, .. } => self.element(function, *pointer).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Binding and index of the element that a pointer points into, if it is one of a storage buffer.
+    fn element(&self, function: &Function, pointer: Handle<Expression>) -> Option<(u32, Index)> {
+        let (base, index) = match function.expressions[pointer] {
+            Expression::Access { base, index } => (base, Index::Computed(index)),
+            Expression::AccessIndex { base, index } => (base, Index::Fixed(index)),
+            _ => return None,
+        };
+        let Expression::GlobalVariable(variable) = function.expressions[base] else {
+            return self.element(function, base);
+        };
+        let global = &self.module.global_variables[variable];
+        let is_storage = matches!(global.space, AddressSpace::Storage { .. }) && variable != self.counters;
+        is_storage.then(|| (global.binding.expect("storage is bound").binding, index))
     }
 
     /// What a statement adds to which counters.

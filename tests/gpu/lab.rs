@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
-use tinytrain::gpu::{Backend, Context, Opening, Pipelines, adapters, read_buffer};
+use tinytrain::gpu::{Backend, Context, Opening, Program, StepRecords, adapters, read_buffer};
 use tinytrain::kernels::{Compute, FeatureFormat, Kernel, StepRecord, Tuning, blocks, pad_rows, unpad_rows};
 use tinytrain::random::{Purpose, normal};
 
@@ -125,14 +125,29 @@ impl Lab {
         self.compute.tuned(*tuning)
     }
 
-    /// What was compiled for this adapter.
-    pub fn pipelines(&self) -> &Pipelines {
-        &self.compute.pipelines
-    }
-
     /// Runs a kernel once.
     pub fn run(&self, kernel: &dyn Kernel, tuning: &Tuning, buffers: &[&wgpu::Buffer], batch: StepRecord) {
         self.compute(tuning).run(kernel, buffers, batch).expect("the kernel is accepted and runs");
+    }
+
+    /// Runs a program that is no kernel of the crate any more, in the step of `record`.
+    pub fn run_rewritten(
+        &self,
+        program: &Program,
+        params: &[u8],
+        buffers: &[&wgpu::Buffer],
+        groups: [u32; 3],
+        record: StepRecord,
+    ) {
+        let context = &self.context;
+        let prepared = self.compute.pipelines.prepare(context, program, params, buffers, groups);
+        let prepared = prepared.expect("the program is accepted");
+        let steps = StepRecords::new(context, size_of::<StepRecord>(), 1);
+        let record = bytemuck::bytes_of(&record);
+        steps.write(context, record);
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        prepared.record(&mut encoder.begin_compute_pass(&Default::default()), steps.each(record).next());
+        context.queue.submit([encoder.finish()]);
     }
 
     /// The words of an output; the trap behind it must be as it was.

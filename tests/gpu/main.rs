@@ -15,6 +15,7 @@ mod cross_entropy;
 mod cross_entropy_probabilities;
 mod dot;
 mod elementwise;
+mod extents;
 mod forward;
 mod gather;
 mod input_gradient;
@@ -38,5 +39,7 @@ mod scan_add;
 mod softmax;
 mod sum_squares;
 mod update;
+#[path = "../support/variants.rs"]
+mod variants;
 mod weight_gradient;
 mod zip;

@@ -1,13 +1,12 @@
 //! Activations and dropout, as the tests of several kernels take them, with their bounds.
 
-use ndarray::{Array2, Zip};
+use ndarray::Array2;
 use tinytrain::kernels::{Nonlinearity, pad_rows};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 use tinytrain::step::{Activation, Dropout};
 
 use crate::lab::{Lab, batch, wide};
 
-const EPS: f64 = f32::EPSILON as f64;
 /// The layer that has dropout.
 const LAYER: usize = 2;
 /// The share of its units that is left out.
@@ -38,23 +37,14 @@ pub fn mask(it: &Nonlinearity, dim: (usize, usize)) -> Array2<f64> {
     }
 }
 
-/// What the roundings of a value or slope are of, in 12 eps: WGSL promises exp(x) within 3 + 2 |x| units in the last place,
-/// and |z| exp(-|z|) (3 + 2 |z|) stays below 3. ReLU and the identity round nothing, dropout one product.
-fn rounding(it: &Nonlinearity, value: f64) -> f64 {
-    let exact = matches!(it.activation, Activation::Relu | Activation::Identity);
-    let dropout = if it.dropout.is_some() { 2.0 * value.abs() } else { 0.0 };
-    EPS * (dropout + if exact { 0.0 } else { 12.0 * (1.0 + value.abs()) })
-}
-
 /// Y = f(Z), and what dropout leaves of it.
 pub fn value(it: &Nonlinearity, z: &Array2<f64>) -> Array2<f64> {
     z.mapv(|z| ops::activation(it.activation, z)) * mask(it, z.dim())
 }
 
-/// Its bound where Z is off by `bound`: no slope is above 2.
+/// Its bound where Z is off by `bound`.
 pub fn value_bound(it: &Nonlinearity, z: &Array2<f64>, bound: &Array2<f64>) -> Array2<f64> {
-    let own = z.mapv(|z| rounding(it, ops::activation(it.activation, z)));
-    (bound * 2.0 + own) * mask(it, z.dim())
+    bounds::activation(it.activation, z, bound, &mask(it, z.dim()))
 }
 
 /// dZ = dY f'(Z), where dropout kept Y.
@@ -70,10 +60,7 @@ pub fn gradient_bound(
     z: &Array2<f64>,
     bound: &Array2<f64>,
 ) -> Array2<f64> {
-    let own = Zip::from(dy)
-        .and(z)
-        .map_collect(|dy, z| 2.0 * dy.abs() * rounding(it, ops::activation_slope(it.activation, *z)));
-    (bound * 2.0 + own) * mask(it, z.dim())
+    bounds::activation_gradient(it.activation, [dy, z, bound, &mask(it, z.dim())])
 }
 
 /// Y as f32 holds it, and behind it Z where the activation keeps that, on the device.

@@ -1,12 +1,11 @@
 //! Parameters with their optimizer state after an update, against the reference.
 
 use ndarray::{Array1, Array2};
-use tinytrain::reference::ops;
+use tinytrain::reference::{bounds, ops};
 use tinytrain::step::{OptimizerKind, RateFactors, Rates, UpdateRule};
 
 use crate::lab::random;
 
-const EPS: f64 = f32::EPSILON as f64;
 /// The step whose update it is, from 0.
 pub const STEP: u64 = 2;
 
@@ -33,27 +32,17 @@ pub fn state(kind: OptimizerKind, rows: usize, columns: usize) -> Vec<Array2<f32
     (0..kind.states()).map(state).collect()
 }
 
-/// A parameter and its state after the update, and how far each may be off where the gradient is off by `bound`: as far as
-/// that moves the reference, twice, and some roundings at the size of what is added up.
+/// A parameter and its state after the update, and how far each may be off where the gradient is off by `bound`.
 pub fn optimized(
     rule: &UpdateRule,
     [layer, bias]: [usize; 2],
-    (p, g, bound): (f64, f64, f64),
+    parameter: (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    let rate = f64::from(rule.rates.at(STEP)) * f64::from(rule.factors.of(layer)[bias]);
+    let rate = rule.rates.at(STEP) * rule.factors.of(layer)[bias];
     let decays = bias == 0 || ops::decays_biases(rule.optimizer.kind);
-    let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
-    let after = |g: f64| {
-        let (p, state) = ops::optimize(&rule.optimizer, (p, g), state, [rate, decay], STEP + 1);
-        [p, state[0], state[1]]
-    };
-    let [want, above, below] = [g, g + bound, g - bound].map(after);
-    let sizes = [p.abs() + (want[0] - p).abs(), g.abs() + p.abs() + state[0].abs(), g * g + p * p + state[1]];
-    [0, 1, 2].map(|place| {
-        let moved = (above[place] - want[place]).abs().max((below[place] - want[place]).abs());
-        [want[place], 2.0 * moved + 16.0 * EPS * sizes[place]]
-    })
+    let decay = if decays { rule.optimizer.weight_decay } else { 0.0 };
+    bounds::optimize(&rule.optimizer, parameter, state, [rate, decay].map(f64::from), STEP + 1)
 }
 
 /// Fails with the first number of a row that is off.

@@ -114,7 +114,7 @@ impl Compute {
     /// than the kernel; [`Error::Device`] when the device cannot run [`Compute::tuning`] or so many workgroups;
     /// [`Error::Gpu`] when the driver refuses the kernel, or the device has failed.
     pub fn run(&self, kernel: &dyn Kernel, buffers: &[&wgpu::Buffer], batch: StepRecord) -> Result<()> {
-        check_extents(kernel, &self.tuning, buffers, &batch)?;
+        check_extents(&self.context, kernel, &self.tuning, buffers, &batch)?;
         let [x, y, z] = super::grid(kernel, &self.tuning);
         if x == 0 || y == 0 || z == 0 {
             return Ok(());

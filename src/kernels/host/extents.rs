@@ -2,6 +2,7 @@
 //! nothing is dispatched before this was asked.
 
 use crate::error::{Error, Result};
+use crate::gpu::Context;
 use crate::kernels::{Kernel, Samples, StepRecord, Tuning, blocks};
 
 /// The least that wgpu binds: every buffer of ours has as much.
@@ -53,17 +54,21 @@ impl Samples {
     }
 }
 
-/// Demands that every buffer is as large as the kernel reaches in the step of `record`, and that it has room for so many
-/// rows.
+/// Demands that the device can run such tile shapes, that every buffer is as large as the kernel reaches in the step of
+/// `record`, and that the kernel has room for so many rows.
 ///
 /// # Errors
-/// [`Error::Shape`].
+/// [`Error::Device`] for the tile shapes, else [`Error::Shape`].
 pub(crate) fn check_extents(
+    context: &Context,
     kernel: &dyn Kernel,
     tuning: &Tuning,
     buffers: &[&wgpu::Buffer],
     record: &StepRecord,
 ) -> Result<()> {
+    if !tuning.runs_on(context) {
+        return Err(Error::Device(format!("{} cannot run the tile shapes {tuning}", context.name)));
+    }
     let shader = kernel.shader();
     let shape = |expected: String, found: String| Err(Error::Shape { kernel: shader.name, expected, found });
     if buffers.len() != shader.bindings.len() {

@@ -193,10 +193,7 @@ pub(crate) fn prepare(
     buffers: &[&wgpu::Buffer],
     most: &StepRecord,
 ) -> Result<Prepared> {
-    if !tuning.runs_on(context) {
-        return Err(Error::Device(format!("{} cannot run the tile shapes {tuning}", context.name)));
-    }
-    check_extents(kernel, tuning, buffers, most)?;
+    check_extents(context, kernel, tuning, buffers, most)?;
     let grid = grid(kernel, tuning);
     let program = program(kernel, tuning, context.carrier);
     pipelines.bind(context, &program, &kernel.params(), buffers, grid)

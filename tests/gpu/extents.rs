@@ -1,0 +1,199 @@
+//! Kernels run without run-time checks: buffers that are too small are refused, those that are exactly large enough are not,
+//! and no kernel reaches further than it says, whatever stands in its buffers.
+
+use std::collections::HashSet;
+
+use tinytrain::Error;
+use tinytrain::gpu::read_buffer;
+use tinytrain::kernels::{
+    Activate, Compute, Convolve, Kernel, MOST_BUFFERS, Mode, Nonlinearity, Pool, RadixSort, Scan, ScanAdd,
+    StepRecord, Tuning, Update, Window, grid, program,
+};
+
+use crate::counting::{strides, watched};
+use crate::lab::{Lab, labs};
+use crate::variants::variants;
+
+/// Every part of a record counts.
+const RECORD: StepRecord = StepRecord {
+    first: 2,
+    rows: 4,
+    slot: 3,
+    output: 5,
+    next_rows: 3,
+    step: 1,
+    rate: 0.1,
+    decay: 0.0,
+    beta1: 0.9,
+    beta2: 0.99,
+    epsilon: 1e-8,
+    correction1: 1.0,
+    correction2: 1.0,
+    clip: 1.0,
+    seed: [1, 2],
+};
+
+/// wgpu binds no less.
+const LEAST: u64 = 16;
+
+/// A buffer of exactly so many bytes, full of this word.
+fn buffer(lab: &Lab, bytes: u64, word: u32) -> wgpu::Buffer {
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+    let descriptor =
+        wgpu::BufferDescriptor { label: None, size: bytes.max(LEAST), usage, mapped_at_creation: false };
+    let buffer = lab.context.device.create_buffer(&descriptor);
+    lab.context.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&vec![word; bytes as usize / 4]));
+    buffer
+}
+
+fn run(
+    compute: &Compute,
+    kernel: &dyn Kernel,
+    buffers: &[wgpu::Buffer],
+    record: StepRecord,
+) -> Result<(), Error> {
+    compute.run(kernel, &buffers.iter().collect::<Vec<_>>(), record)
+}
+
+/// What a kernel is called here.
+fn name(kernel: &dyn Kernel) -> String {
+    format!("{} {} {:?}", kernel.label(), kernel.shape(), kernel.flags())
+}
+
+/// Without variants that differ in nothing but their activation, which touches no buffer.
+fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let mut seen = HashSet::new();
+    let of_activation = ["activate", "activate_backward", "forward", "input_gradient"];
+    kernels.retain(|kernel| {
+        let shader = kernel.shader().name;
+        let label = if of_activation.contains(&shader) { shader.to_owned() } else { kernel.label() };
+        seen.insert((label, kernel.flags(), kernel.choices(), kernel.extents(tuning, &RECORD).unwrap()))
+    });
+    kernels
+}
+
+#[test]
+fn buffers_that_are_too_small_are_refused() {
+    let lab = &labs()[0];
+    let tuning = Tuning::of(&lab.context);
+    let (compute, _turn) = (lab.compute(&tuning), lab.turn());
+    for kernel in variants(&tuning) {
+        let (kernel, name) = (&*kernel, name(&*kernel));
+        let extents = kernel.extents(&tuning, &RECORD).unwrap();
+        assert_eq!(extents.len(), kernel.shader().bindings.len(), "{name}");
+        let exact: Vec<_> = extents.iter().map(|bytes| buffer(lab, *bytes, 0)).collect();
+        assert!(matches!(run(&compute, kernel, &exact[1..], RECORD), Err(Error::Shape { .. })), "{name}");
+        for (binding, bytes) in extents.iter().enumerate().filter(|(_, bytes)| **bytes > LEAST) {
+            let mut buffers = exact.clone();
+            buffers[binding] = buffer(lab, bytes - 4, 0);
+            let refused = run(&compute, kernel, &buffers, RECORD);
+            let Err(Error::Shape { expected, .. }) = refused else {
+                panic!("{name}, binding {}: {refused:?}", binding + 1);
+            };
+            assert_eq!(expected, format!("at least {bytes} bytes at binding {}", binding + 1));
+        }
+    }
+}
+
+#[test]
+fn buffers_that_are_exactly_large_enough_are_not() {
+    let lab = &labs()[0];
+    let tuning = Tuning::of(&lab.context);
+    let (compute, _turn) = (lab.compute(&tuning), lab.turn());
+    for kernel in different(variants(&tuning), &tuning) {
+        let extents = kernel.extents(&tuning, &RECORD).unwrap();
+        let exact: Vec<_> = extents.iter().map(|bytes| buffer(lab, *bytes, 0)).collect();
+        run(&compute, &*kernel, &exact, RECORD).unwrap_or_else(|error| panic!("{}: {error}", name(&*kernel)));
+    }
+    compute.wait().unwrap();
+}
+
+/// How many bytes of each binding a kernel reached, all of whose buffers are full of one word and larger than it needs.
+fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64> {
+    let original = program(kernel, tuning, lab.context.carrier);
+    let extents = kernel.extents(tuning, &RECORD).unwrap();
+    let mut buffers: Vec<_> = extents.iter().map(|bytes| buffer(lab, bytes + 4096, word)).collect();
+    buffers.push(lab.upload(&[0u32; 2 * MOST_BUFFERS]));
+    let bound: Vec<_> = buffers.iter().collect();
+    lab.run_rewritten(&watched(&original), &kernel.params(), &bound, grid(kernel, tuning), RECORD);
+    let counts = read_buffer(&lab.context, bound[extents.len()], 8 * MOST_BUFFERS as u64).unwrap();
+    let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&counts);
+    let pairs = counts.chunks(2).zip(strides(&original));
+    pairs.map(|(pair, stride)| if pair[0] > 0 { (u64::from(pair[1]) + 1) * stride } else { 0 }).collect()
+}
+
+/// Of data that are 0, 1, or lead as far out as they can. Extents are not much larger than what is reached: by the padding of
+/// a row, or a few rows that are dead; more where the data decide, of which these here move few elements.
+#[test]
+fn no_kernel_reaches_further_than_it_says() {
+    let lab = &labs()[0];
+    let _turn = lab.turn();
+    for tuning in Tuning::ALL.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
+        for kernel in different(variants(tuning), tuning) {
+            let (kernel, name) = (&*kernel, name(&*kernel));
+            let extents = kernel.extents(tuning, &RECORD).unwrap();
+            let moves = ["compact", "radix_sort"].contains(&kernel.shader().name);
+            let mut furthest = vec![0; extents.len()];
+            for word in [0, 1, u32::MAX] {
+                for (most, reached) in furthest.iter_mut().zip(reach(lab, tuning, kernel, word)) {
+                    *most = reached.max(*most);
+                }
+            }
+            for (binding, (reached, extent)) in (1..).zip(furthest.iter().zip(&extents)) {
+                assert!(reached <= extent, "{name}, binding {binding}: reaches {reached}, says {extent}");
+                assert!(
+                    moves || extent - reached <= 64,
+                    "{name}, binding {binding}: {reached}, says {extent}"
+                );
+            }
+        }
+    }
+}
+
+/// What `kernel` says when it is dispatched on large buffers.
+fn refusal(compute: &Compute, lab: &Lab, kernel: &dyn Kernel, record: StepRecord) -> String {
+    let buffers: Vec<_> = kernel.shader().bindings.iter().map(|_| buffer(lab, 1 << 16, 0)).collect();
+    match run(compute, kernel, &buffers, record) {
+        Err(error @ Error::Shape { .. }) => error.to_string(),
+        other => panic!("{}: {other:?}", name(kernel)),
+    }
+}
+
+#[test]
+fn what_would_lead_out_of_bounds_is_refused() {
+    let lab = &labs()[0];
+    let _turn = lab.turn();
+    let tuning = Tuning::of(&lab.context);
+    let compute = lab.compute(&tuning);
+    let record = StepRecord::all(9);
+    let says = |kernel: &dyn Kernel, record, word: &str| {
+        let text = refusal(&compute, lab, kernel, record);
+        assert!(text.contains(word), "{text}");
+    };
+    let activate = Activate { rows: 8, columns: 3, nonlinearity: Nonlinearity::RELU };
+    says(&activate, record, "at most 8 rows");
+    let huge = Activate { rows: 1 << 40, columns: usize::MAX, ..activate };
+    says(&huge, record, "binding 1");
+    says(&activate, StepRecord { rows: 3, next_rows: 9, ..record }, "at most 8 rows");
+    for width in [0, 7] {
+        says(&Pool { rows: 1, columns: 6, window: Window::Sum, width }, record, "windows of 1 to 6");
+    }
+    let convolve = Convolve {
+        axis: tinytrain::kernels::Axis::Rows,
+        lines: 1,
+        length: 9,
+        taps: 0,
+        mode: Mode::Same,
+        abreast: 1,
+    };
+    says(&convolve, record, "1 to 1024 taps");
+    says(&Convolve { taps: 3, abreast: 0, ..convolve }, record, "abreast");
+    says(&Update { layers: Vec::new(), clip: None }, record, "1 to 64 layers");
+    says(&RadixSort { pass: 8, ..RadixSort::new(9, &tuning) }, record, "a pass below 8");
+    says(&RadixSort { group: 3, ..RadixSort::new(9, &tuning) }, record, "groups of");
+    says(&Scan { block: 4, ..Scan::new::<f32>(9, false, &tuning) }, record, "blocks of");
+    says(&ScanAdd { length: 900, block: 6, integers: false }, record, "a multiple of 4");
+    let none = compute.tuned(Tuning { workgroup: 0, ..tuning });
+    let buffers = [(); 2].map(|()| buffer(lab, 1 << 16, 0));
+    assert!(matches!(run(&none, &activate, &buffers, StepRecord::all(3)), Err(Error::Device(_))));
+}

@@ -1,0 +1,300 @@
+//! Steps with every activation, loss and optimizer, with dropout, weights, label smoothing, clipping and factors of the
+//! learning rate, on every engine and under every schedule, against a run of the reference; and the optimizer's state, taken
+//! and given back.
+
+use ndarray::Array2;
+use tinytrain::data::{Dataset, Features, Targets};
+use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
+use tinytrain::model::{Dense, Network, Parameters};
+use tinytrain::random::{Purpose, normal};
+use tinytrain::reference::{self, ReferenceNetwork, Run, bounds, ops};
+use tinytrain::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
+
+use crate::support::{Make, engines};
+
+const SIZES: [usize; 4] = [13, 18, 11, 5];
+const ROWS: usize = 200;
+const BATCH: usize = 16;
+
+/// What is trained, how, and with which rows.
+struct Problem {
+    network: Network,
+    options: EngineOptions,
+    parameters: Parameters,
+    data: Dataset,
+}
+
+/// A normal number as f32 holds it.
+fn number(place: u32, index: usize) -> f32 {
+    normal(5, Purpose::Weights, [index as u32, place]) as f32
+}
+
+impl Problem {
+    /// Number `number` of a list in which all activations, losses and optimizers have their turns.
+    fn new(case: usize) -> Self {
+        let activation = |place: usize| Activation::ALL[(case + 3 * place) % Activation::ALL.len()];
+        let loss = Loss::ALL[case % Loss::ALL.len()];
+        let dropout = if case % 2 == 1 { 0.25 } else { 0.0 };
+        let layers = vec![
+            Dense { units: SIZES[1], activation: activation(0), dropout },
+            Dense::new(SIZES[2], activation(1)),
+            Dense::new(SIZES[3], Activation::Identity),
+        ];
+        let network = Network::new(SIZES[0], layers, loss).unwrap();
+        // In the second round another loss goes with each optimizer.
+        let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];
+        let mut optimizer = kind.defaults();
+        optimizer.weight_decay = 0.01;
+        let rule = UpdateRule {
+            optimizer,
+            rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 10, 4) },
+            factors: RateFactors { weights: 1.0, biases: 2.0, layers: vec![1.0, 0.5] },
+            clip_norm: Some(0.4).filter(|_| case % 4 == 2),
+            label_smoothing: if loss.of_classes() { 0.1 } else { 0.0 },
+            seed: 0x1_0000_0003,
+        };
+        let weighted = case % 3 < 2;
+        let options = EngineOptions { rule, weighted, ..EngineOptions::sgd(BATCH, 0.1) };
+        let mut parameters = Parameters::he_normal(&network, 4);
+        for (layer, place) in parameters.layers.iter_mut().zip(100..) {
+            layer.bias.iter_mut().enumerate().for_each(|(i, bias)| *bias = 0.3 * number(place, i));
+        }
+        let outputs = SIZES[3];
+        let targets = if loss.of_classes() {
+            Targets::Classes((0..ROWS).map(|row| (row * 7 / 3 % outputs) as u32).collect())
+        } else {
+            let values = (0..ROWS * outputs).map(|i| number(201, i)).collect();
+            Targets::Values { columns: outputs, values }
+        };
+        let weight = |row: usize| [1.0, 0.5, 2.0][row % 3];
+        let weights = (0..ROWS).filter(|_| weighted).map(weight).collect();
+        let features = Features::Floats((0..ROWS * SIZES[0]).map(|i| number(200, i)).collect());
+        let data = Dataset { inputs: SIZES[0], features, targets, weights };
+        Self { network, options, parameters, data }
+    }
+
+    /// The rows `order` for the reference: X, classes, values, weights.
+    fn batch(&self, order: &[u32]) -> Batch {
+        let rows: Vec<usize> = order.iter().map(|row| *row as usize).collect();
+        let matrix = |columns: usize, of: &dyn Fn(usize) -> Vec<f32>| {
+            let values = rows.iter().flat_map(|row| of(*row)).map(f64::from).collect();
+            Array2::from_shape_vec((rows.len(), columns), values).unwrap()
+        };
+        let (mut classes, mut values) = (Vec::new(), Array2::zeros((0, SIZES[3])));
+        match &self.data.targets {
+            Targets::Classes(labels) => classes = rows.iter().map(|row| labels[*row] as usize).collect(),
+            Targets::Values { columns, values: all } => {
+                values = matrix(*columns, &|row| all[row * columns..][..*columns].to_vec());
+            }
+        }
+        let weight = |row: &usize| f64::from(self.data.view().weight(*row));
+        Batch {
+            x: matrix(SIZES[0], &|row| self.data.row(row)),
+            classes,
+            values,
+            weights: rows.iter().map(weight).collect(),
+        }
+    }
+
+    /// Trains on `order`; gives what every batch said.
+    fn train(&self, engine: &mut dyn Engine, order: &[u32]) -> Vec<BatchMetrics> {
+        let mut metrics = Vec::new();
+        let mut sink = |batch: BatchMetrics| {
+            metrics.push(batch);
+            Ok(())
+        };
+        engine.train(&self.data.view(), order, &mut sink).unwrap();
+        engine.finish(&mut sink).unwrap();
+        metrics
+    }
+}
+
+struct Batch {
+    x: Array2<f64>,
+    classes: Vec<usize>,
+    values: Array2<f64>,
+    weights: Vec<f64>,
+}
+
+impl Batch {
+    fn targets(&self) -> reference::Targets<'_> {
+        let targets = match self.classes.is_empty() {
+            true => reference::Targets::values(self.values.view()),
+            false => reference::Targets::classes(&self.classes),
+        };
+        targets.weighted(&self.weights)
+    }
+}
+
+/// Steps, the last of which has 5 rows less than the others.
+fn order(steps: usize) -> Vec<u32> {
+    (0..(BATCH * steps - 5) as u32).map(|i| (i * 77 + 5) % ROWS as u32).collect()
+}
+
+/// All numbers of a network, weights and bias of each layer in turn.
+fn flat(network: &ReferenceNetwork) -> Vec<f64> {
+    let both = network.weights.iter().zip(&network.biases);
+    both.flat_map(|(w, b)| w.iter().chain(b).copied()).collect()
+}
+
+fn numbers(parameters: &Parameters) -> Vec<f64> {
+    let layers = parameters.layers.iter();
+    layers.flat_map(|layer| layer.weights.iter().chain(&layer.bias).copied().map(f64::from)).collect()
+}
+
+/// Fails with the first number that is further from `want` than `bound`.
+fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) -> f64) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        // Written so that NaN fails.
+        let near = (got - want).abs() <= bound(i);
+        assert!(near, "{what}, number {i}: {got}, not {want} within {:.1e}", bound(i));
+    }
+}
+
+/// For each number of a network, weights and biases in turn: its layer, and whether it is of a bias.
+fn places(network: &Network) -> Vec<[usize; 2]> {
+    let layers = network.layers().enumerate();
+    layers
+        .flat_map(|(layer, (inputs, outputs))| {
+            [vec![[layer, 0]; inputs * outputs], vec![[layer, 1]; outputs]].concat()
+        })
+        .collect()
+}
+
+/// One step: every parameter, and its state, is as near to the reference as its gradient is.
+fn one_step(what: &str, problem: &Problem, make: &Make) {
+    let Problem { network, options, parameters, .. } = problem;
+    let (order, rule) = (order(1), &options.rule);
+    let batch = problem.batch(&order);
+    let run = Run::new(parameters.to_reference(network), rule.clone());
+    let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
+    let pass = run.network.pass(batch.x.view(), Some(&rule.record(0)));
+    let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &targets));
+    let plain = flat(&run.network.gradients_of(&pass, &targets));
+    let g = flat(&run.gradients(batch.x.view(), batch.targets(), 0));
+    if rule.clip_norm.is_some() {
+        // All are scaled by the same number, which is off as the norm is.
+        let norm = |all: &[f64]| all.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let (scale, relative) = (norm(&g) / norm(&plain), norm(&of_g) / norm(&plain) + 1e-6);
+        of_g.iter_mut().zip(&g).for_each(|(bound, g)| *bound = *bound * scale + relative * g.abs());
+    }
+    let before = flat(&run.network);
+    let want: Vec<[[f64; 2]; 3]> = places(network)
+        .into_iter()
+        .enumerate()
+        .map(|(i, [layer, bias])| {
+            let decays = bias == 0 || ops::decays_biases(rule.optimizer.kind);
+            let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
+            let settings = [f64::from(rule.rates.at(0) * rule.factors.of(layer)[bias]), decay];
+            bounds::optimize(&rule.optimizer, (before[i], g[i], of_g[i]), [0.0; 2], settings, 1)
+        })
+        .collect();
+    let mut engine = make(parameters, network, options);
+    problem.train(&mut *engine, &order);
+    let state = engine.state().unwrap();
+    assert_eq!((state.step, state.optimizer.len()), (1, rule.optimizer.kind.states()), "{what}");
+    let got = [engine.parameters().unwrap()].into_iter().chain(state.optimizer);
+    for (place, got) in got.enumerate() {
+        let values: Vec<f64> = want.iter().map(|number| number[place][0]).collect();
+        // An engine may add the products of a batch to the parameter itself: a rounding each, at its size.
+        let roundings = (BATCH as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
+        let bound = |i: usize| want[i][place][1] + roundings * before[i].abs();
+        assert_near(&format!("{what}, one step, tensor {place}"), &numbers(&got), &values, bound);
+    }
+}
+
+/// Twenty steps: parameters and states are off by less than a thousandth of how far the largest has moved, and losses by
+/// less than 1e-4.
+fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
+    let Problem { network, options, parameters, .. } = problem;
+    let mut run = Run::new(parameters.to_reference(network), options.rule.clone());
+    let before = flat(&run.network);
+    let mut losses = Vec::new();
+    for (step, order) in (0..).zip(order(20).chunks(BATCH)) {
+        let batch = problem.batch(order);
+        losses.push(run.step(batch.x.view(), batch.targets(), step) * order.len() as f64);
+    }
+    let mut engine = make(parameters, network, options);
+    let metrics = problem.train(&mut *engine, &order(20));
+    assert_eq!(metrics.len(), 20, "{what}");
+    for (step, (metrics, want)) in metrics.iter().zip(losses).enumerate() {
+        let near = (metrics.loss - want).abs() <= 1e-4 * want;
+        assert!(near, "{what}, step {step}: loss {}, not {want}", metrics.loss);
+        assert_eq!(metrics.rows, if step < 19 { BATCH } else { BATCH - 5 });
+    }
+    let largest =
+        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0f64, |most, value| most.max(value.abs()));
+    let after = flat(&run.network);
+    let moved = largest(&mut after.iter().zip(&before).map(|(after, before)| after - before));
+    assert_near(&format!("{what}, twenty steps"), &numbers(&engine.parameters().unwrap()), &after, |_| {
+        1e-3 * moved
+    });
+    let state = engine.state().unwrap();
+    assert_eq!(state.step, 20);
+    for (place, (got, want)) in state.optimizer.iter().zip(&run.states).enumerate() {
+        let want = flat(want);
+        let moved = largest(&mut want.iter().copied());
+        assert_near(&format!("{what}, state {place}"), &numbers(got), &want, |_| 1e-3 * moved);
+    }
+}
+
+/// Ten steps, and ten of another engine that begins where the first ended, are twenty.
+fn continued(what: &str, problem: &Problem, make: &Make) {
+    let Problem { network, options, parameters, .. } = problem;
+    let (order, half) = (order(20), 10 * BATCH);
+    let made = || make(parameters, network, options);
+    let end = |mut engine: Box<dyn Engine>| (engine.parameters().unwrap(), engine.state().unwrap());
+    let mut straight = made();
+    let all = problem.train(&mut *straight, &order);
+    let mut first = made();
+    let mut metrics = problem.train(&mut *first, &order[..half]);
+    let (parameters, state) = end(first);
+    let mut second = made();
+    second.restore(&parameters, &state).unwrap();
+    assert_eq!((second.parameters().unwrap(), second.state().unwrap()), (parameters, state), "{what}");
+    metrics.extend(problem.train(&mut *second, &order[half..]));
+    assert_eq!(metrics, all, "{what}");
+    let straight = end(straight);
+    assert!(straight == end(second), "{what}: other bits");
+    // Without the state it is another run.
+    let mut fresh = made();
+    fresh.restore(&problem.parameters, &EngineState::default()).unwrap();
+    problem.train(&mut *fresh, &order);
+    assert!(straight == end(fresh), "{what}: other bits from the start");
+}
+
+/// Runs `test` with each of these cases, on the CPU engine and under each schedule: the engines of a schedule (adapters,
+/// tunings) take turns.
+fn each(cases: impl Iterator<Item = usize> + Clone, test: impl Fn(&str, usize, &Make)) {
+    let engines = engines();
+    for kind in ["cpu", "plain", "fused", "two-dispatch"] {
+        let is_of_kind = |name: &str| name.starts_with(kind) || name.contains(&format!(", {kind},"));
+        let of_kind: Vec<_> = engines.iter().filter(|(name, _)| is_of_kind(name)).collect();
+        assert!(of_kind.len() > 1, "{kind}");
+        for case in cases.clone() {
+            let (name, make) = of_kind[case % of_kind.len()];
+            test(&format!("case {case} on {name}"), case, make);
+        }
+    }
+}
+
+/// Every value of each setting, under every schedule once.
+#[test]
+fn every_rule_on_every_schedule() {
+    each(0..12, |what, case, make| {
+        let problem = Problem::new(case);
+        if case % 3 != 1 {
+            one_step(what, &problem, make);
+        }
+        if case % 3 != 0 {
+            twenty_steps(what, &problem, make);
+        }
+    });
+}
+
+/// One number of state and two; with dropout, which depends on the step.
+#[test]
+fn a_state_that_is_restored_continues_with_the_same_bits() {
+    each([1, 3, 5].into_iter(), |what, case, make| continued(what, &Problem::new(case), make));
+}
