@@ -6,6 +6,8 @@ mod cost;
 mod extents;
 mod invocation;
 mod kernel;
+#[cfg(feature = "mutations")]
+mod mutation;
 mod sealed;
 mod source;
 mod tensor;

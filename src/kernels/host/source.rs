@@ -77,6 +77,8 @@ struct Composed {
 }
 
 fn put(source: &str, choices: &[(&'static str, Piece)], composed: &mut Composed) {
+    #[cfg(feature = "mutations")]
+    let source = &*super::mutation::mutated(source);
     for line in source.lines() {
         let Some(name) = line.strip_prefix("//#include ") else {
             let text =
