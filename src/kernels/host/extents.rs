@@ -80,7 +80,7 @@ pub(crate) fn check_extents(
     if let Some(most) = kernel.most_rows() {
         let most = most.min(MOST_ROWS);
         for rows in [record.rows, record.next_rows] {
-            if rows as usize > most && shader.reads_record {
+            if rows as usize > most {
                 return shape(format!("at most {most} rows of a batch"), rows.to_string());
             }
         }

@@ -112,10 +112,12 @@ pub trait Kernel: Sealed + Send + Sync {
 
     /// Most rows of a batch, of kernels that read [`StepRecord`].
     fn most_rows(&self) -> Option<usize> {
+        // The layout of a kernel whose sizes `extents` refuses may not exist.
+        if !self.shader().reads_record {
+            return None;
+        }
         match self.layout() {
-            ThreadLayout::Rows(rows) | ThreadLayout::BatchRows(rows) if self.shader().reads_record => {
-                Some(rows)
-            }
+            ThreadLayout::Rows(rows) | ThreadLayout::BatchRows(rows) => Some(rows),
             _ => None,
         }
     }
