@@ -61,7 +61,7 @@ def main(program, devices):
     PAGE.write_text(
         "# PyTorch's opinion\n\n"
         "`scripts/compare-pytorch` writes this page. `tinytrain check --save DIR --steps 20` trains a 20-32-24-16-10 network on\n"
-        f"random rows, 32 a batch; PyTorch {torch.__version__.split('+')[0]} replays the {STEPS} steps in f64 with its own optimizers, losses and\n"
+        f"random rows, 32 per batch; PyTorch {torch.__version__.split('+')[0]} replays the {STEPS} steps in f64 with its own optimizers, losses and\n"
         "learning rate schedulers. The figures are the largest difference of a weight or bias after the last step, relative to\n"
         "the largest one of its tensor; on a GPU over all schedules that have the feature. All must be below 1e-5.\n\n"
         + head + "\n".join(rows) + "\n\n"

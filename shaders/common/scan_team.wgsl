@@ -1,4 +1,4 @@
-// The workgroup scan: prefix sums of 2 TEAM values, two a thread, by one sweep up a binary tree and one down
+// The workgroup scan: prefix sums of 2 TEAM values, two per thread, by one sweep up a binary tree and one down
 // (G. E. Blelloch, Prefix sums and their applications, 1990). TEAM is a power of two. Needs Item, as item_f32 and
 // item_u32 define it. Nothing is subtracted, so NaN and infinity reach only sums that they belong to.
 override TEAM: u32 = 256u;

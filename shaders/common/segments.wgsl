@@ -1,6 +1,6 @@
 // The reduction body. Every line of `length` elements is cut into blocks of `block`, and a block into `parts` parts of
 // `part` elements (the last of each may be shorter): one output a part. LANES threads share a part, each takes every
-// LANESth element of it, and they end in the tree; ROWS parts a workgroup. A kernel defines Item and merge (see tree),
+// LANESth element of it, and they end in the tree; ROWS parts per workgroup. A kernel defines Item and merge (see tree),
 // nothing(operation), and
 //   load(line, position) -> Item        that element
 //   store(line, output, item)           the result

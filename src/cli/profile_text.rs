@@ -9,7 +9,7 @@ use super::text::{Align, counted, grouped, table};
 pub fn lines(report: &Report) -> Vec<String> {
     let schedule = report.schedule.as_ref().map(|kind| format!(", {kind} schedule")).unwrap_or_default();
     let mut lines = vec![format!(
-        "{} on {}{schedule}: {}, {} a step",
+        "{} on {}{schedule}: {}, {} per step",
         counted(report.steps as u64, "step", "steps"),
         report.device,
         milliseconds(report.wall_us),

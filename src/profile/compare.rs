@@ -27,7 +27,7 @@ pub struct Way {
     pub overlapped: bool,
     /// Rows trained: a whole number of batches, of which the last of an epoch may be shorter.
     pub rows: usize,
-    /// Microseconds a step, reading included.
+    /// Microseconds per step, reading included.
     pub step_us: f64,
     /// Rows a second.
     pub rows_per_second: f64,

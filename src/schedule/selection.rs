@@ -5,7 +5,7 @@ use crate::kernels::{MOST_LAYERS, Tuning};
 use crate::model::ParameterLayout;
 use crate::schedule::{ScheduleKind, TrainingStep};
 
-/// Most parameters of the layers above the first with which two dispatches a step are thought the fastest: every
+/// Most parameters of the layers above the first with which two dispatches per step are thought the fastest: every
 /// workgroup that takes some rows through the layers reads all of them.
 const MOST_ABOVE: usize = 100_000;
 

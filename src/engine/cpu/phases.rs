@@ -141,7 +141,7 @@ pub struct Costs {
 /// rows, a first layer of I inputs and O outputs, Z numbers among the B I inputs that are multiplied (all, or where zeros
 /// are skipped those of the fours that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
 /// layers above, each of i inputs and o outputs, C classes, P weights in all, and an optimizer other than plain gradient
-/// descent that has S numbers of state a parameter and does F FLOP for it:
+/// descent that has S numbers of state per parameter and does F FLOP for it:
 ///
 /// | phase | bytes | FLOP |
 /// |---|---|---|

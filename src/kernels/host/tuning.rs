@@ -297,7 +297,7 @@ impl MatmulTile {
         let walked = match self {
             MatmulTile::Tiled { inner: step, .. } => blocks(inner).div_ceil(step) * step,
             MatmulTile::Direct { .. } => blocks(inner),
-            // A row a lane, once a workgroup; transposed, all rows in each lane.
+            // A row per lane, once per workgroup; transposed, all rows in each lane.
             MatmulTile::Broadcast | MatmulTile::BroadcastTall if transposed => {
                 return self.threads() * groups[0] * groups[1] * inner;
             }

@@ -30,7 +30,7 @@ impl Column {
         Self { shape: shape.clone(), samples, product: tuning.column }
     }
 
-    /// Workgroups: those of the first layer, and one a tile of each other.
+    /// Workgroups: those of the first layer, and one per tile of each other.
     fn groups(&self) -> usize {
         let [down, across] = self.product.tile();
         let tiles = |inputs: usize, outputs: usize| {

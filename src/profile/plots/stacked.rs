@@ -36,7 +36,7 @@ impl Drawing for Stacked<'_> {
         let most = self.reports.iter().map(|report| whole(report)).fold(f64::MIN_POSITIVE, f64::max);
         let (unit, name) = if most < 10_000.0 { (1.0, "us") } else { (1e3, "ms") };
         let axis = Axis { from: FIELD.0, to: FIELD.1, most: most / unit };
-        axis.draw(area, (TOP, BOTTOM), &format!("{name} a step"))?;
+        axis.draw(area, (TOP, BOTTOM), &format!("{name} per step"))?;
         let names = self.reports.iter().flat_map(|report| &report.kernels);
         let mut legend = self.colors.legend(names.map(|kernel| kernel.kernel.as_str()));
         legend.add("gaps, host, loading, waiting", GREY);

@@ -22,7 +22,7 @@ trait Function: Sync {
     /// dz = dy f'(z), in place of dy. `kept` are z where [`keeps_z`](Function::keeps_z) says so, else y.
     fn gradient(&self, dy: &mut [f32], kept: &[f32]);
 
-    /// FLOP an element of [`value`](Function::value) and of [`gradient`](Function::gradient), counted as the cost models
+    /// FLOP per element of [`value`](Function::value) and of [`gradient`](Function::gradient), counted as the cost models
     /// count: one for each addition, multiplication, comparison or function.
     fn flop(&self) -> [usize; 2];
 }

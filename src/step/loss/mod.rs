@@ -36,7 +36,7 @@ trait Function: Sync {
     /// The loss of a row from its outputs z; and its gradient by them, times `scale`.
     fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64;
 
-    /// FLOP an output of loss and gradient, counted as the cost models count.
+    /// FLOP per output of loss and gradient, counted as the cost models count.
     fn flop(&self) -> usize;
 }
 
@@ -87,7 +87,7 @@ impl Loss {
         self.piece().row(z, target, scale, gradient)
     }
 
-    /// FLOP an output of loss and gradient.
+    /// FLOP per output of loss and gradient.
     pub fn flop(self) -> usize {
         self.piece().flop()
     }

@@ -30,7 +30,7 @@ trait Function: Sync {
     /// is in `record`.
     fn shader(&self) -> &'static str;
 
-    /// Numbers of state a parameter: 0 to 2. They begin at 0.
+    /// Numbers of state per parameter: 0 to 2. They begin at 0.
     fn states(&self) -> usize;
 
     /// Whether beta1 is momentum: how much of the last update stays.
@@ -48,7 +48,7 @@ trait Function: Sync {
     /// Updates parameters and states in place.
     fn apply(&self, record: &StepRecord, tile: Tile<'_>);
 
-    /// FLOP a parameter, counted as the cost models count.
+    /// FLOP per parameter, counted as the cost models count.
     fn flop(&self) -> usize;
 }
 
@@ -98,7 +98,7 @@ impl OptimizerKind {
         self.piece().defaults().1
     }
 
-    /// Numbers of state a parameter: 0 to 2. They begin at 0.
+    /// Numbers of state per parameter: 0 to 2. They begin at 0.
     pub fn states(self) -> usize {
         self.piece().states()
     }
@@ -118,7 +118,7 @@ impl OptimizerKind {
         self.betas() > 0
     }
 
-    /// FLOP a parameter.
+    /// FLOP per parameter.
     pub fn flop(self) -> usize {
         self.piece().flop()
     }
