@@ -1,6 +1,6 @@
 //! Profiles: what they count, what their sums are, that looking changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -164,7 +164,17 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
             let rule = UpdateRule::sgd(0.1);
             let step = TrainingStep::new(&network, &rule, 16);
             let samples = Samples { stored: FeatureFormat::Bytes, count: 1 };
-            for dispatch in &Schedule::train(kind, &step, samples, &tuning).dispatches {
+            let schedule = Schedule::train(kind, &step, samples, &tuning);
+            let fused: BTreeSet<String> =
+                schedule.dispatches.iter().flat_map(|dispatch| dispatch.kernel.fused()).collect();
+            let shown: BTreeSet<String> =
+                made.report.kernels.iter().flat_map(|row| row.fused.clone()).collect();
+            assert_eq!(shown, fused, "{what}");
+            assert!(
+                ["cross-entropy", "relu", "sgd"].iter().all(|word| fused.contains(*word)),
+                "{what}: {fused:?}"
+            );
+            for dispatch in &schedule.dispatches {
                 let key = (dispatch.kernel.shader().name.to_owned(), dispatch.kernel.shape());
                 *want.entry(key).or_default() += STEPS;
             }

@@ -159,10 +159,9 @@ impl Stamper {
 fn member(dispatch: &Dispatch, tuning: &Tuning) -> Member {
     let kernel = &*dispatch.kernel;
     let cost = kernel.cost(tuning);
-    let flags = kernel.flags().into_iter().filter(|(_, set)| *set);
     Member {
         kernel: kernel.shader().name.to_owned(),
-        fused: flags.map(|(flag, _)| flag.to_lowercase()).collect(),
+        fused: kernel.fused(),
         shape: kernel.shape(),
         workgroups: grid(kernel, tuning).into_iter().map(u64::from).product(),
         bytes: cost.bytes(),

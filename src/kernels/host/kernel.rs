@@ -104,10 +104,14 @@ pub trait Kernel: Sealed + Send + Sync {
         Vec::new()
     }
 
-    /// The kernel's name for people, with what is fused into it.
+    /// What is fused into it, in words for people.
+    fn fused(&self) -> Vec<String> {
+        self.flags().into_iter().filter(|(_, set)| *set).map(|(flag, _)| flag.to_lowercase()).collect()
+    }
+
+    /// The kernel's name for people, with what is fused into it: `weight_gradient +sgd`.
     fn label(&self) -> String {
-        let set = self.flags().into_iter().filter(|(_, set)| *set);
-        set.fold(self.shader().name.to_owned(), |label, (flag, _)| label + " +" + &flag.to_lowercase())
+        self.fused().iter().fold(self.shader().name.to_owned(), |label, fused| label + " +" + fused)
     }
 
     /// Most rows of a batch, of kernels that read [`StepRecord`].

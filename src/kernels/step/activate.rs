@@ -48,8 +48,8 @@ impl Kernel for Activate {
         vec![self.nonlinearity.piece()]
     }
 
-    fn label(&self) -> String {
-        format!("activate{}", self.nonlinearity.label())
+    fn fused(&self) -> Vec<String> {
+        self.nonlinearity.fused()
     }
 
     fn most_rows(&self) -> Option<usize> {

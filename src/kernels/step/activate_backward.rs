@@ -47,8 +47,8 @@ impl Kernel for ActivateBackward {
         vec![self.nonlinearity.piece()]
     }
 
-    fn label(&self) -> String {
-        format!("activate_backward{}", self.nonlinearity.label())
+    fn fused(&self) -> Vec<String> {
+        self.nonlinearity.fused()
     }
 
     fn most_rows(&self) -> Option<usize> {

@@ -59,8 +59,8 @@ impl Kernel for Column {
         vec![("features", self.samples.stored.piece()), self.shape.layers[0].update.piece()]
     }
 
-    fn label(&self) -> String {
-        format!("column +{}", self.shape.layers[0].update.optimizer)
+    fn fused(&self) -> Vec<String> {
+        self.shape.layers.first().map(|layer| layer.update.optimizer.to_string()).into_iter().collect()
     }
 
     fn most_rows(&self) -> Option<usize> {

@@ -61,8 +61,8 @@ impl Kernel for Forward {
         [self.source.pieces(), vec![self.nonlinearity.piece()]].concat()
     }
 
-    fn label(&self) -> String {
-        format!("forward{}", self.nonlinearity.label())
+    fn fused(&self) -> Vec<String> {
+        self.nonlinearity.fused()
     }
 
     fn most_rows(&self) -> Option<usize> {

@@ -54,8 +54,8 @@ impl Kernel for InputGradient {
         vec![self.below.unwrap_or(Nonlinearity::LINEAR).piece()]
     }
 
-    fn label(&self) -> String {
-        format!("input_gradient{}", self.below.map(|below| below.label()).unwrap_or_default())
+    fn fused(&self) -> Vec<String> {
+        self.below.map(|below| below.fused()).unwrap_or_default()
     }
 
     fn most_rows(&self) -> Option<usize> {

@@ -57,9 +57,9 @@ impl Kernel for LossGradient {
         [self.targets.pieces(), vec![("samples", Piece::Named(samples))]].concat()
     }
 
-    fn label(&self) -> String {
-        let weights = if self.targets.weighted { " +weights" } else { "" };
-        format!("loss_gradient +{}{weights}", self.targets.loss)
+    fn fused(&self) -> Vec<String> {
+        let weights = self.targets.weighted.then(|| "weights".to_owned());
+        [self.targets.loss.to_string()].into_iter().chain(weights).collect()
     }
 
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {

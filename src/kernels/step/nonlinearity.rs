@@ -48,12 +48,10 @@ impl Nonlinearity {
     }
 
     /// What it adds to the name of a kernel.
-    pub(crate) fn label(&self) -> String {
-        let dropout = if self.dropout.is_some() { " +dropout" } else { "" };
-        match self.activation {
-            Activation::Identity => dropout.to_owned(),
-            activation => format!(" +{activation}{dropout}"),
-        }
+    pub(crate) fn fused(&self) -> Vec<String> {
+        let activation = (self.activation != Activation::Identity).then(|| self.activation.to_string());
+        let dropout = self.dropout.map(|_| "dropout".to_owned());
+        activation.into_iter().chain(dropout).collect()
     }
 }
 

@@ -52,11 +52,11 @@ impl Kernel for Row {
         [self.shape.targets.pieces(), vec![self.shape.activation_piece()]].concat()
     }
 
-    fn label(&self) -> String {
+    fn fused(&self) -> Vec<String> {
         let used = if self.shape.layers.len() > 1 { self.shape.activations_used() } else { Vec::new() };
-        let used: String = used.iter().map(|activation| format!(" +{activation}")).collect();
-        let dropout = if self.shape.has_dropout() { " +dropout" } else { "" };
-        format!("row{used}{dropout} +{}", self.shape.targets.loss)
+        let dropout = self.shape.has_dropout().then(|| "dropout".to_owned());
+        let loss = self.shape.targets.loss.to_string();
+        used.iter().map(|activation| activation.to_string()).chain(dropout).chain([loss]).collect()
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {

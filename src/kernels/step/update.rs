@@ -75,9 +75,10 @@ impl Kernel for Update {
         vec![self.layers[0].1.piece(), ("clip", Piece::Named(clip))]
     }
 
-    fn label(&self) -> String {
-        let clip = if self.clip.is_some() { " +clip" } else { "" };
-        format!("update{clip} +{}", self.layers[0].1.optimizer)
+    fn fused(&self) -> Vec<String> {
+        let clip = self.clip.map(|_| "clip".to_owned());
+        let optimizer = self.layers.first().map(|(_, update)| update.optimizer.to_string());
+        clip.into_iter().chain(optimizer).collect()
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {

@@ -57,11 +57,8 @@ impl Kernel for WeightGradient {
         [self.source.pieces(), vec![self.update.map_or(store, |update| update.piece())]].concat()
     }
 
-    fn label(&self) -> String {
-        match self.update {
-            Some(update) => format!("weight_gradient +{}", update.optimizer),
-            None => "weight_gradient".to_owned(),
-        }
+    fn fused(&self) -> Vec<String> {
+        self.update.map(|update| update.optimizer.to_string()).into_iter().collect()
     }
 
     fn most_rows(&self) -> Option<usize> {
