@@ -26,8 +26,10 @@ pub struct Quad {
 pub struct Sparse {
     starts: Vec<u32>,
     quads: Vec<Quad>,
-    /// Row and number of each quad, in the order of the rows; behind them what a batch before has left.
-    found: Vec<[u32; 2]>,
+    /// Numbers of the quads, in the order of the rows; behind them what a batch before has left.
+    found: Vec<u32>,
+    /// Where those of each row end.
+    ends: Vec<usize>,
 }
 
 impl Sparse {
@@ -47,35 +49,44 @@ impl Sparse {
         self.starts.resize(count + 1, 0);
         // What stands there from batches before is written over.
         let room = self.found.len().max(rows.len() * count);
-        self.found.resize(room, [0, 0]);
+        self.found.resize(room, 0);
+        self.ends.clear();
         let mut taken = 0;
-        for (row, values) in rows.clone().enumerate() {
-            // Every quad is written and the next one over it, if it was zero: whether it is cannot be foretold.
+        for values in rows.clone() {
+            // Every number is written and the next one over it, if its quad was zero: whether it is cannot be foretold.
             let found = &mut self.found[taken..taken + count];
             let mut more = 0;
-            for number in 0..count {
-                found[more] = [row as u32, number as u32];
-                more += usize::from(!T::is_zero(quad(values, number)));
+            let mut take = |number, quad| {
+                found[more] = number as u32;
+                more += usize::from(!T::is_zero(quad));
+            };
+            let (quads, rest) = values.as_chunks();
+            for (number, quad) in quads.iter().enumerate() {
+                take(number, *quad);
+            }
+            if !rest.is_empty() {
+                take(quads.len(), padded(rest));
             }
             taken += more;
+            self.ends.push(taken);
         }
-        let found = &self.found[..taken];
-        for [_, number] in found {
+        for number in &self.found[..taken] {
             self.starts[*number as usize + 1] += 1;
         }
         for number in 0..count {
             self.starts[number + 1] += self.starts[number];
         }
         self.quads.resize(taken, Quad::default());
-        let mut found = found.iter().peekable();
+        let mut begin = 0;
         // `starts[n]` walks to the end of list n, which is the start of list n + 1 ...
-        for (row, values) in (0..).zip(rows) {
-            while let Some([_, number]) = found.next_if(|[of, _]| *of == row) {
+        for ((row, values), end) in (0..).zip(rows).zip(&self.ends) {
+            for number in &self.found[begin..*end] {
                 let place = &mut self.starts[*number as usize];
                 let values = T::scaled(quad(values, *number as usize), scaling);
                 self.quads[*place as usize] = Quad { row, values };
                 *place += 1;
             }
+            begin = *end;
         }
         // ... so all starts are one list too far.
         self.starts.copy_within(..count, 1);
@@ -86,11 +97,14 @@ impl Sparse {
 /// Four values of a row, zeros behind its end.
 fn quad<T: Input>(row: &[T], number: usize) -> [T; QUAD] {
     let rest = &row[QUAD * number..];
-    rest.first_chunk().copied().unwrap_or_else(|| {
-        let mut quad = [T::default(); QUAD];
-        quad[..rest.len()].copy_from_slice(rest);
-        quad
-    })
+    rest.first_chunk().copied().unwrap_or_else(|| padded(rest))
+}
+
+/// Fewer than four values, and zeros.
+fn padded<T: Input>(rest: &[T]) -> [T; QUAD] {
+    let mut quad = [T::default(); QUAD];
+    quad[..rest.len()].copy_from_slice(rest);
+    quad
 }
 
 /// What a table holds.
@@ -221,7 +235,7 @@ impl Inputs {
         for row in rows {
             let (quads, rest) = row.as_chunks();
             self.dense.extend(quads.iter().flat_map(|quad| T::scaled(*quad, *scaling)));
-            let quad = T::scaled(quad(rest, 0), *scaling);
+            let quad = T::scaled(padded(rest), *scaling);
             self.dense.extend_from_slice(&quad[..rest.len()]);
         }
     }
