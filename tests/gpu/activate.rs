@@ -50,6 +50,26 @@ fn extreme_values() {
     });
 }
 
+#[test]
+fn far_from_zero_activations_reach_their_limits() {
+    everywhere(|lab, tuning| {
+        for nonlinearity in nonlinear::all().filter(|it| it.dropout.is_none()) {
+            let (z, finite) = nonlinear::far();
+            let kernel = Activate { rows: 1, columns: z.len(), nonlinearity };
+            let mut y = run(lab, tuning, &kernel, &[&z], 1);
+            let want = nonlinear::value(&nonlinearity, &finite);
+            for (place, z) in z.indexed_iter().filter(|(_, z)| z.is_infinite()) {
+                if want[place].abs() > 2.0 {
+                    assert_eq!(y[place], *z, "{nonlinearity:?}");
+                    y[place] = want[place] as f32;
+                }
+            }
+            let bound = nonlinear::value_bound(&nonlinearity, &finite, &Array2::zeros(z.dim()));
+            assert_close(&format!("{nonlinearity:?}"), lab, &y, &want, &bound);
+        }
+    });
+}
+
 /// More than 65,535 workgroups: the grid folds into y.
 #[test]
 fn a_matrix_larger_than_one_grid_row() {

@@ -27,6 +27,24 @@ fn every_activation_with_and_without_dropout() {
 }
 
 #[test]
+fn far_from_zero_slopes_reach_their_limits() {
+    everywhere(|lab, tuning| {
+        for nonlinearity in nonlinear::all().filter(|it| it.dropout.is_none()) {
+            let (z, finite) = nonlinear::far();
+            let y = nonlinear::value(&nonlinearity, &finite).mapv(|y| y as f32);
+            let kept = if nonlinearity.keeps_z() { z } else { y };
+            let kernel = ActivateBackward { rows: 1, columns: kept.len(), nonlinearity };
+            let dy = Array2::from_elem(kept.dim(), 0.5);
+            let dz = run(lab, tuning, &kernel, &[&kept, &dy], 1);
+            let want = nonlinear::gradient(&nonlinearity, &wide(&dy), &finite);
+            let exact = Array2::zeros(kept.dim());
+            let bound = nonlinear::gradient_bound(&nonlinearity, &wide(&dy), &finite, &exact);
+            assert_close(&format!("{nonlinearity:?}"), lab, &dz, &want, &bound);
+        }
+    });
+}
+
+#[test]
 fn the_mask_of_relu_is_exact() {
     everywhere(|lab, tuning| {
         for (capacity, rows, columns) in SHAPES {

@@ -29,6 +29,16 @@ pub fn all() -> impl Iterator<Item = Nonlinearity> {
     (0..2 * Activation::ALL.len()).map(numbered)
 }
 
+/// Values where activations have reached their limits or are about to, infinite ones too; and the same, finite.
+pub fn far() -> (Array2<f32>, Array2<f64>) {
+    let most = (1u128 << 100) as f32;
+    let far = [9.0, 15.0, 101.0, 1e9, most, f32::INFINITY];
+    let z =
+        Array2::from_shape_fn((1, 2 * far.len()), |(_, i)| if i % 2 == 0 { far[i / 2] } else { -far[i / 2] });
+    let finite = wide(&z.mapv(|z| z.clamp(-most, most)));
+    (z, finite)
+}
+
 /// What dropout multiplies the outputs of a batch by, in the step of [`batch`].
 pub fn mask(it: &Nonlinearity, dim: (usize, usize)) -> Array2<f64> {
     match it.dropout {

@@ -107,6 +107,8 @@ fn gradients_are_clipped_to_their_norm() {
         for (rule, clip) in rules().into_iter().zip([0.5, 100.0].into_iter().cycle()) {
             check(lab, tuning, &UpdateRule { clip_norm: Some(clip), ..rule }, &[3, 17, 5, 65]);
         }
+        // Every workgroup of the sum has some of the gradients.
+        check(lab, tuning, &UpdateRule { clip_norm: Some(0.5), ..UpdateRule::sgd(0.1) }, &[257, 255]);
     });
 }
 
