@@ -43,7 +43,7 @@ fn mixed(number: usize, kind: OptimizerKind) -> Result<Step> {
     let dropout = if number.is_multiple_of(2) { 0.25 } else { 0.0 };
     let layers = vec![
         Dense { units: 21, activation: pair[0], dropout },
-        Dense::new(33, pair[1]),
+        Dense { units: 33, activation: pair[1], dropout: dropout / 2.0 },
         Dense::new(5, Activation::Identity),
     ];
     let mut rule = rule(kind);

@@ -7,18 +7,24 @@ use tinytrain::step::{Activation, Loss, UpdateRule};
 use crate::cross_entropy::metrics;
 use crate::lab::{Lab, batch, everywhere, labels, random};
 
-/// Activations with their deltas, and the metrics of slot 1; every word of parameters and sums is some number.
-fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, outputs: usize, rows: usize) -> [Vec<f32>; 2] {
+/// Activations with their deltas, and the metrics of slot 1, of samples of these classes; every word of parameters and sums
+/// is some number.
+fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, classes: &[u32], rows: usize) -> [Vec<f32>; 2] {
     let values: Vec<f32> = random(1, 4 * shape.layout().state_distance(), 1).into_iter().collect();
-    let (samples, capacity) = (shape.rows() + 3, shape.rows());
+    let (samples, capacity) = (classes.len(), shape.rows());
     let order: Vec<u32> = (0..samples as u32).rev().collect();
     let activations = lab.output(8 * shape.activations());
     let output = lab.output(4 * tuning.batch_groups(capacity));
-    let classes = lab.upload(&labels(samples, outputs));
     lab.run(
         &Row::new(shape, samples, tuning),
         tuning,
-        &[&lab.upload(&values), &classes, &lab.upload(&order), &activations.buffer, &output.buffer],
+        &[
+            &lab.upload(&values),
+            &lab.upload(classes),
+            &lab.upload(&order),
+            &activations.buffer,
+            &output.buffer,
+        ],
         StepRecord { first: 2, slot: 1, ..batch(rows) },
     );
     [lab.floats(&activations), lab.floats(&output)]
@@ -53,8 +59,9 @@ fn dead_rows_stay_untouched_and_live_ones_repeat() {
         ] {
             let network = network(sizes, mixed);
             let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, capacity, tuning).unwrap();
-            let [got, counts] = run(lab, tuning, &shape, network.outputs(), rows);
-            let [again, _] = run(lab, tuning, &shape, network.outputs(), rows);
+            let classes = labels(capacity + 3, network.outputs());
+            let [got, counts] = run(lab, tuning, &shape, &classes, rows);
+            let [again, _] = run(lab, tuning, &shape, &classes, rows);
             for (layer, size) in (1..).zip(&sizes[1..]) {
                 let width = 4 * blocks(*size);
                 for place in [shape.place(layer), shape.place(layer) + shape.activations()] {
@@ -69,6 +76,22 @@ fn dead_rows_stay_untouched_and_live_ones_repeat() {
             }
             let (loss, correct) = metrics(&counts, tuning.batch_groups(capacity), 1);
             assert!(loss > 0.0 && loss.is_finite() && correct <= rows as f64, "{loss} {correct}");
+        }
+    });
+}
+
+#[test]
+fn a_target_that_is_no_class_has_an_infinite_loss() {
+    everywhere(|lab, tuning| {
+        for sizes in [SIZES[0], &[5, 8]] {
+            let network = network(sizes, false);
+            let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, 3, tuning).unwrap();
+            let outputs = network.outputs() as u32;
+            for (class, finite) in [(outputs - 1, true), (outputs, false), (u32::MAX, false)] {
+                let [_, counts] = run(lab, tuning, &shape, &[class; 6], 3);
+                let (loss, _) = metrics(&counts, tuning.batch_groups(3), 1);
+                assert_eq!(loss.is_finite(), finite, "{sizes:?}, class {class}: {loss}");
+            }
         }
     });
 }
