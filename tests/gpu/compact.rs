@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use tinytrain::Error;
-use tinytrain::kernels::{Comparison, Compute, Tuning, compact, compare, positions_where};
+use tinytrain::kernels::{Compact, Comparison, Compute, Tuning, compact, compare, positions_where};
 use tinytrain::reference::ops;
 
-use crate::lab::{everywhere, labels, labs};
+use crate::lab::{batch, everywhere, labels, labs};
 
 const LENGTHS: [usize; 9] = [0, 1, 3, 17, 63, 65, 257, 513, 5000];
 
@@ -60,7 +60,22 @@ fn the_rows_that_were_taken_for_another_class() {
 }
 
 #[test]
-fn there_must_be_one_flag_a_value() {
+fn offsets_beyond_the_room_lead_nowhere() {
+    everywhere(|lab, tuning| {
+        let (length, kept) = (9, 7);
+        let [x, keep, offsets] = [vec![5u32; length], vec![1; length], (0..length as u32).collect()];
+        for positions in [false, true] {
+            let y = lab.output(kept);
+            let buffers = [&x, &keep, &offsets].map(|words| lab.upload(words));
+            let bound: Vec<_> = buffers.iter().chain([&y.buffer]).collect();
+            lab.run(&Compact { length, kept, positions }, tuning, &bound, batch(0));
+            assert_eq!(lab.words(&y), if positions { &offsets[..kept] } else { &x[..kept] });
+        }
+    });
+}
+
+#[test]
+fn there_must_be_one_flag_per_value() {
     let compute = labs()[0].compute(&Tuning::GPU);
     let (values, keep) = (compute.vector(&[1u32, 2, 3]).unwrap(), compute.vector(&[1u32, 2]).unwrap());
     assert!(matches!(compact(&compute, &values, &keep), Err(Error::Shape { kernel: "compact", .. })));

@@ -175,6 +175,13 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
     all
 }
 
+/// Every kernel, at sizes that are made of these three.
+pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let general =
+        [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
+    [step(shape), whole_steps(shape, tuning)].into_iter().chain(general).flatten().collect()
+}
+
 /// Runs a kernel with counters in it. All words that it reads are 1, but 0 for the sort, whose offsets would else lead a key
 /// out of the output.
 fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
@@ -217,10 +224,7 @@ fn the_models_say_what_is_counted() {
             return;
         }
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
-            let general =
-                [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
-            let kernels = [step(shape), whole_steps(shape, tuning)].into_iter().chain(general);
-            kernels.flatten().for_each(|kernel| compare(lab, tuning, &*kernel, shape[0]));
+            kernels(shape, tuning).iter().for_each(|kernel| compare(lab, tuning, &**kernel, shape[0]));
         }
     });
 }

@@ -1,14 +1,14 @@
 //! Puts counters into a shader: every load and store of storage and workgroup memory, and every barrier, adds to one; or
 //! every access to storage keeps how far it reached.
 
-use naga::proc::IndexableLength;
-use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use naga::{
     AddressSpace, ArraySize, AtomicFunction, Block, Expression, Function, GlobalVariable, Handle, Literal,
-    Module, Range, ResourceBinding, Scalar, ShaderStage, Span, Statement, StorageAccess, Type, TypeInner,
+    Module, Range, ResourceBinding, Scalar, Span, Statement, StorageAccess, Type, TypeInner,
 };
-use tinytrain::gpu::{Access, Program};
+use tinytrain::gpu::Program;
 use tinytrain::kernels::MOST_BUFFERS;
+
+use crate::rewriting::{Transfer, after_each, resolved, rewritten, transfers, validate};
 
 /// What is counted, in the order of the counters. Accesses count elements of four bytes.
 pub const COUNTERS: usize = 5;
@@ -17,14 +17,6 @@ const GLOBAL_WRITES: u32 = 1;
 const WORKGROUP_READS: u32 = 2;
 const WORKGROUP_WRITES: u32 = 3;
 const BARRIERS: u32 = 4;
-
-fn validate(module: &Module) -> ModuleInfo {
-    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::IMMEDIATES)
-        .subgroup_stages(ShaderStages::COMPUTE)
-        .subgroup_operations(SubgroupOperationSet::all())
-        .validate(module)
-        .expect("a shader with counters is valid")
-}
 
 /// What a shader is asked.
 #[derive(Clone, Copy, PartialEq)]
@@ -61,16 +53,8 @@ pub fn strides(program: &Program) -> Vec<u64> {
 }
 
 fn instrumented(program: &Program, question: Question) -> Program {
-    let module = naga::front::wgsl::parse_str(program.source()).expect("our shaders parse");
-    let constants = program.constants().map(|(name, value)| (name.to_owned(), value)).collect();
-    let entry = Some((ShaderStage::Compute, program.entry()));
+    let mut module = resolved(program);
     let info = validate(&module);
-    let (module, info) = naga::back::pipeline_constants::process_overrides(&module, &info, entry, &constants)
-        .expect("the host gives every override");
-    let (mut module, info) = (module.into_owned(), info.into_owned());
-
-    resolve_lengths(&mut module);
-
     let counters = add_counters(&mut module, 1 + program.bindings().len() as u32);
     let mut functions = std::mem::take(&mut module.functions);
     for (handle, function) in functions.iter_mut() {
@@ -84,37 +68,7 @@ fn instrumented(program: &Program, question: Question) -> Program {
         Counting { module: &module, info, counters, question, places: Vec::new() }.run(&mut entry.function);
     }
     module.entry_points = entries;
-
-    let flags = naga::back::wgsl::WriterFlags::empty();
-    let source =
-        naga::back::wgsl::write_string(&module, &validate(&module), flags).expect("WGSL can be written");
-    // Native implementations neither need nor know the directive.
-    let source = source.replace("enable subgroups;", "");
-    // The writer renames what is called like a built-in function.
-    let source = source.replace(&format!("fn {}_(", program.entry()), &format!("fn {}(", program.entry()));
-    program.rewritten(source, [program.bindings(), &[Access::Write]].concat())
-}
-
-/// Arrays whose length is made of override constants keep it as an expression; WGSL text wants the number.
-fn resolve_lengths(module: &mut Module) {
-    let resolved: Vec<_> = module
-        .global_variables
-        .iter()
-        .filter_map(|(variable, global)| match module.types[global.ty].inner {
-            TypeInner::Array { base, size: size @ ArraySize::Pending(_), stride } => {
-                let Ok(IndexableLength::Known(length)) = size.resolve(module.to_ctx()) else {
-                    panic!("the length of an array is known once the overrides are");
-                };
-                let size = ArraySize::Constant(length.try_into().expect("arrays have elements"));
-                Some((variable, TypeInner::Array { base, size, stride }))
-            }
-            _ => None,
-        })
-        .collect();
-    for (variable, inner) in resolved {
-        module.global_variables[variable].ty =
-            module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
-    }
+    rewritten(program, &module)
 }
 
 fn add_counters(module: &mut Module, binding: u32) -> Handle<GlobalVariable> {
@@ -157,74 +111,41 @@ impl Counting<'_> {
             let place = Expression::AccessIndex { base: array, index };
             self.places.push(function.expressions.append(place, Span::UNDEFINED));
         }
-        self.block(function, &mut body);
+        after_each(function, &mut body, &mut |function, statement| self.after(function, statement));
         let places = Range::new_from_bounds(self.places[0], self.places[counters - 1]);
         function.body.push(Statement::Emit(places), Span::UNDEFINED);
         function.body.append(&mut body);
     }
 
-    fn block(&self, function: &mut Function, block: &mut Block) {
-        let mut counted = Block::new();
-        for mut statement in block.iter().cloned() {
-            match &mut statement {
-                Statement::Block(inner) => self.block(function, inner),
-                Statement::If { accept, reject, .. } => {
-                    self.block(function, accept);
-                    self.block(function, reject);
+    /// What is counted behind a statement.
+    fn after(&self, function: &mut Function, statement: &Statement) -> Block {
+        let mut block = Block::new();
+        let mut push = |counter: u32, fun, value| {
+            let pointer = self.places[counter as usize];
+            block.push(Statement::Atomic { pointer, fun, value, result: None }, Span::UNDEFINED);
+        };
+        let literal = |function: &mut Function, value| {
+            function.expressions.append(Expression::Literal(Literal::U32(value)), Span::UNDEFINED)
+        };
+        match self.question {
+            Question::Accesses => {
+                for (counter, elements) in self.counts(function, statement) {
+                    push(counter, AtomicFunction::Add, literal(function, elements));
                 }
-                Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.block(function, &mut case.body));
-                }
-                Statement::Loop { body, continuing, .. } => {
-                    self.block(function, body);
-                    self.block(function, continuing);
-                }
-                _ => {}
             }
-            let counts = match self.question {
-                Question::Accesses => self.counts(function, &statement),
-                Question::Reach => Vec::new(),
-            };
-            let reached = match self.question {
-                Question::Accesses => Vec::new(),
-                Question::Reach => self.reached(function, &statement),
-            };
-            counted.push(statement, Span::UNDEFINED);
-            let mut push = |counter: u32, fun, value| {
-                let pointer = self.places[counter as usize];
-                counted.push(Statement::Atomic { pointer, fun, value, result: None }, Span::UNDEFINED);
-            };
-            let literal = |function: &mut Function, value| {
-                function.expressions.append(Expression::Literal(Literal::U32(value)), Span::UNDEFINED)
-            };
-            for (counter, elements) in counts {
-                push(counter, AtomicFunction::Add, literal(function, elements));
-            }
-            for (binding, index) in reached {
-                push(2 * (binding - 1), AtomicFunction::Add, literal(function, 1));
-                let index = match index {
-                    Index::Computed(index) => index,
-                    Index::Fixed(index) => literal(function, index),
-                };
-                push(2 * (binding - 1) + 1, AtomicFunction::Max, index);
+            Question::Reach => {
+                for transfer in transfers(function, statement) {
+                    let Some((binding, index)) = self.element(function, transfer.pointer) else { continue };
+                    push(2 * (binding - 1), AtomicFunction::Add, literal(function, 1));
+                    let index = match index {
+                        Index::Computed(index) => index,
+                        Index::Fixed(index) => literal(function, index),
+                    };
+                    push(2 * (binding - 1) + 1, AtomicFunction::Max, index);
+                }
             }
         }
-        *block = counted;
-    }
-
-    /// Which element of which storage binding a statement loads or stores.
-    fn reached(&self, function: &Function, statement: &Statement) -> Vec<(u32, Index)> {
-        match statement {
-            Statement::Emit(range) => range
-                .clone()
-                .filter_map(|expression| match function.expressions[expression] {
-                    Expression::Load { pointer } => self.element(function, pointer),
-                    _ => None,
-                })
-                .collect(),
-            Statement::Store { pointer, .. } => self.element(function, *pointer).into_iter().collect(),
-            _ => Vec::new(),
-        }
+        block
     }
 
     /// Binding and index of the element that a pointer points into, if it is one of a storage buffer.
@@ -244,32 +165,18 @@ impl Counting<'_> {
 
     /// What a statement adds to which counters.
     fn counts(&self, function: &Function, statement: &Statement) -> Vec<(u32, u32)> {
-        match statement {
-            Statement::Emit(range) => range
-                .clone()
-                .filter_map(|expression| match function.expressions[expression] {
-                    Expression::Load { pointer } => {
-                        let counter = match self.space(function, pointer)? {
-                            AddressSpace::Storage { .. } => GLOBAL_READS,
-                            AddressSpace::WorkGroup => WORKGROUP_READS,
-                            _ => return None,
-                        };
-                        Some((counter, self.elements(expression)))
-                    }
-                    _ => None,
-                })
-                .collect(),
-            Statement::Store { pointer, value } => match self.space(function, *pointer) {
-                Some(AddressSpace::Storage { .. }) => vec![(GLOBAL_WRITES, self.elements(*value))],
-                Some(AddressSpace::WorkGroup) => vec![(WORKGROUP_WRITES, self.elements(*value))],
-                _ => Vec::new(),
-            },
-            Statement::ControlBarrier(_) => vec![(BARRIERS, 1)],
-            Statement::WorkGroupUniformLoad { .. } | Statement::Atomic { .. } => {
-                panic!("count this access too")
-            }
-            _ => Vec::new(),
-        }
+        let count = |transfer: Transfer| {
+            let counter = match (self.space(function, transfer.pointer)?, transfer.is_store) {
+                (AddressSpace::Storage { .. }, false) => GLOBAL_READS,
+                (AddressSpace::Storage { .. }, true) => GLOBAL_WRITES,
+                (AddressSpace::WorkGroup, false) => WORKGROUP_READS,
+                (AddressSpace::WorkGroup, true) => WORKGROUP_WRITES,
+                _ => return None,
+            };
+            Some((counter, self.elements(transfer.value)))
+        };
+        let barrier = matches!(statement, Statement::ControlBarrier(_)).then_some((BARRIERS, 1));
+        transfers(function, statement).into_iter().filter_map(count).chain(barrier).collect()
     }
 
     /// The memory that a pointer points to, if it is a global variable's.

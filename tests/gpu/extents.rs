@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use tinytrain::Error;
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
-    Activate, Compute, Convolve, Kernel, MOST_BUFFERS, Mode, Nonlinearity, Pool, RadixSort, Scan, ScanAdd,
-    StepRecord, Tuning, Update, Window, grid, program,
+    Activate, Axis, Compute, Convolve, Dot, Kernel, MOST_BUFFERS, Mode, Nonlinearity, Pool, RadixSort, Scan,
+    ScanAdd, Segments, StepRecord, Tuning, Update, Window, grid, program,
 };
 
 use crate::counting::{strides, watched};
@@ -61,7 +61,7 @@ fn name(kernel: &dyn Kernel) -> String {
 }
 
 /// Without variants that differ in nothing but their activation, which touches no buffer.
-fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut seen = HashSet::new();
     let of_activation = ["activate", "activate_backward", "forward", "input_gradient"];
     kernels.retain(|kernel| {
@@ -178,16 +178,11 @@ fn what_would_lead_out_of_bounds_is_refused() {
     for width in [0, 7] {
         says(&Pool { rows: 1, columns: 6, window: Window::Sum, width }, record, "windows of 1 to 6");
     }
-    let convolve = Convolve {
-        axis: tinytrain::kernels::Axis::Rows,
-        lines: 1,
-        length: 9,
-        taps: 0,
-        mode: Mode::Same,
-        abreast: 1,
-    };
+    let convolve = Convolve { axis: Axis::Rows, lines: 1, length: 9, taps: 0, mode: Mode::Same, abreast: 1 };
     says(&convolve, record, "1 to 1024 taps");
     says(&Convolve { taps: 3, abreast: 0, ..convolve }, record, "abreast");
+    let segments = Segments { axis: Axis::Rows, lines: 2, length: 9, block: 9, part: 9, pitch: 12, count: 0 };
+    says(&Dot { segments }, record, "1 line");
     says(&Update { layers: Vec::new(), clip: None }, record, "1 to 64 layers");
     says(&RadixSort { pass: 8, ..RadixSort::new(9, &tuning) }, record, "a pass below 8");
     says(&RadixSort { group: 3, ..RadixSort::new(9, &tuning) }, record, "groups of");

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use tinytrain::Error;
-use tinytrain::kernels::{Compute, Tuning, sort_by_key};
+use tinytrain::kernels::{Compute, RadixSort, Tuning, sort_by_key};
 use tinytrain::reference::ops;
 
-use crate::lab::labs;
+use crate::lab::{batch, labs};
 
 /// Ends of threads (8 keys) and groups (512), and many groups.
 const LENGTHS: [usize; 11] = [0, 1, 3, 17, 63, 65, 257, 511, 512, 513, 5000];
@@ -64,6 +64,20 @@ fn special_keys() {
         check(compute, &(0..1100).map(|i| 1 << (i * 7 % 32)).collect::<Vec<u32>>());
         check(compute, &(0..1100).map(|i| if i % 3 == 0 { u32::MAX } else { 0 }).collect::<Vec<u32>>());
     });
+}
+
+#[test]
+fn offsets_beyond_the_output_lead_nowhere() {
+    for lab in labs() {
+        let _turn = lab.turn();
+        let kernel = RadixSort { scatter: true, ..RadixSort::new(5, &Tuning::GPU) };
+        let [keys, payload] = [[0u32; 5], [1, 2, 3, 4, 5]].map(|words| lab.upload(&words));
+        let [moved, with] = [lab.output(5), lab.output(5)];
+        let offsets = lab.upload(&[3u32; 16]);
+        lab.run(&kernel, &Tuning::GPU, &[&keys, &payload, &offsets, &moved.buffer, &with.buffer], batch(0));
+        assert_eq!(lab.words(&moved)[3..], [0, 0]);
+        assert_eq!(lab.words(&with)[3..], [1, 2]);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::gpu::Access;
 use crate::kernels::general::reduce::run_passes;
 use crate::kernels::{
     Axis, Compute, Cost, Kernel, Reduction, Segments, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
-    Vector, same_shape, words,
+    Vector, same_shape, shape_error, words,
 };
 
 static SHADER: Shader = Shader {
@@ -45,6 +45,10 @@ impl Kernel for Dot {
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
+        // Those of another line would go to the same outputs.
+        if self.segments.lines != 1 {
+            return Err(shape_error(&SHADER, "1 line".to_owned(), self.segments.lines.to_string()));
+        }
         let (x, (_, outputs)) = (words(&[&[self.segments.length]]), self.segments.extents());
         Ok(vec![x, x, outputs])
     }

@@ -1,0 +1,171 @@
+//! Invocations of a kernel do not race. Software adapters run them in an order that hides it; GPUs do not.
+
+use std::collections::BTreeSet;
+
+use tinytrain::gpu::{Program, read_buffer};
+use tinytrain::kernels::{Grid, Kernel, Map, MapKernel, StepRecord, Tuning, grid, program};
+
+use crate::cost::kernels;
+use crate::extents::different;
+use crate::lab::{Lab, labs};
+use crate::race_log::logged;
+use crate::rewriting::{resolved, text};
+use crate::variants::variants;
+
+/// More accesses than any kernel below makes.
+const ENTRIES: usize = 1 << 22;
+
+/// Several workgroups share the work: of many rows, or of many columns.
+const SHAPES: [[usize; 3]; 2] = [[37, 9, 34], [9, 41, 34]];
+
+/// What logs, and where.
+struct Watch<'a> {
+    lab: &'a Lab,
+    log: wgpu::Buffer,
+}
+
+impl<'a> Watch<'a> {
+    fn new(lab: &'a Lab) -> Self {
+        let log = lab.context.storage("log", 16 * (1 + ENTRIES as u64)).unwrap();
+        Self { lab, log }
+    }
+
+    /// The races of a program of this kernel, whose buffers hold 0, 1, 2, ..., so that what is moved goes to places of its own;
+    /// at binding 3 the sort needs the offsets of its keys.
+    fn races(
+        &self,
+        kernel: &dyn Kernel,
+        tuning: &Tuning,
+        program: &Program,
+        rows: usize,
+    ) -> BTreeSet<String> {
+        let lab = self.lab;
+        let record = StepRecord { next_rows: rows as u32, ..StepRecord::all(rows) };
+        let extents = kernel.extents(tuning, &record).unwrap();
+        let scatters = kernel.label() == "radix_sort +scatter +padded";
+        let buffers: Vec<_> = (1..)
+            .zip(extents)
+            .map(|(binding, bytes)| {
+                let iota = 0..(bytes / 4).max(4) as u32;
+                lab.upload(&if scatters && binding == 3 { offsets(kernel) } else { iota.collect() })
+            })
+            .collect();
+        let bound: Vec<_> = buffers.iter().chain([&self.log]).collect();
+        let logged = logged(program);
+        lab.context.queue.write_buffer(&self.log, 0, &[0; 16]);
+        lab.run_rewritten(&logged.program, &kernel.params(), &bound, grid(kernel, tuning), record);
+        let read = |entries: usize| -> Vec<[u32; 4]> {
+            let bytes = read_buffer(&lab.context, &self.log, 16 * (1 + entries) as u64).unwrap();
+            bytemuck::pod_collect_to_vec(&bytes)
+        };
+        let length = read(0)[0][0] as usize;
+        assert!(length <= ENTRIES, "{}: {length} accesses are too many to log", kernel.label());
+        logged.races(&read(length)[1..])
+    }
+
+    /// The first race of each kernel that has one.
+    fn first_races(&self, kernels: &[Box<dyn Kernel>], tuning: &Tuning, rows: usize) -> Vec<String> {
+        let first = |kernel: &dyn Kernel| {
+            let program = program(kernel, tuning, self.lab.context.carrier);
+            let race = self.races(kernel, tuning, &program, rows).pop_first()?;
+            Some(format!("{} {}: {race}", kernel.label(), kernel.shape()))
+        };
+        kernels.iter().filter_map(|kernel| first(&**kernel)).collect()
+    }
+}
+
+/// What the sort makes of the counts of keys 0, 1, 2, ...
+fn offsets(kernel: &dyn Kernel) -> Vec<u32> {
+    let [length, groups, shift, _] = *bytemuck::pod_collect_to_vec::<u8, u32>(&kernel.params()) else {
+        panic!("the sort has four parameters");
+    };
+    let mut counts = vec![0; 16 * groups as usize];
+    for key in 0..length {
+        let group = key / length.div_ceil(groups).next_power_of_two();
+        counts[((key >> shift) % 16 * groups + group) as usize] += 1;
+    }
+    counts.iter().scan(0, |sum, count| Some(std::mem::replace(sum, *sum + count))).collect()
+}
+
+/// Every kernel.
+#[test]
+fn no_kernel_races() {
+    let lab = &labs()[0];
+    let (watch, _turn) = (Watch::new(lab), lab.turn());
+    for tuning in Tuning::ALL.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
+        for shape in SHAPES {
+            let found = watch.first_races(&kernels(shape, tuning), tuning, shape[0]);
+            assert!(found.is_empty(), "{tuning:?}: {found:#?}");
+        }
+    }
+}
+
+/// On subgroups, where variants differ by nothing that is shared, they would take a minute to compile.
+#[test]
+fn no_variant_races() {
+    let lab = &labs()[0];
+    let (watch, _turn) = (Watch::new(lab), lab.turn());
+    for tuning in [Tuning::GPU, Tuning::SOFTWARE] {
+        let found = watch.first_races(&different(variants(&tuning), &tuning), &tuning, 5);
+        assert!(found.is_empty(), "{tuning:?}: {found:#?}");
+    }
+}
+
+/// Without one of their barriers these race, in some shape.
+#[test]
+fn no_barrier_can_be_spared() {
+    let lab = &labs()[0];
+    let (watch, _turn) = (Watch::new(lab), lab.turn());
+    let tuning = Tuning::GPU;
+    let names = ["column", "convolve", "pool", "radix_sort", "row", "scan", "softmax", "weight_gradient"];
+    let (mut all, mut needed) = (BTreeSet::new(), BTreeSet::new());
+    let shapes = SHAPES
+        .into_iter()
+        .flat_map(|shape| kernels(shape, &tuning).into_iter().map(move |it| (shape[0], it)));
+    for (rows, kernel) in shapes {
+        let name = kernel.shader().name;
+        if !names.contains(&name) {
+            continue;
+        }
+        let original = program(&*kernel, &tuning, lab.context.carrier);
+        let source = text(&original, &resolved(&original));
+        for barrier in ["workgroupBarrier();", "storageBarrier();"] {
+            for (number, (place, _)) in source.match_indices(barrier).enumerate() {
+                all.insert((name, barrier, number));
+                if needed.contains(&(name, barrier, number)) {
+                    continue;
+                }
+                let without = source[..place].to_owned() + &source[place + barrier.len()..];
+                let without = original.rewritten(without, original.bindings().to_vec());
+                if !watch.races(&*kernel, &tuning, &without, rows).is_empty() {
+                    needed.insert((name, barrier, number));
+                }
+            }
+        }
+    }
+    let spared: Vec<_> = all.difference(&needed).collect();
+    assert!(
+        spared.is_empty() && names.iter().all(|name| all.iter().any(|(of, ..)| of == name)),
+        "{spared:?}"
+    );
+}
+
+/// Workgroups that write the same word race too, and barriers do not help.
+#[test]
+fn workgroups_race_whatever_stands_between() {
+    let lab = &labs()[0];
+    let (watch, _turn) = (Watch::new(lab), lab.turn());
+    let tuning = Tuning::GPU;
+    let kernel = MapKernel { rows: 2, columns: 300, operation: Map::Square, grid: Grid::Line };
+    let original = program(&kernel, &tuning, lab.context.carrier);
+    let source = text(&original, &resolved(&original));
+    let place = source.rfind("y[").expect("the result is written");
+    let end = place + source[place..].find(']').expect("an index ends");
+    let racy = format!("{}y[0u{}", &source[..place], &source[end..]);
+    let racy = original.rewritten(racy, original.bindings().to_vec());
+    assert!(watch.races(&kernel, &tuning, &original, 2).is_empty());
+    let found = watch.races(&kernel, &tuning, &racy, 2);
+    let first = found.first().expect("all invocations write one vec4");
+    assert!(first.starts_with("word 0 of y: `y[0] = "), "{first}");
+    assert!(found.iter().any(|race| race.ends_with("of workgroup 1") || race.contains("of workgroup 1 and")));
+}
