@@ -37,7 +37,7 @@ impl DenseLayer {
     /// Piece `number` of a whole layer.
     pub fn cut(&self, layer: &Layer, number: usize) -> Tensors {
         let rows = self.rows(number);
-        let weights = layer.weights[rows.start * self.outputs..rows.end * self.outputs].to_vec();
+        let weights = layer.weights[rows.start * self.outputs..rows.end * self.outputs].into();
         let mut bias = Vec::new();
         if number == 0 {
             bias.extend_from_slice(&layer.bias);

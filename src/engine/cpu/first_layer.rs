@@ -46,7 +46,7 @@ impl Panel {
         };
         let mut weights: Vec<f32> = layer.weights.chunks_exact(layer.outputs).flat_map(&padded).collect();
         weights.resize(self.inputs.next_multiple_of(QUAD) * self.width, 0.0);
-        Tensors { weights, bias: padded(&layer.bias) }
+        Tensors { weights: weights[..].into(), bias: padded(&layer.bias) }
     }
 
     /// The whole layer from what [`Panel::cut`] makes of it.
@@ -256,6 +256,7 @@ impl WithSimd for AddSparse<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::aligned::Aligned;
     use super::*;
     use crate::data::{Dataset, Features};
 
@@ -316,7 +317,7 @@ mod tests {
             simd.vectorize(ForwardSparse { weights: &panel.weights, width, inputs, z: &mut z });
             let mut weights = panel.weights.clone();
             simd.vectorize(AddSparse { weights: &mut weights, width, shares: &[(inputs, delta)] });
-            [z, weights]
+            [z, weights.to_vec()]
         }
         for (name, [got, weights]) in [
             ("1 lane", with(pulp::Scalar, &tensors, lists, delta)),
@@ -344,7 +345,7 @@ mod tests {
             for (share, row) in shares.iter_mut().zip(0..) {
                 share.gather(&data.view(), &[row], sparse);
             }
-            let zeros = || Tensors { weights: vec![0.0; 4 * panel.width], bias: vec![0.0; panel.width] };
+            let zeros = || Tensors { weights: Aligned::zeros(4 * panel.width), bias: vec![0.0; panel.width] };
             let (mut together, mut one_by_one) = (zeros(), zeros());
             let parts = || shares.iter().enumerate().map(|(row, share)| (share, delta.rows(row..row + 1)));
             panel.add_gradient(&mut together, parts());

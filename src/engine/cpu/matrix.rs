@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use super::aligned::Aligned;
 use super::divide::LANES;
 use super::product::View;
 
 /// [rows, width], where the first columns of a row count and those behind them are padding.
 #[derive(Default)]
 pub struct Matrix {
-    values: Vec<f32>,
+    values: Aligned,
     columns: usize,
     width: usize,
 }
@@ -24,7 +25,7 @@ impl Matrix {
     pub fn resize(&mut self, rows: usize, columns: usize) {
         self.columns = columns;
         self.width = Self::width_of(columns);
-        self.values.resize(rows * self.width, 0.0);
+        self.values.resize(rows * self.width);
     }
 
     /// Numbers of a row with padding.

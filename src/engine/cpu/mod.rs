@@ -15,6 +15,7 @@
 //! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and nothing is
 //! locked: who owns what in which phase is proved and checked in `parts.rs`.
 
+mod aligned;
 mod ceilings;
 mod dense_layer;
 mod divide;

@@ -1,5 +1,6 @@
 //! The parameters of a layer that one part owns, and what belongs to them.
 
+use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
 
 /// Parameters that are updated together: small enough that they stay in the nearest cache with all that belongs to them.
@@ -9,7 +10,7 @@ const CHUNK: usize = 1 << 11;
 #[derive(Debug, Clone, Default)]
 pub struct Tensors {
     /// Weights in the order that the part's owner gives them.
-    pub weights: Vec<f32>,
+    pub weights: Aligned,
     /// Biases.
     pub bias: Vec<f32>,
 }
@@ -27,7 +28,7 @@ pub struct Owned {
 impl Tensors {
     /// As many zeros.
     pub fn zeros(&self) -> Self {
-        Self { weights: vec![0.0; self.weights.len()], bias: vec![0.0; self.bias.len()] }
+        Self { weights: Aligned::zeros(self.weights.len()), bias: vec![0.0; self.bias.len()] }
     }
 
     /// The sum of the squares of all numbers.
@@ -64,7 +65,7 @@ impl Owned {
     pub fn apply(&mut self, rule: &UpdateRule, record: &StepRecord, layer: usize, scale: f32) {
         let Self { values, gradients, states: [first, second] } = self;
         let [of_weights, of_biases] = rule.factors.of(layer).map(|factor| factor * record.rate);
-        let update = |[parameters, gradients, first, second]: [&mut Vec<f32>; 4], rate, decay| {
+        let update = |[parameters, gradients, first, second]: [&mut [f32]; 4], rate, decay| {
             for start in (0..parameters.len()).step_by(CHUNK) {
                 let range = start..parameters.len().min(start + CHUNK);
                 let gradients = &mut gradients[range.clone()];
@@ -78,9 +79,11 @@ impl Owned {
                 gradients.fill(0.0);
             }
         };
-        let weights = [&mut values.weights, &mut gradients.weights, &mut first.weights, &mut second.weights];
+        let weights: [&mut [f32]; 4] =
+            [&mut values.weights, &mut gradients.weights, &mut first.weights, &mut second.weights];
         update(weights, of_weights, record.decay);
-        let biases = [&mut values.bias, &mut gradients.bias, &mut first.bias, &mut second.bias];
+        let biases: [&mut [f32]; 4] =
+            [&mut values.bias, &mut gradients.bias, &mut first.bias, &mut second.bias];
         update(biases, of_biases, record.decay * rule.bias_decay());
     }
 }
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn squares_are_summed_whatever_the_length() {
         for length in [0, 1, 7, 8, 9, 100] {
-            let tensors = Tensors { weights: vec![2.0; length], bias: vec![-3.0; length] };
+            let tensors = Tensors { weights: vec![2.0; length][..].into(), bias: vec![-3.0; length] };
             assert_eq!(tensors.sum_of_squares(), 13.0 * length as f64);
         }
     }
@@ -124,13 +127,13 @@ mod tests {
         let number = |i: usize| ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25;
         let tensors = |shift| {
             let values: Vec<f32> = (0..length).map(|i| number(i + shift)).collect();
-            Tensors { weights: values.clone(), bias: values }
+            Tensors { weights: values[..].into(), bias: values }
         };
         let mut owned = Owned::new(tensors(0), &rule, []);
         owned.gradients = tensors(5);
         let record = rule.record(0);
         let whole = |rate, scale: f32| {
-            let (mut parameters, mut gradients) = (tensors(0).weights, tensors(5).weights);
+            let (mut parameters, mut gradients) = (tensors(0).bias, tensors(5).bias);
             gradients.iter_mut().for_each(|gradient| *gradient *= scale);
             let (mut first, mut second) = (vec![0.0; length], vec![0.0; length]);
             let states = [first.as_mut_slice(), second.as_mut_slice()];
@@ -146,7 +149,8 @@ mod tests {
         };
         owned.apply(&rule, &record, 0, 0.5);
         let Owned { values, gradients, states: [first, second] } = owned;
-        assert_eq!([values.weights, first.weights, second.weights], whole(0.5, 0.5));
+        let weights = [values.weights, first.weights, second.weights].map(|weights| weights.to_vec());
+        assert_eq!(weights, whole(0.5, 0.5));
         assert_eq!([values.bias, first.bias, second.bias], whole(0.125, 0.5));
         assert_eq!(gradients.sum_of_squares(), 0.0);
     }

@@ -1,0 +1,86 @@
+//! Numbers that begin at a cache line.
+
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+/// Numbers of a cache line, which is as long as the longest vector.
+const LINE: usize = 16;
+
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([f32; LINE]);
+
+/// Numbers of which the first stands at the start of a cache line: no whole vector of them lies in two.
+#[derive(Debug, Clone, Default)]
+pub struct Aligned {
+    lines: Vec<Line>,
+    length: usize,
+}
+
+impl Aligned {
+    /// So many zeros.
+    pub fn zeros(length: usize) -> Self {
+        Self { lines: vec![Line::zeroed(); length.div_ceil(LINE)], length }
+    }
+
+    /// Keeps the first `length` numbers; those that are new are 0. Takes memory only when there are more than ever before.
+    pub fn resize(&mut self, length: usize) {
+        let before = self.length;
+        self.lines.resize(length.div_ceil(LINE), Line::zeroed());
+        self.length = length;
+        // What stood behind the last number of its line is no zero.
+        let end = before.next_multiple_of(LINE).min(length);
+        if before < end {
+            self[before..end].fill(0.0);
+        }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &cast_slice(&self.lines)[..self.length]
+    }
+}
+
+impl DerefMut for Aligned {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut cast_slice_mut(&mut self.lines)[..self.length]
+    }
+}
+
+impl From<&[f32]> for Aligned {
+    fn from(values: &[f32]) -> Self {
+        let mut aligned = Self::zeros(values.len());
+        aligned.copy_from_slice(values);
+        aligned
+    }
+}
+
+impl PartialEq for Aligned {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_begin_at_a_cache_line_and_new_ones_are_0() {
+        let mut numbers = Aligned::from(&[1.0, 2.0, 3.0][..]);
+        for length in [0, 1, 2, 40, 17, 16, 33, 3, 100] {
+            let kept = numbers.to_vec();
+            numbers.resize(length);
+            assert_eq!((numbers.len(), numbers.as_ptr().addr() % 64), (length, 0));
+            let (old, new) = numbers.split_at(kept.len().min(length));
+            assert_eq!(old, &kept[..old.len()]);
+            assert!(new.iter().all(|number| *number == 0.0), "{length}");
+            numbers.fill(7.0);
+        }
+        assert!(numbers == numbers.clone() && numbers != Aligned::zeros(100) && numbers != Aligned::zeros(3));
+    }
+}
