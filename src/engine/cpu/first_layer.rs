@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::aligned::Aligned;
 use super::divide::{LANES, columns, range};
 use super::matrix::Matrix;
 use super::product::{View, multiply};
@@ -39,14 +40,15 @@ impl Panel {
 
     /// Its part of a whole layer.
     pub fn cut(&self, layer: &Layer) -> Tensors {
-        let padded = |row: &[f32]| {
-            let mut padded = row[self.columns.clone()].to_vec();
-            padded.resize(self.width, 0.0);
-            padded
+        let own = |to: &mut [f32], row: &[f32]| {
+            to[..self.columns.len()].copy_from_slice(&row[self.columns.clone()]);
         };
-        let mut weights: Vec<f32> = layer.weights.chunks_exact(layer.outputs).flat_map(&padded).collect();
-        weights.resize(self.inputs.next_multiple_of(QUAD) * self.width, 0.0);
-        Tensors { weights: weights[..].into(), bias: padded(&layer.bias) }
+        let mut weights = Aligned::zeros(self.inputs.next_multiple_of(QUAD) * self.width);
+        let rows = layer.weights.chunks_exact(layer.outputs);
+        weights.chunks_exact_mut(self.width).zip(rows).for_each(|(to, row)| own(to, row));
+        let mut bias = vec![0.0; self.width];
+        own(&mut bias, &layer.bias);
+        Tensors { weights, bias }
     }
 
     /// The whole layer from what [`Panel::cut`] makes of it.
@@ -256,7 +258,6 @@ impl WithSimd for AddSparse<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::aligned::Aligned;
     use super::*;
     use crate::data::{Dataset, Features};
 
