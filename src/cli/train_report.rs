@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::engine::Description;
+use tinytrain::engine::{Description, EngineKind};
 use tinytrain::model::Model;
 use tinytrain::schedule::{SelectedSchedule, Tiles};
 use tinytrain::train::{Config, End, Epoch, Event, Score, Started, Summary, TrainingData, ValueErrors};
@@ -275,6 +275,11 @@ impl<'a> TrainReport<'a> {
                 "seed {}, {parameters} parameters, inputs scaled by {transform}",
                 self.options.training.seed
             ));
+            if engine.engine == EngineKind::Cpu {
+                let threads = self.config.threads.map(|threads| format!("at most {threads} asked for"));
+                let threads = threads.unwrap_or_else(|| "one for each core where that pays".to_owned());
+                self.console.notice(&format!("{}, {threads}", engine.device));
+            }
             if let Some(Tiles { tuning, source }) = tiles {
                 self.console.notice(&format!("{source} tile shapes: {tuning}"));
             }

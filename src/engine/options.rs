@@ -14,6 +14,8 @@ pub struct EngineOptions {
     pub weighted: bool,
     /// How a GPU divides a step into dispatches; nothing leaves it the choice.
     pub schedule: Option<ScheduleKind>,
+    /// Most threads of the CPU engine; nothing is one for each core.
+    pub threads: Option<usize>,
     /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
     pub measured: Measurements,
 }
@@ -22,6 +24,7 @@ impl EngineOptions {
     /// Plain gradient descent at one rate, everything else by default.
     pub fn sgd(batch: usize, rate: f32) -> Self {
         let rule = UpdateRule::sgd(rate);
-        Self { batch, rule, weighted: false, schedule: None, measured: Measurements::default() }
+        let measured = Measurements::default();
+        Self { batch, rule, weighted: false, schedule: None, threads: None, measured }
     }
 }

@@ -84,6 +84,8 @@ pub struct Config {
     pub seed: u64,
     /// How a GPU divides a step into dispatches; nothing leaves it the choice.
     pub schedule: Option<ScheduleKind>,
+    /// Most threads of the CPU engine; nothing is one for each core.
+    pub threads: Option<usize>,
     /// What is done to the rows first.
     pub data: DataOptions,
     /// Which model is kept: the best if there are validation rows, else the last, unless this says otherwise.
@@ -116,6 +118,7 @@ impl Default for Config {
             clip_norm: None,
             seed: 1,
             schedule: None,
+            threads: None,
             data: DataOptions::default(),
             keep: None,
             patience: None,
@@ -171,6 +174,7 @@ impl Config {
             ("label_smoothing", self.label_smoothing.to_string(), self.label_smoothing > 0.0),
             ("init", self.init.to_string(), self.init != default.init),
             ("validation_fraction", data.split.validation.to_string(), !data.split.is_none()),
+            ("threads", self.threads.unwrap_or(0).to_string(), self.threads.is_some()),
             ("test_fraction", data.split.test.to_string(), !data.split.is_none()),
         ];
         settings.extend(changed.into_iter().filter(|(.., told)| *told).map(|(key, value, _)| (key, value)));
@@ -205,8 +209,8 @@ impl Config {
     /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
     /// whether rows have weights.
     pub fn training_options(&self, batch: usize, rows: Option<usize>, weighted: bool) -> EngineOptions {
-        let (schedule, measured) = (self.schedule, self.measured.clone());
-        EngineOptions { batch, rule: self.rule(batch, rows), weighted, schedule, measured }
+        let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
+        EngineOptions { batch, rule: self.rule(batch, rows), weighted, schedule, threads, measured }
     }
 
     /// The same for rows whose number is not known, without weights.
@@ -224,6 +228,9 @@ impl Config {
         };
         if self.epochs == 0 {
             return bad("epochs", "1 or more", &self.epochs);
+        }
+        if self.threads == Some(0) {
+            return bad("threads", "1 or more", &0);
         }
         if self.batch_size == 0 {
             return bad("batch size", "1 or more", &self.batch_size);

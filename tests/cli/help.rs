@@ -7,8 +7,8 @@ use std::process::Stdio;
 use crate::program::Workplace;
 
 /// The options of every command that trains.
-const TRAINING: [&str; 8] =
-    ["batch-size", "lr", "hidden", "seed", "data", "label-column", "device", "schedule"];
+const TRAINING: [&str; 9] =
+    ["batch-size", "lr", "hidden", "seed", "data", "label-column", "device", "threads", "schedule"];
 
 #[test]
 fn help_names_every_option_and_gives_an_example() {

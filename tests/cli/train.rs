@@ -156,7 +156,12 @@ fn verbose_tells_more_on_standard_error() {
     let arguments = ["--data", "data", "--epochs", "1", "--seed", "77", "--verbose"];
     let (_, stderr) = text(&place, &arguments);
     assert!(["seed 77", "832 parameters", "1/255"].iter().all(|part| stderr.contains(part)), "{stderr}");
+    assert!(stderr.contains("), one for each core"), "{stderr}");
     assert_eq!(json(&place, &arguments).len(), 3);
+    let (_, stderr) = text(&place, &[&arguments[..], &["--threads", "1"]].concat());
+    assert!(stderr.contains("CPU engine (1 thread), at most 1"), "{stderr}");
+    let file = std::fs::read(place.path("m")).unwrap();
+    assert!(String::from_utf8_lossy(&file).contains("\"threads\":\"1\""));
     if !place.adapters("vulkan").is_empty() {
         let outcome = place.succeed(&[&["train", "--device", "vulkan"], &arguments[..]].concat());
         assert!(outcome.stderr.contains("loss_gradient +cross-entropy"), "{}", outcome.stderr);

@@ -88,10 +88,10 @@ pub struct CpuEngine {
 }
 
 impl CpuEngine {
-    /// Takes the parameters. Uses all cores.
+    /// Takes the parameters. Uses as many threads as the options say, or all cores.
     pub fn new(parameters: &Parameters, network: &Network, options: &EngineOptions) -> Self {
-        let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::with_threads(parameters, network, options, cores)
+        let all = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::with_threads(parameters, network, options, options.threads.unwrap_or_else(all))
     }
 
     /// As [`CpuEngine::new`], with so many threads at most.
