@@ -25,8 +25,8 @@ pub struct Training {
     #[arg(long, value_name = "SIZES", default_value_t = Hidden(Config::default().hidden),
           allow_hyphen_values = true)]
     pub hidden: Hidden,
-    /// Decides the first weights and the order of the rows: the same seed on the same device (with as many threads, or
-    /// under the same tile shapes) gives the same model.
+    /// Decides the first weights and the order of the rows: the same seed on the same device (a GPU under the
+    /// same tile shapes) gives the same model.
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
           allow_hyphen_values = true)]
     pub seed: u64,
@@ -38,7 +38,7 @@ pub struct Training {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// Most threads of the CPU engine. [default: one for each core]
+    /// Most threads of the CPU engine; they change no bit of the model. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub threads: Option<usize>,
     /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels per step. [default: the

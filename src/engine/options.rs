@@ -14,7 +14,7 @@ pub struct EngineOptions {
     pub weighted: bool,
     /// How a GPU divides a step into dispatches; nothing leaves it the choice.
     pub schedule: Option<ScheduleKind>,
-    /// Most threads of the CPU engine; nothing is one for each core.
+    /// Most threads of the CPU engine; nothing is one for each core. They change no bit of what is trained.
     pub threads: Option<usize>,
     /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
     pub measured: Measurements,

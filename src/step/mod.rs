@@ -3,6 +3,7 @@
 
 mod activation;
 mod dropout;
+mod exp;
 mod loss;
 mod optimizer;
 mod rate;

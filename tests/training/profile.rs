@@ -66,7 +66,8 @@ fn gathering_apart_is_none_of_the_phases() {
     }
     if std::thread::available_parallelism().unwrap().get() > 1 {
         assert_eq!(what, "CPU engine (2 threads)");
-        let want = [("first_layer", STEPS), ("gather", 2), ("rows", STEPS), ("update", STEPS)];
+        let step = ["backward", "first_layer", "forward", "gather", "rows", "update"];
+        let want = step.map(|name| (name, if name == "gather" { 2 } else { STEPS }));
         assert_eq!(calls.into_iter().collect::<Vec<_>>(), want);
     }
 }
@@ -198,15 +199,14 @@ fn every_scheduled_kernel_is_there_as_often_as_scheduled() {
 
 #[test]
 fn the_cpu_engine_is_profiled_by_phases() {
-    let layer = |name: &'static str| [name; 2].into_iter();
-    // One thread, and several, which divide the batch or the layers.
-    for (hidden, batch_size, middle) in [
-        (vec![9], 16, vec!["rows"]),
-        (vec![4000], 64, vec!["rows"]),
-        (vec![900, 300], 64, layer("forward").chain(["loss"]).chain(layer("backward")).collect()),
-    ] {
-        let middle =
-            if std::thread::available_parallelism().unwrap().get() > 1 { middle } else { vec!["rows"] };
+    let paired = [&["first_layer", "forward", "rows"][..], &["backward", "update"]];
+    let by_columns =
+        [&["first_layer", "forward", "forward", "loss"][..], &["backward", "backward", "update"]];
+    // One thread, and several, which divide the batch or the layers; what is done before the next batch is gathered, and
+    // what behind that.
+    for (hidden, batch_size, [before, behind]) in
+        [(vec![9], 16, paired), (vec![4000], 64, paired), (vec![900, 300], 64, by_columns)]
+    {
         let config = Config { hidden, batch_size, ..config(None) };
         let made = made(&Device::Cpu, &config);
         let what = made.report.device.clone();
@@ -217,15 +217,15 @@ fn the_cpu_engine_is_profiled_by_phases() {
             *phases.entry(name).or_default() += calls;
         }
         let mut want: BTreeMap<String, usize> = BTreeMap::new();
-        for name in ["first_layer", "gather", "update"].iter().chain(&middle) {
+        for name in before.iter().chain(&["gather"]).chain(behind) {
             *want.entry((*name).to_owned()).or_default() += STEPS;
         }
         assert_eq!(phases, want, "{what}");
-        // A batch is gathered beside the update before it, except the first of each epoch.
+        // A batch is gathered in the step before it, except the first of each epoch.
         let names = assert_trace(&made, &what);
         let regions = |steps: usize| {
-            let step = [&["first_layer"][..], &middle, &["update + gather"]].concat();
-            [&["gather"][..], &step.repeat(steps)[..step.len() * steps - 1], &["update"]].concat()
+            let step = [before, &["gather"], behind].concat();
+            [&["gather"][..], &step.repeat(steps - 1), before, behind].concat()
         };
         let epoch = ROWS.div_ceil(batch_size);
         let epochs = (0..STEPS).step_by(epoch).map(|begin| regions(epoch.min(STEPS - begin)));

@@ -1,47 +1,48 @@
-//! The layers above the first: products of the `gemm` crate. Their weights are divided by rows between the parts.
+//! The layers above the first. Their weights are divided by rows, in pieces that do not depend on the number of threads.
 
 use std::ops::Range;
 
-use super::divide::Divide;
+use super::aligned::Aligned;
 use super::matrix::Matrix;
 use super::parts::Parts;
-use super::product::{View, multiply_columns};
+use super::product::Products;
 use super::tensors::{Owned, Tensors};
+use super::view::View;
 use crate::model::Layer;
 
-/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, outputs]; piece 0 the bias, too, and zeros
-/// behind it until they are whole vectors.
+/// The shape of a layer and of its pieces. Piece k has rows of the weights, [rows, width]; piece 0 the bias, too. Behind
+/// both stand zeros until they are whole vectors.
 pub struct DenseLayer {
-    /// Numbers of a row that goes in.
-    pub inputs: usize,
     /// Numbers of a row that comes out.
     pub outputs: usize,
-    pieces: usize,
-    divide: Divide,
+    /// The same with padding.
+    pub width: usize,
+    /// The rows of each piece: as many columns of X go with it.
+    pub pieces: Vec<Range<usize>>,
+    products: Products,
 }
 
 /// Some columns of a matrix, and which they are.
 pub type Columns<'a> = (Range<usize>, View<'a>);
 
 impl DenseLayer {
-    /// A layer in so many pieces, cut in this way.
-    pub fn new(inputs: usize, outputs: usize, pieces: usize, divide: Divide) -> Self {
-        Self { inputs, outputs, pieces, divide }
-    }
-
-    /// Which rows of the weights piece `number` has: so many columns of X go with it.
-    pub fn rows(&self, number: usize) -> Range<usize> {
-        (self.divide)(self.inputs, number, self.pieces)
+    /// A layer in these pieces.
+    pub fn new(outputs: usize, pieces: Vec<Range<usize>>, products: Products) -> Self {
+        Self { outputs, width: Matrix::width_of(outputs), pieces, products }
     }
 
     /// Piece `number` of a whole layer.
     pub fn cut(&self, layer: &Layer, number: usize) -> Tensors {
-        let rows = self.rows(number);
-        let weights = layer.weights[rows.start * self.outputs..rows.end * self.outputs].into();
+        let rows = self.pieces[number].clone();
+        let mut weights = Aligned::zeros(rows.len() * self.width);
+        let from = layer.weights[rows.start * self.outputs..].chunks_exact(self.outputs);
+        for (to, from) in weights.chunks_exact_mut(self.width).zip(from) {
+            to[..self.outputs].copy_from_slice(from);
+        }
         let mut bias = Vec::new();
         if number == 0 {
             bias.extend_from_slice(&layer.bias);
-            bias.resize(Matrix::width_of(self.outputs), 0.0);
+            bias.resize(self.width, 0.0);
         }
         Tensors { weights, bias }
     }
@@ -50,11 +51,12 @@ impl DenseLayer {
     pub fn join<'a>(&self, pieces: impl Iterator<Item = &'a Tensors>) -> Layer {
         let (mut weights, mut bias) = (Vec::new(), Vec::new());
         for piece in pieces {
-            weights.extend_from_slice(&piece.weights);
+            let rows = piece.weights.chunks_exact(self.width);
+            rows.for_each(|row| weights.extend_from_slice(&row[..self.outputs]));
             bias.extend_from_slice(&piece.bias);
         }
         bias.truncate(self.outputs);
-        Layer { inputs: self.inputs, outputs: self.outputs, weights, bias }
+        Layer { inputs: weights.len() / self.outputs, outputs: self.outputs, weights, bias }
     }
 
     /// Some columns of Z = X W + b; `x(k)` are the columns of X that go with piece k. Padding of Z is 0.
@@ -65,49 +67,52 @@ impl DenseLayer {
         columns: Range<usize>,
         z: &mut Matrix,
     ) {
+        if columns.is_empty() {
+            return;
+        }
         let (bias, width) = (&parameters.read(0).values.bias, z.width());
-        if !columns.is_empty() {
-            let bias = &bias[columns.start..columns.start + width];
-            z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(bias));
-        }
+        let columns = columns.start..columns.start + width;
+        z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&bias[columns.clone()]));
         for (number, piece) in parameters.read_all().enumerate() {
-            let weights = View::new(&piece.values.weights, self.outputs).columns(columns.clone());
-            multiply_columns(z.values_mut(), width, 0, x(number), weights, true);
+            let weights = View::new(&piece.values.weights, self.width).columns(columns.clone());
+            self.products.add(z.values_mut(), width, 0, x(number), weights);
         }
     }
 
-    /// The columns of dX = D W' that go with the pieces `pieces`, for D in parts by columns.
-    pub fn backward<'a>(
-        &self,
-        parameters: &Parts<Owned>,
-        pieces: Range<usize>,
-        delta: impl Iterator<Item = Columns<'a>> + Clone,
-        dx: &mut Matrix,
-    ) {
-        let (first, width) = (self.rows(pieces.start).start, dx.width());
-        for number in pieces {
-            let weights = View::new(&parameters.read(number).values.weights, self.outputs);
-            let place = self.rows(number).start - first;
-            for (columns, delta) in delta.clone() {
-                let add = columns.start > 0;
-                multiply_columns(dx.values_mut(), width, place, delta, weights.columns(columns).t(), add);
-            }
-        }
+    /// Z += X W for the columns of X that go with piece `number`.
+    pub fn add_forward(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
+        let weights = View::new(&parameters.read(number).values.weights, self.width);
+        let width = z.width();
+        self.products.add(z.values_mut(), width, 0, x, weights);
     }
 
-    /// Adds X'D to the weights of piece `number`, over the parts (X, columns of D) of the batch or of D in their order; X
-    /// has the columns that go with the piece. Piece 0 has the column sums of D added to its bias.
-    pub fn add_gradient<'a>(
+    /// dX += D W' for the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
+    /// piece.
+    pub fn add_backward(&self, transposed: &Matrix, delta: View<'_>, dx: &mut Matrix, first: usize) {
+        let width = dx.width();
+        self.products.add(dx.values_mut(), width, first, delta, transposed.padded());
+    }
+
+    /// The same by the piece itself, for some columns of D.
+    pub fn add_backward_packed(
         &self,
         number: usize,
-        to: &mut Tensors,
-        parts: impl Iterator<Item = (View<'a>, Columns<'a>)>,
+        parameters: &Parts<Owned>,
+        (columns, delta): Columns<'_>,
+        dx: &mut Matrix,
+        first: usize,
     ) {
-        for (x, (columns, delta)) in parts {
-            multiply_columns(&mut to.weights, self.outputs, columns.start, x.t(), delta, true);
-            if number == 0 {
-                delta.add_column_sums(&mut to.bias[columns]);
-            }
+        let weights = View::new(&parameters.read(number).values.weights, self.width).columns(columns);
+        let width = dx.width();
+        self.products.add(dx.values_mut(), width, first, delta, weights.t());
+    }
+
+    /// Adds X'D to the weights of a piece, for some columns of D, from a multiple of the longest vectors on; X has the
+    /// columns that go with the piece. Piece 0, which has the bias, has the column sums of D added to that.
+    pub fn add_gradient(&self, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
+        self.products.add(&mut to.weights, self.width, columns.start, x.t(), delta);
+        if !to.bias.is_empty() {
+            delta.add_column_sums(&mut to.bias[columns]);
         }
     }
 }

@@ -5,9 +5,6 @@ use std::ops::Range;
 /// Numbers of the widest vector of any processor: half a line of its cache, or a whole one.
 pub const LANES: usize = 16;
 
-/// A way to cut `0..length` into parts: which of them is part `number` of `count`.
-pub type Divide = fn(length: usize, number: usize, count: usize) -> Range<usize>;
-
 /// Part `number` of `0..length` divided into `count` nearly equal parts.
 pub fn range(length: usize, number: usize, count: usize) -> Range<usize> {
     number * length / count..(number + 1) * length / count
@@ -20,6 +17,22 @@ pub fn columns(length: usize, number: usize, count: usize) -> Range<usize> {
     edge(number)..edge(number + 1)
 }
 
+/// Divides `vectors` vectors into nearly equal runs of at most so many.
+pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = vectors.div_ceil(most);
+    (0..count).map(move |number| range(vectors, number, count))
+}
+
+/// Divides columns into nearly equal pieces of whole vectors, at most `most` of them each: an even number of pieces, if it
+/// is more than one, since most machines have an even number of cores.
+pub fn pieces(columns: usize, most: usize) -> Vec<Range<usize>> {
+    let vectors = columns.div_ceil(LANES);
+    let least = vectors.div_ceil(most);
+    let count = if least > 1 { least.next_multiple_of(2) } else { 1 };
+    let edge = |number: usize| (number * vectors / count * LANES).min(columns);
+    (0..count).map(|number| edge(number)..edge(number + 1)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,13 +41,30 @@ mod tests {
     fn parts_cover_all_in_their_order() {
         for count in [1, 2, 3, 7] {
             for length in [0, 1, 5, 16, 17, 100, 300] {
-                for divide in [range as Divide, columns] {
+                for divide in [range, columns] {
                     let parts = (0..count).flat_map(|number| divide(length, number, count));
                     assert_eq!(parts.collect::<Vec<_>>(), (0..length).collect::<Vec<_>>());
                 }
                 let begins = (0..count).map(|number| columns(length, number, count).start);
                 assert!(begins.into_iter().all(|begin| begin % LANES == 0 || begin == length));
             }
+        }
+    }
+
+    #[test]
+    fn runs_and_pieces_cover_all() {
+        for vectors in 0..40 {
+            for most in 1..6 {
+                let covered: Vec<usize> = runs(vectors, most).flatten().collect();
+                assert_eq!(covered, (0..vectors).collect::<Vec<_>>());
+                assert!(runs(vectors, most).all(|run| (1..=most).contains(&run.len())));
+            }
+        }
+        for columns in [1, 5, 16, 17, 80, 81, 100, 300, 512, 2500] {
+            let pieces = pieces(columns, 5);
+            assert!(pieces.len() == 1 || pieces.len().is_multiple_of(2));
+            assert!(pieces.iter().all(|piece| piece.start % LANES == 0 && piece.len() <= 5 * LANES));
+            assert_eq!(pieces.into_iter().flatten().collect::<Vec<_>>(), (0..columns).collect::<Vec<_>>());
         }
     }
 }

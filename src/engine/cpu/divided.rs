@@ -1,44 +1,53 @@
-//! A network divided into parts, and where its steps are computed.
+//! A network divided into pieces and parts, and where its steps are computed.
+
+use std::ops::Range;
 
 use super::dense_layer::DenseLayer;
+use super::divide::{columns, pieces, range};
 use super::first_layer::Panel;
+use super::inputs::Inputs;
 use super::loss::RowLosses;
 use super::matrix::Matrix;
 use super::outputs::Outputs;
 use super::parts::Parts;
 use super::plan::Plan;
-use super::sparse::Inputs;
 use super::tensors::{Owned, Tensors};
 use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
-/// The parameters of a network, divided into parts, and everything that is computed in a step: memory that is taken in the
-/// first steps and stays.
+/// The parameters of a network in pieces, and everything that is computed in a step: memory that is taken in the first steps
+/// and stays. Pieces do not depend on the number of parts; each part owns some of each layer, one beside the other.
 pub struct DividedNetwork {
     pub network: Network,
     pub rule: UpdateRule,
     pub plan: Plan,
-    /// The first layer: a panel of columns for each part.
+    /// The first layer: columns for each piece.
     pub panels: Vec<Panel>,
     /// The layers above it.
     pub above: Vec<DenseLayer>,
-    /// Of each layer, what each part owns.
+    /// Of each layer, its pieces.
     pub parameters: Vec<Parts<Owned>>,
-    /// Of one batch and of the next, a share of the rows for each part.
-    pub inputs: [Parts<Inputs>; 2],
-    /// Pre-activations of the first layer, [rows, width] of each panel.
-    pub first: Parts<Matrix>,
-    /// Of each layer, what each part computes.
+    /// Of each layer above the first, the transposes of its pieces; nothing where columns of layers are divided.
+    pub transposed: Vec<Parts<Matrix>>,
+    /// Of the batches of one region of steps and of the next, a share for each part.
+    pub inputs: Vec<Parts<Inputs>>,
+    /// What each panel computes for all rows. Where columns of layers are divided, its pre-activations alone.
+    pub hidden: Parts<Outputs>,
+    /// For each panel, what it adds to the second layer's pre-activations, where the two are paired.
+    pub sums: Parts<Matrix>,
+    /// For each part, gradients by the second layer's pre-activations for all rows, where the two are paired.
+    pub deltas: Parts<Matrix>,
+    /// Of each layer, what each part computes of it besides.
     pub outputs: Vec<Parts<Outputs>>,
     /// A share of the rows for each part.
     pub losses: Parts<RowLosses>,
-    /// Sums of the squares of each part's gradients, where they are clipped.
-    pub squares: Parts<f64>,
+    /// Of each layer, sums of the squares of each piece's gradients, where they are clipped.
+    pub squares: Vec<Parts<f64>>,
 }
 
-/// A value for each part.
-fn for_parts<T>(plan: Plan, value: impl FnMut(usize) -> T) -> Parts<T> {
-    (0..plan.parts()).map(value).collect()
+/// So many values.
+fn parts<T>(count: usize, value: impl FnMut(usize) -> T) -> Parts<T> {
+    (0..count).map(value).collect()
 }
 
 impl DividedNetwork {
@@ -51,26 +60,78 @@ impl DividedNetwork {
         states: &[Parameters],
     ) -> Self {
         let layers: Vec<(usize, usize)> = network.layers().collect();
-        let (inputs, outputs) = layers[0];
-        let panels = (0..plan.parts()).map(|number| Panel::new(inputs, outputs, number, plan.parts()));
-        let above = layers[1..]
-            .iter()
-            .map(|(inputs, outputs)| DenseLayer::new(*inputs, *outputs, plan.parts(), plan.divide()));
+        let products = plan.products();
+        let pieces_of = |columns: usize| pieces(columns, plan.piece_vectors());
+        let panel = |columns| Panel::new(layers[0].0, columns, products);
+        let panels: Vec<Panel> = pieces_of(layers[0].1).into_iter().map(panel).collect();
+        let above = layers[1..].iter();
+        let above = above.map(|(inputs, outputs)| DenseLayer::new(*outputs, pieces_of(*inputs), products));
         let mut divided = Self {
             network: network.clone(),
             rule: rule.clone(),
             plan,
-            panels: panels.collect(),
             above: above.collect(),
             parameters: Vec::new(),
-            inputs: std::array::from_fn(|_| for_parts(plan, |_| Inputs::default())),
-            first: for_parts(plan, |_| Matrix::default()),
-            outputs: layers.iter().map(|_| for_parts(plan, |_| Outputs::default())).collect(),
-            losses: for_parts(plan, |_| RowLosses::default()),
-            squares: for_parts(plan, |_| 0.0),
+            transposed: Vec::new(),
+            inputs: (0..2 * plan.steps_of_region())
+                .map(|_| parts(plan.parts(), |_| Inputs::default()))
+                .collect(),
+            hidden: parts(panels.len(), |_| Outputs::default()),
+            sums: parts(panels.len(), |_| Matrix::default()),
+            deltas: parts(plan.parts(), |_| Matrix::default()),
+            outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
+            losses: parts(plan.parts(), |_| RowLosses::default()),
+            squares: Vec::new(),
+            panels,
         };
+        let counts = (0..layers.len()).map(|layer| divided.piece_count(layer));
+        divided.squares = counts.map(|count| parts(count, |_| 0.0)).collect();
         divided.set(parameters, states);
         divided
+    }
+
+    /// Into how many pieces a layer is divided.
+    fn piece_count(&self, layer: usize) -> usize {
+        layer.checked_sub(1).map_or(self.panels.len(), |above| self.above[above].pieces.len())
+    }
+
+    /// The pieces of a layer that part `part` owns.
+    pub fn owned(&self, layer: usize, part: usize) -> Range<usize> {
+        range(self.piece_count(layer), part, self.plan.parts())
+    }
+
+    /// The part that owns a piece of a layer, and the first column of all that it owns.
+    pub fn owner(&self, layer: usize, piece: usize) -> (usize, usize) {
+        let part = (0..self.plan.parts()).find(|part| self.owned(layer, *part).contains(&piece));
+        let part = part.expect("every piece has an owner");
+        (part, self.edge(layer, self.owned(layer, part).start))
+    }
+
+    /// Where piece `piece` of a layer begins; the end of all behind the last.
+    fn edge(&self, layer: usize, piece: usize) -> usize {
+        let ranges =
+            |ranges: &mut dyn Iterator<Item = &Range<usize>>| ranges.nth(piece).map(|range| range.start);
+        let (found, end) = match layer.checked_sub(1) {
+            None => {
+                let found = ranges(&mut self.panels.iter().map(|panel| &panel.columns));
+                (found, self.panels.last().map_or(0, |panel| panel.columns.end))
+            }
+            Some(above) => {
+                let pieces = &self.above[above].pieces;
+                (ranges(&mut pieces.iter()), pieces.last().map_or(0, |rows| rows.end))
+            }
+        };
+        found.unwrap_or(end)
+    }
+
+    /// The columns of a layer's outputs that part `part` has where columns are divided: those that go with the pieces that it
+    /// owns of the layer above.
+    pub fn columns(&self, layer: usize, part: usize) -> Range<usize> {
+        if layer + 1 == self.outputs.len() {
+            return columns(self.network.outputs(), part, self.plan.parts());
+        }
+        let pieces = self.owned(layer + 1, part);
+        self.edge(layer + 1, pieces.start)..self.edge(layer + 1, pieces.end)
     }
 
     /// Takes other parameters and another state of the optimizer.
@@ -80,10 +141,26 @@ impl DividedNetwork {
             Owned::new(self.cut(parameters, layer, number), &self.rule, states)
         };
         let layers = 0..self.outputs.len();
-        self.parameters = layers.map(|layer| for_parts(self.plan, |number| owned(layer, number))).collect();
+        self.parameters =
+            layers.map(|layer| parts(self.piece_count(layer), |number| owned(layer, number))).collect();
+        let transposed =
+            (1..self.outputs.len()).map(|layer| parts(self.piece_count(layer), |_| Matrix::default()));
+        self.transposed = transposed.collect();
+        for layer in 1..self.outputs.len() {
+            (0..self.piece_count(layer)).for_each(|piece| self.transpose(layer, piece));
+        }
     }
 
-    /// What part `number` owns of a layer.
+    /// Makes the transpose of a piece of a layer above the first, where it is needed.
+    pub fn transpose(&self, layer: usize, piece: usize) {
+        if !self.plan.is_by_columns() {
+            let DenseLayer { outputs, width, .. } = self.above[layer - 1];
+            let weights = &self.parameters[layer].read(piece).values.weights;
+            self.transposed[layer - 1].write(piece).transpose(weights, width, outputs);
+        }
+    }
+
+    /// A piece of a layer.
     fn cut(&self, parameters: &Parameters, layer: usize, number: usize) -> Tensors {
         let whole = &parameters.layers[layer];
         match layer.checked_sub(1) {
@@ -92,12 +169,12 @@ impl DividedNetwork {
         }
     }
 
-    /// The whole network, from what each part owns of each layer.
+    /// The whole network, from the pieces of each layer.
     pub fn join<'a>(&self, tensors: impl Fn(usize, usize) -> &'a Tensors) -> Parameters {
         let first = self.panels.iter().enumerate().map(|(number, panel)| (panel, tensors(0, number)));
         let mut layers = vec![Panel::join(first)];
         for (index, layer) in self.above.iter().enumerate() {
-            layers.push(layer.join((0..self.plan.parts()).map(|number| tensors(index + 1, number))));
+            layers.push(layer.join((0..layer.pieces.len()).map(|number| tensors(index + 1, number))));
         }
         Parameters { layers }
     }

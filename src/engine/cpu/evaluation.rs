@@ -3,10 +3,11 @@
 use std::thread;
 
 use super::divided::DividedNetwork;
+use super::inputs::Inputs;
 use super::loss::{as_f32_holds, predicted};
 use super::matrix::Matrix;
 use super::outputs::{Behind, Outputs, Tile};
-use super::sparse::Inputs;
+use super::sparse::{QUAD, ZeroMap};
 use crate::data::Rows;
 use crate::threads::spawn_scoped;
 
@@ -25,8 +26,8 @@ pub enum Wanted {
 /// What was made of some rows.
 #[derive(Default)]
 pub struct EvaluatedPart {
-    /// Sum of their losses, if that was wanted.
-    pub loss: f64,
+    /// The loss of each, if that was wanted.
+    pub losses: Vec<f64>,
     /// The predicted class of each, if that was wanted.
     pub predictions: Vec<u32>,
     /// [rows, outputs], if they were wanted.
@@ -66,6 +67,9 @@ pub fn evaluate(
 struct Evaluator<'a> {
     network: &'a DividedNetwork,
     inputs: Inputs,
+    /// How many there are of them.
+    rows: usize,
+    zeros: ZeroMap,
     panel: Matrix,
     /// Of each layer.
     outputs: Vec<Outputs>,
@@ -74,49 +78,68 @@ struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     fn new(network: &'a DividedNetwork) -> Self {
         let outputs = network.outputs.iter().map(|_| Outputs::default()).collect();
-        Self { network, inputs: Inputs::default(), panel: Matrix::default(), outputs }
+        Self {
+            network,
+            inputs: Inputs::default(),
+            rows: 0,
+            zeros: ZeroMap::default(),
+            panel: Matrix::default(),
+            outputs,
+        }
     }
 
     fn evaluate(mut self, rows: &Rows<'_>, order: &[u32], sparse: bool, wanted: Wanted) -> EvaluatedPart {
         let mut part = EvaluatedPart::default();
         let mut gradient = vec![0.0; self.network.network.outputs()];
         for order in order.chunks(ROWS) {
-            self.inputs.gather(rows, order, sparse);
+            self.gather(rows, order, sparse);
             self.walk();
             let Some(Outputs { y, .. }) = self.outputs.last() else { return part };
             if wanted == Wanted::Outputs {
                 y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
                 continue;
             }
-            self.inputs.gather_targets(rows, order);
+            self.inputs.gather_targets(rows, order, 0..order.len());
             for (row, z) in y.each_row().enumerate() {
                 let target = self.inputs.target(row, 0.0);
-                part.loss += as_f32_holds(self.network.network.loss().row(z, target, 0.0, &mut gradient));
+                let loss = self.network.network.loss().row(z, target, 0.0, &mut gradient);
+                part.losses.push(as_f32_holds(loss));
                 part.predictions.push(predicted(z) as u32);
             }
         }
         part
     }
 
+    /// Takes the inputs of some neighbouring rows, which nobody has looked at before.
+    fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
+        self.rows = order.len();
+        if !sparse {
+            return self.inputs.gather_rows(rows, order, 0..order.len());
+        }
+        let first = order.first().map_or(0, |row| *row as usize);
+        self.zeros.begin(first);
+        self.zeros.extend(rows, first + order.len());
+        self.inputs.gather_lists(rows, order, &self.zeros, 0..rows.inputs.div_ceil(QUAD));
+    }
+
     /// From the inputs to the outputs of all layers.
     fn walk(&mut self) {
         let DividedNetwork { network, panels, above, parameters, .. } = self.network;
-        let rows = self.inputs.rows();
+        let rows = self.rows;
         for (layer, dense) in network.dense().iter().enumerate() {
             let (below, here) = self.outputs.split_at_mut(layer);
             let (below, here) = (below.last(), &mut here[0]);
             here.y.resize(rows, dense.units);
             match (layer.checked_sub(1).map(|index| &above[index]), below) {
                 (Some(layer_above), Some(below)) => {
-                    let x = |piece| below.y.view().columns(layer_above.rows(piece));
+                    let x = |piece: usize| below.y.view().columns(layer_above.pieces[piece].clone());
                     layer_above.forward(&parameters[layer], x, 0..dense.units, &mut here.y);
                 }
                 _ => {
-                    for (number, panel) in panels.iter().enumerate().filter(|(_, it)| !it.columns.is_empty())
-                    {
+                    for (number, panel) in panels.iter().enumerate() {
                         self.panel.resize(rows, panel.columns.len());
                         let parameters = &parameters[0].read(number).values;
-                        panel.forward(parameters, &self.inputs, self.panel.values_mut());
+                        panel.forward(parameters, [&self.inputs].into_iter(), &mut self.panel);
                         here.y.copy_block(0, panel.columns.start, &self.panel, 0..rows);
                     }
                 }

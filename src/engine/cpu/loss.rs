@@ -1,7 +1,7 @@
 //! The loss of some rows of a batch, and its gradient by their outputs.
 
+use super::inputs::Inputs;
 use super::matrix::Matrix;
-use super::sparse::Inputs;
 use crate::step::{Loss, Target};
 
 /// The outputs of some rows, and how far they are from their targets.
@@ -11,8 +11,8 @@ pub struct RowLosses {
     pub outputs: Matrix,
     /// Gradients of the summed loss by them, times the scale of the step.
     pub delta: Matrix,
-    /// The sum over the rows of weight times loss.
-    pub loss: f64,
+    /// Weight times loss of each row.
+    pub losses: Vec<f64>,
     /// Rows classified correctly; 0 where targets are values.
     pub correct: u64,
 }
@@ -22,11 +22,12 @@ impl RowLosses {
     pub fn compute(&mut self, loss: Loss, inputs: &Inputs, smoothing: f32, scale: f32) {
         let Self { outputs, delta, .. } = self;
         delta.resize(outputs.row_count(), outputs.column_count());
-        (self.loss, self.correct) = (0.0, 0);
+        self.losses.clear();
+        self.correct = 0;
         for ((row, z), delta) in outputs.each_row().enumerate().zip(delta.each_row_mut()) {
             let (target, weight) = (inputs.target(row, smoothing), inputs.weight(row));
             let loss = f64::from(weight) * loss.row(z, target, scale * weight, delta);
-            self.loss += as_f32_holds(loss);
+            self.losses.push(as_f32_holds(loss));
             if let Target::Class { class, .. } = target {
                 self.correct += u64::from(predicted(z) == class);
             }

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use super::aligned::Aligned;
 use super::divide::LANES;
-use super::product::View;
+use super::view::View;
+
+/// Rows and columns that are transposed together.
+const SIDE: usize = 4;
 
 /// [rows, width], where the first columns of a row count and those behind them are padding.
 #[derive(Default)]
@@ -89,6 +92,26 @@ impl Matrix {
         self.values.copy_from_slice(&other.values);
     }
 
+    /// Becomes the transpose of the first `columns` columns of rows of `width` numbers, a whole number of fours.
+    pub fn transpose(&mut self, values: &[f32], width: usize, columns: usize) {
+        self.resize(columns, values.len() / width);
+        let (to, to_width) = (&mut self.values, self.width);
+        for (block, rows) in values.chunks(SIDE * width).enumerate() {
+            for column in (0..columns).step_by(SIDE) {
+                // Blocks in registers: neighbours of a row and of a column lie together once each.
+                let mut square = [[0.0; SIDE]; SIDE];
+                for (square, row) in square.iter_mut().zip(rows.chunks_exact(width)) {
+                    square.copy_from_slice(&row[column..column + SIDE]);
+                }
+                for (number, to) in to[column * to_width..].chunks_exact_mut(to_width).take(SIDE).enumerate()
+                {
+                    let transposed: [f32; SIDE] = std::array::from_fn(|row| square[row][number]);
+                    to[block * SIDE..][..SIDE].copy_from_slice(&transposed);
+                }
+            }
+        }
+    }
+
     /// Copies the rows `rows` of `from` into the rows from `row` on, as the columns from `column` on; padding of `from`
     /// becomes padding.
     pub fn copy_block(&mut self, row: usize, column: usize, from: &Matrix, rows: Range<usize>) {
@@ -105,6 +128,23 @@ impl Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        for (rows, columns) in [(1, 1), (3, 17), (17, 5), (80, 10), (5, 100)] {
+            let (mut from, mut to) = (Matrix::default(), Matrix::default());
+            from.resize(rows, columns);
+            let numbers = from.each_row_mut().flatten().zip(1..);
+            numbers.for_each(|(to, number)| *to = number as f32);
+            to.transpose(from.values(), from.width(), columns);
+            assert_eq!((to.row_count(), to.column_count()), (columns, rows));
+            for (column, values) in to.each_row().enumerate() {
+                let want = |row: usize| (row * columns + column + 1) as f32;
+                assert_eq!(values, (0..rows).map(want).collect::<Vec<_>>());
+            }
+            assert!(to.values().chunks(to.width()).all(|row| row[rows..].iter().all(|it| *it == 0.0)));
+        }
+    }
 
     #[test]
     fn blocks_become_columns() {

@@ -1,31 +1,35 @@
 //! Training on the processor.
 //!
-//! The threads of a run go through every step together, in phases between which they meet (`plan.rs`). Each has a part
+//! The threads of a run go through every step together, in regions between which they meet (`plan.rs`). Each has a part
 //! (`step.rs`):
 //!
-//! 1. by columns: computes its columns of the first layer for all rows;
-//! 2. by rows: takes its rows forward through the other layers and back to the first layer's delta; or, where those layers
-//!    are large, by columns, layer by layer. `gemm` packs the weights that it multiplies: if every thread took its rows
-//!    through all layers, each would pack all of them;
-//! 3. by columns (first layer) and by rows (the others): updates the weights that it owns, and before that computes the norm
-//!    of their gradients where it is clipped; by rows: gathers its rows of the next batch.
+//! 1. by columns: computes its panels of the first layer for all rows, and what they add to the second layer;
+//! 2. by rows: takes its rows forward through the other layers and back to the second layer's deltas; gathers its share of
+//!    the next batch (`paired.rs`). Or, where those layers are large, by columns, layer by layer (`by_columns.rs`): `gemm`
+//!    packs the weights that it multiplies, and if every thread took its rows through all layers, each would pack all;
+//! 3. by columns of the first layer and rows of the others' weights: computes its panels' deltas, updates the weights that it
+//!    owns, and before that computes the norm of their gradients where it is clipped; and begins the next step.
 //!
 //! A step that is too small to be divided is done by one thread, and another gathers the next batch meanwhile.
 //!
-//! Parts are fixed, whichever thread does them; so sums have a fixed order. Nothing is written for two parts, and nothing is
-//! locked: who owns what in which phase is proved and checked in `parts.rs`.
+//! Everything is cut into pieces, whatever the number of threads, and sums have an order that does not depend on it: so any
+//! number of threads gives the same bits. Nothing is written for two parts, and nothing is locked: who owns what in which
+//! phase is proved and checked in `parts.rs`.
 
 mod aligned;
+mod by_columns;
 mod ceilings;
 mod dense_layer;
 mod divide;
 mod divided;
 mod evaluation;
 mod first_layer;
+mod inputs;
 mod loss;
 mod matrix;
 mod meeting;
 mod outputs;
+mod paired;
 mod parts;
 mod pass;
 mod phases;
@@ -36,19 +40,20 @@ mod step;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod tiles;
+mod view;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use divided::DividedNetwork;
 use evaluation::{EvaluatedPart, Wanted, evaluate};
-use first_layer::Panel;
-use parts::Turn;
+use parts::{Parts, Turn};
 use pass::Pass;
 use plan::{Phase, Plan};
-use sparse::is_sparse;
+use sparse::{ZeroMap, is_sparse};
 use step::Step;
-use tensors::Tensors;
+use tensors::{Owned, Tensors};
 
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_order};
@@ -75,6 +80,8 @@ pub struct CpuEngine {
     network: DividedNetwork,
     options: EngineOptions,
     cores: usize,
+    /// Of the rows that are trained, where zeros are skipped.
+    zeros: ZeroMap,
     /// Whether the inputs of [`Engine::outputs`] are sparse, once it was asked.
     sparse_outputs: Option<bool>,
     observer: Observer,
@@ -101,9 +108,9 @@ impl CpuEngine {
         options: &EngineOptions,
         cores: usize,
     ) -> Self {
-        let (layer, batch) = (&parameters.layers[0], options.batch);
+        let batch = options.batch;
         let work = network.parameter_count() * batch;
-        let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Panel::most(layer.outputs));
+        let useful = (batch / ROWS_A_THREAD).min(work / WORK_A_THREAD).min(Plan::most_parts(network));
         let plan = Plan::new(network, batch, cores.min(useful).max(1), cores);
         Self::planned(parameters, network, options, cores, plan)
     }
@@ -120,6 +127,7 @@ impl CpuEngine {
             network: DividedNetwork::new(network, &options.rule, plan, parameters, &[]),
             options: options.clone(),
             cores,
+            zeros: ZeroMap::default(),
             sparse_outputs: None,
             observer: None,
             host_order: HostOrder::default(),
@@ -173,6 +181,7 @@ impl Engine for CpuEngine {
         self.steps = state.step;
         self.host_order = HostOrder::default();
         self.sparse_outputs = None;
+        self.zeros.begin(0);
         self.ended.clear();
         Ok(())
     }
@@ -180,7 +189,7 @@ impl Engine for CpuEngine {
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
         let parts = self.evaluate_parts(rows, is_sparse(rows), Wanted::Evaluation);
         // Summed in the order of the rows, whichever thread was first.
-        let loss = parts.iter().map(|part| part.loss).sum::<f64>() / rows.len() as f64;
+        let loss = parts.iter().flat_map(|part| &part.losses).sum::<f64>() / rows.len() as f64;
         Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
     }
 
@@ -203,33 +212,36 @@ impl Engine for CpuEngine {
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         let record = StepRecord { rows: order.len() as u32, ..self.options.rule.record(self.steps) };
         let step = Step { record: &record, inputs: network.inputs_of(0), scale: 1.0 / order.len() as f32 };
-        let phases: Vec<Phase> = network.plan.phases(network.above.len(), false);
+        let mut zeros = ZeroMap::default();
+        if sparse {
+            zeros.extend(rows, rows.len());
+        }
+        let zeros = sparse.then_some(&zeros);
+        let regions = network.plan.regions(network.above.len(), false);
         let region = |region: u64, work: &mut dyn FnMut(usize)| {
             for part in 0..network.plan.parts() {
                 let _turn = Turn::enter(region, part);
                 work(part);
             }
         };
-        let first = Turn::regions(phases.len() + 1);
-        region(first, &mut |part| network.gather(part, step.inputs, rows, &order, sparse));
-        let before_update = phases.iter().filter(|phase| **phase != Phase::Update);
-        for (number, phase) in (first + 1..).zip(before_update) {
-            region(number, &mut |part| network.compute(*phase, part, step));
+        let first = Turn::regions(regions.len() + 1);
+        region(first, &mut |part| network.gather(part, step.inputs, rows, &order, zeros));
+        for (number, phases) in (first + 1..).zip(&regions) {
+            region(number, &mut |part| {
+                let phases = phases.iter().filter(|phase| **phase != Phase::Update);
+                phases.for_each(|phase| network.compute(*phase, part, step));
+            });
         }
-        let gradients: Vec<Vec<Tensors>> = network
-            .parameters
-            .iter()
-            .enumerate()
-            .map(|(layer, parameters)| {
-                let of_part = |(part, owned): (usize, &tensors::Owned)| {
-                    let mut gradients = owned.values.zeros();
-                    network.add_gradient(layer, part, step, &mut gradients);
-                    gradients
-                };
-                parameters.read_all().enumerate().map(of_part).collect()
-            })
-            .collect();
-        Ok(network.join(|layer, part| &gradients[layer][part]))
+        let of_piece = |layer: usize, (piece, owned): (usize, &Owned)| {
+            let mut gradients = owned.values.zeros();
+            network.add_gradient(layer, piece, network.owner(layer, piece).0, step, &mut gradients);
+            gradients
+        };
+        let of_layer = |(layer, pieces): (usize, &Parts<Owned>)| -> Vec<Tensors> {
+            pieces.read_all().enumerate().map(|piece| of_piece(layer, piece)).collect()
+        };
+        let gradients: Vec<Vec<Tensors>> = network.parameters.iter().enumerate().map(of_layer).collect();
+        Ok(network.join(|layer, piece| &gradients[layer][piece]))
     }
 }
 

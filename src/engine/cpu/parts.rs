@@ -9,22 +9,37 @@
 //! 2. a part of the work holds no other reference to an element while it holds a mutable one.
 //!
 //! So a mutable reference is the only one to its element as long as it lives, which is what the compiler asks for. No
-//! reference outlives its region: all are local to the functions in `step.rs` that compute the phases. That these keep
-//! rule 1 is seen from what they write and read; `p` is their own part, `*` all parts:
+//! reference outlives its region: all are local to the functions in `step.rs`, `paired.rs` and `by_columns.rs` that compute
+//! the phases. That these keep rule 1 is seen from what they write and read;
+//! `p` is their own part, `*` all parts, and `o` the pieces of a layer that the part owns; pieces with the same number belong
+//! to the same part in the first two layers. With the second layer paired:
 //!
 //! | phase | writes | reads |
 //! |---|---|---|
-//! | first layer | `first[p]`; with layers cut by columns `outputs[0][p]` | `parameters[0][p]`, `inputs[*]` of the step |
-//! | rows | `outputs[0][p]` to `outputs[last][p]`, `losses[p]` | `first[*]`, `parameters[*][*]`, `inputs[p]` |
+//! | first layer | `hidden[o]` | `parameters[0][o]`, `inputs[*]` of the step |
+//! | forward | `sums[o]` | `hidden[o]`, `parameters[1][o]` |
+//! | rows | `outputs[1][p]` to `outputs[last][p]`, `losses[p]` | `sums[*]`, `parameters[1..][*]`, `transposed[2..][*]`, `inputs[p]`; of a single layer `hidden[*]` |
+//! | gather | `inputs[p]` of the next step | |
+//! | backward | `deltas[p]`, `hidden[o]` | `outputs[1][*]`, `transposed[1][o]` |
+//! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
+//! | update | the same but `squares`, `transposed[*][o]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//!
+//! With columns of each layer divided:
+//!
+//! | phase | writes | reads |
+//! |---|---|---|
+//! | first layer | `hidden[o]`, `outputs[0][p]` | `parameters[0][o]`, `inputs[*]` of the step |
 //! | forward of layer l | `outputs[l][p]` | `outputs[l - 1][*]`, `parameters[l][*]` |
 //! | loss | `losses[p]` | `outputs[last][*]`, `inputs[p]` |
-//! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][*]` |
-//! | gradient | `parameters[*][p]`, `squares[p]` | `outputs[*][*]`, `inputs[*]` of the step |
-//! | update | `parameters[*][p]`, `metrics`, if p is 0; and `inputs[p]` of the next step | `outputs[*][*]`, `losses[*]`, `squares[*]`, `inputs[*]` of the step |
+//! | gather | `inputs[p]` of the next step | |
+//! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][o]` |
+//! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
+//! | update | `parameters[*][o]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
-//! The inputs of a step and of the next one are two different [`Parts`]. A plan with one part does all phases in one region,
-//! while another thread writes `inputs[0]` of the next step, which no phase reads. Outside of training the engine is
-//! borrowed mutably by one caller, whose threads only read.
+//! Regions have several phases, as `plan.rs` lists them: the last of a step is one with the first of the next. The inputs of a
+//! step and of the next one are two different [`Parts`]. A plan with one part does all phases in one region, while another
+//! thread writes `inputs[0]` of the next steps, which no phase reads. Outside of training the engine is borrowed mutably by one
+//! caller, whose threads only read.
 //!
 //! Builds with debug assertions check rule 1 at each access: every element remembers the [`Turn`] in which it was last
 //! written and read. That finds what breaks the rule whether or not two threads were there at the same time.

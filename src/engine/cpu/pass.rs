@@ -8,7 +8,7 @@ use super::meeting::{Meeting, SPINS};
 use super::parts::{Parts, Turn};
 use super::phases::{Phases, costs};
 use super::plan::{Phase, Plan};
-use super::sparse::is_sparse;
+use super::sparse::{ZeroMap, is_sparse};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
@@ -20,9 +20,10 @@ pub struct Pass<'a> {
     rows: &'a Rows<'a>,
     order: &'a [u32],
     batch: usize,
-    sparse: bool,
-    /// Those of a step.
-    phases: Vec<Phase>,
+    /// Where zeros are, if they are skipped.
+    zeros: Option<&'a ZeroMap>,
+    /// The phases of a step, by regions.
+    regions: Vec<Vec<Phase>>,
     /// Of each step.
     records: Vec<StepRecord>,
     metrics: Parts<BatchMetrics>,
@@ -35,19 +36,27 @@ pub struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// Over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
     pub fn new(engine: &'a mut CpuEngine, rows: &'a Rows<'a>, order: &'a [u32]) -> Self {
-        let CpuEngine { network, options, steps, observer, .. } = engine;
+        let CpuEngine { network, options, steps, observer, zeros, .. } = engine;
         let (plan, sparse, batch) = (network.plan, is_sparse(rows), options.batch);
+        if sparse {
+            zeros.extend(rows, rows.len());
+        }
         // Where a thread does whole steps, another that has not even begun to gather by its end is away.
         let patience = if plan == Plan::Apart { 0 } else { SPINS };
-        let phases = plan.phases(network.above.len(), options.rule.clip_norm.is_some());
+        let mut regions = plan.regions(network.above.len(), options.rule.clip_norm.is_some());
+        if plan == Plan::Apart {
+            // All in one, and what is done beside it.
+            regions = vec![regions.concat().into_iter().filter(|phase| *phase != Phase::Gather).collect()];
+        }
         let records: Vec<StepRecord> = order
             .chunks(batch)
             .zip(*steps..)
             .map(|(order, step)| StepRecord { rows: order.len() as u32, ..options.rule.record(step) })
             .collect();
         let watched = observer.as_ref().map(|recorder| {
-            let costs = costs(plan, &network.network, options, rows, sparse);
-            Phases::new(recorder, costs, records.len())
+            let phases: Vec<Phase> = regions.concat();
+            let costs = costs(plan, &phases, &network.network, options, rows, sparse);
+            Phases::new(recorder, costs)
         });
         let none = |record: &StepRecord| BatchMetrics { rows: record.rows as usize, loss: 0.0, correct: 0 };
         Self {
@@ -55,11 +64,11 @@ impl<'a> Pass<'a> {
             rows,
             order,
             batch,
-            sparse,
+            zeros: sparse.then_some(&*zeros),
             metrics: records.iter().map(none).collect(),
             meeting: Meeting::new(plan.threads(), patience),
-            first_region: Turn::regions(1 + records.len() * phases.len()),
-            phases,
+            first_region: Turn::regions(2 + records.len() * regions.len()),
+            regions,
             records,
             watched,
         }
@@ -98,31 +107,48 @@ impl<'a> Pass<'a> {
             None => work(),
             Some(watch) => watch.time(phase, work),
         };
+        let apart = self.network.plan.steps_of_region();
         meet(0, &|part| {
             if part < self.network.plan.parts() {
-                time(Some(0), &|| self.gather(part, 0));
+                time(Some(0), &|| (0..apart).for_each(|step| self.gather(part, step)));
             }
         });
-        for step in 0..self.records.len() {
-            let numbered = || (1 + step * self.phases.len()..).zip(&self.phases);
-            if self.network.plan == Plan::Apart {
-                meet(1 + step, &|part| match part {
-                    0 => numbered().for_each(|(number, phase)| {
-                        time(Some(number), &|| self.compute(*phase, part, step));
-                    }),
-                    _ => time(None, &|| self.gather(0, step + 1)),
-                });
-            } else {
-                for (number, phase) in numbered() {
-                    meet(number, &|part| {
-                        time(Some(number), &|| {
-                            self.compute(*phase, part, step);
-                            if *phase == Phase::Update {
-                                self.gather(part, step + 1);
-                            }
-                        });
-                    });
+        let count: usize = self.regions.iter().map(Vec::len).sum();
+        // Does part `part` of some phases of a step, of which `before` go before; nothing behind the last step.
+        let compute = |phases: &[Phase], before: usize, part: usize, step: usize| {
+            for (phase, number) in phases.iter().zip(1 + step * count + before..) {
+                let steps = self.records.len();
+                if step < steps && (*phase != Phase::Gather || step + 1 < steps) {
+                    time(Some(number), &|| self.compute(*phase, part, step));
                 }
+            }
+        };
+        let steps = 0..self.records.len();
+        let [first, others @ ..] = &self.regions[..] else { return };
+        if others.is_empty() {
+            for (region, start) in (1..).zip(steps.step_by(apart)) {
+                meet(region, &|part| match part {
+                    0 => (start..start + apart).for_each(|step| compute(first, 0, part, step)),
+                    _ => time(None, &|| {
+                        (start + apart..start + 2 * apart).for_each(|step| self.gather(0, step));
+                    }),
+                });
+            }
+            return;
+        }
+        let mut region = 1;
+        meet(region, &|part| compute(first, 0, part, 0));
+        for step in steps {
+            let mut before = first.len();
+            for (number, phases) in (1..).zip(others) {
+                region += 1;
+                meet(region, &|part| {
+                    compute(phases, before, part, step);
+                    if number == others.len() {
+                        compute(first, 0, part, step + 1);
+                    }
+                });
+                before += phases.len();
             }
         }
     }
@@ -130,12 +156,15 @@ impl<'a> Pass<'a> {
     /// Part `part` of the inputs of a step, if there is one.
     fn gather(&self, part: usize, step: usize) {
         if let Some(order) = self.order.chunks(self.batch).nth(step) {
-            self.network.gather(part, self.network.inputs_of(step), self.rows, order, self.sparse);
+            self.network.gather(part, self.network.inputs_of(step), self.rows, order, self.zeros);
         }
     }
 
     /// Part `part` of a phase of a step.
     fn compute(&self, phase: Phase, part: usize, step: usize) {
+        if phase == Phase::Gather {
+            return self.gather(part, step + 1);
+        }
         let of_step = self.network.training_step(step, &self.records[step]);
         self.network.compute(phase, part, of_step);
         if phase == Phase::Update && part == 0 {

@@ -18,13 +18,13 @@ struct Part {
     span: Span,
 }
 
-/// Times the phases of a run: each from the begin of its first part to the end of its last, whichever threads do them.
+/// Times the phases of a run: each from the begin of its first part to the end of its last, whichever threads do them, but
+/// not before the end of the phase before it.
 /// One that has no core is stood in for, so no single thread sees how long a phase takes. Tells the recorder when it
 /// is dropped.
 pub struct Phases {
     recorder: Arc<Recorder>,
     stages: Stages,
-    steps: usize,
     parts: Mutex<Vec<Part>>,
 }
 
@@ -33,8 +33,6 @@ struct Stages {
     gather: usize,
     /// Those of a step.
     step: Vec<usize>,
-    /// The last of the last step.
-    last: usize,
 }
 
 /// The parts that one thread does; dropped when it has ended.
@@ -48,23 +46,20 @@ pub struct Watch<'a> {
 }
 
 impl Phases {
-    /// Nothing timed yet of a run of so many steps.
-    pub fn new(recorder: &Arc<Recorder>, costs: Costs, steps: usize) -> Self {
+    /// Nothing timed yet.
+    pub fn new(recorder: &Arc<Recorder>, costs: Costs) -> Self {
         recorder.log().clock = Some(Clock::Host);
         let stage = |phase: &Member| recorder.stage(vec![phase.clone()]);
-        let Costs { gather, step, last } = &costs;
-        let stages =
-            Stages { gather: stage(gather), step: step.iter().map(stage).collect(), last: stage(last) };
-        Self { recorder: Arc::clone(recorder), stages, steps, parts: Mutex::default() }
+        let Costs { gather, step } = &costs;
+        let stages = Stages { gather: stage(gather), step: step.iter().map(stage).collect() };
+        Self { recorder: Arc::clone(recorder), stages, parts: Mutex::default() }
     }
 
-    /// What phase `phase` of the run is: the first gathers a batch, then come those of each step. The last of all has no
-    /// batch to gather.
+    /// What phase `phase` of the run is: the first gathers a batch, then come those of each step.
     fn stage(&self, phase: Option<usize>) -> usize {
-        let Stages { gather, step, last } = &self.stages;
+        let Stages { gather, step } = &self.stages;
         match phase.and_then(|phase| phase.checked_sub(1)) {
             None => *gather,
-            Some(index) if index + 1 == step.len() * self.steps => *last,
             Some(index) => step[index % step.len()],
         }
     }
@@ -111,11 +106,15 @@ impl Drop for Phases {
         let mut parts = std::mem::take(&mut *self.parts.lock().unwrap_or_else(PoisonError::into_inner));
         parts.sort_unstable_by_key(|part| (part.phase, part.span.begin));
         let phases = parts.chunk_by(|a, b| a.phase == b.phase).filter(|parts| parts[0].phase.is_some());
+        // Threads go from one phase to the next without waiting for others in the same region.
+        let mut last = 0;
         let phases = phases.map(|parts| {
             let (begin, end) = parts.iter().fold((u64::MAX, 0), |(begin, end), part| {
                 (begin.min(part.span.begin), end.max(part.span.end))
             });
-            (self.stage(parts[0].phase), Some(Span { begin, end }))
+            let begin = begin.max(last);
+            last = end.max(begin);
+            (self.stage(parts[0].phase), Some(Span { begin, end: last }))
         });
         let stages: Vec<_> = phases.collect();
         let ends = stages.first().zip(stages.last());
@@ -131,10 +130,8 @@ impl Drop for Phases {
 pub struct Costs {
     /// The inputs of a batch.
     gather: Member,
-    /// The phases of a step, with what is done in the same go.
+    /// The phases of a step.
     step: Vec<Member>,
-    /// The last of the last step, which has no next batch to gather.
-    last: Member,
 }
 
 /// What a step of batches of `batch` rows costs. Each tensor counts as read or written once; with B
@@ -147,7 +144,7 @@ pub struct Costs {
 /// |---|---|---|
 /// | gather | inputs as stored, and X | Z |
 /// | first_layer | X + 4 I O + 4 B O | 2 Z O |
-/// | rows | sum of 8 i o + 8 B (i + o) | sum of 4 B i o, and 5 B C for the loss |
+/// | rows, over the layers above the second | sum of 8 i o + 8 B (i + o), and 8 B C | sum of 4 B i o, and 5 B C for the loss |
 /// | forward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
 /// | loss | 8 B C | 5 B C |
 /// | backward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
@@ -155,7 +152,14 @@ pub struct Costs {
 /// | the same with an optimizer | (8 + 8 S) P more | F P more |
 /// | gradient, where it is clipped | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o, and 2 P |
 /// | update behind it | (16 + 8 S) P | (F + 1) P |
-pub fn costs(plan: Plan, network: &Network, options: &EngineOptions, rows: &Rows<'_>, sparse: bool) -> Costs {
+pub fn costs(
+    plan: Plan,
+    phases: &[Phase],
+    network: &Network,
+    options: &EngineOptions,
+    rows: &Rows<'_>,
+    sparse: bool,
+) -> Costs {
     let EngineOptions { batch, ref rule, .. } = *options;
     let sizes = network.sizes();
     let (inputs, outputs, classes) = (sizes[0], sizes[1], sizes[sizes.len() - 1]);
@@ -184,7 +188,9 @@ pub fn costs(plan: Plan, network: &Network, options: &EngineOptions, rows: &Rows
     let weights = inputs * outputs + products;
     let gradient_bytes = x + 4 * batch * outputs + 8 * weights + 4 * between;
     let gradient_flop = 2 * used * outputs + 2 * batch * products;
+    let gather = || member("gather", inputs.to_string(), stored * all + x, used);
     let phase = |phase: &Phase| match phase {
+        Phase::Gather => gather(),
         Phase::FirstLayer => member(
             "first_layer",
             format!("{inputs} x {outputs}"),
@@ -192,8 +198,12 @@ pub fn costs(plan: Plan, network: &Network, options: &EngineOptions, rows: &Rows
             2 * used * outputs,
         ),
         Phase::Rows => {
-            let layers = sizes[1..].iter().map(usize::to_string).collect::<Vec<_>>().join("-");
-            member("rows", layers, 8 * products + 8 * between, 4 * batch * products + loss)
+            let unpaired = above.get(1..).unwrap_or_default();
+            let layers = sizes[sizes.len().min(2)..].iter().map(usize::to_string).collect::<Vec<_>>();
+            let products: usize = unpaired.iter().map(|(i, o)| i * o).sum();
+            let between: usize = unpaired.iter().map(|(i, o)| batch * (i + o)).sum();
+            let layers = if layers.is_empty() { classes.to_string() } else { layers.join("-") };
+            member("rows", layers, 8 * (products + between + batch * classes), 4 * batch * products + loss)
         }
         Phase::Forward(index) => layer("forward", above[*index]),
         Phase::Loss => member("loss", classes.to_string(), 8 * batch * classes, loss),
@@ -212,25 +222,7 @@ pub fn costs(plan: Plan, network: &Network, options: &EngineOptions, rows: &Rows
             member("update", network.to_string(), bytes, flop)
         }
     };
-    let gather = member("gather", inputs.to_string(), stored * all + x, used);
-    let last = phase(&Phase::Update);
-    let mut step: Vec<Member> = plan.phases(above.len(), clips).iter().map(phase).collect();
-    if let (Some(update), true) = (step.last_mut(), plan != Plan::Apart) {
-        *update = joined(update, &gather);
-    }
-    Costs { gather, step, last }
-}
-
-/// Two phases without a meeting between them, on the same threads.
-fn joined(one: &Member, other: &Member) -> Member {
-    Member {
-        kernel: format!("{} + {}", one.kernel, other.kernel),
-        fused: Vec::new(),
-        shape: format!("{} + {}", one.shape, other.shape),
-        workgroups: one.workgroups,
-        bytes: one.bytes + other.bytes,
-        flop: one.flop + other.flop,
-    }
+    Costs { step: phases.iter().map(phase).collect(), gather: gather() }
 }
 
 /// Bytes of an input as it is stored, and which share of the first rows' inputs is taken where zeros are skipped.
@@ -255,35 +247,38 @@ mod tests {
         let features = Features::Bytes([1, 0, 0, 2, 0, 0, 0, 0].repeat(10));
         let data = Dataset { inputs: 8, features, targets: (vec![0; 10]).into(), weights: Vec::new() };
         let mut options = EngineOptions::sgd(10, 0.1);
-        let costs_of = |options: &EngineOptions, sparse, plan| {
-            let Costs { gather, step, last } = costs(plan, &network, options, &data.view(), sparse);
-            let members = [&gather].into_iter().chain(&step[..step.len() - 1]).chain([&last]);
-            let together = if plan == Plan::Apart { last.bytes } else { gather.bytes + last.bytes };
-            assert_eq!(step[step.len() - 1].bytes, together);
-            members.map(|phase| (phase.bytes, phase.flop)).collect::<Vec<_>>()
+        let costs_of = |options: &EngineOptions, sparse, plan: Plan| {
+            let phases = plan.regions(2, options.rule.clip_norm.is_some()).concat();
+            let Costs { gather, step } = costs(plan, &phases, &network, options, &data.view(), sparse);
+            assert_eq!(step.len(), phases.len());
+            // Where a step has them, the next one's inputs are gathered as the first's are.
+            assert!(phases.iter().zip(&step).all(|(phase, it)| *phase != Phase::Gather || *it == gather));
+            step.iter().map(|phase| (phase.bytes, phase.flop)).collect::<Vec<_>>()
         };
         let figures = |sparse, plan| costs_of(&options, sparse, plan);
         // B I = 80, of which half stand in fours that are taken; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 + 50.
-        let rows = (144 + 960, 720 + 100);
-        let dense = [(80 + 320, 80), (320 + 128 + 160, 640), rows, (320 + 160 + 256 + 144 + 480, 640 + 360)];
+        let (large, small, loss) = ((48 + 280, 240), (24 + 200, 120), (160, 100));
+        let (rows, gather, first) = ((48 + 400 + 160, 240 + 100), (80 + 320, 80), (320 + 128 + 160, 640));
+        let update = (320 + 160 + 256 + 144 + 480, 640 + 360);
+        let dense = [first, large, rows, gather, large, update];
         assert_eq!(figures(false, Plan::Rows(2)), dense);
         assert_eq!(figures(false, Plan::Apart), dense);
-        let sparse = [(80 + 200, 40), (200 + 128 + 160, 320), rows, (200 + 160 + 256 + 144 + 480, 320 + 360)];
-        assert_eq!(figures(true, Plan::Rows(2)), sparse);
-        let (large, small, loss) = ((48 + 280, 240), (24 + 200, 120), (160, 100));
-        let wide = [&dense[..2], &[large, small, loss, small, large], &dense[3..]].concat();
+        let (gather_lists, first_lists) = ((80 + 200, 40), (200 + 128 + 160, 320));
+        let lists = (200 + 160 + 256 + 144 + 480, 320 + 360);
+        assert_eq!(figures(true, Plan::Rows(2)), [first_lists, large, rows, gather_lists, large, lists]);
+        let wide = [first, large, small, loss, gather, small, large, update];
         assert_eq!(figures(false, Plan::Columns(2)), wide);
         // P = 32 + 18 weights.
         let kind = OptimizerKind::Adam;
         options.rule.optimizer = kind.defaults();
         let with_adam = costs_of(&options, false, Plan::Rows(2));
-        let (bytes, flop) = dense[3];
-        assert_eq!(with_adam[..3], dense[..3]);
-        assert_eq!(with_adam[3], (bytes + 24 * 50, flop + kind.flop() as u64 * 50));
+        let (bytes, flop) = update;
+        assert_eq!(with_adam[..5], dense[..5]);
+        assert_eq!(with_adam[5], (bytes + 24 * 50, flop + kind.flop() as u64 * 50));
         options.rule.clip_norm = Some(1.0);
         let clipped = costs_of(&options, false, Plan::Rows(2));
-        assert_eq!(clipped[3], (bytes, flop + 2 * 50));
-        assert_eq!(clipped[4], (32 * 50, (kind.flop() as u64 + 1) * 50));
+        assert_eq!(clipped[5], (bytes, flop + 2 * 50));
+        assert_eq!(clipped[6], (32 * 50, (kind.flop() as u64 + 1) * 50));
     }
 
     fn recorded(plan: Plan, work: impl Fn(&Watch<'_>, &Watch<'_>)) -> Log {
@@ -295,8 +290,9 @@ mod tests {
             targets: (vec![0; 10]).into(),
             weights: Vec::new(),
         };
-        let costs = costs(plan, &network, &EngineOptions::sgd(10, 0.1), &data.view(), false);
-        let phases = Phases::new(&recorder, costs, 2);
+        let phases = [Phase::FirstLayer, Phase::Rows, Phase::Update];
+        let costs = costs(plan, &phases, &network, &EngineOptions::sgd(10, 0.1), &data.view(), false);
+        let phases = Phases::new(&recorder, costs);
         let (leader, other) = (phases.watch(0), phases.watch(1));
         work(&leader, &other);
         drop((leader, other));
@@ -324,9 +320,9 @@ mod tests {
             }
         });
         assert_eq!(log.clock, Some(Clock::Host));
-        assert_eq!((log.stages.len(), log.submissions.len(), log.host.len(), log.parts.len()), (5, 1, 7, 14));
-        let step = ["first_layer", "rows", "update + gather"];
-        assert_eq!(names(&log), [&["gather"][..], &step, &step[..2], &["update"]].concat());
+        assert_eq!((log.stages.len(), log.submissions.len(), log.host.len(), log.parts.len()), (4, 1, 7, 14));
+        let step = ["first_layer", "rows", "update"];
+        assert_eq!(names(&log), [&["gather"][..], &step, &step].concat());
         let threads: Vec<usize> = log.parts.iter().map(|(thread, ..)| *thread).collect();
         assert_eq!(threads[..10], [0, 1].repeat(5));
         assert_eq!(threads[10..], [1; 4]);

@@ -1,27 +1,33 @@
 //! A step as a list of phases.
 
-use super::divide::{Divide, columns, range};
+use super::divide::pieces;
+use super::product::Products;
 use crate::model::Network;
 
-/// Weights above the first layer from which on it pays that no two threads pack the same ones, though they meet more
-/// often: so many are packed in the time of the meetings.
+/// Weights above the first layer from which on they do not fit the nearest caches, and their products have to be packed.
 const WIDE: usize = 1 << 18;
 
 /// Inputs of a batch from which on it pays that a thread of its own gathers the next one while another does a whole step:
 /// gathering so many takes longer than meeting.
 const APART: usize = 1 << 12;
 
+/// Steps that are done while another thread gathers as many: a meeting takes about as long as a part of such a step.
+const APART_STEPS: usize = 4;
+
 /// What is done of a step, each thread its part. Layers above the first count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// By columns: the first layer forward.
     FirstLayer,
-    /// By rows of the batch: the other layers forward, the loss, and back to the first layer's delta.
-    Rows,
-    /// By columns of its outputs: a layer above the first forward.
+    /// By columns of its outputs: a layer above the first forward. Of paired layers: by columns of its inputs, so that each
+    /// part has a share of the sums.
     Forward(usize),
+    /// By rows of the batch: the layers above the paired ones forward, the loss, and back.
+    Rows,
     /// By rows: the loss, and its gradient by the logits.
     Loss,
+    /// The inputs of the next step: by rows, or by inputs where zeros are skipped.
+    Gather,
     /// By columns of its inputs: the gradient by the inputs of a layer above the first.
     Backward(usize),
     /// By columns of the first layer and rows of the others' weights: the gradient, where its norm is clipped.
@@ -35,9 +41,10 @@ pub enum Phase {
 pub enum Plan {
     /// One thread does all phases, while another gathers the next batch.
     Apart,
-    /// So many threads share every phase, and gather beside the update; above the first layer each takes its rows.
+    /// So many threads share every phase. The first two layers are paired: a thread has columns of the first and the
+    /// weights of the second that go with them. Above these, each takes its rows.
     Rows(usize),
-    /// The same, but there they divide the columns of each layer.
+    /// The same, but the columns of each layer are divided.
     Columns(usize),
 }
 
@@ -46,10 +53,21 @@ impl Plan {
     pub fn new(network: &Network, batch: usize, parts: usize, cores: usize) -> Self {
         let above: usize = network.layers().skip(1).map(|(inputs, outputs)| inputs * outputs).sum();
         match parts {
+            parts if above >= WIDE => Plan::Columns(parts),
             1 if cores > 1 && batch * network.inputs() >= APART => Plan::Apart,
-            parts if parts > 1 && above >= WIDE => Plan::Columns(parts),
             parts => Plan::Rows(parts),
         }
+    }
+
+    /// Into how many parts the first layer of a network can be divided.
+    pub fn most_parts(network: &Network) -> usize {
+        let units = network.dense()[0].units;
+        pieces(units, Self::new(network, 1, 1, 1).piece_vectors()).len()
+    }
+
+    /// Steps between which the threads do not meet.
+    pub fn steps_of_region(self) -> usize {
+        if self == Plan::Apart { APART_STEPS } else { 1 }
     }
 
     /// Parts of a phase.
@@ -65,29 +83,43 @@ impl Plan {
         if self == Plan::Apart { 2 } else { self.parts() }
     }
 
-    /// Whether layers above the first are divided by columns; else by rows of the batch.
+    /// Whether layers above the first are divided by columns; else the first two are paired.
     pub fn is_by_columns(self) -> bool {
         matches!(self, Plan::Columns(_))
     }
 
-    /// How the inputs of layers above the first are divided.
-    pub fn divide(self) -> Divide {
-        if self.is_by_columns() { columns } else { range }
+    /// Vectors of a piece of columns at most. The pieces decide in which order sums are made, so they do not depend on the
+    /// number of threads. Five vectors of weights fill the registers.
+    pub fn piece_vectors(self) -> usize {
+        if self.is_by_columns() { 10 } else { 5 }
     }
 
-    /// The phases of a step with so many layers above the first, whose gradients are clipped or not.
-    pub fn phases(self, above: usize, clips: bool) -> Vec<Phase> {
-        let mut phases = vec![Phase::FirstLayer];
+    /// The products of the layers.
+    pub fn products(self) -> Products {
+        if self.is_by_columns() { Products::Large } else { Products::Small }
+    }
+
+    /// The phases of a step with so many layers above the first, whose gradients are clipped or not: in regions, between
+    /// which the threads meet. The first region of a step is one with the last of the step before.
+    pub fn regions(self, above: usize, clips: bool) -> Vec<Vec<Phase>> {
+        let mut regions = vec![vec![Phase::FirstLayer]];
+        let mut last = Vec::new();
         if self.is_by_columns() {
-            phases.extend((0..above).map(Phase::Forward));
-            phases.push(Phase::Loss);
-            phases.extend((0..above).rev().map(Phase::Backward));
+            regions.extend((0..above).map(|layer| vec![Phase::Forward(layer)]));
+            regions.push(vec![Phase::Loss, Phase::Gather]);
+            regions.extend((1..above).rev().map(|layer| vec![Phase::Backward(layer)]));
         } else {
-            phases.push(Phase::Rows);
+            regions[0].extend((above > 0).then_some(Phase::Forward(0)));
+            regions.push(vec![Phase::Rows, Phase::Gather]);
         }
-        phases.extend(clips.then_some(Phase::Gradient));
-        phases.push(Phase::Update);
-        phases
+        last.extend((above > 0).then_some(Phase::Backward(0)));
+        if clips {
+            last.push(Phase::Gradient);
+            regions.push(std::mem::take(&mut last));
+        }
+        last.push(Phase::Update);
+        regions.push(last);
+        regions
     }
 }
 
@@ -97,24 +129,35 @@ mod tests {
 
     #[test]
     fn small_steps_are_not_divided_and_large_layers_are() {
-        let plan = |sizes: &[usize], batch, parts, cores| {
-            Plan::new(&Network::classifier(sizes).unwrap(), batch, parts, cores)
-        };
+        let network = |sizes: &[usize]| Network::classifier(sizes).unwrap();
+        let plan = |sizes: &[usize], batch, parts, cores| Plan::new(&network(sizes), batch, parts, cores);
         assert_eq!(plan(&[784, 32, 10], 16, 1, 2), Plan::Apart);
         assert_eq!(plan(&[784, 32, 10], 16, 1, 1), Plan::Rows(1));
         assert_eq!(plan(&[20, 32, 10], 16, 1, 2), Plan::Rows(1));
         assert_eq!(plan(&[784, 300, 100, 10], 64, 2, 2), Plan::Rows(2));
         assert_eq!(plan(&[784, 2500, 2000, 10], 256, 2, 2), Plan::Columns(2));
-        assert_eq!(plan(&[784, 2500, 2000, 10], 256, 1, 1), Plan::Rows(1));
+        assert_eq!(plan(&[784, 2500, 2000, 10], 256, 1, 1), Plan::Columns(1));
+        assert_eq!(Plan::most_parts(&network(&[784, 300, 100, 10])), 4);
+        assert_eq!(Plan::most_parts(&network(&[784, 2500, 2000, 10])), 16);
+        assert_eq!(Plan::most_parts(&network(&[4, 3])), 1);
     }
 
     #[test]
     fn layers_are_walked_forward_and_back() {
-        use Phase::{Backward, FirstLayer, Forward, Gradient, Loss, Rows, Update};
-        assert_eq!(Plan::Rows(2).phases(2, false), [FirstLayer, Rows, Update]);
-        assert_eq!(Plan::Apart.phases(2, false), [FirstLayer, Rows, Update]);
-        assert_eq!(Plan::Rows(2).phases(2, true), [FirstLayer, Rows, Gradient, Update]);
-        let columns = [FirstLayer, Forward(0), Forward(1), Loss, Backward(1), Backward(0), Update];
-        assert_eq!(Plan::Columns(2).phases(2, false), columns);
+        use Phase::{Backward, FirstLayer, Forward, Gather, Gradient, Loss, Rows, Update};
+        let [first, rows] = [&[FirstLayer, Forward(0)][..], &[Rows, Gather]];
+        assert_eq!(Plan::Rows(2).regions(2, false), [first, rows, &[Backward(0), Update]]);
+        assert_eq!(Plan::Apart.regions(1, false), [first, rows, &[Backward(0), Update]]);
+        assert_eq!(Plan::Rows(2).regions(0, false), [&[FirstLayer], rows, &[Update]]);
+        assert_eq!(Plan::Rows(2).regions(3, true), [first, rows, &[Backward(0), Gradient], &[Update]]);
+        let columns: [&[Phase]; 6] = [
+            &[FirstLayer],
+            &[Forward(0)],
+            &[Forward(1)],
+            &[Loss, Gather],
+            &[Backward(1)],
+            &[Backward(0), Update],
+        ];
+        assert_eq!(Plan::Columns(2).regions(2, false), columns);
     }
 }

@@ -2,7 +2,7 @@
 //! units", 2016), with alpha 1.
 
 use super::Function;
-use super::exp::exp_m1;
+use crate::step::exp::exp_m1;
 
 pub(super) struct Elu;
 pub(super) const PIECE: Elu = Elu;

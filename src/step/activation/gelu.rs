@@ -3,7 +3,7 @@
 //! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is the same.
 
 use super::Function;
-use super::exp::{clamped, exp, logistic};
+use crate::step::exp::{clamped, exp, logistic};
 
 pub(super) struct Gelu;
 pub(super) const PIECE: Gelu = Gelu;

@@ -3,7 +3,7 @@
 //! With n = exp(z), the tanh is (n^2 + 2 n) / (n^2 + 2 n + 2); for z > 0 both are divided by n^2, so that nothing overflows.
 
 use super::Function;
-use super::exp::{clamped, exp};
+use crate::step::exp::{clamped, exp};
 
 pub(super) struct Mish;
 pub(super) const PIECE: Mish = Mish;

@@ -1,7 +1,5 @@
 //! Activations: what stands behind the products of a hidden layer, element by element.
 
-mod exp;
-
 use super::variants::{parse_by_name, variants};
 
 /// What an activation computes.

@@ -1,7 +1,7 @@
 //! scale z for z > 0, else scale alpha (exp(z) - 1) (G. Klambauer and others, "Self-normalizing neural networks", 2017).
 
 use super::Function;
-use super::exp::exp_m1;
+use crate::step::exp::exp_m1;
 
 pub(super) struct Selu;
 pub(super) const PIECE: Selu = Selu;

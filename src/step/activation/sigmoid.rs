@@ -1,7 +1,7 @@
 //! 1 / (1 + exp(-z)), the logistic function.
 
 use super::Function;
-use super::exp::logistic;
+use crate::step::exp::logistic;
 
 pub(super) struct Sigmoid;
 pub(super) const PIECE: Sigmoid = Sigmoid;

@@ -2,7 +2,7 @@
 //! 2018); also called swish.
 
 use super::Function;
-use super::exp::{clamped, exp, logistic};
+use crate::step::exp::{clamped, exp, logistic};
 
 pub(super) struct Silu;
 pub(super) const PIECE: Silu = Silu;

@@ -1,7 +1,7 @@
 //! tanh(z) = (1 - exp(-2 z)) / (1 + exp(-2 z)).
 
 use super::Function;
-use super::exp::exp_m1;
+use crate::step::exp::exp_m1;
 
 pub(super) struct Tanh;
 pub(super) const PIECE: Tanh = Tanh;

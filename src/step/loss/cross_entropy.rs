@@ -1,6 +1,7 @@
 //! Softmax cross-entropy: the sum over the classes of t (log sum exp z - z), where t is the target's probability.
 
 use super::{Function, Target};
+use crate::step::exp::exp;
 
 pub(super) struct CrossEntropy;
 pub(super) const PIECE: CrossEntropy = CrossEntropy;
@@ -21,11 +22,10 @@ impl Function for CrossEntropy {
     fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
         let Target::Class { class, smoothing } = target else { return f64::NAN };
         let maximum = z.iter().fold(f32::NEG_INFINITY, |most, z| if *z > most { *z } else { most });
-        let mut sum = 0.0;
         for (g, z) in gradient.iter_mut().zip(z) {
-            *g = (z - maximum).exp();
-            sum += *g;
+            *g = exp(z - maximum);
         }
+        let sum: f32 = gradient.iter().sum();
         for g in gradient.iter_mut() {
             *g = *g / sum * scale;
         }

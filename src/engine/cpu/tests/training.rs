@@ -180,6 +180,35 @@ fn what_is_restored_goes_on_bit_for_bit() {
     }
 }
 
+/// Bits depend neither on the number of parts nor on who gathers: of networks that are divided by columns, and of others.
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let order = &order()[..50];
+    for sizes in [&[9, 200, 170, 33, 5][..], &[9, 70, 3], &[9, 100], &[21, 161, 1, 17]] {
+        for (sparse, clip_norm) in [(true, None), (false, Some(0.3))] {
+            let problem = Problem::new(sizes, Activation::Silu, 0.2, Loss::Mse, sparse);
+            let rule = UpdateRule { clip_norm, ..rule(OptimizerKind::Momentum) };
+            for rule in [rule, UpdateRule::sgd(0.05)] {
+                let trained = |plan| {
+                    let mut engine = problem.engine(&options(17, rule.clone()), plan);
+                    let ended = train(&mut engine, &problem, order);
+                    (ended, engine.parameters().unwrap(), engine.state().unwrap())
+                };
+                let paired = trained(Plan::Rows(1));
+                for plan in [Plan::Apart, Plan::Rows(2), Plan::Rows(3), Plan::Rows(5)] {
+                    assert!(trained(plan) == paired, "{sizes:?} {plan:?}");
+                }
+                if sizes.len() > 2 {
+                    let columns = trained(Plan::Columns(1));
+                    for plan in [Plan::Columns(2), Plan::Columns(3), Plan::Columns(5)] {
+                        assert!(trained(plan) == columns, "{sizes:?} {plan:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A norm that is never reached changes no bit; one that is, bounds the step.
 #[test]
 fn clipping_bounds_the_step() {

@@ -1,4 +1,4 @@
-//! Exponentials of numbers up to 0, of which the smooth activations are made. They are plain arithmetic without branches,
+//! Exponentials of numbers up to 0, of which the smooth activations and softmax are made. They are plain arithmetic without branches,
 //! so that the compiler turns loops over them into vector instructions; `f32::exp` is a call for each number.
 
 /// Below this, exp(x) is taken as 0: it is less than the smallest normal number, 2^-126.
@@ -23,28 +23,28 @@ fn parts(x: f32) -> (f32, f32) {
 
 /// exp(x) for x <= 0.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub(in crate::step) fn exp(x: f32) -> f32 {
     let (power, rest) = parts(if x < LOWEST { LOWEST } else { x });
     if x < LOWEST { 0.0 } else { power + power * rest }
 }
 
 /// exp(x) - 1 for x <= 0, with a small relative error near 0 too.
 #[inline(always)]
-pub(super) fn exp_m1(x: f32) -> f32 {
+pub(in crate::step) fn exp_m1(x: f32) -> f32 {
     let (power, rest) = parts(if x < LOWEST { LOWEST } else { x });
     power * rest + (power - 1.0)
 }
 
 /// 1 / (1 + exp(-x)), for any x.
 #[inline(always)]
-pub(super) fn logistic(x: f32) -> f32 {
+pub(in crate::step) fn logistic(x: f32) -> f32 {
     let e = exp(-x.abs());
     (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
 /// x, or the nearest number from -100 to 100: beyond, f32 holds the limits of all slopes. NaN stays NaN.
 #[inline(always)]
-pub(super) fn clamped(x: f32) -> f32 {
+pub(in crate::step) fn clamped(x: f32) -> f32 {
     let x = if x < -100.0 { -100.0 } else { x };
     if x > 100.0 { 100.0 } else { x }
 }

@@ -1,0 +1,130 @@
+//! The layers above the first where the columns of each are divided: a part has a tile of all rows and some columns of each
+//! layer's outputs, those that go with the weights that it owns of the layer above. No two parts pack the same weights.
+
+use super::dense_layer::Columns;
+use super::divided::DividedNetwork;
+use super::matrix::Matrix;
+use super::outputs::Tile;
+use super::step::Step;
+use super::tensors::Tensors;
+use super::view::View;
+
+impl DividedNetwork {
+    /// What part `part` has of a layer's outputs.
+    fn tile(&self, layer: usize, part: usize, step: Step<'_>) -> Tile {
+        Tile { rows: 0..step.rows(), columns: self.columns(layer, part) }
+    }
+
+    /// The part's tile of the first layer's outputs, from its panels.
+    pub fn join_first(&self, part: usize, step: Step<'_>) {
+        let (tile, to) = (self.tile(0, part, step), self.outputs[0].write(part));
+        to.y.resize(tile.rows.len(), tile.columns.len());
+        for number in self.owned(0, part) {
+            let column = self.panels[number].columns.start - tile.columns.start;
+            to.y.copy_block(0, column, &self.hidden.read(number).y, tile.rows.clone());
+        }
+        to.activate(self.behind(0, step), &tile);
+    }
+
+    /// The columns of a layer's outputs that go with piece `piece` of the layer above.
+    fn columns_of_piece(&self, layer: usize, piece: usize) -> View<'_> {
+        let (part, first) = self.owner(layer + 1, piece);
+        let columns = &self.above[layer].pieces[piece];
+        self.outputs[layer].read(part).y.view().columns(columns.start - first..columns.end - first)
+    }
+
+    /// The part's tile of the outputs of a layer above the first.
+    pub fn forward_columns(&self, layer: usize, part: usize, step: Step<'_>) {
+        let (tile, to) = (self.tile(layer, part, step), self.outputs[layer].write(part));
+        to.y.resize(tile.rows.len(), tile.columns.len());
+        let x = |piece| self.columns_of_piece(layer - 1, piece);
+        self.above[layer - 1].forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
+        to.activate(self.behind(layer, step), &tile);
+    }
+
+    /// The outputs of a share of rows from which its loss is computed.
+    pub fn take_columns(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
+        let last = self.outputs.len() - 1;
+        for number in 0..self.plan.parts() {
+            let columns = self.columns(last, number);
+            if !columns.is_empty() {
+                let from = &self.outputs[last].read(number).y;
+                to.copy_block(0, columns.start, from, self.share(part, step));
+            }
+        }
+    }
+
+    /// Takes the gradients of the loss for all rows and columns.
+    fn take_loss_gradient(&self, part: usize, step: Step<'_>) {
+        let delta = &mut self.outputs[self.outputs.len() - 1].write(part).delta;
+        delta.resize(step.rows(), self.network.outputs());
+        for number in 0..self.plan.parts() {
+            let (from, share) = (&self.losses.read(number).delta, self.share(number, step));
+            delta.copy_block(share.start, 0, from, 0..share.len());
+        }
+    }
+
+    /// Gradients by the pre-activations of a layer above the first, in pieces that do not depend on the number of parts.
+    fn delta_pieces(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> {
+        // Those of the last layer every part has for itself.
+        let is_last = layer + 1 == self.outputs.len();
+        let last = is_last.then(|| (0..self.network.outputs(), self.outputs[layer].read(part).delta.view()));
+        let pieces = self.above.get(layer).map_or(&[][..], |above| &above.pieces);
+        let pieces = pieces.iter().enumerate().map(move |(piece, columns)| {
+            let (owner, first) = self.owner(layer + 1, piece);
+            let delta = self.outputs[layer].read(owner).delta.view();
+            (columns.clone(), delta.columns(columns.start - first..columns.end - first))
+        });
+        last.into_iter().chain(pieces)
+    }
+
+    /// Gradients by the pre-activations of the part's tile of the layer below `layer`.
+    pub fn backward_columns(&self, layer: usize, part: usize, step: Step<'_>) {
+        if layer + 1 == self.outputs.len() {
+            self.take_loss_gradient(part, step);
+        }
+        let (tile, to) = (self.tile(layer - 1, part, step), self.outputs[layer - 1].write(part));
+        to.delta.resize(tile.rows.len(), tile.columns.len());
+        to.delta.values_mut().fill(0.0);
+        let above = &self.above[layer - 1];
+        for piece in self.owned(layer, part) {
+            let first = above.pieces[piece].start - tile.columns.start;
+            for delta in self.delta_pieces(layer, part) {
+                above.add_backward_packed(piece, &self.parameters[layer], delta, &mut to.delta, first);
+            }
+        }
+        to.activate_backward(self.behind(layer - 1, step), &tile);
+    }
+
+    /// Gradients by the pre-activations of a layer above the first, in the tiles of the parts.
+    fn delta_tiles(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> {
+        let is_last = layer + 1 == self.outputs.len();
+        let parts = if is_last { part..part + 1 } else { 0..self.plan.parts() };
+        let tiles = parts.map(move |number| {
+            let columns = if is_last { 0..self.network.outputs() } else { self.columns(layer, number) };
+            let delta = self.outputs[layer].read(number).delta.padded();
+            (columns.start..columns.start + delta.column_count(), delta, columns.is_empty())
+        });
+        tiles.filter(|(.., is_empty)| !is_empty).map(|(columns, delta, _)| (columns, delta))
+    }
+
+    /// See [`DividedNetwork::add_gradient`].
+    pub fn add_gradient_by_columns(
+        &self,
+        layer: usize,
+        piece: usize,
+        part: usize,
+        step: Step<'_>,
+        to: &mut Tensors,
+    ) {
+        let Some(index) = layer.checked_sub(1) else {
+            let panel = &self.panels[piece];
+            let first = panel.columns.start - self.columns(0, part).start;
+            let delta = self.outputs[0].read(part).delta.padded().columns(first..first + panel.width);
+            return panel.add_gradient(to, step.inputs.read_all(), delta);
+        };
+        for delta in self.delta_tiles(layer, part) {
+            self.above[index].add_gradient(to, self.columns_of_piece(index, piece), delta);
+        }
+    }
+}

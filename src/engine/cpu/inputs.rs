@@ -1,0 +1,195 @@
+//! The inputs of a batch and what its rows should give, as one part of the work gathers them.
+
+use std::ops::Range;
+
+use super::sparse::{Input, Lists, ZeroMap, padded};
+use crate::data::{Features, Rows, TargetsRef};
+use crate::step::Target;
+
+/// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows, or for some
+/// quads of inputs the lists of all rows of the batch.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Which rows of the batch.
+    rows: Range<usize>,
+    /// [rows, inputs], unless they are sparse.
+    dense: Vec<f32>,
+    /// The inputs that are not zero, if they are sparse.
+    lists: Option<Lists>,
+    /// The class of each row, or nothing.
+    classes: Vec<u32>,
+    /// The values that each row should give, so many of them, or nothing.
+    values: Vec<f32>,
+    columns: usize,
+    /// How much each row counts.
+    weights: Vec<f32>,
+}
+
+/// What a share holds of the inputs.
+pub enum Held<'a> {
+    /// All inputs of these rows of the batch, one row behind the other.
+    Rows(Range<usize>, &'a [f32]),
+    /// The lists of some quads.
+    Quads(&'a Lists),
+}
+
+impl Inputs {
+    /// Which rows of the batch the targets are of.
+    pub fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
+    /// What there is of the inputs.
+    pub fn held(&self) -> Held<'_> {
+        match &self.lists {
+            Some(lists) => Held::Quads(lists),
+            None => Held::Rows(self.rows(), &self.dense),
+        }
+    }
+
+    /// What a row of the share should give.
+    pub fn target(&self, row: usize, smoothing: f32) -> Target<'_> {
+        match self.classes.get(row) {
+            Some(class) => Target::Class { class: *class as usize, smoothing },
+            None => Target::Values(&self.values[row * self.columns..][..self.columns]),
+        }
+    }
+
+    /// How much a row of the share counts in the loss.
+    pub fn weight(&self, row: usize) -> f32 {
+        self.weights[row]
+    }
+
+    /// Takes targets and weights of the rows `share` of those that `order` names.
+    pub fn gather_targets(&mut self, rows: &Rows<'_>, order: &[u32], share: Range<usize>) {
+        self.rows = share;
+        let order = order[self.rows()].iter().map(|row| *row as usize);
+        self.classes.clear();
+        self.values.clear();
+        match rows.targets {
+            TargetsRef::Classes(classes) => self.classes.extend(order.clone().map(|row| classes[row])),
+            TargetsRef::Values { columns, values } => {
+                self.columns = columns;
+                order
+                    .clone()
+                    .for_each(|row| self.values.extend_from_slice(&values[row * columns..][..columns]));
+            }
+        }
+        self.weights.clear();
+        self.weights.extend(order.map(|row| rows.weight(row)));
+    }
+
+    /// Takes the inputs of the rows `share` of those that `order` names. Memory is only taken when they need more than ever
+    /// before.
+    pub fn gather_rows(&mut self, rows: &Rows<'_>, order: &[u32], share: Range<usize>) {
+        (self.rows, self.lists) = (share, None);
+        let order = &order[self.rows()];
+        match rows.features {
+            Features::Bytes(bytes) => self.copy(bytes, rows, order),
+            Features::Floats(floats) => self.copy(floats, rows, order),
+        }
+    }
+
+    /// Makes the lists of the quads `quads` for all rows that `order` names.
+    pub fn gather_lists(&mut self, rows: &Rows<'_>, order: &[u32], zeros: &ZeroMap, quads: Range<usize>) {
+        let lists = self.lists.get_or_insert_with(Lists::default);
+        match rows.features {
+            Features::Bytes(bytes) => lists.take(bytes, rows, order, zeros, quads),
+            Features::Floats(floats) => lists.take(floats, rows, order, zeros, quads),
+        }
+    }
+
+    fn copy<T: Input>(&mut self, values: &[T], Rows { inputs, scaling, .. }: &Rows<'_>, order: &[u32]) {
+        let rows = order.iter().map(|row| &values[*row as usize * inputs..][..*inputs]);
+        T::fetch(rows.clone());
+        self.dense.clear();
+        for row in rows {
+            let (quads, rest) = row.as_chunks();
+            self.dense.extend(quads.iter().flat_map(|quad| T::scaled(*quad, *scaling)));
+            let quad = T::scaled(padded(rest), *scaling);
+            self.dense.extend_from_slice(&quad[..rest.len()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::divide::range;
+    use super::super::sparse::{QUAD, Quad};
+    use super::*;
+    use crate::data::Scaling;
+
+    fn quads(list: &[Quad]) -> Vec<(u32, [f32; QUAD])> {
+        list.iter().map(|quad| (quad.row, quad.values)).collect()
+    }
+
+    /// Lists of all parts, whatever their number, one behind the other.
+    #[test]
+    fn lists_hold_what_is_not_zero() {
+        let mut values = vec![0u8; 3 * 11];
+        for (row, column, value) in [(0, 10, 255), (1, 0, 51), (1, 9, 102), (2, 0, 204), (2, 3, 51)] {
+            values[11 * row + column] = value;
+        }
+        let floats = Features::Floats(values.iter().map(|value| f32::from(*value)).collect());
+        for features in [Features::Bytes(values), floats] {
+            let (targets, scaling) = (TargetsRef::Classes(&[0, 1, 0]), Scaling::Bytes);
+            let rows =
+                Rows { inputs: 11, features: &features, targets, weights: &[], scaling, total: Some(3) };
+            let mut zeros = ZeroMap::default();
+            zeros.extend(&rows, 3);
+            for parts in 1..5 {
+                let mut lists = Vec::new();
+                for part in 0..parts {
+                    let mut inputs = Inputs::default();
+                    // Twice: nothing of the first time may be left.
+                    for order in [&[0u32, 0, 0][..], &[2, 1, 0, 1]] {
+                        inputs.gather_lists(&rows, order, &zeros, range(3, part, parts));
+                    }
+                    let Held::Quads(held) = inputs.held() else { panic!("lists") };
+                    assert_eq!(held.first(), lists.len());
+                    lists.extend(held.each().map(quads));
+                    inputs.gather_rows(&rows, &[0, 1], 1..2);
+                    let Held::Rows(share, dense) = inputs.held() else { panic!("rows") };
+                    assert_eq!((share, dense), (1..2, &[0.2, 0., 0., 0., 0., 0., 0., 0., 0., 0.4, 0.][..]));
+                }
+                let second = [0.2, 0.0, 0.0, 0.0];
+                let last = [0.0, 0.4, 0.0, 0.0];
+                let first = vec![(0, [0.8, 0.0, 0.0, 0.2]), (1, second), (3, second)];
+                assert_eq!(lists, [first, vec![], vec![(1, last), (2, [0.0, 0.0, 1.0, 0.0]), (3, last)]]);
+            }
+        }
+    }
+
+    #[test]
+    fn targets_are_classes_or_values() {
+        let features = Features::Floats(vec![0.0; 3]);
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let (classes, values) =
+            (TargetsRef::Classes(&[3, 4, 5]), TargetsRef::Values { columns: 2, values: &values });
+        let mut inputs = Inputs::default();
+        for (targets, weights) in [(values, &[][..]), (classes, &[0.5, 1.5, 2.5]), (values, &[])] {
+            let rows = Rows {
+                inputs: 1,
+                features: &features,
+                targets,
+                weights,
+                scaling: Scaling::AsIs,
+                total: Some(3),
+            };
+            inputs.gather_targets(&rows, &[2, 0], 0..2);
+            match targets {
+                TargetsRef::Classes(_) => {
+                    assert_eq!(inputs.target(1, 0.25), Target::Class { class: 3, smoothing: 0.25 });
+                    assert_eq!((inputs.weight(0), inputs.weight(1)), (2.5, 0.5));
+                }
+                TargetsRef::Values { .. } => {
+                    assert_eq!(inputs.target(0, 0.25), Target::Values(&[5.0, 6.0]));
+                    assert_eq!(inputs.target(1, 0.25), Target::Values(&[1.0, 2.0]));
+                    assert_eq!(inputs.weight(0), 1.0);
+                }
+            }
+            inputs.gather_targets(&rows, &[2, 0, 1], 1..3);
+            assert_eq!(inputs.weights.len(), 2);
+        }
+    }
+}

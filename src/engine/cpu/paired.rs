@@ -1,0 +1,147 @@
+//! The layers above the first where the second is paired with it. A part has panels of the first layer and the rows of the
+//! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
+//! part takes its rows of the batch through all layers.
+
+use super::divided::DividedNetwork;
+use super::matrix::Matrix;
+use super::outputs::Tile;
+use super::step::Step;
+use super::tensors::Tensors;
+use super::view::View;
+
+impl DividedNetwork {
+    /// What the panels of part `part` add to the second layer's pre-activations.
+    pub fn add_sums(&self, part: usize) {
+        for number in self.owned(0, part) {
+            let (x, to) = (&self.hidden.read(number).y, self.sums.write(number));
+            to.resize(x.row_count(), self.above[0].outputs);
+            to.values_mut().fill(0.0);
+            self.above[0].add_forward(number, &self.parameters[1], x.view(), to);
+        }
+    }
+
+    /// Share `part` of the rows, from those sums to the loss and back to the second layer's deltas.
+    pub fn walk_rows(&self, part: usize, step: Step<'_>) {
+        let layers = self.outputs.len();
+        let tile = |layer: usize| {
+            let columns = 0..self.network.dense()[layer].units;
+            Tile { rows: self.share(part, step), columns }
+        };
+        for layer in 1..layers {
+            let (tile, to) = (tile(layer), self.outputs[layer].write(part));
+            to.y.resize(tile.rows.len(), tile.columns.len());
+            if layer == 1 {
+                self.join_sums(&tile, &mut to.y);
+            } else {
+                let x = |piece| self.x(layer - 1, part, piece);
+                self.above[layer - 1].forward(&self.parameters[layer], x, tile.columns.clone(), &mut to.y);
+            }
+            to.activate(self.behind(layer, step), &tile);
+        }
+        self.loss(part, step);
+        if layers > 1 {
+            self.outputs[layers - 1].write(part).delta.copy(&self.losses.read(part).delta);
+        }
+        for layer in (2..layers).rev() {
+            let (delta, tile) = (self.outputs[layer].read(part).delta.view(), tile(layer - 1));
+            let to = self.outputs[layer - 1].write(part);
+            to.delta.resize(tile.rows.len(), tile.columns.len());
+            to.delta.values_mut().fill(0.0);
+            let above = &self.above[layer - 1];
+            for (rows, transposed) in above.pieces.iter().zip(self.transposed[layer - 1].read_all()) {
+                above.add_backward(transposed, delta, &mut to.delta, rows.start);
+            }
+            to.activate_backward(self.behind(layer - 1, step), &tile);
+        }
+    }
+
+    /// The second layer's pre-activations: the bias and what the panels have added to it, in their order.
+    fn join_sums(&self, tile: &Tile, z: &mut Matrix) {
+        let bias = &self.parameters[1].read(0).values.bias;
+        let width = z.width();
+        for row in z.values_mut().chunks_exact_mut(width) {
+            row.copy_from_slice(bias);
+        }
+        for sums in self.sums.read_all() {
+            for (z, sum) in z.values_mut().iter_mut().zip(sums.rows(tile.rows.clone())) {
+                *z += sum;
+            }
+        }
+    }
+
+    /// The outputs of a share of rows from which its loss is computed.
+    pub fn take_rows(&self, part: usize, step: Step<'_>, to: &mut Matrix) {
+        if self.above.is_empty() {
+            for (panel, hidden) in self.panels.iter().zip(self.hidden.read_all()) {
+                to.copy_block(0, panel.columns.start, &hidden.y, self.share(part, step));
+            }
+        } else {
+            to.copy(&self.outputs[self.above.len()].read(part).y);
+        }
+    }
+
+    /// The columns of a layer's outputs, for the rows of part `part`, that go with piece `piece` of the layer above.
+    fn x(&self, layer: usize, part: usize, piece: usize) -> View<'_> {
+        let columns = self.above[layer].pieces[piece].clone();
+        self.outputs[layer].read(part).y.view().columns(columns)
+    }
+
+    /// Deltas of the panels of part `part`, for all rows.
+    pub fn backward_pair(&self, part: usize, step: Step<'_>) {
+        let deltas = self.deltas.write(part);
+        deltas.resize(step.rows(), self.above[0].outputs);
+        for number in 0..self.plan.parts() {
+            let (share, from) = (self.share(number, step), &self.outputs[1].read(number).delta);
+            deltas.copy_block(share.start, 0, from, 0..share.len());
+        }
+        for number in self.owned(0, part) {
+            let (panel, to) = (&self.panels[number], self.hidden.write(number));
+            to.delta.resize(step.rows(), panel.columns.len());
+            to.delta.values_mut().fill(0.0);
+            let transposed = self.transposed[0].read(number);
+            self.above[0].add_backward(transposed, deltas.view(), &mut to.delta, 0);
+            let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
+            to.activate_backward(self.behind(0, step), &tile);
+        }
+    }
+
+    /// See [`DividedNetwork::add_gradient`].
+    pub fn add_gradient_paired(
+        &self,
+        layer: usize,
+        piece: usize,
+        part: usize,
+        step: Step<'_>,
+        to: &mut Tensors,
+    ) {
+        let Some(index) = layer.checked_sub(1) else {
+            if self.above.is_empty() {
+                self.take_panel_deltas(piece, step);
+            }
+            let delta = self.hidden.read(piece).delta.padded();
+            return self.panels[piece].add_gradient(to, step.inputs.read_all(), delta);
+        };
+        let above = &self.above[index];
+        if layer == 1 {
+            let x = self.hidden.read(piece).y.view();
+            return above.add_gradient(to, x, (0..above.width, self.deltas.read(part).padded()));
+        }
+        // In the order of the rows, whoever has them.
+        for number in 0..self.plan.parts() {
+            let delta = self.outputs[layer].read(number).delta.padded();
+            above.add_gradient(to, self.x(index, number, piece), (0..above.width, delta));
+        }
+    }
+
+    /// Deltas of a panel of the only layer, for all rows: its columns of the gradients of the loss.
+    fn take_panel_deltas(&self, piece: usize, step: Step<'_>) {
+        let (columns, to) = (&self.panels[piece].columns, self.hidden.write(piece));
+        to.delta.resize(step.rows(), columns.len());
+        let width = to.delta.width();
+        let rows =
+            self.losses.read_all().flat_map(|share| share.delta.values().chunks_exact(share.delta.width()));
+        for (to, from) in to.delta.values_mut().chunks_exact_mut(width).zip(rows) {
+            to.copy_from_slice(&from[columns.start..columns.start + width]);
+        }
+    }
+}

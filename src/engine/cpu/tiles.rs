@@ -1,0 +1,236 @@
+//! Products of what fits the nearest caches: tiles of sums in registers, nothing is packed.
+//!
+//! Every number of C is one chain of multiply-adds, in the order of the inner dimension. It does not depend on how rows,
+//! columns and the inner dimension are divided between calls or threads, nor on how long vectors are.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::divide::{LANES, runs};
+use super::view::View;
+
+/// Steps of the inner dimension after which sums go back to memory: so many rows of a run of B stay in the nearest cache.
+const DEPTH: usize = 256;
+
+/// Vectors of a tile's row.
+const WIDTH: usize = 3;
+
+/// Rows of a tile: with its sums, a row of B and a number of A it fills the registers, 32 or 16 of them.
+const fn height(lanes: usize) -> usize {
+    if lanes == 16 || cfg!(target_arch = "aarch64") { 8 } else { 4 }
+}
+
+/// C += A B. Rows of B are whole vectors; rows of C are `stride` numbers apart, and the first numbers of each are added to.
+pub fn add_product(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
+    assert_eq!(a.column_count(), b.row_count(), "inner dimensions of a product agree");
+    assert!(b.has_whole_vectors() && stride.is_multiple_of(LANES), "rows are whole vectors");
+    if a.row_count() > 0 && a.column_count() > 0 && b.column_count() > 0 {
+        let last = (a.row_count() - 1) * stride;
+        assert!(
+            b.column_count() <= stride && last + b.column_count() <= c.len(),
+            "C has the product's shape"
+        );
+        Arch::new().dispatch(AddProduct { c, stride, a, b });
+    }
+}
+
+struct AddProduct<'a> {
+    c: &'a mut [f32],
+    stride: usize,
+    a: View<'a>,
+    b: View<'a>,
+}
+
+impl WithSimd for AddProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { c, stride, a, b } = self;
+        let operands = Operands {
+            a,
+            b: S::as_simd_f32s(b.values()).0,
+            b_stride: b.row_stride() / S::F32_LANES,
+            c_stride: stride / S::F32_LANES,
+        };
+        let (c, _) = S::as_mut_simd_f32s(c);
+        for start in (0..a.column_count()).step_by(DEPTH) {
+            let depth = start..a.column_count().min(start + DEPTH);
+            for run in runs(b.column_count() / S::F32_LANES, WIDTH) {
+                match run.len() {
+                    3 => operands.rows::<3>(simd, c, depth.clone(), run.start),
+                    2 => operands.rows::<2>(simd, c, depth.clone(), run.start),
+                    _ => operands.rows::<1>(simd, c, depth.clone(), run.start),
+                }
+            }
+        }
+    }
+}
+
+/// Two factors, and how far the rows of B and C are apart in vectors.
+struct Operands<'a, S: Simd> {
+    a: View<'a>,
+    b: &'a [S::f32s],
+    b_stride: usize,
+    c_stride: usize,
+}
+
+impl<S: Simd> Operands<'_, S> {
+    /// Adds to the vectors `at..at + N` of all rows of C what some columns of A give.
+    #[inline(always)]
+    fn rows<const N: usize>(&self, simd: S, c: &mut [S::f32s], depth: Range<usize>, at: usize) {
+        let (rows, mut row) = (self.a.row_count(), 0);
+        while row < rows {
+            let depth = depth.clone();
+            row += match rows - row {
+                8.. if height(S::F32_LANES) == 8 => self.tile::<8, N>(simd, c, row, depth, at),
+                4.. => self.tile::<4, N>(simd, c, row, depth, at),
+                2.. => self.tile::<2, N>(simd, c, row, depth, at),
+                _ => self.tile::<1, N>(simd, c, row, depth, at),
+            };
+        }
+    }
+
+    /// The same for M rows from `row` on; gives M.
+    #[inline(always)]
+    fn tile<const M: usize, const N: usize>(
+        &self,
+        simd: S,
+        c: &mut [S::f32s],
+        row: usize,
+        depth: Range<usize>,
+        at: usize,
+    ) -> usize {
+        let mut sums = [[simd.splat_f32s(0.0); N]; M];
+        for (m, sums) in sums.iter_mut().enumerate() {
+            sums.copy_from_slice(&c[(row + m) * self.c_stride + at..][..N]);
+        }
+        let b = self.b[depth.start * self.b_stride..].chunks(self.b_stride).take(depth.len());
+        match self.a.rows_of::<M>(row, depth.clone()) {
+            // Rows of A one beside the other.
+            Some(rows) => {
+                for (k, b) in b.enumerate().take(depth.len()) {
+                    let mut factors = [0.0; M];
+                    for (factor, row) in factors.iter_mut().zip(&rows) {
+                        *factor = row[k];
+                    }
+                    add_outer(simd, &mut sums, &factors, &b[at..at + N]);
+                }
+            }
+            // The rows are columns in memory.
+            None => {
+                let (values, stride) = (self.a.values(), self.a.column_stride());
+                for (k, b) in depth.zip(b) {
+                    let mut factors = [0.0; M];
+                    factors.copy_from_slice(&values[k * stride + row..][..M]);
+                    add_outer(simd, &mut sums, &factors, &b[at..at + N]);
+                }
+            }
+        }
+        for (m, sums) in sums.iter().enumerate() {
+            c[(row + m) * self.c_stride + at..][..N].copy_from_slice(sums);
+        }
+        M
+    }
+}
+
+/// `sums` += `factors` x `b`.
+#[inline(always)]
+fn add_outer<S: Simd, const M: usize, const N: usize>(
+    simd: S,
+    sums: &mut [[S::f32s; N]; M],
+    factors: &[f32; M],
+    b: &[S::f32s],
+) {
+    let mut held = [simd.splat_f32s(0.0); N];
+    held.copy_from_slice(b);
+    for (sums, factor) in sums.iter_mut().zip(factors) {
+        let factor = simd.splat_f32s(*factor);
+        for (sum, b) in sums.iter_mut().zip(&held) {
+            *sum = simd.mul_add_e_f32s(factor, *b, *sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(i: usize) -> f32 {
+        ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25
+    }
+
+    /// One multiply-add after the other, in the order of the inner dimension.
+    fn expected(c: &[f32], stride: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
+        let at = |view: View<'_>, row: usize, column: usize| {
+            view.values()[row * view.row_stride() + column * view.column_stride()]
+        };
+        let mut c = c.to_vec();
+        for row in 0..a.row_count() {
+            for column in 0..b.column_count() {
+                for k in 0..a.column_count() {
+                    let sum = &mut c[row * stride + column];
+                    *sum = at(a, row, k).mul_add(at(b, k, column), *sum);
+                }
+            }
+        }
+        c
+    }
+
+    /// Odd sizes, A as it is and transposed, with the vectors of every processor: the same bits.
+    #[test]
+    fn any_vectors_give_one_chain_of_multiply_adds() {
+        for (rows, depth, vectors) in
+            [(1, 1, 1), (3, 17, 2), (8, 63, 3), (17, 65, 4), (63, 3, 5), (65, 257, 1), (2, 513, 7)]
+        {
+            let (columns, stride) = (vectors * LANES, (vectors + 1) * LANES);
+            let a_values: Vec<f32> = (0..rows * depth).map(number).collect();
+            let b_values: Vec<f32> = (0..depth * stride).map(|i| number(7 * i + 3)).collect();
+            let c: Vec<f32> = (0..rows * stride).map(|i| number(5 * i + 1)).collect();
+            let b = View::new(&b_values, stride).columns(LANES..LANES + columns);
+            for a in [View::new(&a_values, depth), View::new(&a_values, rows).t()] {
+                let want = expected(&c, stride, a, b);
+                fn with<S: Simd>(simd: S, mut c: Vec<f32>, stride: usize, [a, b]: [View<'_>; 2]) -> Vec<f32> {
+                    simd.vectorize(AddProduct { c: &mut c, stride, a, b });
+                    c
+                }
+                let mut here = c.clone();
+                add_product(&mut here, stride, a, b);
+                for (lanes, got) in [
+                    (0, here),
+                    (1, with(pulp::Scalar, c.clone(), stride, [a, b])),
+                    (4, with(pulp::Scalar128b, c.clone(), stride, [a, b])),
+                    (8, with(pulp::Scalar256b, c.clone(), stride, [a, b])),
+                    (16, with(pulp::Scalar512b, c.clone(), stride, [a, b])),
+                ] {
+                    for (got, want) in got.iter().zip(&want) {
+                        let bound = 1e-6 * depth as f32 * want.abs().max(1.0);
+                        assert!(
+                            (got - want).abs() <= bound,
+                            "{rows} {depth} {vectors}, {lanes}: {got} {want}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// The inner dimension in pieces, and rows in pieces, give the bits of one call.
+    #[test]
+    fn pieces_give_the_bits_of_the_whole() {
+        let (rows, depth, width) = (13, 70, 48);
+        let a: Vec<f32> = (0..rows * depth).map(number).collect();
+        let b: Vec<f32> = (0..depth * width).map(|i| number(3 * i)).collect();
+        let (a, b) = (View::new(&a, depth), View::new(&b, width));
+        let (mut whole, mut pieces) = (vec![0.5; rows * width], vec![0.5; rows * width]);
+        add_product(&mut whole, width, a, b);
+        for inner in [0..1, 1..33, 33..70] {
+            for part in [0..5, 5..6, 6..13] {
+                let a = a.rows(part.clone()).columns(inner.clone());
+                add_product(&mut pieces[part.start * width..], width, a, b.rows(inner.clone()));
+            }
+        }
+        assert_eq!(pieces, whole);
+    }
+}

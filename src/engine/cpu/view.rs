@@ -1,0 +1,110 @@
+//! Matrices that are looked at: slices with strides.
+
+use std::ops::Range;
+
+use super::divide::LANES;
+
+/// A row-major matrix or its transpose.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+impl<'a> View<'a> {
+    /// `values` as a matrix of rows of `columns` numbers.
+    pub fn new(values: &'a [f32], columns: usize) -> Self {
+        let rows = values.len().checked_div(columns).unwrap_or(0);
+        assert_eq!(values.len(), rows * columns, "a matrix has whole rows");
+        Self { values, rows, columns, row_stride: columns, column_stride: 1 }
+    }
+
+    /// Its transpose.
+    pub fn t(self) -> Self {
+        Self {
+            rows: self.columns,
+            columns: self.rows,
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+            ..self
+        }
+    }
+
+    /// Some of its rows.
+    pub fn rows(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.rows, "the rows are there");
+        let values = &self.values[(range.start * self.row_stride).min(self.values.len())..];
+        Self { values, rows: range.len(), ..self }
+    }
+
+    /// Some of its columns.
+    pub fn columns(self, range: Range<usize>) -> Self {
+        self.t().rows(range).t()
+    }
+
+    /// From the first of its elements on.
+    pub fn values(self) -> &'a [f32] {
+        self.values
+    }
+
+    /// From an element to the one in the next row.
+    pub fn row_stride(self) -> usize {
+        self.row_stride
+    }
+
+    /// From an element to the one in the next column.
+    pub fn column_stride(self) -> usize {
+        self.column_stride
+    }
+
+    /// How many rows it has.
+    pub fn row_count(self) -> usize {
+        self.rows
+    }
+
+    /// How many columns it has.
+    pub fn column_count(self) -> usize {
+        self.columns
+    }
+
+    /// Whether each row is whole vectors, one number behind the other.
+    pub fn has_whole_vectors(self) -> bool {
+        self.column_stride == 1
+            && self.columns.is_multiple_of(LANES)
+            && self.row_stride.is_multiple_of(LANES)
+            && self.is_whole()
+    }
+
+    /// The columns `columns` of M rows from `first` on, if the numbers of a row stand one behind the other.
+    #[inline(always)]
+    pub fn rows_of<const M: usize>(&self, first: usize, columns: Range<usize>) -> Option<[&'a [f32]; M]> {
+        if self.column_stride != 1 {
+            return None;
+        }
+        let mut rows = [&self.values[..0]; M];
+        for (row, slice) in (first..).zip(&mut rows) {
+            *slice = &self.values[row * self.row_stride + columns.start..][..columns.len()];
+        }
+        Some(rows)
+    }
+
+    /// Adds the sum of each column to `sums`.
+    pub fn add_column_sums(self, sums: &mut [f32]) {
+        assert!(self.columns == sums.len() && self.column_stride == 1, "a sum for each column");
+        for row in self.values.chunks(self.row_stride.max(1)).take(self.rows) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+    }
+
+    /// Whether the last element lies within the slice.
+    pub fn is_whole(&self) -> bool {
+        self.rows == 0
+            || self.columns == 0
+            || (self.rows - 1) * self.row_stride + (self.columns - 1) * self.column_stride < self.values.len()
+    }
+}
