@@ -13,6 +13,7 @@ mod setting;
 #[cfg(test)]
 mod tests;
 mod variants;
+mod vectors;
 
 pub use activation::Activation;
 pub use dropout::Dropout;

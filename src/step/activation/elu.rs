@@ -1,6 +1,7 @@
 //! z for z > 0, else exp(z) - 1 (D.-A. Clevert and others, "Fast and accurate deep network learning by exponential linear
 //! units", 2016), with alpha 1.
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 
@@ -21,14 +22,18 @@ impl Function for Elu {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { exp_m1(*z) });
+        vectorized(|| {
+            z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { exp_m1(*z) });
+        });
     }
 
     fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        for (d, y) in dy.iter_mut().zip(y) {
-            // exp(z) = y + 1.
-            *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) };
-        }
+        vectorized(|| {
+            for (d, y) in dy.iter_mut().zip(y) {
+                // exp(z) = y + 1.
+                *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) };
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

@@ -2,6 +2,7 @@
 //! u = sqrt(2 / pi) (z + 0.044715 z^3) (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and
 //! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is the same.
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 
@@ -32,22 +33,26 @@ impl Function for Gelu {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| {
-            let low = if *z < -100.0 { -100.0 } else { *z };
-            *z = low * logistic(twice_u(clamped(*z)));
+        vectorized(|| {
+            z.iter_mut().for_each(|z| {
+                let low = if *z < -100.0 { -100.0 } else { *z };
+                *z = low * logistic(twice_u(clamped(*z)));
+            });
         });
     }
 
     fn gradient(&self, dy: &mut [f32], z: &[f32]) {
-        for (d, z) in dy.iter_mut().zip(z) {
-            let z = clamped(*z);
-            let (u, squared) = (twice_u(z), z * z);
-            let e = exp(-u.abs());
-            let s = (if u < 0.0 { e } else { 1.0 }) / (1.0 + e);
-            let du = TWICE_ROOT + 3.0 * TWICE_ROOT * CUBE * squared;
-            // The slope of the logistic function is s (1 - s) = e / (1 + e)^2.
-            *d *= s + z * du * (e / ((1.0 + e) * (1.0 + e)));
-        }
+        vectorized(|| {
+            for (d, z) in dy.iter_mut().zip(z) {
+                let z = clamped(*z);
+                let (u, squared) = (twice_u(z), z * z);
+                let e = exp(-u.abs());
+                let s = (if u < 0.0 { e } else { 1.0 }) / (1.0 + e);
+                let du = TWICE_ROOT + 3.0 * TWICE_ROOT * CUBE * squared;
+                // The slope of the logistic function is s (1 - s) = e / (1 + e)^2.
+                *d *= s + z * du * (e / ((1.0 + e) * (1.0 + e)));
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

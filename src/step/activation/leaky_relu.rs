@@ -1,6 +1,7 @@
 //! z for z > 0, else 0.01 z (A. L. Maas and others, "Rectifier nonlinearities improve neural network acoustic
 //! models", 2013). The slope at 0 is 0.01.
 
+use crate::step::vectors::vectorized;
 use super::Function;
 
 pub(super) struct LeakyRelu;
@@ -23,13 +24,17 @@ impl Function for LeakyRelu {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { SLOPE * *z });
+        vectorized(|| {
+            z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { SLOPE * *z });
+        });
     }
 
     fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        for (d, y) in dy.iter_mut().zip(y) {
-            *d = if *y > 0.0 { *d } else { SLOPE * *d };
-        }
+        vectorized(|| {
+            for (d, y) in dy.iter_mut().zip(y) {
+                *d = if *y > 0.0 { *d } else { SLOPE * *d };
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

@@ -2,6 +2,7 @@
 //!
 //! With n = exp(z), the tanh is (n^2 + 2 n) / (n^2 + 2 n + 2); for z > 0 both are divided by n^2, so that nothing overflows.
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp};
 
@@ -28,24 +29,28 @@ impl Function for Mish {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| {
-            // -infinity times 0 would be NaN.
-            let low = if *z < -100.0 { -100.0 } else { *z };
-            let e = exp(-z.abs());
-            let [numerator, denominator] = fraction(*z, e);
-            *z = low * (numerator / denominator);
+        vectorized(|| {
+            z.iter_mut().for_each(|z| {
+                // -infinity times 0 would be NaN.
+                let low = if *z < -100.0 { -100.0 } else { *z };
+                let e = exp(-z.abs());
+                let [numerator, denominator] = fraction(*z, e);
+                *z = low * (numerator / denominator);
+            });
         });
     }
 
     fn gradient(&self, dy: &mut [f32], z: &[f32]) {
-        for (d, z) in dy.iter_mut().zip(z) {
-            let z = clamped(*z);
-            let e = exp(-z.abs());
-            let [numerator, denominator] = fraction(z, e);
-            // (1 - tanh^2) / (1 + exp(-z)), the slope of the tanh.
-            let inner = (if z < 0.0 { e } else { e * e }) * 4.0 * (1.0 + e) / (denominator * denominator);
-            *d *= numerator / denominator + z * inner;
-        }
+        vectorized(|| {
+            for (d, z) in dy.iter_mut().zip(z) {
+                let z = clamped(*z);
+                let e = exp(-z.abs());
+                let [numerator, denominator] = fraction(z, e);
+                // (1 - tanh^2) / (1 + exp(-z)), the slope of the tanh.
+                let inner = (if z < 0.0 { e } else { e * e }) * 4.0 * (1.0 + e) / (denominator * denominator);
+                *d *= numerator / denominator + z * inner;
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

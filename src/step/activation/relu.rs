@@ -1,5 +1,6 @@
 //! max(0, z).
 
+use crate::step::vectors::vectorized;
 use super::Function;
 
 pub(super) struct Relu;
@@ -19,14 +20,18 @@ impl Function for Relu {
     }
 
     fn value(&self, z: &mut [f32]) {
-        // Not max(0, z): NaN must stay NaN, so that the loss shows it.
-        z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z });
+        vectorized(|| {
+            // Not max(0, z): NaN must stay NaN, so that the loss shows it.
+            z.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z });
+        });
     }
 
     fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        for (d, y) in dy.iter_mut().zip(y) {
-            *d = if *y > 0.0 { *d } else { 0.0 };
-        }
+        vectorized(|| {
+            for (d, y) in dy.iter_mut().zip(y) {
+                *d = if *y > 0.0 { *d } else { 0.0 };
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

@@ -1,5 +1,6 @@
 //! scale z for z > 0, else scale alpha (exp(z) - 1) (G. Klambauer and others, "Self-normalizing neural networks", 2017).
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 
@@ -24,17 +25,21 @@ impl Function for Selu {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| {
-            let below = SCALE_ALPHA * exp_m1(*z);
-            *z = if *z > 0.0 { SCALE * *z } else { below };
+        vectorized(|| {
+            z.iter_mut().for_each(|z| {
+                let below = SCALE_ALPHA * exp_m1(*z);
+                *z = if *z > 0.0 { SCALE * *z } else { below };
+            });
         });
     }
 
     fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        for (d, y) in dy.iter_mut().zip(y) {
-            // scale alpha exp(z) = y + scale alpha.
-            *d = if *y > 0.0 { *d * SCALE } else { *d * (*y + SCALE_ALPHA) };
-        }
+        vectorized(|| {
+            for (d, y) in dy.iter_mut().zip(y) {
+                // scale alpha exp(z) = y + scale alpha.
+                *d = if *y > 0.0 { *d * SCALE } else { *d * (*y + SCALE_ALPHA) };
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

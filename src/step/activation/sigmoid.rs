@@ -1,5 +1,6 @@
 //! 1 / (1 + exp(-z)), the logistic function.
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::logistic;
 
@@ -20,13 +21,17 @@ impl Function for Sigmoid {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| *z = logistic(*z));
+        vectorized(|| {
+            z.iter_mut().for_each(|z| *z = logistic(*z));
+        });
     }
 
     fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        for (d, y) in dy.iter_mut().zip(y) {
-            *d *= y * (1.0 - y);
-        }
+        vectorized(|| {
+            for (d, y) in dy.iter_mut().zip(y) {
+                *d *= y * (1.0 - y);
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

@@ -1,6 +1,7 @@
 //! z / (1 + exp(-z)) (S. Elfwing and others, "Sigmoid-weighted linear units for neural network function approximation",
 //! 2018); also called swish.
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 
@@ -21,21 +22,25 @@ impl Function for Silu {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| {
-            // -infinity times 0 would be NaN.
-            let low = if *z < -100.0 { -100.0 } else { *z };
-            *z = low * logistic(low);
+        vectorized(|| {
+            z.iter_mut().for_each(|z| {
+                // -infinity times 0 would be NaN.
+                let low = if *z < -100.0 { -100.0 } else { *z };
+                *z = low * logistic(low);
+            });
         });
     }
 
     fn gradient(&self, dy: &mut [f32], z: &[f32]) {
-        for (d, z) in dy.iter_mut().zip(z) {
-            let z = clamped(*z);
-            let e = exp(-z.abs());
-            let s = (if z < 0.0 { e } else { 1.0 }) / (1.0 + e);
-            // s + z s (1 - s).
-            *d *= s + z * (e / ((1.0 + e) * (1.0 + e)));
-        }
+        vectorized(|| {
+            for (d, z) in dy.iter_mut().zip(z) {
+                let z = clamped(*z);
+                let e = exp(-z.abs());
+                let s = (if z < 0.0 { e } else { 1.0 }) / (1.0 + e);
+                // s + z s (1 - s).
+                *d *= s + z * (e / ((1.0 + e) * (1.0 + e)));
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

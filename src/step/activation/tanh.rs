@@ -1,5 +1,6 @@
 //! tanh(z) = (1 - exp(-2 z)) / (1 + exp(-2 z)).
 
+use crate::step::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 
@@ -20,16 +21,20 @@ impl Function for Tanh {
     }
 
     fn value(&self, z: &mut [f32]) {
-        z.iter_mut().for_each(|z| {
-            let e = exp_m1(-2.0 * z.abs());
-            *z = (-e / (2.0 + e)).copysign(*z);
+        vectorized(|| {
+            z.iter_mut().for_each(|z| {
+                let e = exp_m1(-2.0 * z.abs());
+                *z = (-e / (2.0 + e)).copysign(*z);
+            });
         });
     }
 
     fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        for (d, y) in dy.iter_mut().zip(y) {
-            *d *= (1.0 - y) * (1.0 + y);
-        }
+        vectorized(|| {
+            for (d, y) in dy.iter_mut().zip(y) {
+                *d *= (1.0 - y) * (1.0 + y);
+            }
+        });
     }
 
     fn flop(&self) -> [usize; 2] {

@@ -2,6 +2,7 @@
 //! m becomes beta1 m + (1 - beta1) g and v becomes beta2 v + (1 - beta2) g^2, and p becomes
 //! p - rate m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon).
 
+use crate::step::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Adam;
@@ -38,10 +39,12 @@ impl Function for Adam {
     }
 
     fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        let Tile { parameters, gradients, states: [means, squares], rate, decay } = tile;
-        for (((p, g), m), v) in parameters.iter_mut().zip(gradients).zip(means).zip(squares) {
-            *p -= rate * change(record, g + decay * *p, m, v);
-        }
+        vectorized(|| {
+            let Tile { parameters, gradients, states: [means, squares], rate, decay } = tile;
+            for (((p, g), m), v) in parameters.iter_mut().zip(gradients).zip(means).zip(squares) {
+                *p -= rate * change(record, g + decay * *p, m, v);
+            }
+        });
     }
 
     fn flop(&self) -> usize {

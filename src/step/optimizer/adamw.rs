@@ -1,6 +1,7 @@
 //! AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): p becomes p - rate decay p first, then as
 //! with [`Adam`](super::OptimizerKind::Adam) without weight decay. Biases do not decay.
 
+use crate::step::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 use super::adam::change;
 
@@ -38,11 +39,13 @@ impl Function for AdamW {
     }
 
     fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        let Tile { parameters, gradients, states: [means, squares], rate, decay } = tile;
-        for (((p, g), m), v) in parameters.iter_mut().zip(gradients).zip(means).zip(squares) {
-            *p -= rate * decay * *p;
-            *p -= rate * change(record, *g, m, v);
-        }
+        vectorized(|| {
+            let Tile { parameters, gradients, states: [means, squares], rate, decay } = tile;
+            for (((p, g), m), v) in parameters.iter_mut().zip(gradients).zip(means).zip(squares) {
+                *p -= rate * decay * *p;
+                *p -= rate * change(record, *g, m, v);
+            }
+        });
     }
 
     fn flop(&self) -> usize {

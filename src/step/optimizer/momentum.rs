@@ -1,5 +1,6 @@
 //! Stochastic gradient descent with momentum (PyTorch's form): b becomes beta1 b + g + decay p, and p becomes p - rate b.
 
+use crate::step::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Momentum;
@@ -36,11 +37,13 @@ impl Function for Momentum {
     }
 
     fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        let Tile { parameters, gradients, states: [buffers, _], rate, decay } = tile;
-        for ((p, g), buffer) in parameters.iter_mut().zip(gradients).zip(buffers) {
-            *buffer = record.beta1 * *buffer + (g + decay * *p);
-            *p -= rate * *buffer;
-        }
+        vectorized(|| {
+            let Tile { parameters, gradients, states: [buffers, _], rate, decay } = tile;
+            for ((p, g), buffer) in parameters.iter_mut().zip(gradients).zip(buffers) {
+                *buffer = record.beta1 * *buffer + (g + decay * *p);
+                *p -= rate * *buffer;
+            }
+        });
     }
 
     fn flop(&self) -> usize {

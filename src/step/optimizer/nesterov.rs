@@ -1,6 +1,7 @@
 //! Nesterov's momentum (PyTorch's form, after I. Sutskever and others, "On the importance of initialization and momentum in
 //! deep learning", 2013): with g for g + decay p, b becomes beta1 b + g, and p becomes p - rate (g + beta1 b).
 
+use crate::step::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Nesterov;
@@ -37,12 +38,14 @@ impl Function for Nesterov {
     }
 
     fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        let Tile { parameters, gradients, states: [buffers, _], rate, decay } = tile;
-        for ((p, g), buffer) in parameters.iter_mut().zip(gradients).zip(buffers) {
-            let g = g + decay * *p;
-            *buffer = record.beta1 * *buffer + g;
-            *p -= rate * (g + record.beta1 * *buffer);
-        }
+        vectorized(|| {
+            let Tile { parameters, gradients, states: [buffers, _], rate, decay } = tile;
+            for ((p, g), buffer) in parameters.iter_mut().zip(gradients).zip(buffers) {
+                let g = g + decay * *p;
+                *buffer = record.beta1 * *buffer + g;
+                *p -= rate * (g + record.beta1 * *buffer);
+            }
+        });
     }
 
     fn flop(&self) -> usize {

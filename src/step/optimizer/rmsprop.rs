@@ -2,6 +2,7 @@
 //! g + decay p, v becomes beta2 v + (1 - beta2) g^2, b becomes beta1 b + g / (sqrt(v) + epsilon), and p becomes p - rate b.
 //! The default rate is Keras's; PyTorch's 0.01 moves every weight by 0.1 in the first step.
 
+use crate::step::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct RmsProp;
@@ -38,13 +39,15 @@ impl Function for RmsProp {
     }
 
     fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        let Tile { parameters, gradients, states: [buffers, squares], rate, decay } = tile;
-        for (((p, g), buffer), v) in parameters.iter_mut().zip(gradients).zip(buffers).zip(squares) {
-            let g = g + decay * *p;
-            *v = record.beta2 * *v + (1.0 - record.beta2) * g * g;
-            *buffer = record.beta1 * *buffer + g / (v.sqrt() + record.epsilon);
-            *p -= rate * *buffer;
-        }
+        vectorized(|| {
+            let Tile { parameters, gradients, states: [buffers, squares], rate, decay } = tile;
+            for (((p, g), buffer), v) in parameters.iter_mut().zip(gradients).zip(buffers).zip(squares) {
+                let g = g + decay * *p;
+                *v = record.beta2 * *v + (1.0 - record.beta2) * g * g;
+                *buffer = record.beta1 * *buffer + g / (v.sqrt() + record.epsilon);
+                *p -= rate * *buffer;
+            }
+        });
     }
 
     fn flop(&self) -> usize {

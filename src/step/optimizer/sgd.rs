@@ -1,5 +1,6 @@
 //! Stochastic gradient descent: p becomes p - rate (g + decay p).
 
+use crate::step::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Sgd;
@@ -36,10 +37,12 @@ impl Function for Sgd {
     }
 
     fn apply(&self, _: &StepRecord, tile: Tile<'_>) {
-        let Tile { parameters, gradients, rate, decay, .. } = tile;
-        for (p, g) in parameters.iter_mut().zip(gradients) {
-            *p -= rate * (g + decay * *p);
-        }
+        vectorized(|| {
+            let Tile { parameters, gradients, rate, decay, .. } = tile;
+            for (p, g) in parameters.iter_mut().zip(gradients) {
+                *p -= rate * (g + decay * *p);
+            }
+        });
     }
 
     fn flop(&self) -> usize {
