@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::sparse::{Input, Lists, ZeroMap, padded};
+use super::sparse::{Input, Lists, ZeroMap, divisor, padded};
 use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Target;
 
@@ -102,11 +102,12 @@ impl Inputs {
     fn copy<T: Input>(&mut self, values: &[T], Rows { inputs, scaling, .. }: &Rows<'_>, order: &[u32]) {
         let rows = order.iter().map(|row| &values[*row as usize * inputs..][..*inputs]);
         T::fetch(rows.clone());
+        let divisor = divisor(*scaling);
         self.dense.clear();
         for row in rows {
             let (quads, rest) = row.as_chunks();
-            self.dense.extend(quads.iter().flat_map(|quad| T::scaled(*quad, *scaling)));
-            let quad = T::scaled(padded(rest), *scaling);
+            self.dense.extend(quads.iter().flat_map(|quad| T::scaled(*quad, divisor)));
+            let quad = T::scaled(padded(rest), divisor);
             self.dense.extend_from_slice(&quad[..rest.len()]);
         }
     }

@@ -95,18 +95,20 @@ impl Matrix {
     /// Becomes the transpose of the first `columns` columns of rows of `width` numbers, a whole number of fours.
     pub fn transpose(&mut self, values: &[f32], width: usize, columns: usize) {
         self.resize(columns, values.len() / width);
-        let (to, to_width) = (&mut self.values, self.width);
-        for (block, rows) in values.chunks(SIDE * width).enumerate() {
-            for column in (0..columns).step_by(SIDE) {
-                // Blocks in registers: neighbours of a row and of a column lie together once each.
+        let to_width = self.width;
+        for (to, column) in self.values.chunks_mut(SIDE * to_width).zip((0..).step_by(SIDE)) {
+            for (rows, place) in values.chunks(SIDE * width).zip((0..).step_by(SIDE)) {
+                // A block in registers: neighbours of a row and of a column lie together once each.
                 let mut square = [[0.0; SIDE]; SIDE];
-                for (square, row) in square.iter_mut().zip(rows.chunks_exact(width)) {
-                    square.copy_from_slice(&row[column..column + SIDE]);
+                for (number, row) in square.iter_mut().enumerate().take(rows.len() / width) {
+                    row.copy_from_slice(&rows[number * width + column..][..SIDE]);
                 }
-                for (number, to) in to[column * to_width..].chunks_exact_mut(to_width).take(SIDE).enumerate()
-                {
-                    let transposed: [f32; SIDE] = std::array::from_fn(|row| square[row][number]);
-                    to[block * SIDE..][..SIDE].copy_from_slice(&transposed);
+                let mut lines = [[0.0; SIDE]; SIDE];
+                for (number, line) in lines.iter_mut().enumerate() {
+                    *line = square.map(|row| row[number]);
+                }
+                for (number, line) in lines.iter().enumerate().take(to.len() / to_width) {
+                    to[number * to_width + place..][..SIDE].copy_from_slice(line);
                 }
             }
         }

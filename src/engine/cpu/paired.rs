@@ -2,6 +2,8 @@
 //! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
 //! part takes its rows of the batch through all layers.
 
+use pulp::Arch;
+
 use super::divided::DividedNetwork;
 use super::matrix::Matrix;
 use super::outputs::Tile;
@@ -63,9 +65,8 @@ impl DividedNetwork {
             row.copy_from_slice(bias);
         }
         for sums in self.sums.read_all() {
-            for (z, sum) in z.values_mut().iter_mut().zip(sums.rows(tile.rows.clone())) {
-                *z += sum;
-            }
+            let (z, sums) = (z.values_mut(), sums.rows(tile.rows.clone()));
+            Arch::new().dispatch(|| z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
         }
     }
 

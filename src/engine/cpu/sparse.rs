@@ -71,6 +71,13 @@ impl ZeroMap {
         inputs.div_ceil(QUAD).div_ceil(u64::BITS as usize)
     }
 
+    /// Asks for what is known of some rows at once, as [`Input::fetch`] does for the rows.
+    fn fetch(&self, rows: &[u32], inputs: usize) {
+        let count = Self::row_words(inputs);
+        let words = rows.iter().map(|row| self.words[(*row as usize - self.rows.start) * count]);
+        std::hint::black_box(words.filter(|word| *word == 0).count());
+    }
+
     /// Those of the quads `quads` of a row that hold anything.
     #[inline(always)]
     fn each(&self, row: usize, inputs: usize, quads: &Range<usize>, mut take: impl FnMut(usize)) {
@@ -101,8 +108,8 @@ pub struct Lists {
     first: usize,
     /// Room for every row of the batch in each list.
     room: usize,
-    /// How many rows each list has.
-    counts: Vec<u32>,
+    /// Where the list of each quad ends: the first begins at 0, the second at `room`.
+    ends: Vec<usize>,
     quads: Vec<Quad>,
 }
 
@@ -115,8 +122,8 @@ impl Lists {
     /// The lists of one quad after the other, in the order of the rows.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = &[Quad]> {
-        let lists = self.quads.chunks_exact(self.room).zip(&self.counts);
-        lists.map(|(list, count)| &list[..*count as usize])
+        let starts = (0..).step_by(self.room);
+        starts.zip(&self.ends).map(|(start, end)| &self.quads[start..*end])
     }
 
     /// Makes the lists of the quads `quads` for the rows that `order` names.
@@ -128,31 +135,33 @@ impl Lists {
         zeros: &ZeroMap,
         quads: Range<usize>,
     ) {
-        let (inputs, scaling) = (rows.inputs, rows.scaling);
+        let (inputs, divisor) = (rows.inputs, divisor(rows.scaling));
         let row = |number: u32| &values[number as usize * inputs..][..inputs];
+        zeros.fetch(order, inputs);
         let columns = quads.start * QUAD..(quads.end * QUAD).min(inputs);
         T::fetch(order.iter().map(|number| &row(*number)[columns.clone()]));
         (self.first, self.room) = (quads.start, order.len().max(1));
-        self.counts.clear();
-        self.counts.resize(quads.len(), 0);
+        self.ends.clear();
+        self.ends.extend((0..quads.len()).map(|list| list * self.room));
         // What stands there from batches before is written over.
         if self.quads.len() < quads.len() * self.room {
             self.quads.resize(quads.len() * self.room, Quad::default());
         }
+        let (ends, to) = (&mut self.ends, &mut self.quads);
         for (place, number) in (0..).zip(order) {
             let values = row(*number);
             zeros.each(*number as usize, inputs, &quads, |quad| {
-                let list = quad - quads.start;
-                let count = &mut self.counts[list];
-                let to = &mut self.quads[list * self.room + *count as usize];
-                *to = Quad { row: place, values: T::scaled(quad_of(values, quad), scaling) };
-                *count += 1;
+                let end = &mut ends[quad - quads.start];
+                let values = T::scaled(quad_of(values, quad), divisor);
+                to[*end] = Quad { row: place, values };
+                *end += 1;
             });
         }
     }
 }
 
 /// Four values of a row, zeros behind its end.
+#[inline(always)]
 fn quad_of<T: Input>(row: &[T], number: usize) -> [T; QUAD] {
     let rest = &row[QUAD * number..];
     rest.first_chunk().copied().unwrap_or_else(|| padded(rest))
@@ -165,19 +174,26 @@ pub fn padded<T: Input>(rest: &[T]) -> [T; QUAD] {
     quad
 }
 
+/// What values are divided by; nothing changes a number that is divided by 1.
+pub fn divisor(scaling: Scaling) -> f32 {
+    match scaling {
+        Scaling::Bytes => 255.0,
+        Scaling::AsIs => 1.0,
+    }
+}
+
 /// What a table holds.
 pub trait Input: Copy + Default + PartialEq + 'static {
     /// Whether all four are 0.
+    #[inline(always)]
     fn is_zero(quad: [Self; QUAD]) -> bool {
         quad == [Self::default(); QUAD]
     }
 
     /// As the network takes them.
-    fn scaled(quad: [Self; QUAD], scaling: Scaling) -> [f32; QUAD] {
-        match scaling {
-            Scaling::Bytes => quad.map(|value| value.number() / 255.0),
-            Scaling::AsIs => quad.map(Self::number),
-        }
+    #[inline(always)]
+    fn scaled(quad: [Self; QUAD], divisor: f32) -> [f32; QUAD] {
+        quad.map(|value| value.number() / divisor)
     }
 
     /// As a float.
@@ -192,12 +208,14 @@ pub trait Input: Copy + Default + PartialEq + 'static {
 }
 
 impl Input for u8 {
+    #[inline(always)]
     fn number(self) -> f32 {
         f32::from(self)
     }
 }
 
 impl Input for f32 {
+    #[inline(always)]
     fn number(self) -> f32 {
         self
     }

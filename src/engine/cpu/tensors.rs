@@ -1,5 +1,7 @@
 //! The parameters of a layer that one part owns, and what belongs to them.
 
+use pulp::Arch;
+
 use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
 
@@ -42,11 +44,13 @@ fn sum_of_squares(values: &[f32]) -> f64 {
     let square = |value: f32| f64::from(value) * f64::from(value);
     let (eights, rest) = values.as_chunks::<8>();
     let mut sums = [0.0; 8];
-    for eight in eights {
-        for (sum, value) in sums.iter_mut().zip(eight) {
-            *sum += square(*value);
+    Arch::new().dispatch(|| {
+        for eight in eights {
+            for (sum, value) in sums.iter_mut().zip(eight) {
+                *sum += square(*value);
+            }
         }
-    }
+    });
     sums.into_iter().chain(rest.iter().copied().map(square)).sum()
 }
 

@@ -106,25 +106,22 @@ impl<S: Simd> Operands<'_, S> {
         for (m, sums) in sums.iter_mut().enumerate() {
             sums.copy_from_slice(&c[(row + m) * self.c_stride + at..][..N]);
         }
-        let b = self.b[depth.start * self.b_stride..].chunks(self.b_stride).take(depth.len());
+        let b = &self.b[depth.start * self.b_stride + at..];
         match self.a.rows_of::<M>(row, depth.clone()) {
             // Rows of A one beside the other.
             Some(rows) => {
-                for (k, b) in b.enumerate().take(depth.len()) {
-                    let mut factors = [0.0; M];
-                    for (factor, row) in factors.iter_mut().zip(&rows) {
-                        *factor = row[k];
-                    }
-                    add_outer(simd, &mut sums, &factors, &b[at..at + N]);
+                for k in 0..depth.len() {
+                    let factors = rows.iter().map(|row| row[k]);
+                    add_outer(simd, &mut sums, factors, &b[k * self.b_stride..][..N]);
                 }
             }
             // The rows are columns in memory.
             None => {
-                let (values, stride) = (self.a.values(), self.a.column_stride());
-                for (k, b) in depth.zip(b) {
-                    let mut factors = [0.0; M];
-                    factors.copy_from_slice(&values[k * stride + row..][..M]);
-                    add_outer(simd, &mut sums, &factors, &b[at..at + N]);
+                let stride = self.a.column_stride();
+                let a = &self.a.values()[depth.start * stride + row..];
+                for k in 0..depth.len() {
+                    let factors = a[k * stride..][..M].iter().copied();
+                    add_outer(simd, &mut sums, factors, &b[k * self.b_stride..][..N]);
                 }
             }
         }
@@ -135,18 +132,18 @@ impl<S: Simd> Operands<'_, S> {
     }
 }
 
-/// `sums` += `factors` x `b`.
+/// `sums` += `factors` x `b`. A factor is read where it is needed: all at once would take the registers of sums.
 #[inline(always)]
 fn add_outer<S: Simd, const M: usize, const N: usize>(
     simd: S,
     sums: &mut [[S::f32s; N]; M],
-    factors: &[f32; M],
+    factors: impl Iterator<Item = f32>,
     b: &[S::f32s],
 ) {
     let mut held = [simd.splat_f32s(0.0); N];
     held.copy_from_slice(b);
     for (sums, factor) in sums.iter_mut().zip(factors) {
-        let factor = simd.splat_f32s(*factor);
+        let factor = simd.splat_f32s(factor);
         for (sum, b) in sums.iter_mut().zip(&held) {
             *sum = simd.mul_add_e_f32s(factor, *b, *sum);
         }
