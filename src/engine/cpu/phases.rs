@@ -18,8 +18,8 @@ struct Part {
     span: Span,
 }
 
-/// Times the phases of a run: each from the begin of its first part to the end of its last, whichever threads do them, but
-/// not before the end of the phase before it.
+/// Times the phases of a run: each from the begin of its first part to the end of its last, whichever threads do them. Where
+/// threads do not meet between phases, their time together is divided as the threads have divided theirs.
 /// One that has no core is stood in for, so no single thread sees how long a phase takes. Tells the recorder when it
 /// is dropped.
 pub struct Phases {
@@ -106,23 +106,54 @@ impl Drop for Phases {
         let mut parts = std::mem::take(&mut *self.parts.lock().unwrap_or_else(PoisonError::into_inner));
         parts.sort_unstable_by_key(|part| (part.phase, part.span.begin));
         let phases = parts.chunk_by(|a, b| a.phase == b.phase).filter(|parts| parts[0].phase.is_some());
-        // Threads go from one phase to the next without waiting for others in the same region.
-        let mut last = 0;
-        let phases = phases.map(|parts| {
+        let mut timed: Vec<Timed> = Vec::new();
+        for parts in phases {
+            let time = |part: &Part| part.span.end - part.span.begin;
             let (begin, end) = parts.iter().fold((u64::MAX, 0), |(begin, end), part| {
                 (begin.min(part.span.begin), end.max(part.span.end))
             });
-            let begin = begin.max(last);
-            last = end.max(begin);
-            (self.stage(parts[0].phase), Some(Span { begin, end: last }))
-        });
-        let stages: Vec<_> = phases.collect();
+            let busy = parts.iter().map(time).sum();
+            timed.push(Timed { stage: self.stage(parts[0].phase), span: Span { begin, end }, busy });
+        }
+        share_regions(&mut timed);
+        let stages: Vec<_> = timed.iter().map(|phase| (phase.stage, Some(phase.span))).collect();
         let ends = stages.first().zip(stages.last());
         let Some(((_, Some(first)), (_, Some(last)))) = ends else { return };
         let (submitted, seen) = (first.begin, last.end);
         let mut log = self.recorder.log();
         log.parts.extend(parts.iter().map(|part| (part.thread, self.stage(part.phase), part.span)));
         log.submissions.push(Submission { submitted, seen, stages });
+    }
+}
+
+/// A phase of the run.
+struct Timed {
+    stage: usize,
+    span: Span,
+    /// Time of all threads together.
+    busy: u64,
+}
+
+/// Divides the time of each region between its phases, as the threads have: they go from one phase to the next without
+/// waiting for others, and one may do all parts of a region that another has not begun.
+fn share_regions(phases: &mut [Timed]) {
+    let mut rest = phases;
+    while let Some(first) = rest.first() {
+        let (begin, mut end, mut count) = (first.span.begin, first.span.end, 1);
+        while let Some(phase) = rest.get(count).filter(|phase| phase.span.begin < end) {
+            end = end.max(phase.span.end);
+            count += 1;
+        }
+        let (region, others) = rest.split_at_mut(count);
+        let busy = region.iter().map(|phase| phase.busy).sum::<u64>().max(1);
+        let (mut done, mut from) = (0, begin);
+        for phase in region {
+            done += phase.busy;
+            let to = begin + (u128::from(end - begin) * u128::from(done) / u128::from(busy)) as u64;
+            phase.span = Span { begin: from, end: if done == busy { end } else { to } };
+            from = phase.span.end;
+        }
+        rest = others;
     }
 }
 
@@ -279,6 +310,16 @@ mod tests {
         let clipped = costs_of(&options, false, Plan::Rows(2));
         assert_eq!(clipped[5], (bytes, flop + 2 * 50));
         assert_eq!(clipped[6], (32 * 50, (kind.flop() as u64 + 1) * 50));
+    }
+
+    #[test]
+    fn phases_share_the_time_of_their_region() {
+        let phase = |begin, end, busy| Timed { stage: 0, span: Span { begin, end }, busy };
+        // Two threads, one after the other, in a region of two phases; then a phase alone, and one that took no time.
+        let mut phases = [phase(10, 45, 10), phase(15, 70, 50), phase(80, 90, 15), phase(90, 90, 0)];
+        share_regions(&mut phases);
+        let spans = phases.map(|phase| (phase.span.begin, phase.span.end));
+        assert_eq!(spans, [(10, 20), (20, 70), (80, 90), (90, 90)]);
     }
 
     fn recorded(plan: Plan, work: impl Fn(&Watch<'_>, &Watch<'_>)) -> Log {
