@@ -14,89 +14,88 @@
 @group(0) @binding(2) var<storage, read> order: array<u32>;
 @group(0) @binding(3) var<storage, read> activations: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>;
-//#include optimizer
+//#include parameter
 
 const TRANSPOSE_B = false;
 
-fn state_place(index: u32, number: u32) -> u32 {
-    return index + params.state + number * params.region;
-}
-
 // Which product is made: the gradient of a layer, or the next batch's sums.
 var<private> TRANSPOSE_A: bool;
-var<private> index: u32; // of the layer
+var<private> FIRST: bool;       // the layer is the first: its inputs are rows of the data set
 var<private> layer: Layer;
+var<private> below_place: u32;  // of the outputs of the layer below
 var<private> part: u32;
 var<private> start: u32; // blocks of inputs that belong to the product, of the next batch's sums those of the part
 var<private> end: u32;
 
 fn a_place(row: u32) -> u32 {
-    if row < select(record.next_rows, record.rows, TRANSPOSE_A) {
-        let width = blocks(layer.inputs);
-        if index == 0u {
-            // The next batch stands behind this one.
-            let position = record.first + row + select(record.rows, 0u, TRANSPOSE_A);
-            return min(order[position], params.samples - 1u) * width;
-        }
-        return params.network[index - 1u].place + row * width;
+    let live = row < select(record.next_rows, record.rows, TRANSPOSE_A);
+    let width = blocks(layer.inputs);
+    if FIRST {
+        // The next batch stands behind this one.
+        let position = record.first + row + select(record.rows, 0u, TRANSPOSE_A);
+        return select(NOWHERE, min(order[select(0u, position, live)], params.samples - 1u) * width, live);
     }
-    return NOWHERE;
+    return select(NOWHERE, below_place + row * width, live);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
     let input = start + block;
-    var values = vec4<f32>();
-    if place != NOWHERE {
-        if input < end {
-            if index == 0u {
-                values = feature(place + input);
-            } else {
-                values = activations[place + input];
-            }
-        }
-        if TRANSPOSE_A {
-            let column = vec4<u32>(4u * input) + vec4<u32>(0u, 1u, 2u, 3u);
-            values = select(values, vec4<f32>(1.0), column == vec4<u32>(layer.inputs));
-        }
+    let there = place != NOWHERE;
+    let live = there & (input < end);
+    let index = select(0u, place + input, live);
+    var values: vec4<f32>;
+    if FIRST {
+        values = feature(index);
+    } else {
+        values = activations[index];
     }
-    return values;
+    values = select(vec4<f32>(), values, live);
+    let column = vec4<u32>(4u * input) + vec4<u32>(0u, 1u, 2u, 3u);
+    return select(values, vec4<f32>(1.0), (column == vec4<u32>(layer.inputs)) & vec4<bool>(there & TRANSPOSE_A));
 }
 
 fn b_row(row: u32, block: u32) -> vec4<f32> {
     let width = blocks(layer.outputs);
-    if block < width {
-        if TRANSPOSE_A {
-            if row < record.rows {
-                return activations[layer.place + params.deltas + row * width + block];
-            }
-        } else {
-            let input = 4u * start + row;
-            if input < min(4u * end, layer.inputs) {
-                return result[layer.offset + input * width + block];
-            }
-        }
+    if TRANSPOSE_A {
+        let live = (row < record.rows) & (block < width);
+        let index = layer.place + params.deltas + row * width + block;
+        return select(vec4<f32>(), activations[select(0u, index, live)], live);
     }
-    return vec4<f32>();
+    // Outside, weights of this workgroup: nobody writes them meanwhile.
+    let input = 4u * start + row;
+    let last = min(4u * end, layer.inputs) - 1u;
+    let values = result[layer.offset + min(input, last) * width + min(block, width - 1u)];
+    return select(vec4<f32>(), values, (input <= last) & (block < width));
 }
 
-fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    let width = blocks(layer.outputs);
-    if block < width {
-        let product = inside(values, block, layer.outputs);
-        if TRANSPOSE_A {
-            if row <= layer.inputs {
-                let is_bias = row == layer.inputs;
-                let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
-                let decay = record.decay * select(1.0, params.bias_decay, is_bias);
-                apply(layer.offset + row * width + block, product, rate, decay);
-            }
-        } else if row < record.next_rows {
-            result[partial_row(part, row) + block] = product;
-        }
+fn c_has(row: u32, block: u32) -> bool {
+    return row < select(record.next_rows, layer.inputs + 1u, TRANSPOSE_A) && block < blocks(layer.outputs);
+}
+
+// The parameters and their optimizer state.
+alias Before = Parameter;
+
+fn before(row: u32, block: u32) -> Before {
+    if TRANSPOSE_A {
+        return load_parameter(layer.offset + min(row, layer.inputs) * blocks(layer.outputs) + block);
+    }
+    return Parameter();
+}
+
+fn store_row(row: u32, block: u32, values: vec4<f32>, old: Before) {
+    let product = inside(values, block, layer.outputs);
+    if TRANSPOSE_A {
+        let is_bias = row == layer.inputs;
+        let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
+        let decay = record.decay * select(1.0, params.bias_decay, is_bias);
+        let index = layer.offset + row * blocks(layer.outputs) + block;
+        store_parameter(index, updated(old, product, rate, decay));
+    } else {
+        result[partial_row(part, row) + block] = product;
     }
 }
 
-@compute @workgroup_size(THREADS_X, THREADS_Y)
+@compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn column(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
@@ -107,8 +106,10 @@ fn column(
     var rest = team(group, groups);
     var n = rest % first_layer;
     var m = 0u;
-    var tiles = 0u;
-    var next = 0u; // tiles of rows of the next batch
+    var index = 0u;  // of the layer
+    var tiles = 0u;  // of the first layer
+    var others = 0u; // of another
+    var next = 0u;   // of rows of the next batch
     var inner = 0u;
     if rest < owners {
         part = rest / first_layer;
@@ -120,25 +121,34 @@ fn column(
         inner = min(last, inputs) - part * params.part;
     } else {
         rest -= owners;
-        for (var l = 1u; l < params.layers && tiles == 0u; l += 1u) {
+        for (var l = 1u; l < params.layers && others == 0u; l += 1u) {
             let across = pieces(blocks(params.network[l].outputs), params.across);
             let count = across * pieces(blocks(params.network[l].inputs + 1u), params.down);
             if rest < count {
                 index = l;
                 n = rest % across;
                 m = rest / across;
-                tiles = 1u;
+                others = 1u;
             }
             rest -= count;
         }
     }
+    if record.rows == 0u {
+        // A batch of no rows changes nothing.
+        tiles = 0u;
+        others = 0u;
+    }
     layer = params.network[index];
+    below_place = params.network[max(index, 1u) - 1u].place;
     TRANSPOSE_A = true;
     start = 0u;
     end = blocks(layer.inputs);
-    // A batch of no rows changes nothing.
-    let updated = select(0u, tiles, record.rows > 0u);
-    for (var tile = m; tile < m + updated; tile += 1u) {
+    FIRST = false;
+    for (var tile = m; tile < m + others; tile += 1u) {
+        multiply(vec3<u32>(n, tile, 0u), thread, blocks(record.rows));
+    }
+    FIRST = true;
+    for (var tile = m; tile < m + tiles; tile += 1u) {
         multiply(vec3<u32>(n, tile, 0u), thread, blocks(record.rows));
     }
     // The products below read weights that other threads of this workgroup have updated.

@@ -19,37 +19,40 @@ const TRANSPOSE_A = false;
 const TRANSPOSE_B = false;
 
 fn a_place(row: u32) -> u32 {
-    if row < record.rows {
-        return sample(row) * blocks(params.inputs);
-    }
-    return NOWHERE;
+    let live = row < record.rows;
+    return select(NOWHERE, sample(select(0u, row, live)) * blocks(params.inputs), live);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
-    if place != NOWHERE && block < blocks(params.inputs) {
-        return feature(place + block);
-    }
-    return vec4<f32>();
+    let live = (place != NOWHERE) & (block < blocks(params.inputs));
+    return select(vec4<f32>(), feature(select(0u, place + block, live)), live);
 }
 
-fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    let width = blocks(params.outputs);
-    if row < record.rows && block < width {
-        let bias = parameters[params.offset + params.inputs * width + block];
-        var result = values + bias;
-        let index = row * width + block;
-        if KEEP_Z {
-            y[params.kept + index] = inside(result, block, params.outputs);
-        }
-        result = activation_value(0u, result);
-        if DROPOUT {
-            result = dropped(result, params.layer, row, block, params.threshold, params.scale);
-        }
-        y[index] = inside(result, block, params.outputs);
-    }
+fn c_has(row: u32, block: u32) -> bool {
+    return row < record.rows && block < blocks(params.outputs);
 }
 
-@compute @workgroup_size(THREADS_X, THREADS_Y)
+// The bias.
+alias Before = vec4<f32>;
+
+fn before(row: u32, block: u32) -> Before {
+    return parameters[params.offset + params.inputs * blocks(params.outputs) + block];
+}
+
+fn store_row(row: u32, block: u32, values: vec4<f32>, bias: Before) {
+    var result = values + bias;
+    let index = row * blocks(params.outputs) + block;
+    if KEEP_Z {
+        y[params.kept + index] = inside(result, block, params.outputs);
+    }
+    result = activation_value(0u, result);
+    if DROPOUT {
+        result = dropped(result, params.layer, row, block, params.threshold, params.scale);
+    }
+    y[index] = inside(result, block, params.outputs);
+}
+
+@compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
     multiply(group, thread, blocks(params.inputs));
 }

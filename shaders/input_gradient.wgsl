@@ -24,31 +24,41 @@ fn a_place(row: u32) -> u32 {
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
-    if place != NOWHERE && block < blocks(params.outputs) {
-        return dy[place + block];
+    let live = (place != NOWHERE) & (block < blocks(params.outputs));
+    return select(vec4<f32>(), dy[select(0u, place + block, live)], live);
+}
+
+fn c_has(row: u32, block: u32) -> bool {
+    return row < record.rows && block < blocks(params.inputs);
+}
+
+// What the layer below kept.
+alias Before = vec4<f32>;
+
+fn before(row: u32, block: u32) -> Before {
+    if ACTIVATION {
+        let live_row = min(row, record.rows - 1u);
+        return x[select(0u, params.kept, KEEP_Z) + live_row * blocks(params.inputs) + block];
     }
     return vec4<f32>();
 }
 
-fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < record.rows && block < blocks(params.inputs) {
-        let index = row * blocks(params.inputs) + block;
-        var result = values;
-        if ACTIVATION {
-            var kept_value = x[select(0u, params.kept, KEEP_Z) + index];
-            if DROPOUT {
-                result = dropped(result, params.layer, row, block, params.threshold, params.scale);
-                if !KEEP_Z {
-                    kept_value /= params.scale;
-                }
+fn store_row(row: u32, block: u32, values: vec4<f32>, kept: Before) {
+    var result = values;
+    if ACTIVATION {
+        var kept_value = kept;
+        if DROPOUT {
+            result = dropped(result, params.layer, row, block, params.threshold, params.scale);
+            if !KEEP_Z {
+                kept_value /= params.scale;
             }
-            result = activation_gradient(0u, result, kept_value);
         }
-        dx[index] = inside(result, block, params.inputs);
+        result = activation_gradient(0u, result, kept_value);
     }
+    dx[row * blocks(params.inputs) + block] = inside(result, block, params.inputs);
 }
 
-@compute @workgroup_size(THREADS_X, THREADS_Y)
+@compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn input_gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
     multiply(group, thread, blocks(params.outputs));
 }

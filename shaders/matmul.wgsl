@@ -35,35 +35,43 @@ fn a_place(row: u32) -> u32 {
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
-    if place != NOWHERE && block < a_width() {
-        return a[place + block];
-    }
-    return vec4<f32>();
+    let live = (place != NOWHERE) & (block < a_width());
+    return select(vec4<f32>(), a[select(0u, place + block, live)], live);
 }
 
 fn b_row(row: u32, block: u32) -> vec4<f32> {
     let rows = select(params.k, params.n, TRANSPOSE_B);
     let width = blocks(select(params.n, params.k, TRANSPOSE_B));
-    if row < rows && block < width {
-        return b[(matrix * rows + row) * width + block];
+    let live = (row < rows) & (block < width);
+    return select(vec4<f32>(), b[select(0u, (matrix * rows + row) * width + block, live)], live);
+}
+
+fn c_has(row: u32, block: u32) -> bool {
+    return row < params.m && block < blocks(params.n);
+}
+
+// The bias.
+alias Before = vec4<f32>;
+
+fn before(row: u32, block: u32) -> Before {
+    if BIAS {
+        return bias[block];
     }
     return vec4<f32>();
 }
 
-fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < params.m && block < blocks(params.n) {
-        var result = values;
-        if BIAS {
-            result += bias[block];
-        }
-        if RELU {
-            result = relu_value(result);
-        }
-        c[(matrix * params.m + row) * blocks(params.n) + block] = inside(result, block, params.n);
+fn store_row(row: u32, block: u32, values: vec4<f32>, bias_block: Before) {
+    var result = values;
+    if BIAS {
+        result += bias_block;
     }
+    if RELU {
+        result = relu_value(result);
+    }
+    c[(matrix * params.m + row) * blocks(params.n) + block] = inside(result, block, params.n);
 }
 
-@compute @workgroup_size(THREADS_X, THREADS_Y)
+@compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn matmul(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
     matrix = group.z;
     multiply(group, thread, blocks(params.k));

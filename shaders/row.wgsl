@@ -2,13 +2,12 @@
 //   D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; and the loss: all of a step that goes along the rows of the batch
 // parameters, activations as `network` has them, targets of the data set, order [samples] u32,
 // metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
-// A workgroup owns 4*down rows and takes them through all layers; products are laid out by the matmul body.
-// Dead rows are neither read nor written, they only keep the barriers; the padding of H and D is written as 0.
+// A workgroup takes four rows through all layers; see `through`. Dead rows are neither read nor written in storage; the
+// padding of H and D is written as 0.
 //#include blocks
 //#include record
 //#include network
 //#include team
-//#include matmul_body
 //#include activation
 //#include dropout
 //#include nan
@@ -21,54 +20,59 @@
 @group(0) @binding(4) var<storage, read_write> activations: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> metrics: array<vec2<f32>>;
 
+override THREADS: u32 = 256u;
 override WEIGHTED: bool = false;
 override DROPOUT: bool = false;
-const TRANSPOSE_A = false;
-// Which product is made: forward through `layer`, or with its weights transposed back to the deltas below it.
-var<private> TRANSPOSE_B: bool;
-var<private> layer: Layer;
-var<private> below: Layer;
-var<private> number: u32; // of `layer`, from 0
-// (loss, correct) of each thread's rows.
-var<workgroup> shares: array<vec2<f32>, THREADS_X * THREADS_Y>;
 
-fn a_width() -> u32 {
-    return blocks(select(layer.inputs, layer.outputs, TRANSPOSE_B));
-}
+const ROWS = 4u;
+var<workgroup> held: array<vec4<f32>, 2u * THREADS>; // [ROWS][most()]: the operand of the next product
+var<workgroup> sums: array<vec4<f32>, 2u * THREADS>; // [2][THREADS]
 
-fn a_place(row: u32) -> u32 {
-    let start = select(below.place, layer.place + params.deltas, TRANSPOSE_B);
-    return select(NOWHERE, start + row * a_width(), row < record.rows);
-}
+var<private> local: u32; // of the thread
+var<private> first: u32; // of the workgroup's rows
 
-fn a_row(place: u32, block: u32) -> vec4<f32> {
-    if place != NOWHERE && block < a_width() {
-        return activations[place + block];
-    }
-    return vec4<f32>();
-}
-
-fn b_row(row: u32, block: u32) -> vec4<f32> {
-    if row < layer.inputs && block < blocks(layer.outputs) {
-        return parameters[layer.offset + row * blocks(layer.outputs) + block];
-    }
-    return vec4<f32>();
+// Blocks of a chunk.
+fn most() -> u32 {
+    return THREADS / 2u;
 }
 
 fn outputs_of_network() -> u32 {
     return params.network[params.layers - 1u].outputs;
 }
 
-// The outputs of layer `l` from its products with the inputs; the last has no activation.
-fn store_outputs(l: u32, row: u32, block: u32, values: vec4<f32>) {
+fn is_live(lane: u32) -> bool {
+    return first + lane < record.rows;
+}
+
+// Holds a block of the operand of the next product, if all of its `width` blocks fit.
+fn hold(lane: u32, block: u32, width: u32, values: vec4<f32>) {
+    if width <= most() {
+        held[lane * most() + block] = values;
+    }
+}
+
+// Values that were written to storage, for all threads of the workgroup.
+fn publish(width: u32) {
+    if width > most() {
+        storageBarrier();
+    }
+}
+
+// What stands at `index` of the parameters, or 0: a load without a branch.
+fn parameter(index: u32, live: bool) -> vec4<f32> {
+    return select(vec4<f32>(), parameters[select(0u, index, live)], live);
+}
+
+// The outputs of layer `l` from its products with the inputs and its bias; the last has no activation.
+fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
     let outputs = params.network[l].outputs;
     let width = blocks(outputs);
-    let bias = params.network[l].offset + params.network[l].inputs * width + block;
+    let row = first + lane;
     let index = params.network[l].place + row * width + block;
-    var result = values + parameters[bias];
+    var result = values;
     if l + 1u < params.layers {
         let kind = params.network[l].activation;
-        if activation_keeps_z(kind) {
+        if activation_keeps_z(kind) && is_live(lane) {
             activations[index + params.deltas] = inside(result, block, outputs);
         }
         result = activation_value(kind, result);
@@ -76,51 +80,246 @@ fn store_outputs(l: u32, row: u32, block: u32, values: vec4<f32>) {
             result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
         }
     }
-    activations[index] = inside(result, block, outputs);
+    result = inside(result, block, outputs);
+    hold(lane, block, width, result);
+    if is_live(lane) {
+        activations[index] = result;
+    }
+}
+
+// What layer `l` kept for its deltas. This thread has stored it itself.
+fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
+    let index = params.network[l].place + (first + lane) * blocks(params.network[l].outputs) + block;
+    let keeps_z = activation_keeps_z(params.network[l].activation);
+    var value = vec4<f32>();
+    if is_live(lane) {
+        value = activations[index + select(0u, params.deltas, keeps_z)];
+    }
+    if DROPOUT && !keeps_z {
+        value /= params.network[l].scale;
+    }
+    return value;
 }
 
 // The deltas of layer `l` from the gradient by its outputs.
-fn store_deltas(l: u32, row: u32, block: u32, gradient: vec4<f32>) {
+fn store_deltas(l: u32, lane: u32, block: u32, gradient: vec4<f32>, kept: vec4<f32>) {
     let outputs = params.network[l].outputs;
-    let index = params.network[l].place + row * blocks(outputs) + block;
-    let kind = params.network[l].activation;
-    let keeps_z = activation_keeps_z(kind);
+    let width = blocks(outputs);
+    let row = first + lane;
     var result = gradient;
-    var kept_value = activations[index + select(0u, params.deltas, keeps_z)];
     if DROPOUT {
         result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
-        if !keeps_z {
-            kept_value /= params.network[l].scale;
-        }
     }
-    activations[index + params.deltas] = inside(activation_gradient(kind, result, kept_value), block, outputs);
+    result = inside(activation_gradient(params.network[l].activation, result, kept), block, outputs);
+    hold(lane, block, width, result);
+    if is_live(lane) {
+        activations[params.network[l].place + params.deltas + row * width + block] = result;
+    }
 }
 
-fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row < record.rows && block < blocks(select(layer.outputs, layer.inputs, TRANSPOSE_B)) {
-        if TRANSPOSE_B {
-            store_deltas(number - 1u, row, block, values);
-        } else {
-            store_outputs(number, row, block, values);
+// The outputs of the first layer, from the partial sums.
+fn first_layer() {
+    let owner = params.network[0];
+    let width = blocks(owner.outputs);
+    let pitch = params.capacity * width;
+    for (var n0 = 0u; n0 < width; n0 += most()) {
+        let chunk = min(most(), width - n0);
+        let lane = local / chunk;
+        let block = n0 + local % chunk;
+        let own = local < 2u * chunk;
+        let upper_live = own & is_live(lane);
+        let lower_live = own & is_live(lane + 2u);
+        let upper_at = partial_row(0u, first + lane) + block;
+        let lower_at = upper_at + 2u * width;
+        let bias = parameter(owner.offset + owner.inputs * width + block, own);
+        var upper = vec4<f32>();
+        var lower = vec4<f32>();
+        // Eight loads on their way.
+        for (var part = 0u; part < params.parts; part += 4u) {
+            let second = part + 1u < params.parts;
+            let third = part + 2u < params.parts;
+            let fourth = part + 3u < params.parts;
+            let at = part * pitch;
+            let upper0 = parameter(upper_at + at, upper_live);
+            let lower0 = parameter(lower_at + at, lower_live);
+            let upper1 = parameter(upper_at + at + pitch, upper_live & second);
+            let lower1 = parameter(lower_at + at + pitch, lower_live & second);
+            let upper2 = parameter(upper_at + at + 2u * pitch, upper_live & third);
+            let lower2 = parameter(lower_at + at + 2u * pitch, lower_live & third);
+            let upper3 = parameter(upper_at + at + 3u * pitch, upper_live & fourth);
+            let lower3 = parameter(lower_at + at + 3u * pitch, lower_live & fourth);
+            upper += (upper0 + upper1) + (upper2 + upper3);
+            lower += (lower0 + lower1) + (lower2 + lower3);
+        }
+        if own {
+            store_outputs(0u, lane, block, upper + bias);
+            store_outputs(0u, lane + 2u, block, lower + bias);
         }
     }
+    publish(width);
+    workgroupBarrier();
+}
+
+// A block of layer `l`'s weights: rows 4k.. of W at block n; with `back`, rows 4n.. at block k, transposed.
+fn weights(owner: Layer, back: bool, k: u32, n: u32, live: bool) -> mat4x4<f32> {
+    let width = blocks(owner.outputs);
+    let row = 4u * select(k, n, back);
+    let at = owner.offset + row * width + select(n, k, back);
+    let block = mat4x4<f32>(
+        parameter(at, live & (row < owner.inputs)),
+        parameter(at + width, live & (row + 1u < owner.inputs)),
+        parameter(at + 2u * width, live & (row + 2u < owner.inputs)),
+        parameter(at + 3u * width, live & (row + 3u < owner.inputs)),
+    );
+    if back {
+        return transpose(block);
+    }
+    return block;
+}
+
+// Block k of the operand, of all four rows.
+fn operand(k: u32) -> mat4x4<f32> {
+    return mat4x4<f32>(held[k], held[most() + k], held[2u * most() + k], held[3u * most() + k]);
+}
+
+// c + b*a, in the order of the inner dimension.
+fn added(c: mat4x4<f32>, b: mat4x4<f32>, a: mat4x4<f32>) -> mat4x4<f32> {
+    return mat4x4<f32>(added_row(c[0], b, a[0]), added_row(c[1], b, a[1]), added_row(c[2], b, a[2]), added_row(c[3], b, a[3]));
+}
+
+fn added_row(c: vec4<f32>, b: mat4x4<f32>, a: vec4<f32>) -> vec4<f32> {
+    return fma(b[3], a.wwww, fma(b[2], a.zzzz, fma(b[1], a.yyyy, fma(b[0], a.xxxx, c))));
+}
+
+// Brings blocks first_block.. of the operand that begins at `place`, `width` blocks a row, into workgroup memory.
+fn bring(place: u32, width: u32, first_block: u32, count: u32) {
+    workgroupBarrier();
+    for (var i = local; i < ROWS * count; i += THREADS) {
+        let lane = i / count;
+        let block = i % count;
+        var values = vec4<f32>();
+        if is_live(lane) {
+            values = activations[place + (first + lane) * width + first_block + block];
+        }
+        held[lane * most() + block] = values;
+    }
+    workgroupBarrier();
+}
+
+// Takes the rows through layer `l`: to its outputs, or with `back` to the deltas of the layer below.
+// The operand stands in workgroup memory; weights go from storage straight into registers, as no two threads want the same.
+// A layer is made in chunks of at most most() blocks of units; threads that are left over split the inner dimension, and
+// their sums are added up in order, two rows at a time. A layer of more than one chunk has no room in workgroup memory: it
+// comes back from storage, in pieces.
+fn through(l: u32, back: bool) {
+    let owner = params.network[l];
+    let below = params.network[l - 1u].place;
+    let operand_place = select(below, owner.place + params.deltas, back);
+    let inner = blocks(select(owner.inputs, owner.outputs, back));
+    let outer = blocks(select(owner.outputs, owner.inputs, back));
+    for (var n0 = 0u; n0 < outer; n0 += most()) {
+        let chunk = min(most(), outer - n0);
+        // A thread takes four blocks of the inner dimension at a time.
+        let slices = min(THREADS / chunk, (inner + 3u) / 4u);
+        // Neighbouring threads load neighbours: of W along its rows.
+        let x = select(local % chunk, local / slices, back);
+        let slice = select(local / chunk, local % slices, back);
+        let n = n0 + x;
+        let busy = (slice < slices) & (x < chunk);
+        // Of the outputs that this thread makes of the sums: two, of two rows.
+        let lane = local / chunk;
+        let block = n0 + local % chunk;
+        let own = local < 2u * chunk;
+        var upper_kept: vec4<f32>;
+        var lower_kept: vec4<f32>;
+        if back {
+            if own {
+                upper_kept = kept_value(l - 1u, lane, block);
+                lower_kept = kept_value(l - 1u, lane + 2u, block);
+            }
+        } else {
+            upper_kept = parameter(owner.offset + owner.inputs * outer + block, own);
+            lower_kept = upper_kept;
+        }
+        var c: mat4x4<f32>;
+        for (var piece = 0u; piece < inner; piece += most()) {
+            let count = min(most(), inner - piece);
+            if inner > most() {
+                bring(operand_place, inner, piece, count);
+            }
+            for (var k = select(count, slice, busy); k < count; k += 4u * slices) {
+                let k1 = k + slices;
+                let k2 = k1 + slices;
+                let k3 = k2 + slices;
+                let b0 = weights(owner, back, piece + k, n, true);
+                let b1 = weights(owner, back, piece + k1, n, k1 < count);
+                let b2 = weights(owner, back, piece + k2, n, k2 < count);
+                let b3 = weights(owner, back, piece + k3, n, k3 < count);
+                c = added(c, b0, operand(k));
+                if k1 < count {
+                    c = added(c, b1, operand(k1));
+                }
+                if k2 < count {
+                    c = added(c, b2, operand(k2));
+                }
+                if k3 < count {
+                    c = added(c, b3, operand(k3));
+                }
+            }
+        }
+        let first_sum = select(local % chunk, (local % chunk) * slices, back) + (local / chunk) * THREADS;
+        let pitch = select(chunk, 1u, back);
+        for (var half = 0u; half < 2u; half += 1u) {
+            if busy {
+                sums[local] = select(c[0], c[2], half == 1u);
+                sums[THREADS + local] = select(c[1], c[3], half == 1u);
+            }
+            workgroupBarrier();
+            if own {
+                var sum = vec4<f32>();
+                for (var s = 0u; s < slices; s += 4u) {
+                    // Four loads on their way.
+                    let last = slices - 1u;
+                    let sum1 = sums[first_sum + min(s + 1u, last) * pitch];
+                    let sum2 = sums[first_sum + min(s + 2u, last) * pitch];
+                    let sum3 = sums[first_sum + min(s + 3u, last) * pitch];
+                    sum += sums[first_sum + s * pitch];
+                    sum += select(vec4<f32>(), sum1, s + 1u < slices);
+                    sum += select(vec4<f32>(), sum2, s + 2u < slices);
+                    sum += select(vec4<f32>(), sum3, s + 3u < slices);
+                }
+                let kept = select(upper_kept, lower_kept, half == 1u);
+                if back {
+                    store_deltas(l - 1u, lane + 2u * half, block, sum, kept);
+                } else {
+                    store_outputs(l, lane + 2u * half, block, sum + kept);
+                }
+            }
+            workgroupBarrier();
+        }
+    }
+    publish(outer);
 }
 
 // A block of outputs of the last layer; what lies beyond them is -infinity.
-fn last_outputs(row: u32, block: u32) -> vec4<f32> {
+fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
     let last = params.layers - 1u;
     let outputs = params.network[last].outputs;
+    let width = blocks(outputs);
+    var values: vec4<f32>;
+    if width <= most() {
+        values = held[lane * most() + block];
+    } else {
+        values = activations[params.network[last].place + (first + lane) * width + block];
+    }
     let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
-    let values = activations[params.network[last].place + row * blocks(outputs) + block];
     return select(vec4<f32>(lowest()), values, column < vec4<u32>(outputs));
 }
 
-// Writes the delta of the outputs of one row; gives its scaled loss, and 1 if it is classified correctly.
-fn loss_row(row: u32) -> vec2<f32> {
+// Makes the delta of the outputs of one row that is live; gives its scaled loss, and 1 if it is classified correctly.
+fn loss_row(lane: u32, source: u32, class_of_row: u32) -> vec2<f32> {
     let outputs = outputs_of_network();
     let width = blocks(outputs);
-    let source = min(order[record.first + row], params.samples - 1u);
-    let class_of_row = target_class(source);
     let weight = row_weight(source);
     let terms = select(1.0, f32(outputs), PER_OUTPUT);
     var largest = lowest();
@@ -128,11 +327,11 @@ fn loss_row(row: u32) -> vec2<f32> {
     var prediction = outputs;
     if NEEDS_SOFTMAX {
         for (var block = 0u; block < width; block += 1u) {
-            let z = last_outputs(row, block);
+            let z = last_outputs(lane, block);
             largest = maximum(largest, maximum(maximum(z.x, z.y), maximum(z.z, z.w)));
         }
         for (var block = 0u; block < width; block += 1u) {
-            let z = last_outputs(row, block);
+            let z = last_outputs(lane, block);
             let e = inside(exp(z - largest), block, outputs);
             sum += (e.x + e.y) + (e.z + e.w);
             for (var i = 0u; i < 4u; i += 1u) {
@@ -141,9 +340,9 @@ fn loss_row(row: u32) -> vec2<f32> {
         }
     }
     var loss = 0.0;
-    let place = params.network[params.layers - 1u].place + params.deltas + row * width;
+    let place = params.network[params.layers - 1u].place + params.deltas + (first + lane) * width;
     for (var block = 0u; block < width; block += 1u) {
-        let z = last_outputs(row, block);
+        let z = last_outputs(lane, block);
         var d = vec4<f32>();
         for (var i = 0u; i < 4u; i += 1u) {
             let column = 4u * block + i;
@@ -153,6 +352,7 @@ fn loss_row(row: u32) -> vec2<f32> {
                 d[i] = weight * loss_slope(z[i], t, largest, sum) / (f32(record.rows) * terms);
             }
         }
+        hold(lane, block, width, d);
         activations[place + block] = d;
     }
     if CLASSES {
@@ -162,70 +362,43 @@ fn loss_row(row: u32) -> vec2<f32> {
     return vec2<f32>(loss * (weight * LOSS_SCALE / terms), f32(CLASSES && prediction == class_of_row));
 }
 
-@compute @workgroup_size(THREADS_X, THREADS_Y)
+@compute @workgroup_size(THREADS)
 fn row(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_id) thread: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
 ) {
     let tile = team(group, groups);
-    let owned = 4u * params.down;
-    let first = tile * owned;
-    let threads = THREADS_X * THREADS_Y;
-    let local = thread.y * THREADS_X + thread.x;
-
-    let width = blocks(params.network[0].outputs);
-    for (var i = local; i < owned * width; i += threads) {
-        let row = first + i / width;
-        let block = i % width;
-        if row < record.rows {
-            var sum = vec4<f32>();
-            for (var part = 0u; part < params.parts; part += 1u) {
-                sum += parameters[partial_row(part, row) + block];
-            }
-            store_outputs(0u, row, block, sum);
-        }
+    local = thread;
+    first = tile * ROWS;
+    let has_loss = local < ROWS && is_live(local);
+    var source = 0u;
+    var class_of_row = 0u;
+    if has_loss {
+        source = min(order[record.first + first + local], params.samples - 1u);
+        class_of_row = target_class(source);
     }
-    storageBarrier();
 
-    TRANSPOSE_B = false;
+    first_layer();
     for (var l = 1u; l < params.layers; l += 1u) {
-        number = l;
-        layer = params.network[l];
-        below = params.network[l - 1u];
-        for (var n = 0u; n < pieces(blocks(params.network[l].outputs), params.across); n += 1u) {
-            multiply(vec3<u32>(n, tile, 0u), thread, blocks(params.network[l].inputs));
-        }
-        storageBarrier();
+        through(l, false);
     }
-
     var share = vec2<f32>();
-    for (var i = local; i < owned; i += threads) {
-        if first + i < record.rows {
-            share += loss_row(first + i);
-        }
+    if has_loss {
+        share = loss_row(local, source, class_of_row);
     }
-    shares[local] = share;
+    publish(blocks(outputs_of_network()));
     workgroupBarrier();
-    storageBarrier();
-    if local == 0u {
-        var total = vec2<f32>();
-        for (var i = 0u; i < min(owned, threads); i += 1u) {
-            total += shares[i];
-        }
-        if first < params.capacity {
-            metrics[record.slot * pieces(params.capacity, owned) + tile] = total;
-        }
+    for (var l = params.layers - 1u; l > 0u; l -= 1u) {
+        through(l, true);
     }
 
-    TRANSPOSE_B = true;
-    for (var l = params.layers - 1u; l > 0u; l -= 1u) {
-        number = l;
-        layer = params.network[l];
-        below = params.network[l - 1u];
-        for (var n = 0u; n < pieces(blocks(params.network[l].inputs), params.across); n += 1u) {
-            multiply(vec3<u32>(n, tile, 0u), thread, blocks(params.network[l].outputs));
-        }
-        storageBarrier();
+    if local < ROWS {
+        sums[local] = vec4<f32>(share, 0.0, 0.0);
+    }
+    workgroupBarrier();
+    if local == 0u && first < params.capacity {
+        let total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        metrics[record.slot * pieces(params.capacity, ROWS) + tile] = total.xy;
     }
 }

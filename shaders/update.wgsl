@@ -24,11 +24,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> gradients: array<vec4<f32>>;
 //#include clip
 @group(0) @binding(RESULT) var<storage, read_write> result: array<vec4<f32>>;
-//#include optimizer
-
-fn state_place(index: u32, number: u32) -> u32 {
-    return index + params.state + number * params.region;
-}
+//#include parameter
 
 @compute @workgroup_size(WORKGROUP)
 fn update(
@@ -49,6 +45,6 @@ fn update(
         let gradient = clipped(gradients[index]);
         let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
         let decay = record.decay * select(1.0, params.bias_decay, is_bias);
-        apply(index, gradient, rate, decay);
+        store_parameter(index, updated(load_parameter(index), gradient, rate, decay));
     }
 }

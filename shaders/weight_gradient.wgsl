@@ -26,52 +26,49 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(RESULT) var<storage, read_write> result: array<vec4<f32>>;
-//#include optimizer
+//#include parameter
 
 const TRANSPOSE_A = true;
 const TRANSPOSE_B = false;
 
-fn state_place(index: u32, number: u32) -> u32 {
-    return index + params.state + number * params.region;
-}
-
 fn a_place(row: u32) -> u32 {
-    if row < record.rows {
-        return sample(row) * blocks(params.inputs);
-    }
-    return NOWHERE;
+    let live = row < record.rows;
+    return select(NOWHERE, sample(select(0u, row, live)) * blocks(params.inputs), live);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
-    var values = vec4<f32>();
-    if place != NOWHERE {
-        if block < blocks(params.inputs) {
-            values = feature(place + block);
-        }
-        let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
-        values = select(values, vec4<f32>(1.0), column == vec4<u32>(params.inputs));
-    }
-    return values;
+    let there = place != NOWHERE;
+    let live = there & (block < blocks(params.inputs));
+    let values = select(vec4<f32>(), feature(select(0u, place + block, live)), live);
+    let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
+    return select(values, vec4<f32>(1.0), (column == vec4<u32>(params.inputs)) & vec4<bool>(there));
 }
 
 fn b_row(row: u32, block: u32) -> vec4<f32> {
-    if row < record.rows && block < blocks(params.outputs) {
-        return dy[row * blocks(params.outputs) + block];
-    }
-    return vec4<f32>();
+    let live = (row < record.rows) & (block < blocks(params.outputs));
+    return select(vec4<f32>(), dy[select(0u, row * blocks(params.outputs) + block, live)], live);
 }
 
-fn store_row(row: u32, block: u32, values: vec4<f32>) {
-    if row <= params.inputs && block < blocks(params.outputs) {
-        let index = params.offset + row * blocks(params.outputs) + block;
-        let is_bias = row == params.inputs;
-        let rate = record.rate * select(params.weight_rate, params.bias_rate, is_bias);
-        let decay = record.decay * select(1.0, params.bias_decay, is_bias);
-        apply(index, inside(values, block, params.outputs), rate, decay);
-    }
+fn c_has(row: u32, block: u32) -> bool {
+    return row <= params.inputs && block < blocks(params.outputs);
 }
 
-@compute @workgroup_size(THREADS_X, THREADS_Y)
+// The parameters and their optimizer state.
+alias Before = Parameter;
+
+fn before(row: u32, block: u32) -> Before {
+    return load_parameter(params.offset + min(row, params.inputs) * blocks(params.outputs) + block);
+}
+
+fn store_row(row: u32, block: u32, values: vec4<f32>, old: Before) {
+    let is_bias = row == params.inputs;
+    let rate = record.rate * select(params.weight_rate, params.bias_rate, is_bias);
+    let decay = record.decay * select(1.0, params.bias_decay, is_bias);
+    let index = params.offset + row * blocks(params.outputs) + block;
+    store_parameter(index, updated(old, inside(values, block, params.outputs), rate, decay));
+}
+
+@compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn weight_gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
     multiply(group, thread, blocks(record.rows));
 }

@@ -158,15 +158,49 @@ fn may_return(block: &Block) -> bool {
     })
 }
 
-/// Whether a condition is the same for all threads because the program fixes it.
-fn is_fixed(function: &Function, condition: Handle<Expression>) -> bool {
-    matches!(
-        function.expressions[condition],
-        Expression::Literal(_) | Expression::Constant(_) | Expression::Override(_)
-    )
+/// The arguments of the call whose result this expression is.
+fn arguments_of(block: &Block, call: Handle<Expression>) -> Option<&[Handle<Expression>]> {
+    block.iter().find_map(|statement| match statement {
+        Statement::Call { arguments, result: Some(result), .. } if *result == call => Some(&arguments[..]),
+        Statement::Block(block) => arguments_of(block, call),
+        Statement::If { accept, reject, .. } => {
+            arguments_of(accept, call).or_else(|| arguments_of(reject, call))
+        }
+        Statement::Loop { body, continuing, .. } => {
+            arguments_of(body, call).or_else(|| arguments_of(continuing, call))
+        }
+        _ => None,
+    })
 }
 
-/// A barrier that only some threads reach: below a condition that the program does not fix, or behind an early return.
+/// Whether a condition is the same for all threads: made of what the program fixes, of uniforms, and of arguments of a
+/// function, which its header answers for. No variable counts, and no argument of an entry point.
+fn is_uniform(module: &Module, function: &Function, condition: Handle<Expression>) -> bool {
+    let all = |list: &[Handle<Expression>]| list.iter().all(|it| is_uniform(module, function, *it));
+    match &function.expressions[condition] {
+        Expression::Literal(_) | Expression::Constant(_) | Expression::Override(_) => true,
+        Expression::FunctionArgument(index) => function.arguments[*index as usize].binding.is_none(),
+        Expression::GlobalVariable(variable) => {
+            module.global_variables[*variable].space == naga::AddressSpace::Uniform
+        }
+        Expression::Load { pointer } => all(&[*pointer]),
+        Expression::AccessIndex { base, .. } => all(&[*base]),
+        Expression::Access { base, index } => all(&[*base, *index]),
+        Expression::Unary { expr, .. } | Expression::As { expr, .. } => all(&[*expr]),
+        Expression::Binary { left, right, .. } => all(&[*left, *right]),
+        Expression::Select { condition, accept, reject } => all(&[*condition, *accept, *reject]),
+        Expression::Math { arg, arg1, .. } => all(&[*arg]) && arg1.is_none_or(|arg| all(&[arg])),
+        Expression::CallResult(callee) => {
+            let callee = &module.functions[*callee];
+            let made_of_arguments =
+                callee.expressions.iter().all(|(expression, _)| is_uniform(module, callee, expression));
+            made_of_arguments && arguments_of(&function.body, condition).is_some_and(all)
+        }
+        _ => false,
+    }
+}
+
+/// A barrier that only some threads reach: below a condition that may differ among them, or behind an early return.
 fn divergent_barrier(module: &Module, function: &Function, block: &Block) -> bool {
     let mut returned = false;
     for statement in block {
@@ -175,7 +209,7 @@ fn divergent_barrier(module: &Module, function: &Function, block: &Block) -> boo
             return true;
         }
         let below = match statement {
-            Statement::If { condition, accept, reject } if is_fixed(function, *condition) => {
+            Statement::If { condition, accept, reject } if is_uniform(module, function, *condition) => {
                 [accept, reject].into_iter().any(|block| divergent_barrier(module, function, block))
             }
             Statement::If { .. } | Statement::Switch { .. } => has_barrier(module, &here),
@@ -216,6 +250,10 @@ fn the_search_for_divergent_barriers_finds_them() {
     let divergent = |body: &str| {
         let source = format!(
             "const FIXED = true;
+            @group(0) @binding(0) var<uniform> same: u32;
+            var<private> other: u32;
+            fn half(n: u32) -> u32 {{ return n / 2u; }}
+            fn moved(n: u32) -> u32 {{ return n + other; }}
             fn sync() {{ workgroupBarrier(); }}
             @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {{ {body} }}"
         );
@@ -228,6 +266,10 @@ fn the_search_for_divergent_barriers_finds_them() {
     assert!(divergent("if i > 2u { return; } sync();"));
     assert!(divergent("for (var k = 0u; k < 3u; k += 1u) { if i > k { return; } sync(); }"));
     assert!(divergent("if FIXED { if i < 2u { sync(); } }"));
+    assert!(divergent("if half(i) < 2u { sync(); }"));
+    assert!(divergent("if moved(same) < 2u { sync(); }"));
+    assert!(divergent("var n = same; if n < 2u { sync(); }"));
     assert!(!divergent("if FIXED { sync(); }"));
+    assert!(!divergent("if half(same) > 3u { sync(); }"));
     assert!(!divergent("for (var k = 0u; k < 3u; k += 1u) { sync(); } if i > 2u { return; }"));
 }

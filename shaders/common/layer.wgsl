@@ -14,8 +14,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
 
 fn b_row(row: u32, block: u32) -> vec4<f32> {
-    if row < params.inputs && block < blocks(params.outputs) {
-        return parameters[params.offset + row * blocks(params.outputs) + block];
-    }
-    return vec4<f32>();
+    let live = (row < params.inputs) & (block < blocks(params.outputs));
+    let index = params.offset + row * blocks(params.outputs) + block;
+    return select(vec4<f32>(), parameters[select(0u, index, live)], live);
 }

@@ -3,6 +3,7 @@
 //#include matmul_operands
 override THREADS_X: u32 = 8u;
 override THREADS_Y: u32 = 1u;
+override SPLIT: u32 = 1u;
 
 // `inner` is the inner dimension in blocks.
 fn multiply(group: vec3<u32>, thread: vec3<u32>, inner: u32) {

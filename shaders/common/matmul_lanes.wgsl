@@ -5,6 +5,7 @@
 //#include matmul_operands
 override THREADS_X: u32 = 8u;
 override THREADS_Y: u32 = 1u;
+override SPLIT: u32 = 1u;
 
 // Which of 32 rows goes with a lane in one of the four eights. Neighbours of a row of A' are rows of C.
 fn c_row(eight: u32, lane: u32) -> u32 {
@@ -64,13 +65,19 @@ fn one_of(c: Eight, i: u32) -> vec4<f32> {
     return select(high, low, i < 4u);
 }
 
+fn store_eighth(row: u32, n: u32, values: vec4<f32>) {
+    if c_has(row, n) {
+        store_row(row, n, values, before(row, n));
+    }
+}
+
 // Stores the 32 rows from 4m on. Stores are much code, so they are not unrolled: drivers would compile for long.
 fn store_rows(m: u32, n: u32, c0: Eight, c1: Eight, c2: Eight, c3: Eight) {
     let row = 4u * m;
     for (var i = 0u; i < 8u; i += 1u) {
-        store_row(row + c_row(0u, i), n, one_of(c0, i));
-        store_row(row + c_row(1u, i), n, one_of(c1, i));
-        store_row(row + c_row(2u, i), n, one_of(c2, i));
-        store_row(row + c_row(3u, i), n, one_of(c3, i));
+        store_eighth(row + c_row(0u, i), n, one_of(c0, i));
+        store_eighth(row + c_row(1u, i), n, one_of(c1, i));
+        store_eighth(row + c_row(2u, i), n, one_of(c2, i));
+        store_eighth(row + c_row(3u, i), n, one_of(c3, i));
     }
 }

@@ -2,10 +2,15 @@
 //   a_place(row)                           where that row of A as stored begins; NOWHERE outside
 //   a_row(place, block)                    values 4*block.. of the row that begins there; 0 outside
 //   b_row(row, block)                      values 4*block.. of that row of B as stored; 0 outside
-//   store_row(row, block, values)          values 4*block.. of that row of C; skips what lies outside
+//   c_has(row, block)                      whether C has values 4*block.. of that row
+//   Before, before(row, block)             what store_row needs beside the product, loaded by the thread that stores it and
+//                                          before it does; of a row that C has not, that of the last row
+//   store_row(row, block, values, before)  values 4*block.. of that row of C, which has it
 //   TRANSPOSE_A, TRANSPOSE_B               whether A is stored as A', B as B': constants, but private variables where
 //                                          a kernel makes more than one product
 // A block is a mat4x4 whose columns are rows of the matrix, so that C = A*B reads c += b * a.
+// Loads have no branch: outside they read some place that is there, and drop what they got. A branch round each load would
+// make the loads wait for one another.
 
 // No place: buffers are smaller.
 const NOWHERE = 0xffffffffu;
@@ -39,9 +44,23 @@ fn b_block(k: u32, n: u32) -> mat4x4<f32> {
     return b_rows(4u * k, n);
 }
 
+// All loads of a block come before its stores.
 fn store_block(m: u32, n: u32, c: mat4x4<f32>) {
-    store_row(4u * m, n, c[0]);
-    store_row(4u * m + 1u, n, c[1]);
-    store_row(4u * m + 2u, n, c[2]);
-    store_row(4u * m + 3u, n, c[3]);
+    let row = 4u * m;
+    if c_has(row, n) {
+        let before0 = before(row, n);
+        let before1 = before(row + 1u, n);
+        let before2 = before(row + 2u, n);
+        let before3 = before(row + 3u, n);
+        store_row(row, n, c[0], before0);
+        if c_has(row + 1u, n) {
+            store_row(row + 1u, n, c[1], before1);
+        }
+        if c_has(row + 2u, n) {
+            store_row(row + 2u, n, c[2], before2);
+        }
+        if c_has(row + 3u, n) {
+            store_row(row + 3u, n, c[3], before3);
+        }
+    }
 }

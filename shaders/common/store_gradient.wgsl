@@ -1,4 +1,6 @@
 // In the place of an optimizer: gradients are stored as they are.
-fn apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32) {
-    result[index] = gradient;
+const NUMBERS = 0u;
+
+fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {
+    return Parameter(gradient, old.first, old.second);
 }

@@ -1,7 +1,8 @@
 // Stochastic gradient descent with momentum: b becomes beta1 b + g + decay p, and p becomes p - rate b.
-fn apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32) {
-    let p = result[index];
-    let buffer = record.beta1 * result[state_place(index, 0u)] + (gradient + decay * p);
-    result[state_place(index, 0u)] = buffer;
-    result[index] = p - rate * buffer;
+const NUMBERS = 2u;
+
+fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {
+    let p = old.value;
+    let buffer = record.beta1 * old.first + (gradient + decay * p);
+    return Parameter(p - rate * buffer, buffer, old.second);
 }

@@ -1,5 +1,7 @@
 // Stochastic gradient descent: p becomes p - rate (g + decay p).
-fn apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32) {
-    let p = result[index];
-    result[index] = p - rate * (gradient + decay * p);
+const NUMBERS = 1u;
+
+fn updated(old: Parameter, gradient: vec4<f32>, rate: f32, decay: f32) -> Parameter {
+    let p = old.value;
+    return Parameter(p - rate * (gradient + decay * p), old.first, old.second);
 }

@@ -140,7 +140,7 @@ impl Step {
             metrics.buffer(),
         ];
         let record = StepRecord { first, rows: rows as u32, ..self.rule.record(STEP) };
-        compute.run(&Row::new(&shape, samples, &compute.tuning), &buffers, record)?;
+        compute.run(&Row::new(&shape, samples), &buffers, record)?;
 
         // The sums as the inputs of a first layer that only adds its bias.
         network.weights[0] = Array2::eye(sizes[1]);

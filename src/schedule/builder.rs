@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
     fn two_dispatch_step(&mut self, shape: &StepShape) {
         use Buffer::{Activations, Features, Metrics, Order, Parameters, Targets};
         self.groups = self.tuning.batch_groups(self.step.rows);
-        let row = Row::new(shape, self.samples.count, self.tuning);
+        let row = Row::new(shape, self.samples.count);
         self.push(row, &[Parameters, Targets, Order, Activations, Metrics]);
         let column = Column::new(shape, self.samples, self.tuning);
         self.push(column, &[Features, Order, Activations, Parameters]);

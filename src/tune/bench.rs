@@ -7,9 +7,9 @@ use crate::data::rows_at;
 use crate::engine::{BatchMetrics, Drive, Engine, GpuEngine};
 use crate::error::Result;
 use crate::gpu::Context;
-use crate::kernels::{Compute, Tuning};
+use crate::kernels::{Compute, FeatureFormat, MatmulTile, Samples, Tuning};
 use crate::model::Parameters;
-use crate::schedule::{ScheduleKind, SelectedSchedule, TileSource, Tiles, TrainingStep};
+use crate::schedule::{Schedule, ScheduleKind, SelectedSchedule, TileSource, Tiles, TrainingStep};
 
 /// Steps whose losses and weights have to be right.
 const COMPARED_STEPS: usize = 3;
@@ -55,11 +55,15 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Into how many parts the inputs of the first layer are split under the two-dispatch schedule.
-    pub fn parts(&self, tuning: &Tuning) -> Option<usize> {
+    /// What a step under this schedule shows of the tile shapes: into how many parts the inputs of the first layer are
+    /// split, and the tiles of each dispatch.
+    pub fn shows(&self, kind: ScheduleKind, tuning: &Tuning) -> (Option<usize>, Vec<Option<MatmulTile>>) {
         let rule = self.subject.config.engine_options(self.subject.batch).rule;
         let step = TrainingStep::new(self.subject.network, &rule, self.subject.batch);
-        step.shape(tuning).map(|shape| shape.parts())
+        let samples = Samples { stored: FeatureFormat::Floats, count: self.subject.batch };
+        let schedule = Schedule::train(kind, &step, samples, tuning);
+        let tiles = schedule.dispatches.iter().map(|dispatch| tuning.tile_of(dispatch.kernel.layout()));
+        (step.shape(tuning).map(|shape| shape.parts()), tiles.collect())
     }
 
     fn engine(&self, kind: ScheduleKind, tuning: Tuning) -> Result<GpuEngine> {

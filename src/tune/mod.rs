@@ -43,10 +43,11 @@ pub struct Attempt {
 impl Attempt {
     /// What makes this trial another than those before: the choice that was varied, as it was.
     pub fn name(&self) -> String {
-        let Tuning { product, row, column, owners, .. } = self.tuning;
+        let Tuning { product, wide, row, column, owners, .. } = self.tuning;
         match self.varied {
             None => "built-in".to_owned(),
             Some(TileParameter::Product) => format!("product {product}"),
+            Some(TileParameter::Wide) => format!("wide {wide}"),
             Some(TileParameter::Row) => format!("row {row}"),
             Some(TileParameter::Column) => format!("column {column}"),
             Some(TileParameter::Owners) => format!("owners {owners}"),
@@ -142,7 +143,7 @@ pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>)
 /// The choices that matter to a schedule, what matters most first.
 fn choosables(kind: ScheduleKind) -> &'static [TileParameter] {
     match kind {
-        ScheduleKind::Plain | ScheduleKind::Fused => &[TileParameter::Product],
+        ScheduleKind::Plain | ScheduleKind::Fused => &[TileParameter::Product, TileParameter::Wide],
         ScheduleKind::TwoDispatch => &[TileParameter::Row, TileParameter::Column, TileParameter::Owners],
     }
 }
@@ -169,18 +170,16 @@ impl Search<'_, '_> {
             let share = (index + 1) as f64 / choices.len() as f64;
             let deadline = now + deadline.saturating_duration_since(now).mul_f64(share);
             let start = tuning;
-            let mut parts = vec![self.bench.parts(&start)];
+            let mut tried = vec![self.bench.shows(schedule, &start)];
             for candidate in start.variants(*varied, &self.bench.compute.context) {
                 self.done += 1;
                 (self.report)(self.done, self.of);
-                if *varied == TileParameter::Owners {
-                    // Other numbers may come to the same split.
-                    let split = self.bench.parts(&candidate);
-                    if parts.contains(&split) {
-                        continue;
-                    }
-                    parts.push(split);
+                // Another choice may come to the same step.
+                let shows = self.bench.shows(schedule, &candidate);
+                if *varied != TileParameter::Row && tried.contains(&shows) {
+                    continue;
                 }
+                tried.push(shows);
                 if Instant::now() >= deadline {
                     self.tuned.left_out += 1;
                     continue;

@@ -11,8 +11,9 @@ use crate::{forward, input_gradient, weight_gradient};
 #[test]
 fn every_candidate_multiplies_odd_shapes() {
     let lab = &labs()[0];
-    for product in MatmulTile::CANDIDATES.into_iter().filter(|product| product.fits(&lab.context)) {
-        let tuning = Tuning { product, ..Tuning::of(&lab.context) };
+    let others = MatmulTile::WIDE_CANDIDATES.into_iter().filter(|it| !MatmulTile::CANDIDATES.contains(it));
+    for product in MatmulTile::CANDIDATES.into_iter().chain(others).filter(|it| it.fits(&lab.context)) {
+        let tuning = Tuning { product, wide: product, ..Tuning::of(&lab.context) };
         for [rows, inputs, outputs] in [[17, 70, 65], [67, 33, 131]] {
             forward::check(lab, &tuning, [rows, rows - 1, inputs, outputs], RELU);
             input_gradient::check(lab, &tuning, [rows, rows - 1, inputs, outputs], Some(RELU));

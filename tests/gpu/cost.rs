@@ -14,6 +14,7 @@ use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
 use crate::lab::{Lab, everywhere, labs};
+use crate::rewriting::shallow;
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;
@@ -108,7 +109,7 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
         let network = Network::new(sizes[0], layers.collect(), loss).unwrap();
         let rule = UpdateRule { optimizer: kinds[number].defaults(), ..UpdateRule::sgd(0.5) };
         let shape = StepShape::new(&network, &rule, number == 1, rows, tuning).unwrap();
-        all.push(Box::new(Row::new(&shape, 2, tuning)));
+        all.push(Box::new(Row::new(&shape, 2)));
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             all.push(Box::new(Column::new(&shape, samples(stored), tuning)));
         }
@@ -223,10 +224,20 @@ fn the_models_say_what_is_counted() {
         if lab.context.opening.checked {
             return;
         }
+        let tuning = &shallow(tuning);
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {
             kernels(shape, tuning).iter().for_each(|kernel| compare(lab, tuning, &**kernel, shape[0]));
         }
     });
+}
+
+/// With so few threads layers are made in chunks and come back in pieces.
+#[test]
+fn rows_in_pieces_cost_what_is_counted() {
+    let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
+    for kernel in whole_steps([5, 70, 33], &tuning).iter().filter(|kernel| kernel.shader().name == "row") {
+        compare(&labs()[0], &tuning, &**kernel, 5);
+    }
 }
 
 /// Workgroups that a folded grid has too many load nothing.

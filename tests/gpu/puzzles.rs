@@ -57,8 +57,10 @@ impl Case {
     fn tunings(&self) -> Vec<Tuning> {
         let [across, down] = self.threads;
         // A thread of the product kernels owns 4 x 4 elements or more.
-        let products =
-            [MatmulTile::Tiled { across, down, inner: across }, MatmulTile::Direct { across, down }];
+        let products = [
+            MatmulTile::Tiled { across, down, inner: across, split: 1 },
+            MatmulTile::Direct { across, down },
+        ];
         let of_the_puzzle = products.map(|product| Tuning {
             product,
             workgroup: across * down,

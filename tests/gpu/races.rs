@@ -9,7 +9,7 @@ use crate::cost::kernels;
 use crate::extents::different;
 use crate::lab::{Lab, labs};
 use crate::race_log::logged;
-use crate::rewriting::{resolved, text};
+use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
 
 /// More accesses than any kernel below makes.
@@ -92,9 +92,9 @@ fn offsets(kernel: &dyn Kernel, tuning: &Tuning) -> Vec<u32> {
 fn no_kernel_races() {
     let lab = &labs()[0];
     let (watch, _turn) = (Watch::new(lab), lab.turn());
-    for tuning in Tuning::ALL.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
+    for tuning in Tuning::ALL.iter().map(shallow).filter(|tuning| tuning.runs_on(&lab.context)) {
         for shape in SHAPES {
-            let found = watch.first_races(&kernels(shape, tuning), tuning, shape[0]);
+            let found = watch.first_races(&kernels(shape, &tuning), &tuning, shape[0]);
             assert!(found.is_empty(), "{tuning:?}: {found:#?}");
         }
     }
@@ -106,8 +106,8 @@ fn no_variant_races() {
     let lab = &labs()[0];
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tunings = [Tuning::GPU, Tuning::SOFTWARE];
-    for tuning in tunings.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
-        let found = watch.first_races(&different(variants(tuning), tuning), tuning, 5);
+    for tuning in tunings.iter().map(shallow).filter(|tuning| tuning.runs_on(&lab.context)) {
+        let found = watch.first_races(&different(variants(&tuning), &tuning), &tuning, 5);
         assert!(found.is_empty(), "{tuning:?}: {found:#?}");
     }
 }
@@ -117,7 +117,8 @@ fn no_variant_races() {
 fn no_barrier_can_be_spared() {
     let lab = &labs()[0];
     let (watch, _turn) = (Watch::new(lab), lab.turn());
-    let tuning = Tuning::GPU;
+    // So few threads that layers do not fit workgroup memory.
+    let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
     let names = ["column", "convolve", "pool", "radix_sort", "row", "scan", "softmax", "weight_gradient"];
     let (mut all, mut needed) = (BTreeSet::new(), BTreeSet::new());
     let shapes = SHAPES

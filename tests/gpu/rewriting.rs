@@ -6,6 +6,7 @@ use naga::{
     ArraySize, Block, Expression, Function, Handle, Module, ShaderStage, Span, Statement, Type, TypeInner,
 };
 use tinytrain::gpu::{Access, Program};
+use tinytrain::kernels::{MatmulTile, Tuning};
 
 /// What is known of a module that is valid.
 pub fn validate(module: &Module) -> ModuleInfo {
@@ -123,4 +124,15 @@ pub fn transfers(function: &Function, statement: &Statement) -> Vec<Transfer> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The same tile shapes, but products take one block of the inner dimension at a time: with what stands behind every access
+/// drivers would compile an unrolled loop for minutes.
+pub fn shallow(tuning: &Tuning) -> Tuning {
+    let tile = |tile| match tile {
+        MatmulTile::Tiled { across, down, split, .. } => MatmulTile::Tiled { across, down, inner: 1, split },
+        MatmulTile::TiledTall { across, down, .. } => MatmulTile::TiledTall { across, down, inner: 1 },
+        other => other,
+    };
+    Tuning { product: tile(tuning.product), wide: tile(tuning.wide), column: tile(tuning.column), ..*tuning }
 }

@@ -16,7 +16,7 @@ fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, classes: &[u32], rows: usi
     let activations = lab.output(8 * shape.activations());
     let output = lab.output(4 * tuning.batch_groups(capacity));
     lab.run(
-        &Row::new(shape, samples, tuning),
+        &Row::new(shape, samples),
         tuning,
         &[
             &lab.upload(&values),

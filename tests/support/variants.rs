@@ -164,7 +164,7 @@ fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         let network = Network::new(INPUTS + number % 2, layers, Loss::ALL[number % Loss::ALL.len()]).unwrap();
         let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
         let shape = StepShape::new(&network, &rule, number % 2 == 1, ROWS, tuning).unwrap();
-        all.push(Box::new(Row::new(&shape, SAMPLES, tuning)));
+        all.push(Box::new(Row::new(&shape, SAMPLES)));
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             all.push(Box::new(Column::new(&shape, Samples { stored, count: SAMPLES }, tuning)));
         }

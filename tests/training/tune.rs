@@ -53,7 +53,8 @@ fn candidates_are_right_and_the_winner_is_one_of_them() {
         let built_in = Tuning::of(&context);
         let (tuned, (done, of)) = tuned(&adapter, Some(ScheduleKind::Fused), Duration::from_secs(600));
         assert_eq!((done, tuned.left_out), (of, 0));
-        let products: Vec<MatmulTile> = tuned.trials.iter().map(|trial| trial.tuning.product).collect();
+        let of_products = tuned.trials.iter().filter(|trial| trial.varied != Some(TileParameter::Wide));
+        let products: Vec<MatmulTile> = of_products.map(|trial| trial.tuning.product).collect();
         let all = built_in.variants(TileParameter::Product, &context);
         assert_eq!(products[0], built_in.product);
         assert_eq!(products[1..], all.iter().map(|tuning| tuning.product).collect::<Vec<_>>());

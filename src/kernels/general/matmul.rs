@@ -78,14 +78,11 @@ impl Kernel for Matmul {
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let stored = |rows: usize, columns: usize, transposed: bool| {
-            if transposed { columns * 4 * blocks(rows) } else { rows * 4 * blocks(columns) }
-        };
-        let (a, b) = (stored(self.m, self.k, self.transpose_a), stored(self.k, self.n, self.transpose_b));
-        let c = stored(self.m, self.n, false);
+        let width = 4 * blocks(self.n);
         let flop = self.m * self.n * (usize::from(self.bias) + usize::from(self.relu));
-        let product = tuning.product_for(self.m).cost([self.m, self.n, self.k], a, b);
-        let one = product.with(if self.bias { c } else { 0 }, c, flop);
+        let shape = tuning.product_for(self.m, self.n);
+        let bias = if self.bias { shape.rows_before(self.m) * width } else { 0 };
+        let one = shape.cost([self.m, self.n, self.k], 4).with(bias, self.m * width, flop);
         Cost { dispatches: 1, ..(0..self.matrices).map(|_| one).sum() }
     }
 }

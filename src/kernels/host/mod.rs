@@ -6,6 +6,7 @@ mod cost;
 mod extents;
 mod invocation;
 mod kernel;
+mod matmul_tile;
 #[cfg(feature = "mutations")]
 mod mutation;
 mod sealed;
@@ -20,6 +21,8 @@ pub use cost::Cost;
 pub(crate) use extents::{check_extents, layer, matrix, vec4s, words};
 pub use invocation::Invocation;
 pub use kernel::*;
+pub use matmul_tile::MatmulTile;
 pub use source::{Piece, compose};
 pub use tensor::{Element, Matrix, Tensor, Vector};
-pub use tuning::{MatmulTile, SegmentShape, Tuning};
+pub(crate) use tuning::ROWS_TOGETHER;
+pub use tuning::{SegmentShape, Tuning};

@@ -30,6 +30,7 @@ const PIECES: &[(&str, &str)] = &[
     ("negative_exp", include_str!("../../../shaders/common/negative_exp.wgsl")),
     ("network", include_str!("../../../shaders/common/network.wgsl")),
     ("operations", include_str!("../../../shaders/common/operations.wgsl")),
+    ("parameter", include_str!("../../../shaders/common/parameter.wgsl")),
     ("philox", include_str!("../../../shaders/common/philox.wgsl")),
     ("relu", include_str!("../../../shaders/activation/relu.wgsl")),
     ("row_statistics", include_str!("../../../shaders/common/row_statistics.wgsl")),

@@ -2,32 +2,10 @@
 
 use crate::gpu::{Context, DeviceKind};
 
-use crate::kernels::{Cost, Piece, ThreadLayout, blocks};
+use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
 
-/// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MatmulTile {
-    /// `shaders/common/matmul_tiled.wgsl`: tiles in workgroup memory, a thread owns one block.
-    Tiled {
-        /// Blocks of a tile of C across (columns).
-        across: usize,
-        /// Blocks of a tile of C down (rows).
-        down: usize,
-        /// Blocks of the inner dimension a step.
-        inner: usize,
-    },
-    /// `shaders/common/matmul_direct.wgsl`: no workgroup memory, a thread owns 2 x 2 blocks.
-    Direct {
-        /// Threads of a workgroup across (columns).
-        across: usize,
-        /// Threads of a workgroup down (rows).
-        down: usize,
-    },
-    /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8, a lane owns 8 x 1 blocks.
-    Broadcast,
-    /// `shaders/common/matmul_broadcast_tall.wgsl`: the same with 16 x 1 blocks per lane, in products of more than 32 rows.
-    BroadcastTall,
-}
+/// Rows of a batch that a workgroup takes through all layers.
+pub(crate) const ROWS_TOGETHER: usize = 4;
 
 /// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
 /// same tuning.
@@ -35,8 +13,10 @@ pub enum MatmulTile {
 pub struct Tuning {
     /// Of every kernel that is a matrix product.
     pub product: MatmulTile,
-    /// Of the workgroups that take rows of a batch through all layers.
-    pub row: MatmulTile,
+    /// The same where there are enough of such larger tiles.
+    pub wide: MatmulTile,
+    /// Threads of the workgroups that take rows of a batch through all layers.
+    pub row: usize,
     /// Of those that own tiles of weights.
     pub column: MatmulTile,
     /// How many of those should share the first layer: its inputs are split into parts until there are so many.
@@ -56,12 +36,14 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// For real GPUs: many small workgroups, 32 x 32 tiles.
+    /// For real GPUs: many workgroups of small tiles whose threads share the inner dimension, and 64 x 64 tiles where there
+    /// are enough of them. Chosen by the machine code and a model of its latencies (docs/GPU-ISA.md).
     pub const GPU: Tuning = Tuning {
-        product: MatmulTile::Tiled { across: 8, down: 8, inner: 4 },
-        row: MatmulTile::Tiled { across: 32, down: 1, inner: 4 },
-        column: MatmulTile::Tiled { across: 8, down: 8, inner: 4 },
-        owners: 120,
+        product: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
+        wide: MatmulTile::TiledTall { across: 16, down: 16, inner: 4 },
+        row: 256,
+        column: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
+        owners: 240,
         lanes: 16,
         rows: 4,
         workgroup: 64,
@@ -73,7 +55,8 @@ impl Tuning {
     /// For software adapters, where a barrier is dear and a workgroup runs on one processor.
     pub const SOFTWARE: Tuning = Tuning {
         product: MatmulTile::Direct { across: 8, down: 1 },
-        row: MatmulTile::Direct { across: 8, down: 1 },
+        wide: MatmulTile::Direct { across: 8, down: 1 },
+        row: 64,
         column: MatmulTile::Direct { across: 8, down: 1 },
         owners: 16,
         lanes: 8,
@@ -86,8 +69,8 @@ impl Tuning {
 
     /// The same for those with subgroups of 8.
     pub const SOFTWARE_SUBGROUPS: Tuning = Tuning {
-        product: MatmulTile::BroadcastTall,
-        row: MatmulTile::Broadcast,
+        product: MatmulTile::Broadcast,
+        wide: MatmulTile::BroadcastTall,
         column: MatmulTile::Broadcast,
         ..Tuning::SOFTWARE
     };
@@ -106,10 +89,11 @@ impl Tuning {
 
     /// Whether the device has what this tuning needs.
     pub fn runs_on(&self, context: &Context) -> bool {
-        let Self { owners, lanes, rows, workgroup, plane, team, sorters, .. } = *self;
+        let Self { row, owners, lanes, rows, workgroup, plane, team, sorters, .. } = *self;
         let sizes = [owners, lanes, rows, workgroup, plane[0], plane[1], team, sorters];
         sizes.iter().all(|size| *size > 0)
-            && [self.product, self.row, self.column].into_iter().all(|product| product.fits(context))
+            && [self.product, self.wide, self.column].into_iter().all(|product| product.fits(context))
+            && row_fits(row, context)
     }
 
     /// Workgroups in x, y and z.
@@ -122,7 +106,7 @@ impl Tuning {
         };
         match layout {
             ThreadLayout::Product { rows, columns, matrices } => {
-                let [down, across] = self.product_for(rows).tile();
+                let [down, across] = self.product_for(rows, columns).tile();
                 [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
             }
             ThreadLayout::BatchRows(rows) => fold(self.batch_groups(rows)),
@@ -158,24 +142,27 @@ impl Tuning {
 
     /// Workgroups of a kernel whose workgroups own rows of a batch.
     pub fn batch_groups(&self, rows: usize) -> usize {
-        let [down, _] = self.row.tile();
-        rows.div_ceil(4 * down)
+        rows.div_ceil(ROWS_TOGETHER)
     }
 
-    /// The shape that [`Tuning::product`] takes where C has so many rows: no taller one than they fill.
-    pub(crate) fn product_for(&self, rows: usize) -> MatmulTile {
-        let [down, _] = MatmulTile::Broadcast.tile();
-        match self.product {
-            MatmulTile::BroadcastTall if blocks(rows) <= down => MatmulTile::Broadcast,
-            product => product,
-        }
+    /// The shape that a product C [rows, columns] takes: [`Tuning::wide`] where C fills so many of those tiles that all of a
+    /// large device has work.
+    pub(crate) fn product_for(&self, rows: usize, columns: usize) -> MatmulTile {
+        const ENOUGH: usize = 60;
+        let [down, across] = self.wide.tile();
+        let tiles = (blocks(rows) / down) * (blocks(columns) / across);
+        let fills = match self.wide {
+            // A processor has few cores: what counts is that no thread is idle.
+            MatmulTile::BroadcastTall => blocks(rows) > down / 2,
+            _ => tiles >= ENOUGH,
+        };
+        if fills { self.wide } else { self.product }
     }
 
     /// The tiles of a layout that is made of matrix products.
-    fn product_of(&self, layout: ThreadLayout) -> Option<MatmulTile> {
+    pub fn tile_of(&self, layout: ThreadLayout) -> Option<MatmulTile> {
         match layout {
-            ThreadLayout::Product { rows, .. } => Some(self.product_for(rows)),
-            ThreadLayout::BatchRows(_) => Some(self.row),
+            ThreadLayout::Product { rows, columns, .. } => Some(self.product_for(rows, columns)),
             ThreadLayout::WeightTiles(_) => Some(self.column),
             _ => None,
         }
@@ -194,8 +181,8 @@ impl Tuning {
 
     /// Which file stands for a name that a shader of this layout includes.
     pub(crate) fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, Piece)> {
-        let body = self.product_of(layout).map(|product| match product {
-            MatmulTile::Tiled { .. } => "matmul_tiled",
+        let body = self.tile_of(layout).map(|product| match product {
+            MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => "matmul_tiled",
             MatmulTile::Direct { .. } => "matmul_direct",
             MatmulTile::Broadcast => "matmul_broadcast",
             MatmulTile::BroadcastTall => "matmul_broadcast_tall",
@@ -205,13 +192,12 @@ impl Tuning {
 
     /// The override constants of the layout's piece.
     pub(crate) fn constants(&self, layout: ThreadLayout) -> Vec<(&'static str, usize)> {
-        if let Some(product) = self.product_of(layout) {
+        if let Some(product) = self.tile_of(layout) {
             return product.constants();
         }
         match layout {
-            ThreadLayout::Product { .. } | ThreadLayout::BatchRows(_) | ThreadLayout::WeightTiles(_) => {
-                Vec::new()
-            }
+            ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => Vec::new(),
+            ThreadLayout::BatchRows(_) => vec![("THREADS", self.row)],
             ThreadLayout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
             ThreadLayout::Plane { .. } => {
                 vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]
@@ -237,74 +223,14 @@ pub struct SegmentShape {
     pub abreast: usize,
 }
 
-impl MatmulTile {
-    /// Blocks of C that a workgroup owns: down, across.
-    pub(crate) fn tile(self) -> [usize; 2] {
-        match self {
-            MatmulTile::Tiled { across, down, .. } => [down, across],
-            MatmulTile::Direct { across, down } => [2 * down, 2 * across],
-            MatmulTile::Broadcast => [8, 8],
-            MatmulTile::BroadcastTall => [16, 8],
-        }
-    }
-
-    /// The override constants of its body.
-    fn constants(self) -> Vec<(&'static str, usize)> {
-        match self {
-            MatmulTile::Tiled { across, down, inner } => {
-                vec![("THREADS_X", across), ("THREADS_Y", down), ("TILE_K", inner)]
-            }
-            MatmulTile::Direct { across, down } => vec![("THREADS_X", across), ("THREADS_Y", down)],
-            MatmulTile::Broadcast | MatmulTile::BroadcastTall => vec![("THREADS_X", 8), ("THREADS_Y", 1)],
-        }
-    }
-
-    /// Threads of a workgroup.
-    pub(crate) fn threads(self) -> usize {
-        match self {
-            MatmulTile::Tiled { across, down, .. } | MatmulTile::Direct { across, down } => across * down,
-            MatmulTile::Broadcast | MatmulTile::BroadcastTall => 8,
-        }
-    }
-
-    /// What a product C [rows, columns] over an inner dimension of `inner` costs without the stores, where `a` and `b`
-    /// elements are stored of the operands.
-    pub(crate) fn cost(self, [rows, columns, inner]: [usize; 3], a: usize, b: usize) -> Cost {
-        let [down, across] = self.tile();
-        let groups = [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)];
-        // How often an element of A, of B is loaded.
-        let [loads_a, loads_b] = match self {
-            MatmulTile::Direct { across, down } => [groups[1] * across, groups[0] * down],
-            MatmulTile::Tiled { .. } | MatmulTile::Broadcast | MatmulTile::BroadcastTall => {
-                [groups[1], groups[0]]
-            }
-        };
-        let cost = Cost::dispatch(loads_a * a + loads_b * b, 0, 2 * rows * columns * inner);
-        let MatmulTile::Tiled { across, down, inner: step } = self else {
-            return cost;
-        };
-        // Every step a workgroup stores a tile of A and of B, and a thread reads two 4x4 blocks for each block of it.
-        let steps = groups[0] * groups[1] * blocks(inner).div_ceil(step);
-        cost.sharing(32 * across * down * step * steps, 16 * (across + down) * step * steps, 2 * steps)
-    }
-
-    /// How often such a product asks where a row of A begins that is there (`a_place`): A as stored has `rows` of them,
-    /// or, where it is stored transposed, `inner`.
-    pub(crate) fn places(self, [rows, columns, inner]: [usize; 3], transposed: bool) -> usize {
-        let [down, across] = self.tile();
-        let groups = [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)];
-        // For every block of A that a thread loads, also of those outside.
-        let walked = match self {
-            MatmulTile::Tiled { inner: step, .. } => blocks(inner).div_ceil(step) * step,
-            MatmulTile::Direct { .. } => blocks(inner),
-            // A row per lane, once per workgroup; transposed, all rows in each lane.
-            MatmulTile::Broadcast | MatmulTile::BroadcastTall if transposed => {
-                return self.threads() * groups[0] * groups[1] * inner;
-            }
-            MatmulTile::Broadcast | MatmulTile::BroadcastTall => return groups[1] * rows,
-        };
-        let threads =
-            if let MatmulTile::Direct { across, .. } = self { groups[1] * across } else { groups[1] };
-        threads * if transposed { groups[0] * down * inner } else { walked * rows }
-    }
+/// Whether a workgroup of [`Tuning::row`] threads is within the device's limits.
+pub(crate) fn row_fits(threads: usize, context: &Context) -> bool {
+    let limits = &context.limits;
+    let within = |size: usize, limit: u32| size <= limit as usize;
+    // A chunk has room for a block at least, and the four rows' losses have threads.
+    threads >= 4
+        && threads.is_multiple_of(2)
+        && within(threads, limits.max_compute_invocations_per_workgroup)
+        && within(threads, limits.max_compute_workgroup_size_x)
+        && within(64 * threads, limits.max_compute_workgroup_storage_size)
 }

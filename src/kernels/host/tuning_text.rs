@@ -9,7 +9,10 @@ use crate::kernels::{MatmulTile, Tuning};
 impl fmt::Display for MatmulTile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MatmulTile::Tiled { across, down, inner } => write!(f, "tiled {across}x{down}x{inner}"),
+            MatmulTile::Tiled { across, down, inner, split } => {
+                write!(f, "tiled {across}x{down}x{inner}x{split}")
+            }
+            MatmulTile::TiledTall { across, down, inner } => write!(f, "tall {across}x{down}x{inner}"),
             MatmulTile::Direct { across, down } => write!(f, "direct {across}x{down}"),
             MatmulTile::Broadcast => f.write_str("broadcast"),
             MatmulTile::BroadcastTall => f.write_str("broadcast tall"),
@@ -19,11 +22,11 @@ impl fmt::Display for MatmulTile {
 
 impl fmt::Display for Tuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { product, row, column, owners, lanes, rows, workgroup, plane: [x, y], team, sorters } =
+        let Self { product, wide, row, column, owners, lanes, rows, workgroup, plane: [x, y], team, sorters } =
             self;
         write!(
             f,
-            "product={product}; row={row}; column={column}; owners={owners}; lanes={lanes}; rows={rows}; "
+            "product={product}; wide={wide}; row={row}; column={column}; owners={owners}; lanes={lanes}; rows={rows}; "
         )?;
         write!(f, "workgroup={workgroup}; plane={x}x{y}; team={team}; sorters={sorters}")
     }
@@ -50,7 +53,8 @@ fn parse(text: &str) -> Option<Tuning> {
     let size = |text| sizes(text).map(|[size]| size);
     Some(Tuning {
         product: product(value("product")?)?,
-        row: product(value("row")?)?,
+        wide: product(value("wide")?)?,
+        row: size(value("row")?)?,
         column: product(value("column")?)?,
         owners: size(value("owners")?)?,
         lanes: size(value("lanes")?)?,
@@ -68,7 +72,12 @@ fn product(text: &str) -> Option<MatmulTile> {
     }
     match text.split_once(' ')? {
         ("broadcast", "tall") => Some(MatmulTile::BroadcastTall),
-        ("tiled", text) => sizes(text).map(|[across, down, inner]| MatmulTile::Tiled { across, down, inner }),
+        ("tiled", text) => {
+            sizes(text).map(|[across, down, inner, split]| MatmulTile::Tiled { across, down, inner, split })
+        }
+        ("tall", text) => {
+            sizes(text).map(|[across, down, inner]| MatmulTile::TiledTall { across, down, inner })
+        }
         ("direct", text) => sizes(text).map(|[across, down]| MatmulTile::Direct { across, down }),
         _ => None,
     }
@@ -89,7 +98,7 @@ mod tests {
     fn what_is_written_reads_back() {
         assert_eq!(
             Tuning::GPU.to_string(),
-            "product=tiled 8x8x4; row=tiled 32x1x4; column=tiled 8x8x4; owners=120; lanes=16; rows=4; \
+            "product=tiled 4x8x4x4; wide=tall 16x16x4; row=256; column=tiled 4x8x4x4; owners=240; lanes=16; rows=4; \
              workgroup=64; plane=8x8; team=256; sorters=64"
         );
         for tuning in Tuning::ALL {
@@ -101,9 +110,10 @@ mod tests {
     fn what_nobody_writes_is_refused() {
         let text = Tuning::SOFTWARE_SUBGROUPS.to_string();
         for (from, to) in [
-            ("product=broadcast tall", "product=broadcast 8x1"),
-            ("product=broadcast tall", "product=tiled 8x8"),
-            ("product=broadcast tall", "product=direct 8x0"),
+            ("wide=broadcast tall", "wide=broadcast 8x1"),
+            ("wide=broadcast tall", "wide=tiled 8x8x4"),
+            ("wide=broadcast tall", "wide=direct 8x0"),
+            ("row=64", "row=direct 8x1"),
             ("product=broadcast", "row=broadcast"),
             ("owners=16", "owners=+16"),
             ("owners=16", "owners=16x16"),

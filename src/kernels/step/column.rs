@@ -48,7 +48,7 @@ impl Kernel for Column {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product, self.samples.rows())
+        self.shape.params(self.product.tile(), self.samples.rows())
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -85,23 +85,26 @@ impl Kernel for Column {
         let (rows, product) = (self.shape.rows, self.product);
         let mut cost = Cost::default().sharing(0, 0, self.groups());
         for (index, layer) in self.shape.layers.iter().enumerate() {
-            let outputs = 4 * blocks(layer.outputs);
+            let width = 4 * blocks(layer.outputs);
             let source = if index == 0 { LayerInputs::DataSet(self.samples) } else { LayerInputs::Matrix };
-            let dims = [layer.inputs + 1, layer.outputs, rows];
-            let [x, order] = source.reads([rows, layer.inputs], product.places(dims, true));
-            let gradient = product.cost(dims, x, rows * outputs);
-            let stored = (layer.inputs + 1) * outputs;
+            let stored = layer.inputs + 1;
+            let dims = [stored, layer.outputs, rows];
+            let order = source.order_reads(product.places(dims, true));
             let [reads, writes, flop] = layer.update.cost();
-            cost += gradient.with(reads * stored + order, writes * stored, flop * stored);
+            cost += product.cost(dims, source.words()).with(
+                reads * product.rows_before(stored) * width + order,
+                writes * stored * width,
+                flop * stored * width,
+            );
         }
         let first = &self.shape.layers[0];
-        let outputs = 4 * blocks(first.outputs);
+        let source = LayerInputs::DataSet(self.samples);
         for (part, width) in self.shape.part_blocks().enumerate() {
             let inputs = first.inputs.saturating_sub(4 * part * self.shape.part).min(4 * width);
             let dims = [rows, first.outputs, inputs];
-            let source = LayerInputs::DataSet(self.samples);
-            let [x, order] = source.reads([rows, 4 * width], product.places(dims, false));
-            cost += product.cost(dims, x, inputs * outputs).with(order, rows * outputs, 0);
+            let stored = rows * 4 * blocks(first.outputs);
+            let order = if width > 0 { source.order_reads(product.places(dims, false)) } else { 0 };
+            cost += product.cost(dims, source.words()).with(order, stored, 0);
         }
         Cost { dispatches: 1, ..cost }
     }

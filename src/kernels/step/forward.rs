@@ -81,14 +81,13 @@ impl Kernel for Forward {
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let outputs = 4 * blocks(self.outputs);
+        let width = 4 * blocks(self.outputs);
         let product = [self.rows, self.outputs, self.inputs];
-        let shape = tuning.product_for(self.rows);
-        let places = shape.places(product, false);
-        let [x, order] = self.source.reads([self.rows, self.inputs], places);
-        let stored = self.rows * outputs;
+        let shape = tuning.product_for(self.rows, self.outputs);
+        let order = self.source.order_reads(shape.places(product, false));
+        let bias = shape.rows_before(self.rows) * width;
         let copies = if self.nonlinearity.keeps_z() { 2 } else { 1 };
         let flop = self.rows * self.outputs * (1 + self.nonlinearity.activation.flop()[0]);
-        shape.cost(product, x, self.inputs * outputs).with(stored + order, copies * stored, flop)
+        shape.cost(product, self.source.words()).with(order + bias, copies * self.rows * width, flop)
     }
 }

@@ -77,16 +77,16 @@ impl Kernel for InputGradient {
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let (inputs, outputs) = (4 * blocks(self.inputs), 4 * blocks(self.outputs));
+        let width = 4 * blocks(self.inputs);
         let product = [self.rows, self.inputs, self.outputs];
-        let stored = self.rows * inputs;
-        let (reads, flop) = match self.below {
-            Some(below) => (stored, self.rows * self.inputs * below.activation.flop()[1]),
+        let shape = tuning.product_for(self.rows, self.inputs);
+        let (kept, flop) = match self.below {
+            Some(below) => {
+                let flop = self.rows * self.inputs * below.activation.flop()[1];
+                (shape.rows_before(self.rows) * width, flop)
+            }
             None => (0, 0),
         };
-        tuning
-            .product_for(self.rows)
-            .cost(product, self.rows * outputs, self.inputs * outputs)
-            .with(reads, stored, flop)
+        shape.cost(product, 4).with(kept, self.rows * width, flop)
     }
 }

@@ -1,6 +1,6 @@
 //! Where the inputs of a layer come from, and what the kernels that read them receive.
 
-use crate::kernels::{Nonlinearity, Piece, StepRecord, blocks, matrix, uniform, word};
+use crate::kernels::{Nonlinearity, Piece, StepRecord, matrix, uniform, word};
 
 /// How feature values stand on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,10 +92,14 @@ impl LayerInputs {
         vec![("features", self.stored().piece()), ("samples", Piece::Named(samples))]
     }
 
-    /// Elements that a product loads of its operand A, [rows, inputs], each time that it loads all of them; and of the
-    /// order, where it asks `places` times where a row begins.
-    pub(crate) fn reads(&self, [rows, inputs]: [usize; 2], places: usize) -> [usize; 2] {
-        [rows * blocks(inputs) * self.stored().words(), if self.is_data_set() { places } else { 0 }]
+    /// Elements that are loaded for four values.
+    pub(crate) fn words(&self) -> usize {
+        self.stored().words()
+    }
+
+    /// Elements of the order that a product reads which asks `places` times where a row begins.
+    pub(crate) fn order_reads(&self, places: usize) -> usize {
+        if self.is_data_set() { places } else { 0 }
     }
 }
 

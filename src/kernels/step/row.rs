@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, MatmulTile, Piece, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s,
+    Cost, Kernel, Piece, ROWS_TOGETHER, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s,
     words,
 };
 
@@ -21,13 +21,12 @@ static SHADER: Shader = Shader {
 pub struct Row {
     shape: StepShape,
     samples: usize,
-    product: MatmulTile,
 }
 
 impl Row {
     /// For steps of this shape, over a data set of so many rows.
-    pub fn new(shape: &StepShape, samples: usize, tuning: &Tuning) -> Self {
-        Self { shape: shape.clone(), samples, product: tuning.row }
+    pub fn new(shape: &StepShape, samples: usize) -> Self {
+        Self { shape: shape.clone(), samples }
     }
 }
 
@@ -37,7 +36,7 @@ impl Kernel for Row {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params(self.product, self.samples.max(1))
+        self.shape.params([1, 1], self.samples.max(1))
     }
 
     fn layout(&self) -> ThreadLayout {
@@ -62,13 +61,12 @@ impl Kernel for Row {
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let shape = &self.shape;
         let words_of_row = shape.targets.words(shape.layers[shape.layers.len() - 1].outputs);
-        let owned = 4 * self.product.tile()[0];
         Ok(vec![
             vec4s(&[&[shape.layout.state_distance()]]),
             words(&[&[self.samples.max(1), words_of_row]]),
             record.order_bytes(false),
             vec4s(&[&[2, shape.activations()]]),
-            record.metrics_bytes(shape.rows.div_ceil(owned)),
+            record.metrics_bytes(shape.rows.div_ceil(ROWS_TOGETHER)),
         ])
     }
 
@@ -78,36 +76,109 @@ impl Kernel for Row {
 
     fn cost(&self, tuning: &Tuning) -> Cost {
         let StepShape { rows, layers, parts, targets, .. } = &self.shape;
-        let (groups, threads) = (tuning.batch_groups(*rows), self.product.threads());
-        let width = |units: usize| 4 * blocks(units);
-        // The first layer's outputs: their parts and the bias.
-        let first = rows * width(layers[0].outputs);
+        let (rows, groups, threads) = (*rows, tuning.batch_groups(*rows), tuning.row);
+        let most = threads / 2;
         let copies = |layer: usize| {
             if layer + 1 < layers.len() && layers[layer].nonlinearity.keeps_z() { 2 } else { 1 }
         };
-        let mut cost = Cost::dispatch((parts + 1) * first, copies(0) * first, (parts + 1) * first);
+        // What is kept of a layer's outputs or deltas in workgroup memory, and the barrier where that has no room.
+        let held = |width: usize| if width <= most { 4 * ROWS_TOGETHER * width } else { 0 };
+        let published = |width: usize| usize::from(width > most);
+
+        // The first layer's outputs: four parts of two rows at a time, and the bias.
+        let width = blocks(layers[0].outputs);
+        let loads = width.div_ceil(most) * threads * (1 + 8 * parts.div_ceil(4));
+        let stores = copies(0) * rows * 4 * width;
+        let mut cost = Cost::dispatch(groups * 4 * loads, stores, (parts + 1) * rows * 4 * width).sharing(
+            0,
+            groups * held(width),
+            groups * (1 + published(width)),
+        );
         for (number, layer) in layers.iter().enumerate().skip(1) {
-            let (inputs, outputs) = (width(layer.inputs), width(layer.outputs));
-            // Forward, with the bias; back, with the slope.
-            let forward = [*rows, layer.outputs, layer.inputs];
-            let weights = layer.inputs * outputs;
-            let stores = copies(number) * rows * outputs;
-            cost += self.product.cost(forward, rows * inputs, weights).with(rows * outputs, stores, 0);
-            let back = [*rows, layer.inputs, layer.outputs];
-            cost += self.product.cost(back, rows * outputs, weights).with(rows * inputs, rows * inputs, 0);
+            let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
+            let flop = 2 * rows * layer.inputs * layer.outputs;
+            let forward = Through { inner: inputs, outer: outputs, threads };
+            let back = Through { inner: outputs, outer: inputs, threads };
+            for pass in [forward, back] {
+                cost += Cost { dispatches: 0, ..pass.cost(rows, groups) };
+                cost = cost.with(0, 0, flop).sharing(
+                    0,
+                    groups * held(pass.outer),
+                    groups * published(pass.outer),
+                );
+            }
+            // The bias, by every thread; what was kept of the layer below, and its deltas.
+            let bias = groups * forward.chunks().len() * threads * 4;
+            cost = cost.with(bias, copies(number) * rows * 4 * outputs, 0);
+            cost = cost.with(rows * 4 * inputs, rows * 4 * inputs, 0);
         }
+
         // Three passes over the outputs for losses of classes, else one; a row's number, targets and weight.
         let outputs = layers[layers.len() - 1].outputs;
+        let width = blocks(outputs);
         let (passes, of_row) = if targets.loss.of_classes() { (3, 1) } else { (1, outputs) };
         let of_row = 1 + of_row + usize::from(targets.weighted);
-        let owned = 4 * self.product.tile()[0];
+        let z = rows * passes * 4 * width;
+        let [from_storage, from_held] = if width <= most { [0, z] } else { [z, 0] };
+        let deltas = if width <= most { rows * 4 * width } else { 0 };
         let cost = cost.with(
-            rows * (passes * width(outputs) + of_row),
-            rows * width(outputs) + 2 * groups,
-            rows * (targets.loss.flop() * width(outputs) + 3),
+            from_storage + rows * of_row,
+            rows * 4 * width + 2 * groups,
+            rows * (targets.loss.flop() * 4 * width + 3),
         );
-        let barriers = 3 + 2 * (layers.len() - 1);
-        let cost = cost.sharing(2 * groups * owned.min(threads), 2 * groups * threads, groups * barriers);
+        let cost = cost.sharing(
+            from_held + groups * 4 * ROWS_TOGETHER,
+            deltas + groups * 4 * ROWS_TOGETHER,
+            groups * (2 + published(width)),
+        );
         Cost { dispatches: 1, ..cost }
+    }
+}
+
+/// A product of the four rows with a layer's weights. Counts are in blocks.
+#[derive(Clone, Copy)]
+struct Through {
+    inner: usize,
+    outer: usize,
+    threads: usize,
+}
+
+impl Through {
+    /// Blocks of the units, and slices of the inner dimension, of each chunk.
+    fn chunks(self) -> Vec<[usize; 2]> {
+        let most = self.threads / 2;
+        let chunks = (0..self.outer).step_by(most).map(|start| most.min(self.outer - start));
+        chunks.map(|chunk| [chunk, (self.threads / chunk).min(self.inner.div_ceil(4))]).collect()
+    }
+
+    /// What the weights, the operand and the sums cost.
+    fn cost(self, rows: usize, groups: usize) -> Cost {
+        let most = self.threads / 2;
+        let pieces = self.inner.div_ceil(most);
+        let mut cost = Cost::default();
+        for [chunk, slices] in self.chunks() {
+            for piece in 0..pieces {
+                let count = most.min(self.inner - piece * most);
+                // A thread loads four blocks of weights at a time, also those behind the last.
+                let times: usize =
+                    (0..slices).map(|slice| count.saturating_sub(slice).div_ceil(4 * slices)).sum();
+                cost += Cost::dispatch(groups * chunk * times * 4 * 16, 0, 0).sharing(
+                    groups * chunk * count * 4 * ROWS_TOGETHER,
+                    0,
+                    0,
+                );
+                if pieces > 1 {
+                    let operand = 4 * count;
+                    cost = cost.with(rows * operand, 0, 0).sharing(
+                        0,
+                        groups * ROWS_TOGETHER * operand,
+                        groups * 2,
+                    );
+                }
+            }
+            let sums = groups * 4 * ROWS_TOGETHER * chunk;
+            cost = cost.sharing(sums * slices.next_multiple_of(4), sums * slices, groups * 4);
+        }
+        cost
     }
 }

@@ -1,8 +1,6 @@
 //! The two-dispatch step in numbers, for both of its kernels: the uniform that `shaders/common/network.wgsl` declares.
 
-use crate::kernels::{
-    LossTargets, MatmulTile, Nonlinearity, Piece, Tuning, activations, blocks, uniform, word,
-};
+use crate::kernels::{LossTargets, Nonlinearity, Piece, Tuning, activations, blocks, uniform, word};
 use crate::model::{Network, ParameterLayout};
 use crate::step::{Activation, UpdateRule};
 
@@ -135,9 +133,8 @@ impl StepShape {
         format!("{} x {}", self.rows, sizes.join("-"))
     }
 
-    /// The uniform for a kernel with such tiles, over a data set of so many rows.
-    pub(crate) fn params(&self, tile: MatmulTile, samples: usize) -> Vec<u8> {
-        let [down, across] = tile.tile();
+    /// The uniform for a kernel with tiles of so many blocks down and across, over a data set of so many rows.
+    pub(crate) fn params(&self, [down, across]: [usize; 2], samples: usize) -> Vec<u8> {
         let outputs = self.layers[self.layers.len() - 1].outputs;
         let [own, other] = self.targets.probabilities(outputs).map(f32::to_bits);
         let [state, region, .., bias_decay] = self.layers[0].update.params();

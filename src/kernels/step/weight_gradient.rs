@@ -76,17 +76,16 @@ impl Kernel for WeightGradient {
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let outputs = 4 * blocks(self.outputs);
-        let product = [self.inputs + 1, self.outputs, self.rows];
-        let shape = tuning.product_for(self.inputs + 1);
-        let places = shape.places(product, true);
-        let [x, order] = self.source.reads([self.rows, self.inputs], places);
-        let stored = (self.inputs + 1) * outputs;
+        let width = 4 * blocks(self.outputs);
+        let rows = self.inputs + 1;
+        let product = [rows, self.outputs, self.rows];
+        let shape = tuning.product_for(rows, self.outputs);
+        let order = self.source.order_reads(shape.places(product, true));
         let [reads, writes, flop] = self.update.map_or([0, 1, 0], |update| update.cost());
-        shape.cost(product, x, self.rows * outputs).with(
-            reads * stored + order,
-            writes * stored,
-            flop * stored,
+        shape.cost(product, self.source.words()).with(
+            reads * shape.rows_before(rows) * width + order,
+            writes * rows * width,
+            flop * rows * width,
         )
     }
 }

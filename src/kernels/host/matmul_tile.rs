@@ -1,0 +1,210 @@
+//! How a matrix product is divided among threads, by matmul body, and what it then costs.
+
+use crate::gpu::Context;
+use crate::kernels::{Cost, blocks};
+
+/// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatmulTile {
+    /// `shaders/common/matmul_tiled.wgsl`: tiles in workgroup memory, a thread owns one block.
+    Tiled {
+        /// Blocks of a tile of C across (columns).
+        across: usize,
+        /// Blocks of a tile of C down (rows).
+        down: usize,
+        /// Blocks of the inner dimension that a thread takes a step.
+        inner: usize,
+        /// Threads that share a block, each with its own of those; 1, 2 or 4.
+        split: usize,
+    },
+    /// The same where a thread owns two blocks, one below the other: more arithmetic for each access to workgroup memory.
+    TiledTall {
+        /// Blocks of a tile of C across (columns).
+        across: usize,
+        /// Blocks of a tile of C down (rows); even.
+        down: usize,
+        /// Blocks of the inner dimension a step.
+        inner: usize,
+    },
+    /// `shaders/common/matmul_direct.wgsl`: no workgroup memory, a thread owns 2 x 2 blocks.
+    Direct {
+        /// Threads of a workgroup across (columns).
+        across: usize,
+        /// Threads of a workgroup down (rows).
+        down: usize,
+    },
+    /// `shaders/common/matmul_broadcast.wgsl`: a workgroup is one subgroup of 8, a lane owns 8 x 1 blocks.
+    Broadcast,
+    /// `shaders/common/matmul_broadcast_tall.wgsl`: the same with 16 x 1 blocks per lane, in products of more than 32 rows.
+    BroadcastTall,
+}
+
+impl MatmulTile {
+    /// Blocks of C that a workgroup owns: down, across.
+    pub(crate) fn tile(self) -> [usize; 2] {
+        match self {
+            MatmulTile::Tiled { across, down, .. } | MatmulTile::TiledTall { across, down, .. } => {
+                [down, across]
+            }
+            MatmulTile::Direct { across, down } => [2 * down, 2 * across],
+            MatmulTile::Broadcast => [8, 8],
+            MatmulTile::BroadcastTall => [16, 8],
+        }
+    }
+
+    /// The threads of a workgroup: across, down, and those that share the inner dimension.
+    pub(crate) fn threads(self) -> [usize; 3] {
+        match self {
+            MatmulTile::Tiled { across, down, split, .. } => [across, down, split],
+            MatmulTile::TiledTall { across, down, .. } => [across, down / 2, 1],
+            MatmulTile::Direct { across, down } => [across, down, 1],
+            MatmulTile::Broadcast | MatmulTile::BroadcastTall => [8, 1, 1],
+        }
+    }
+
+    /// The override constants of its body.
+    pub(crate) fn constants(self) -> Vec<(&'static str, usize)> {
+        let [x, y, split] = self.threads();
+        let mut constants = vec![("THREADS_X", x), ("THREADS_Y", y), ("SPLIT", split)];
+        if let Some(tiles) = self.shared() {
+            constants.extend([("TILE_K", tiles.step), ("DOWN", self.tile()[0]), ("TILES", tiles.vec4s())]);
+        }
+        constants
+    }
+
+    /// The tiles in workgroup memory, of a body that has them.
+    fn shared(self) -> Option<SharedTiles> {
+        let ([down, across], [x, y, split]) = (self.tile(), self.threads());
+        let step = match self {
+            MatmulTile::Tiled { inner, .. } | MatmulTile::TiledTall { inner, .. } => inner,
+            _ => return None,
+        };
+        Some(SharedTiles { across, down, step, split, threads: x * y * split })
+    }
+
+    /// Whether a workgroup of this shape is within the device's limits, and within what its body can do.
+    pub fn fits(self, context: &Context) -> bool {
+        let limits = &context.limits;
+        let within = |size: usize, limit: u32| size <= limit as usize;
+        let [x, y, split] = self.threads();
+        if let Some(tiles) = self.shared() {
+            let whole = x * y * tiles.step > 0
+                && [1, 2, 4].contains(&split)
+                && tiles.loads().iter().all(|loads| *loads <= 4);
+            let tall = !matches!(self, MatmulTile::TiledTall { down, .. } if down % 2 > 0);
+            if !(whole && tall && within(16 * tiles.vec4s(), limits.max_compute_workgroup_storage_size)) {
+                return false;
+            }
+        }
+        x * y * split > 0
+            && within(x * y * split, limits.max_compute_invocations_per_workgroup)
+            && within(x, limits.max_compute_workgroup_size_x)
+            && within(y, limits.max_compute_workgroup_size_y)
+            && within(split, limits.max_compute_workgroup_size_z)
+            && (!self.is_broadcast() || context.subgroup_size == Some(8))
+    }
+
+    pub(crate) fn is_broadcast(self) -> bool {
+        matches!(self, MatmulTile::Broadcast | MatmulTile::BroadcastTall)
+    }
+
+    /// Workgroups of a product C [rows, columns].
+    fn groups(self, rows: usize, columns: usize) -> [usize; 2] {
+        let [down, across] = self.tile();
+        [blocks(rows).div_ceil(down), blocks(columns).div_ceil(across)]
+    }
+
+    /// What a product C [rows, columns] over an inner dimension of `inner` costs without what is stored and what that needs
+    /// beside it. Four values of A are loaded as `words` elements, of B as four. Loads have no guard: outside the matrices
+    /// they read, too.
+    pub(crate) fn cost(self, [rows, columns, inner]: [usize; 3], words: usize) -> Cost {
+        let groups: usize = self.groups(rows, columns).iter().product();
+        let [x, y, _] = self.threads();
+        let flop = 2 * rows * columns * inner;
+        let Some(tiles) = self.shared() else {
+            // vec4s of A and of B that a thread loads for each block of the inner dimension.
+            let [of_a, of_b] = match self {
+                MatmulTile::Broadcast => [4, 4],
+                MatmulTile::BroadcastTall => [8, 4],
+                _ => [8, 8],
+            };
+            let loads = groups * x * y * blocks(inner);
+            return Cost::dispatch(loads * (of_a * words + of_b * 4), 0, flop);
+        };
+        let steps = groups * blocks(inner).div_ceil(tiles.depth());
+        let [of_a, of_b] = tiles.loads();
+        let loads = steps * tiles.threads;
+        let cost = Cost::dispatch(loads * (of_a * words + of_b * 4), 0, flop);
+        // Every step a workgroup stores a tile of A and of B, and a thread reads a block of B and one of A for each of its own.
+        let blocks_read = tiles.step * (1 + tiles.down / y);
+        let cost = cost.sharing(
+            16 * blocks_read * loads,
+            16 * tiles.depth() * (tiles.down + tiles.across) * steps,
+            2 * steps,
+        );
+        match tiles.split {
+            1 => cost,
+            // Each stores its sums, and those that C has are read by as many.
+            split => {
+                cost.sharing(4 * split * rows * blocks(columns), 16 * split * x * y * groups, 2 * groups)
+            }
+        }
+    }
+
+    /// How often such a product asks where a row of A begins (`a_place`). `transposed` says that A is stored so.
+    pub(crate) fn places(self, [rows, columns, inner]: [usize; 3], transposed: bool) -> usize {
+        let groups: usize = self.groups(rows, columns).iter().product();
+        let [x, y, split] = self.threads();
+        let threads = groups * x * y * split;
+        let asked = match (self.shared(), self) {
+            // Those of the first step, and while there are more steps those of the one behind the next.
+            (Some(tiles), _) if transposed => tiles.loads()[0] * (1 + blocks(inner).div_ceil(tiles.depth())),
+            (Some(tiles), _) => tiles.loads()[0],
+            // Four rows a block, two blocks a step.
+            (None, MatmulTile::Direct { .. }) => 8 * blocks(inner),
+            // A row a lane, once; transposed, four rows a step.
+            (None, _) if transposed => 4 * blocks(inner),
+            (None, MatmulTile::BroadcastTall) => 8,
+            (None, _) => 4,
+        };
+        threads * asked
+    }
+
+    /// How many rows of vec4s a thread or another loads for what is stored beside the product, of a C of so many rows: the
+    /// bodies that load a block at once load the last row again for those that a block has not.
+    pub(crate) fn rows_before(self, rows: usize) -> usize {
+        match self {
+            MatmulTile::Tiled { split: 2.., .. } | MatmulTile::Broadcast | MatmulTile::BroadcastTall => rows,
+            _ => 4 * blocks(rows),
+        }
+    }
+}
+
+/// Two tiles in workgroup memory. Counts are in blocks.
+struct SharedTiles {
+    across: usize,
+    down: usize,
+    /// Of the inner dimension, for each of the threads that share a block of C.
+    step: usize,
+    split: usize,
+    threads: usize,
+}
+
+impl SharedTiles {
+    /// Blocks of the inner dimension a step.
+    fn depth(&self) -> usize {
+        self.step * self.split
+    }
+
+    /// vec4s of the tiles, whose rows are one longer than they, or of the sums that take their place.
+    fn vec4s(&self) -> usize {
+        let tiles = 4 * self.depth() * (self.down + 1 + self.across + 1);
+        if self.split > 1 { tiles.max(4 * self.threads) } else { tiles }
+    }
+
+    /// vec4s of A and of B that a thread loads a step: 1, 2 or 4.
+    fn loads(&self) -> [usize; 2] {
+        let of = |across: usize| (4 * across * self.depth()).div_ceil(self.threads).next_power_of_two();
+        [of(self.down), of(self.across)]
+    }
+}
