@@ -1,0 +1,4 @@
+//! Tests of the parts, which run everywhere, and of the machine code of all that is shipped.
+
+mod parts;
+mod shipped;

@@ -1,0 +1,139 @@
+//! The machine code of all that is shipped, on each GPU that the table knows. Skipped where RADV is not there.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::thread;
+
+use tinytrain::gpu::{Carrier, Program};
+use tinytrain::kernels::{Axis, FeatureFormat, Kernel, Reduce, Samples, Segments, Tuning, program};
+use tinytrain::model::{Dense, Network};
+use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::step::{Activation, Loss, OptimizerKind, UpdateRule};
+
+use crate::device::find_driver;
+use crate::gpus::{GPUS, Gpu};
+use crate::judgement::{Judge, Judgement};
+use crate::shaders::Shaders;
+use crate::work::{SEQUENCES, Workload};
+
+/// Most round trips to memory, one after the other, of a step along the inner dimension: kernel, its buffers (a fourth
+/// is the order, by way of which the first layer reads its inputs), round trips.
+const ROUND_TRIPS: [(&str, usize, f64); 7] = [
+    ("forward", 4, 1.0),
+    ("forward", 3, 1.0),
+    ("input_gradient", 4, 1.0),
+    ("weight_gradient", 4, 1.0),
+    ("weight_gradient", 3, 1.0),
+    ("row", 5, 2.0),
+    ("column", 4, 2.0),
+];
+
+/// Tells whoever runs the tests, also where they pass.
+fn say(text: &str) {
+    writeln!(io::stderr(), "{text}").unwrap();
+}
+
+/// The kernels of W1 and those of an epoch's order, walked through. All waves together load and store what the kernel's
+/// cost says, which is counted elsewhere: so each walk takes the turns that the kernel takes. (A driver may load once for
+/// the wave what its threads ask for.)
+fn check_walks(gpu: &Gpu, judge: &mut Judge<'_>) -> HashSet<Program> {
+    let workload = Workload::parse("W1", None).unwrap();
+    let (mut checked, mut seen) = (HashSet::new(), HashSet::new());
+    for name in SEQUENCES {
+        let sequence = workload.sequence(name, &Tuning::GPU).unwrap();
+        for kernel in &sequence.kernels {
+            let judgement = judge.judge(&**kernel, &Tuning::GPU, &sequence.record).unwrap();
+            let Judgement { kernel: label, shape, starts, trips, products, spills, scratch, .. } = judgement;
+            let label = format!("{}: {label} {shape}", gpu.name);
+            assert_eq!([spills, scratch], [0, 0], "{label}");
+            if !starts && seen.is_empty() {
+                say(&format!("{}: this version of Mesa starts its waves in another way, no walks", gpu.name));
+                return seen;
+            }
+            assert!(trips.is_some(), "{label}: a loop without a known end");
+            if seen.insert(program(&**kernel, &Tuning::GPU, Carrier::Immediates))
+                && let Some(bytes) = judge.bytes(&**kernel, &Tuning::GPU, &sequence.record).unwrap()
+            {
+                let cost = kernel.cost(&Tuning::GPU).bytes() as f64;
+                assert!((0.99 * cost..=cost).contains(&bytes), "{label}: {bytes} bytes, by its cost {cost}");
+            }
+            let (name, buffers) = (kernel.shader().name, kernel.shader().bindings.len());
+            let row = ROUND_TRIPS.iter().position(|bound| (bound.0, bound.1) == (name, buffers));
+            assert_eq!(row.is_some(), !products.is_empty(), "{label}: in the table, or no product");
+            for product in products {
+                let [found, most] = [product.trips, row.map_or(0.0, |row| ROUND_TRIPS[row].2)];
+                assert!(found <= most, "{label}: {found} round trips a step, {most} at most");
+            }
+            checked.extend(row);
+        }
+    }
+    assert_eq!(checked.len(), ROUND_TRIPS.len(), "{}: a kernel of the table is in no schedule", gpu.name);
+    seen
+}
+
+/// The kernels of W2; every optimizer, activation and loss; reductions.
+fn others() -> Vec<Box<dyn Kernel>> {
+    let tuning = &Tuning::GPU;
+    let w2 = Workload::parse("W2", None).unwrap();
+    let sequences = SEQUENCES.iter().map(|name| w2.sequence(name, tuning).unwrap());
+    let mut all: Vec<Box<dyn Kernel>> = sequences.flat_map(|sequence| sequence.kernels).collect();
+    for (number, kind) in OptimizerKind::ALL.iter().enumerate() {
+        let activation = |at: usize| Activation::ALL[(2 * number + at) % Activation::ALL.len()];
+        let dense = |units, activation| Dense { units, activation, dropout: 0.2 };
+        let layers =
+            vec![dense(300, activation(0)), dense(100, activation(1)), Dense::new(10, Activation::Identity)];
+        let network = Network::new(784, layers, Loss::ALL[number % Loss::ALL.len()]).unwrap();
+        // Two dispatches take the longest to compile.
+        let schedules: &[ScheduleKind] = match number {
+            0 => &[ScheduleKind::Fused, ScheduleKind::Plain],
+            _ if number % 2 == 0 => &[ScheduleKind::Fused],
+            _ => &[ScheduleKind::Fused, ScheduleKind::TwoDispatch],
+        };
+        for schedule in schedules {
+            let clip_norm = (*schedule == ScheduleKind::Plain).then_some(1.0);
+            let rule = UpdateRule { optimizer: kind.defaults(), clip_norm, ..UpdateRule::sgd(0.1) };
+            let step = TrainingStep { weighted: number % 2 == 1, ..TrainingStep::new(&network, &rule, 64) };
+            let samples = Samples { stored: FeatureFormat::Floats, count: 1000 };
+            let dispatches = Schedule::train(*schedule, &step, samples, tuning).dispatches;
+            all.extend(dispatches.into_iter().map(|dispatch| dispatch.kernel));
+        }
+    }
+    for axis in [Axis::Rows, Axis::Columns] {
+        for segments in Segments::passes(axis, 1000, 1000, 1000, tuning) {
+            for maximum in [false, true] {
+                all.push(Box::new(Reduce { segments, maximum, integers: false }));
+            }
+        }
+    }
+    all
+}
+
+/// Of all others the statistics, each program once.
+fn check_memory(gpu: &Gpu, judge: &Judge<'_>, mut seen: HashSet<Program>) {
+    for kernel in others() {
+        let program = program(&*kernel, &Tuning::GPU, Carrier::Immediates);
+        if seen.insert(program.clone()) {
+            let (compiled, _) = judge.compile(&*kernel, &Tuning::GPU, &program, false).unwrap();
+            let used =
+                ["Spilled VGPRs", "Spilled SGPRs", "Scratch size"].map(|name| compiled.statistics[name]);
+            assert_eq!(used, [0; 3], "{}: {}", gpu.name, kernel.label());
+        }
+    }
+}
+
+#[test]
+fn nothing_spills_and_no_step_of_a_product_waits_more_often_than_it_must() {
+    if let Err(reason) = find_driver() {
+        return say(&format!("no machine code is judged: {reason}"));
+    }
+    let judges: Vec<_> =
+        GPUS.iter().map(|gpu| (gpu, Judge::new(gpu, &Shaders::BuiltIn, None).unwrap())).collect();
+    thread::scope(|scope| {
+        for (gpu, mut judge) in judges {
+            scope.spawn(move || {
+                let seen = check_walks(gpu, &mut judge);
+                check_memory(gpu, &judge, seen);
+            });
+        }
+    });
+}
