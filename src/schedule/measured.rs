@@ -278,7 +278,7 @@ mod tests {
         let cuts = (0..text.trim_end().len()).step_by(7).map(|length| text[..length].to_owned());
         let changes = [
             ("tuning 1", "tuning 2"),
-            ("tiled 8x8x4", "tiled 8x8x"),
+            ("tiled 4x8x4x4", "tiled 4x8x4"),
             ("\"vulkan\"", "\"glide\""),
             ("\"batch_size\":64", "\"batch_size\":-64"),
             ("\"schedule\":\"fused\"", "\"schedule\":\"fast\""),

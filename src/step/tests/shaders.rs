@@ -5,7 +5,7 @@ use wgpu::util::DeviceExt as _;
 
 use super::activation::grid;
 use crate::gpu::{Context, adapters, read_buffer};
-use crate::kernels::compose;
+use crate::kernels::{Piece, compose};
 use crate::reference::{ReferenceTargets, ops};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, StepRecord};
 
@@ -21,9 +21,6 @@ fn run(context: &Context, piece: &str, body: &str, [a, b]: [&[f32]; 2], result: 
 @group(0) @binding(0) var<storage, read> a: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> b: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<f32>>;
-fn state_place(index: u32, number: u32) -> u32 {{
-    return index + arrayLength(&a) * (number + 1u);
-}}
 {piece}
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) thread: vec3<u32>) {{
@@ -182,6 +179,10 @@ fn optimizers_agree_with_the_reference() {
     for context in contexts() {
         for kind in OptimizerKind::ALL.iter().copied() {
             let optimizer = Optimizer { weight_decay: 0.1, ..kind.defaults() };
+            let piece = compose(
+                "struct Params { state: u32, region: u32 }\nvar<private> params: Params;\n//#include parameter\n",
+                &[("optimizer", Piece::Text(kind.shader().to_owned()))],
+            );
             let mut got = vec![1.0f32, -0.5, 0.25, 2.0, 0.125, -1.0, 0.0, 0.0];
             got.resize(24, 0.0);
             let mut want: Vec<f64> = got.iter().copied().map(f64::from).collect();
@@ -192,9 +193,10 @@ fn optimizers_agree_with_the_reference() {
                 let body = format!(
                     "record.beta1 = {beta1:?}; record.beta2 = {beta2:?}; record.epsilon = {epsilon:?};
                     record.correction1 = {correction1:?}; record.correction2 = {correction2:?};
-                    apply(i, a[i] + 0.0 * b[i], 0.01, 0.1);"
+                    params = Params(arrayLength(&a), arrayLength(&a));
+                    store_parameter(i, updated(load_parameter(i), a[i] + 0.0 * b[i], 0.01, 0.1));"
                 );
-                got = run(&context, kind.shader(), &body, [&gradients, &[0.0; 8]], &got);
+                got = run(&context, &piece, &body, [&gradients, &[0.0; 8]], &got);
                 for (i, g) in gradients.iter().enumerate() {
                     let settings = [f64::from(0.01f32), f64::from(0.1f32)];
                     let state = [want[8 + i], want[16 + i]];
