@@ -80,7 +80,7 @@ fn a_planted_measurement_is_taken_and_no_tune_gives_the_built_in_bits() {
         assert!(metadata(&model, "device").contains(adapter["name"].as_str().unwrap()));
 
         let (first, rest) = text.split_once("; ").unwrap();
-        let other = if first == "product=direct 4x2" { "product=direct 8x2" } else { "product=direct 4x2" };
+        let other = if first == "product=direct 8x4" { "product=direct 8x1" } else { "product=direct 8x4" };
         let other = format!("{other}; {rest}");
         plant(&place, &adapter, &other);
         let (planted, measured) = train(&place, &index, &["--schedule", "fused", "--verbose"]);
@@ -124,7 +124,7 @@ fn a_broken_or_foreign_file_is_ignored_with_a_notice_and_replaced() {
     plant(
         &place,
         &adapter,
-        "product=direct 3x5; row=broadcast; column=broadcast; owners=16; lanes=8; rows=2; workgroup=64; plane=8x8; team=256; sorters=64",
+        "product=direct 3x5; wide=broadcast tall; row=64; column=broadcast; owners=16; lanes=8; rows=2; workgroup=64; plane=8x8; team=256; sorters=64",
     );
     assert_eq!(train(&place, &index, &["--schedule", "fused"]).1, model);
 
