@@ -175,7 +175,8 @@ mod tests {
         c
     }
 
-    /// Odd sizes, A as it is and transposed, with the vectors of every processor: the same bits.
+    /// Odd sizes, A as it is and transposed, with the vectors of every processor; those without fused multiply-adds round
+    /// each step twice.
     #[test]
     fn any_vectors_give_one_chain_of_multiply_adds() {
         for (rows, depth, vectors) in
