@@ -11,6 +11,18 @@ use crate::lab::{Lab, batch, everywhere, labels, random};
 /// is some number.
 fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, classes: &[u32], rows: usize) -> [Vec<f32>; 2] {
     let values: Vec<f32> = random(1, 4 * shape.layout().state_distance(), 1).into_iter().collect();
+    run_with(lab, tuning, shape, &values, classes, rows)
+}
+
+/// The same with these parameters and sums.
+fn run_with(
+    lab: &Lab,
+    tuning: &Tuning,
+    shape: &StepShape,
+    values: &[f32],
+    classes: &[u32],
+    rows: usize,
+) -> [Vec<f32>; 2] {
     let (samples, capacity) = (classes.len(), shape.rows());
     let order: Vec<u32> = (0..samples as u32).rev().collect();
     let activations = lab.output(8 * shape.activations());
@@ -19,7 +31,7 @@ fn run(lab: &Lab, tuning: &Tuning, shape: &StepShape, classes: &[u32], rows: usi
         &Row::new(shape, samples),
         tuning,
         &[
-            &lab.upload(&values),
+            &lab.upload(values),
             &lab.upload(classes),
             &lab.upload(&order),
             &activations.buffer,
@@ -93,5 +105,20 @@ fn a_target_that_is_no_class_has_an_infinite_loss() {
                 assert_eq!(loss.is_finite(), finite, "{sizes:?}, class {class}: {loss}");
             }
         }
+    });
+}
+
+/// The padding behind three logits is not the largest of them.
+#[test]
+fn logits_far_below_zero_have_the_loss_of_others() {
+    everywhere(|lab, tuning| {
+        let network = network(&[5, 3], false);
+        let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, 3, tuning).unwrap();
+        let values = vec![-200.0; 4 * shape.layout().state_distance()];
+        let [_, counts] = run_with(lab, tuning, &shape, &values, &[1; 6], 3);
+        let (loss, _) = metrics(&counts, tuning.batch_groups(3), 1);
+        // Each row's is a difference of logits of some hundreds.
+        let (want, bound) = (3.0 * 3f64.ln(), 3.0 * 1000.0 * f64::from(f32::EPSILON));
+        assert!((loss - want).abs() <= bound, "{loss}, not {want}");
     });
 }
