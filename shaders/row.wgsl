@@ -8,6 +8,7 @@
 //#include record
 //#include network
 //#include team
+//#include multiply_block
 //#include activation
 //#include dropout
 //#include nan
@@ -182,15 +183,6 @@ fn operand(k: u32) -> mat4x4<f32> {
     return mat4x4<f32>(held[k], held[most() + k], held[2u * most() + k], held[3u * most() + k]);
 }
 
-// c + b*a, in the order of the inner dimension.
-fn added(c: mat4x4<f32>, b: mat4x4<f32>, a: mat4x4<f32>) -> mat4x4<f32> {
-    return mat4x4<f32>(added_row(c[0], b, a[0]), added_row(c[1], b, a[1]), added_row(c[2], b, a[2]), added_row(c[3], b, a[3]));
-}
-
-fn added_row(c: vec4<f32>, b: mat4x4<f32>, a: vec4<f32>) -> vec4<f32> {
-    return fma(b[3], a.wwww, fma(b[2], a.zzzz, fma(b[1], a.yyyy, fma(b[0], a.xxxx, c))));
-}
-
 // Brings blocks first_block.. of the operand that begins at `place`, `width` blocks a row, into workgroup memory.
 fn bring(place: u32, width: u32, first_block: u32, count: u32) {
     workgroupBarrier();
@@ -255,15 +247,15 @@ fn through(l: u32, back: bool) {
                 let b1 = weights(owner, back, piece + k1, n, k1 < count);
                 let b2 = weights(owner, back, piece + k2, n, k2 < count);
                 let b3 = weights(owner, back, piece + k3, n, k3 < count);
-                c = added(c, b0, operand(k));
+                c = added_block(c, b0, operand(k));
                 if k1 < count {
-                    c = added(c, b1, operand(k1));
+                    c = added_block(c, b1, operand(k1));
                 }
                 if k2 < count {
-                    c = added(c, b2, operand(k2));
+                    c = added_block(c, b2, operand(k2));
                 }
                 if k3 < count {
-                    c = added(c, b3, operand(k3));
+                    c = added_block(c, b3, operand(k3));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use tinytrain::gpu::Program;
-use tinytrain::kernels::{Kernel, MatmulTile, Piece, Tuning, compose};
+use tinytrain::kernels::{Kernel, Piece, Tuning, compose};
 
 /// The text of the shaders.
 pub enum Shaders {
@@ -23,14 +23,7 @@ impl Shaders {
     pub fn source(&self, kernel: &dyn Kernel, tuning: &Tuning, program: &Program) -> Result<String> {
         let Self::Folder(folder) = self else { return Ok(program.source().to_owned()) };
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| path.display().to_string());
-        let body = tuning.tile_of(kernel.layout()).map(|tile| match tile {
-            MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => "matmul_tiled",
-            MatmulTile::Direct { .. } => "matmul_direct",
-            MatmulTile::Broadcast => "matmul_broadcast",
-            MatmulTile::BroadcastTall => "matmul_broadcast_tall",
-        });
-        let mut choices = kernel.pieces();
-        choices.extend(body.map(|body| ("matmul_body", Piece::Named(body))));
+        let mut choices = [kernel.pieces(), tuning.pieces(kernel.layout())].concat();
         choices.push(("record_carrier", Piece::Named("record_immediates")));
         let named = |name: &str| read(folder.join("common").join(format!("{name}.wgsl")));
         for (_, piece) in &mut choices {

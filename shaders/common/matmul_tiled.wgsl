@@ -7,6 +7,7 @@
 // In workgroup memory a vec4 stands beside the same of the next block, so that neighbouring threads read neighbours, and
 // rows are one vec4 longer than the tile, so that neighbours are stored in different banks too.
 //#include matmul_operands
+//#include multiply_block
 override THREADS_X: u32 = 8u;
 override THREADS_Y: u32 = 8u;
 override SPLIT: u32 = 1u;
@@ -121,15 +122,6 @@ fn shared_block(at: u32, pitch: u32, transposed: bool) -> mat4x4<f32> {
         return transpose(block);
     }
     return block;
-}
-
-// c + b*a, in the order of the inner dimension.
-fn added(c: vec4<f32>, b: mat4x4<f32>, a: vec4<f32>) -> vec4<f32> {
-    return fma(b[3], a.wwww, fma(b[2], a.zzzz, fma(b[1], a.yyyy, fma(b[0], a.xxxx, c))));
-}
-
-fn added_block(c: mat4x4<f32>, b: mat4x4<f32>, a: mat4x4<f32>) -> mat4x4<f32> {
-    return mat4x4<f32>(added(c[0], b, a[0]), added(c[1], b, a[1]), added(c[2], b, a[2]), added(c[3], b, a[3]));
 }
 
 // `inner` is the inner dimension in blocks; it must be the same for the whole workgroup.

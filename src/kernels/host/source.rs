@@ -26,6 +26,7 @@ const PIECES: &[(&str, &str)] = &[
     ("matmul_lanes", include_str!("../../../shaders/common/matmul_lanes.wgsl")),
     ("matmul_operands", include_str!("../../../shaders/common/matmul_operands.wgsl")),
     ("matmul_tiled", include_str!("../../../shaders/common/matmul_tiled.wgsl")),
+    ("multiply_block", include_str!("../../../shaders/common/multiply_block.wgsl")),
     ("nan", include_str!("../../../shaders/common/nan.wgsl")),
     ("negative_exp", include_str!("../../../shaders/common/negative_exp.wgsl")),
     ("network", include_str!("../../../shaders/common/network.wgsl")),

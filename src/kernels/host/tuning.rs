@@ -180,7 +180,7 @@ impl Tuning {
     }
 
     /// Which file stands for a name that a shader of this layout includes.
-    pub(crate) fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, Piece)> {
+    pub fn pieces(&self, layout: ThreadLayout) -> Vec<(&'static str, Piece)> {
         let body = self.tile_of(layout).map(|product| match product {
             MatmulTile::Tiled { .. } | MatmulTile::TiledTall { .. } => "matmul_tiled",
             MatmulTile::Direct { .. } => "matmul_direct",
