@@ -14,7 +14,7 @@
 @group(0) @binding(2) var<storage, read> order: array<u32>;
 @group(0) @binding(3) var<storage, read> activations: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>;
-//#include parameter
+//#include network_parameter
 
 const TRANSPOSE_B = false;
 
@@ -85,11 +85,8 @@ fn before(row: u32, block: u32) -> Before {
 fn store_row(row: u32, block: u32, values: vec4<f32>, old: Before) {
     let product = inside(values, block, layer.outputs);
     if TRANSPOSE_A {
-        let is_bias = row == layer.inputs;
-        let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
-        let decay = record.decay * select(1.0, params.bias_decay, is_bias);
         let index = layer.offset + row * blocks(layer.outputs) + block;
-        store_parameter(index, updated(old, product, rate, decay));
+        store_parameter(index, changed_parameter(layer, row, old, product));
     } else {
         result[partial_row(part, row) + block] = product;
     }

@@ -15,6 +15,8 @@
 //#include loss_scale
 //#include loss
 //#include targets
+//#include units
+//#include row_of_outputs
 @group(0) @binding(1) var<storage, read> parameters: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read> order: array<u32>;
@@ -37,8 +39,12 @@ fn most() -> u32 {
     return THREADS / 2u;
 }
 
-fn outputs_of_network() -> u32 {
-    return params.network[params.layers - 1u].outputs;
+fn stored(index: u32) -> vec4<f32> {
+    return activations[index];
+}
+
+fn store(index: u32, values: vec4<f32>) {
+    activations[index] = values;
 }
 
 fn is_live(lane: u32) -> bool {
@@ -62,60 +68,6 @@ fn publish(width: u32) {
 // What stands at `index` of the parameters, or 0: a load without a branch.
 fn parameter(index: u32, live: bool) -> vec4<f32> {
     return select(vec4<f32>(), parameters[select(0u, index, live)], live);
-}
-
-// The outputs of layer `l` from its products with the inputs and its bias; the last has no activation.
-fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
-    let outputs = params.network[l].outputs;
-    let width = blocks(outputs);
-    let row = first + lane;
-    let index = params.network[l].place + row * width + block;
-    var result = values;
-    if l + 1u < params.layers {
-        let kind = params.network[l].activation;
-        if activation_keeps_z(kind) && is_live(lane) {
-            activations[index + params.deltas] = inside(result, block, outputs);
-        }
-        result = activation_value(kind, result);
-        if DROPOUT {
-            result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
-        }
-    }
-    result = inside(result, block, outputs);
-    hold(lane, block, width, result);
-    if is_live(lane) {
-        activations[index] = result;
-    }
-}
-
-// What layer `l` kept for its deltas. This thread has stored it itself.
-fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
-    let index = params.network[l].place + (first + lane) * blocks(params.network[l].outputs) + block;
-    let keeps_z = activation_keeps_z(params.network[l].activation);
-    var value = vec4<f32>();
-    if is_live(lane) {
-        value = activations[index + select(0u, params.deltas, keeps_z)];
-    }
-    if DROPOUT && !keeps_z {
-        value /= params.network[l].scale;
-    }
-    return value;
-}
-
-// The deltas of layer `l` from the gradient by its outputs.
-fn store_deltas(l: u32, lane: u32, block: u32, gradient: vec4<f32>, kept: vec4<f32>) {
-    let outputs = params.network[l].outputs;
-    let width = blocks(outputs);
-    let row = first + lane;
-    var result = gradient;
-    if DROPOUT {
-        result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
-    }
-    result = inside(activation_gradient(params.network[l].activation, result, kept), block, outputs);
-    hold(lane, block, width, result);
-    if is_live(lane) {
-        activations[params.network[l].place + params.deltas + row * width + block] = result;
-    }
 }
 
 // The outputs of the first layer, from the partial sums.
@@ -293,65 +245,12 @@ fn through(l: u32, back: bool) {
     publish(outer);
 }
 
-// A block of outputs of the last layer; what lies beyond them is -infinity.
-fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
-    let last = params.layers - 1u;
-    let outputs = params.network[last].outputs;
-    let width = blocks(outputs);
-    var values: vec4<f32>;
+// A block of the operand of one row, which stands at `place`.
+fn held_or_stored(lane: u32, block: u32, place: u32, width: u32) -> vec4<f32> {
     if width <= most() {
-        values = held[lane * most() + block];
-    } else {
-        values = activations[params.network[last].place + (first + lane) * width + block];
+        return held[lane * most() + block];
     }
-    let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
-    return select(vec4<f32>(lowest()), values, column < vec4<u32>(outputs));
-}
-
-// Makes the delta of the outputs of one row that is live; gives its scaled loss, and 1 if it is classified correctly.
-fn loss_row(lane: u32, source: u32, class_of_row: u32) -> vec2<f32> {
-    let outputs = outputs_of_network();
-    let width = blocks(outputs);
-    let weight = row_weight(source);
-    let terms = select(1.0, f32(outputs), PER_OUTPUT);
-    var largest = lowest();
-    var sum = 0.0;
-    var prediction = outputs;
-    if NEEDS_SOFTMAX {
-        for (var block = 0u; block < width; block += 1u) {
-            let z = last_outputs(lane, block);
-            largest = maximum(largest, maximum(maximum(z.x, z.y), maximum(z.z, z.w)));
-        }
-        for (var block = 0u; block < width; block += 1u) {
-            let z = last_outputs(lane, block);
-            let e = inside(exp(z - largest), block, outputs);
-            sum += (e.x + e.y) + (e.z + e.w);
-            for (var i = 0u; i < 4u; i += 1u) {
-                prediction = select(prediction, min(prediction, 4u * block + i), same(z[i], largest));
-            }
-        }
-    }
-    var loss = 0.0;
-    let place = params.network[params.layers - 1u].place + params.deltas + (first + lane) * width;
-    for (var block = 0u; block < width; block += 1u) {
-        let z = last_outputs(lane, block);
-        var d = vec4<f32>();
-        for (var i = 0u; i < 4u; i += 1u) {
-            let column = 4u * block + i;
-            if column < outputs {
-                let t = target_of(source, class_of_row, column);
-                loss += loss_term(z[i], t, largest, sum);
-                d[i] = weight * loss_slope(z[i], t, largest, sum) / (f32(record.rows) * terms);
-            }
-        }
-        hold(lane, block, width, d);
-        activations[place + block] = d;
-    }
-    if CLASSES {
-        // A target that is no class has probability 0.
-        loss = select(loss, -lowest(), class_of_row >= outputs);
-    }
-    return vec2<f32>(loss * (weight * LOSS_SCALE / terms), f32(CLASSES && prediction == class_of_row));
+    return stored(place + (first + lane) * width + block);
 }
 
 @compute @workgroup_size(THREADS)

@@ -97,10 +97,11 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         let params = kernel.params().len();
         assert_eq!(params % 16, 0, "{name}: Params is a multiple of 16 bytes");
         let mut expected = vec![(0, 0, params)];
-        if shader.reads_record && immediates.is_empty() {
-            expected.push((1, 0, size_of::<StepRecord>()));
+        let records = shader.records * size_of::<StepRecord>();
+        if records > 0 && immediates.is_empty() {
+            expected.push((1, 0, records));
         } else {
-            let batch = shader.reads_record.then_some(size_of::<StepRecord>());
+            let batch = (records > 0).then_some(records);
             assert_eq!(immediates, Vec::from_iter(batch), "{name}: immediates");
         }
         uniforms.sort_unstable();

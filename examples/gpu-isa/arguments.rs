@@ -15,8 +15,10 @@ const DESCRIPTOR: u32 = 0x0100_0000;
 pub struct Dispatch<'a> {
     /// The uniform at binding 0.
     pub params: &'a [u8],
-    /// The push constants.
+    /// The push constants, or the first of a list of records; those behind it are 0.
     pub record: &'a [u8],
+    /// Where the uniform of such a list is bound.
+    pub list: u32,
     /// Workgroups.
     pub grid: [u32; 3],
     /// Threads of a workgroup.
@@ -61,7 +63,11 @@ impl Memory for Dispatch<'_> {
     }
 
     fn buffer(&self, descriptor: u32, offset: u32) -> Option<u32> {
-        (descriptor == DESCRIPTOR).then(|| word(self.params, offset as usize)).flatten()
+        match descriptor.checked_sub(DESCRIPTOR)? {
+            0 => word(self.params, offset as usize),
+            list if list == self.list => Some(word(self.record, offset as usize).unwrap_or(0)),
+            _ => None,
+        }
     }
 }
 

@@ -86,8 +86,8 @@ impl Device {
         &self.name
     }
 
-    /// Compiles the entry point `entry` of a SPIR-V module that binds a uniform and so many storage buffers, and takes
-    /// `record` bytes of push constants; with all texts, or with statistics alone, which takes half the time.
+    /// Compiles the entry point `entry` of a SPIR-V module that binds a uniform and so many storage buffers, behind them
+    /// `list` uniforms, and takes `record` bytes of push constants; with all texts, or with statistics alone, which takes half the time.
     ///
     /// # Errors
     /// What the driver says.
@@ -95,15 +95,16 @@ impl Device {
         &self,
         words: &[u32],
         entry: &str,
-        storage: usize,
+        [storage, list]: [usize; 2],
         record: u32,
         texts: bool,
     ) -> Result<Compiled> {
         let name = CString::new(entry)?;
-        let bindings: Vec<_> = (0..=storage as u32)
+        let bindings: Vec<_> = (0..=(storage + list) as u32)
             .map(|binding| {
-                let ty = match binding {
+                let ty = match binding as usize {
                     0 => vk::DescriptorType::UNIFORM_BUFFER,
+                    uniform if uniform > storage => vk::DescriptorType::UNIFORM_BUFFER,
                     _ => vk::DescriptorType::STORAGE_BUFFER,
                 };
                 vk::DescriptorSetLayoutBinding::default()

@@ -43,6 +43,8 @@ pub struct Judgement {
     pub shape: String,
     /// Tile of the matmul body, if it has one.
     pub tile: String,
+    /// Steps of a dispatch.
+    pub steps: usize,
     /// Workgroups.
     pub groups: u64,
     /// Threads of a workgroup.
@@ -123,10 +125,13 @@ impl<'a> Judge<'a> {
         let name = program.entry();
         let source = self.shaders.source(kernel, tuning, program)?;
         let constants: Vec<(&str, f64)> = program.constants().collect();
+        let (storage, records) = (program.bindings().len(), kernel.shader().records);
+        // A list of records stands in a group of its own, which here is the last binding of the first.
+        let source = source.replace("@group(1) @binding(0)", &format!("@binding({}) @group(0)", storage + 1));
         let spirv = spirv(&source, name, &constants)?;
-        let record = if kernel.shader().reads_record { size_of::<StepRecord>() } else { 0 };
-        let storage = program.bindings().len();
-        let compiled = self.device.compile(&spirv.words, name, storage, record as u32, texts)?;
+        let record = if records == 1 { size_of::<StepRecord>() } else { 0 };
+        let uniforms = [storage, usize::from(records > 1)];
+        let compiled = self.device.compile(&spirv.words, name, uniforms, record as u32, texts)?;
         Ok((compiled, spirv.workgroup))
     }
 
@@ -176,6 +181,7 @@ impl<'a> Judge<'a> {
             kernel: kernel.label(),
             shape: kernel.shape(),
             tile: tuning.tile_of(kernel.layout()).map_or_else(String::new, |tile| tile.to_string()),
+            steps: kernel.shader().records.max(1),
             groups: footprint.groups,
             threads: dispatch.threads(),
             wave: dispatch.wave,
@@ -239,6 +245,7 @@ impl Code {
         Dispatch {
             params,
             record: bytemuck::bytes_of(record),
+            list: kernel.shader().bindings.len() as u32 + 1,
             grid: grid(kernel, tuning),
             workgroup: self.workgroup,
             wave: self.compiled.wave,

@@ -169,10 +169,14 @@ fn section(
             kernels.push(judge.judge(&**kernel, tuning, &sequence.record)?);
         }
     }
-    let times: Option<Vec<_>> = kernels.iter().map(|kernel| kernel.times).collect();
+    // Steps of a dispatch share its launch.
+    let times: Option<Vec<_>> =
+        kernels.iter().map(|kernel| kernel.times.map(|times| (times, 1.0 / kernel.steps as f64))).collect();
     let models = [&gpu.hardware, &HOPPER];
     let microseconds = times.map(|times| {
-        [0, 1].map(|at| times.iter().map(|each| each[at].microseconds + models[at].launch).sum())
+        [0, 1].map(|at| {
+            times.iter().map(|(each, share)| each[at].microseconds + models[at].launch * share).sum()
+        })
     });
     Ok(Section {
         gpu: gpu.name,

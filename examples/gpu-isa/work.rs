@@ -12,7 +12,7 @@ use tinytrain::step::UpdateRule;
 const SAMPLES: usize = 60_000;
 
 /// The names of all sequences: the schedules, and what makes the order of an epoch.
-pub const SEQUENCES: [&str; 5] = ["fused", "two-dispatch", "plain", "evaluate", "order"];
+pub const SEQUENCES: [&str; 6] = ["fused", "two-dispatch", "resident", "plain", "evaluate", "order"];
 
 /// A network and its batches.
 pub struct Workload {

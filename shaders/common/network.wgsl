@@ -34,7 +34,7 @@ struct Params {
     bias_decay: f32,   // factor of the weight decay
     own_target: f32,   // probability that a target gives its class
     other_target: f32, // and every other
-    unused0: u32,
+    batch: u32,        // where the inputs of the batch stand behind the parameters, for a kernel that keeps them there
     unused1: u32,
     network: array<Layer, 64>,
 }

@@ -187,6 +187,7 @@ pub fn gpu_engine(adapter: &Adapter, sink: &mut Sink<'_>) -> Result<()> {
         ("one step, plain", ScheduleKind::Plain),
         ("one step, fused", ScheduleKind::Fused),
         ("one step, two-dispatch", ScheduleKind::TwoDispatch),
+        ("one step, resident", ScheduleKind::Resident),
     ];
     engine(&make, &schedules, sink)?;
     rules::run(&make, &ScheduleKind::ALL, sink)

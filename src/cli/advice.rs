@@ -99,7 +99,7 @@ mod tests {
         );
         assert_eq!(
             said("x".parse::<ScheduleKind>().unwrap_err()),
-            "--schedule: expected plain, fused or two-dispatch, found \"x\""
+            "--schedule: expected plain, fused, two-dispatch or resident, found \"x\""
         );
     }
 

@@ -152,5 +152,6 @@ pub fn scale() -> impl TypedValueParser<Value = Scale> {
 
 /// The name of a schedule.
 pub fn schedule() -> impl TypedValueParser<Value = ScheduleKind> {
-    PossibleValuesParser::new(["plain", "fused", "two-dispatch"]).try_map(|text| text.parse::<ScheduleKind>())
+    PossibleValuesParser::new(ScheduleKind::ALL.map(ScheduleKind::name))
+        .try_map(|text| text.parse::<ScheduleKind>())
 }

@@ -38,7 +38,7 @@ pub struct Program {
     pub(crate) bindings: Vec<Access>,
     /// Bytes of the uniform at binding 0 of group 0.
     pub(crate) params_bytes: u64,
-    /// Bytes of the record that changes from step to step; 0 for none.
+    /// Bytes of the record that changes from step to step, or of as many as it reads; 0 for none.
     pub(crate) step_bytes: u64,
     /// How it comes.
     pub(crate) carrier: Carrier,
@@ -53,6 +53,11 @@ impl Program {
     /// WGSL, all pieces put in.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Bytes of the records that change from step to step.
+    pub fn step_bytes(&self) -> usize {
+        self.step_bytes as usize
     }
 
     /// Override constants: names and values.

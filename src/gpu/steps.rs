@@ -6,6 +6,8 @@ use super::context::Context;
 /// The records of the steps of one submission, all of the same size.
 pub struct StepRecords {
     bytes: usize,
+    /// Most records of a dispatch.
+    together: usize,
     /// Where they stand, if they are not part of the commands.
     uniform: Option<Uniform>,
 }
@@ -13,7 +15,7 @@ pub struct StepRecords {
 struct Uniform {
     buffer: wgpu::Buffer,
     group: wgpu::BindGroup,
-    stride: usize,
+    alignment: usize,
 }
 
 /// One of them, as a dispatch takes it.
@@ -35,34 +37,48 @@ impl StepBinding<'_> {
 }
 
 impl StepRecords {
-    /// Room for `most` records of `bytes` bytes, a multiple of 4.
-    pub fn new(context: &Context, bytes: usize, most: usize) -> Self {
-        let uniform = (context.carrier == Carrier::Offsets).then(|| {
-            let stride = bytes.next_multiple_of(context.limits.min_uniform_buffer_offset_alignment as usize);
-            let buffer = context.uniform("steps", &vec![0; most * stride]);
-            let group = step_group(context, &buffer, bytes as u64);
-            Uniform { buffer, group, stride }
+    /// Room for `most` records of `bytes` bytes, a multiple of 4, for dispatches that take up to `together` of them.
+    pub fn new(context: &Context, bytes: usize, most: usize, together: usize) -> Self {
+        let uniform = (together > 1 || context.carrier == Carrier::Offsets).then(|| {
+            let alignment = context.limits.min_uniform_buffer_offset_alignment as usize;
+            // A dispatch sees a full window, wherever its records begin.
+            let window = bytes * together;
+            let room = most * bytes.next_multiple_of(alignment) + window;
+            let buffer = context.uniform("steps", &vec![0; room]);
+            let group = step_group(context, &buffer, window as u64);
+            Uniform { buffer, group, alignment }
         });
-        Self { bytes, uniform }
+        Self { bytes, together, uniform }
     }
 
-    /// Puts `records` where the next submission looks for them: call it after the submission before, and before this one.
-    pub fn write(&self, context: &Context, records: &[u8]) {
-        if let Some(Uniform { buffer, stride, .. }) = &self.uniform {
-            let mut spread = vec![0; records.len() / self.bytes * stride];
-            for (slot, record) in spread.chunks_exact_mut(*stride).zip(records.chunks_exact(self.bytes)) {
-                slot[..self.bytes].copy_from_slice(record);
+    /// Puts `records` where the next submission looks for them, `together` for a dispatch: call it after the submission
+    /// before, and before this one. Behind the records of a dispatch that takes less than it might, the next one is 0.
+    pub fn write(&self, context: &Context, records: &[u8], together: usize) {
+        if let Some(uniform) = &self.uniform {
+            let stride = self.stride(uniform, together);
+            let of_dispatch = self.bytes * together;
+            let mut spread = vec![0; records.len().div_ceil(of_dispatch) * stride];
+            for (slot, records) in spread.chunks_exact_mut(stride).zip(records.chunks(of_dispatch)) {
+                slot[..records.len()].copy_from_slice(records);
             }
-            context.queue.write_buffer(buffer, 0, &spread);
+            context.queue.write_buffer(&uniform.buffer, 0, &spread);
         }
     }
 
-    /// Each of `records`, in their order, for [`Prepared::record`](super::Prepared::record).
-    pub fn each<'a>(&'a self, records: &'a [u8]) -> impl Iterator<Item = StepBinding<'a>> {
-        records.chunks_exact(self.bytes).enumerate().map(|(number, record)| match &self.uniform {
+    /// Those of each dispatch, in their order, for [`Prepared::record`](super::Prepared::record).
+    pub fn each<'a>(&'a self, records: &'a [u8], together: usize) -> impl Iterator<Item = StepBinding<'a>> {
+        records.chunks(self.bytes * together).enumerate().map(move |(number, record)| match &self.uniform {
             None => StepBinding::Immediates(record),
-            Some(Uniform { group, stride, .. }) => StepBinding::Offset(group, (number * stride) as u32),
+            Some(uniform) => {
+                StepBinding::Offset(&uniform.group, (number * self.stride(uniform, together)) as u32)
+            }
         })
+    }
+
+    /// Bytes from the records of one dispatch to those of the next.
+    fn stride(&self, uniform: &Uniform, together: usize) -> usize {
+        let ended = if together < self.together { together + 1 } else { together };
+        (self.bytes * ended).next_multiple_of(uniform.alignment)
     }
 }
 

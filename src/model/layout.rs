@@ -6,7 +6,7 @@
 //! | region | vec4s |
 //! |---|---|
 //! | weights and biases, layer by layer | [`ParameterLayout::weights`] |
-//! | partial sums of the first layer, for schedules that keep them | [`ParameterLayout::partials`] |
+//! | partial sums of the first layer, or activations, for schedules that keep them | [`ParameterLayout::partials`] |
 //! | optimizer state: 0, 1 or 2 copies of the first region | [`ParameterLayout::states`] of them |
 //!
 //! With several models each has such a buffer's worth, one behind the other.
@@ -80,7 +80,7 @@ impl ParameterLayout {
         Self::of_sizes(&network.sizes())
     }
 
-    /// The same with so many vec4s of partial sums.
+    /// The same with so many vec4s of partial sums, or of what else a schedule keeps there.
     #[must_use]
     pub fn with_partials(self, partials: usize) -> Self {
         Self { partials, ..self }

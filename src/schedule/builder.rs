@@ -4,8 +4,8 @@ use super::dispatches::{Buffer, Dispatch, Schedule};
 use super::{ScheduleKind, TrainingStep};
 use crate::kernels::{
     Activate, ActivateBackward, Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, LayerInputs,
-    LayerUpdate, LossGradient, LossTargets, Nonlinearity, Row, Samples, StepShape, SumSquares, Tuning,
-    Update, WeightGradient, blocks,
+    LayerUpdate, LossGradient, LossTargets, Nonlinearity, Resident, Row, Samples, StepShape, SumSquares,
+    Tuning, Update, WeightGradient, blocks,
 };
 use crate::model::{LayerLayout, ParameterLayout};
 
@@ -26,16 +26,22 @@ impl Schedule {
     /// One step of training.
     pub fn train(kind: ScheduleKind, step: &TrainingStep<'_>, samples: Samples, tuning: &Tuning) -> Self {
         let mut builder = Builder::new(step, samples, tuning, true);
-        let TrainingStep { network, rule, rows, weighted } = *step;
-        let whole = (kind == ScheduleKind::TwoDispatch && rule.clip_norm.is_none())
-            .then(|| StepShape::new(network, rule, weighted, rows, tuning));
-        match (kind, whole.flatten()) {
-            (_, Some(shape)) => builder.two_dispatch_step(&shape),
-            (ScheduleKind::Plain, None) => {
+        let clips = step.rule.clip_norm.is_some();
+        let whole = match kind {
+            ScheduleKind::TwoDispatch if !clips => step.shape(tuning),
+            ScheduleKind::Resident if !clips => step.resident_shape(),
+            _ => None,
+        };
+        match (kind, whole) {
+            (ScheduleKind::Plain, _) => {
                 builder.plain_gradients();
                 builder.update();
             }
-            (ScheduleKind::Fused | ScheduleKind::TwoDispatch, None) => builder.fused_step(),
+            (ScheduleKind::TwoDispatch, Some(shape)) => builder.two_dispatch_step(&shape),
+            (ScheduleKind::Resident, Some(shape)) => builder.resident_step(&shape),
+            (ScheduleKind::Fused | ScheduleKind::TwoDispatch | ScheduleKind::Resident, _) => {
+                builder.fused_step();
+            }
         }
         builder.schedule()
     }
@@ -246,6 +252,12 @@ impl<'a> Builder<'a> {
         let column = Column::new(shape, self.samples, self.tuning);
         self.push(column, &[Features, Order, Activations, Parameters]);
         self.prologue = true;
+    }
+
+    fn resident_step(&mut self, shape: &StepShape) {
+        use Buffer::{Features, Metrics, Order, Parameters, Targets};
+        self.groups = 1;
+        self.push(Resident::new(shape, self.samples), &[Features, Targets, Order, Parameters, Metrics]);
     }
 
     fn schedule(self) -> Schedule {

@@ -15,20 +15,29 @@ pub enum ScheduleKind {
     /// One kernel along the rows of the batch, through all layers and back; one along the units, which updates all
     /// weights and begins the next batch.
     TwoDispatch,
+    /// One workgroup trains the whole network, many steps in one dispatch.
+    Resident,
 }
 
 impl ScheduleKind {
     /// All of them.
-    pub const ALL: [ScheduleKind; 3] = [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch];
+    pub const ALL: [ScheduleKind; 4] =
+        [ScheduleKind::Plain, ScheduleKind::Fused, ScheduleKind::TwoDispatch, ScheduleKind::Resident];
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ScheduleKind::Plain => "plain",
+            ScheduleKind::Fused => "fused",
+            ScheduleKind::TwoDispatch => "two-dispatch",
+            ScheduleKind::Resident => "resident",
+        }
+    }
 }
 
 impl fmt::Display for ScheduleKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ScheduleKind::Plain => "plain",
-            ScheduleKind::Fused => "fused",
-            ScheduleKind::TwoDispatch => "two-dispatch",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -36,15 +45,11 @@ impl FromStr for ScheduleKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "plain" => Ok(ScheduleKind::Plain),
-            "fused" => Ok(ScheduleKind::Fused),
-            "two-dispatch" => Ok(ScheduleKind::TwoDispatch),
-            _ => Err(Error::Setting {
-                setting: "schedule",
-                expected: "plain, fused or two-dispatch".to_owned(),
-                found: format!("{text:?}"),
-            }),
-        }
+        let found = ScheduleKind::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| Error::Setting {
+            setting: "schedule",
+            expected: "plain, fused, two-dispatch or resident".to_owned(),
+            found: format!("{text:?}"),
+        })
     }
 }

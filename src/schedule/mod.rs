@@ -13,6 +13,7 @@ pub use dispatches::{Buffer, Dispatch, Schedule};
 pub use fences::{is_fenced, unfenced};
 pub use kind::ScheduleKind;
 pub use measured::{Measurement, Measurements, Workload};
+pub(crate) use selection::estimates;
 pub use selection::parameter_layout;
 pub use selection::{DeviceLimits, SelectedSchedule};
 pub(crate) use tiles::resolve;

@@ -27,4 +27,9 @@ impl<'a> TrainingStep<'a> {
     pub fn shape(&self, tuning: &Tuning) -> Option<StepShape> {
         StepShape::new(self.network, self.rule, self.weighted, self.rows, tuning)
     }
+
+    /// The resident step, likewise.
+    pub fn resident_shape(&self) -> Option<StepShape> {
+        StepShape::resident(self.network, self.rule, self.weighted, self.rows)
+    }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::gpu::Adapter;
 use crate::kernels::{TileParameter, Tuning};
 use crate::model::Network;
-use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule, TrainingStep};
+use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule, TrainingStep, estimates};
 use crate::train::Config;
 use bench::Bench;
 
@@ -119,14 +119,10 @@ pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>)
     let built_in = Tuning::of(context);
     let rule = subject.config.engine_options(subject.batch).rule;
     let step = TrainingStep::new(subject.network, &rule, subject.batch);
-    let possible =
-        |asked| SelectedSchedule::of(Some(asked), &step, &DeviceLimits::of(context, &built_in)).kind;
+    let limits = DeviceLimits::of(context, &built_in);
     let kinds = match subject.config.schedule {
-        Some(asked) => vec![possible(asked)],
-        None if possible(ScheduleKind::TwoDispatch) == ScheduleKind::TwoDispatch => {
-            vec![ScheduleKind::Fused, ScheduleKind::TwoDispatch]
-        }
-        None => vec![ScheduleKind::Fused],
+        Some(asked) => vec![SelectedSchedule::of(Some(asked), &step, &limits).kind],
+        None => promising(&estimates(&step, &limits)),
     };
     let choices = kinds.iter().flat_map(|kind| choosables(*kind));
     let of = choices.map(|of| built_in.variants(*of, context).len()).sum();
@@ -140,11 +136,20 @@ pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>)
     Ok(search.tuned)
 }
 
+/// Those that may be the fastest, by what the model says of them.
+fn promising(estimates: &[(ScheduleKind, f64)]) -> Vec<ScheduleKind> {
+    /// The model may be wrong by so much.
+    const DOUBT: f64 = 5.0;
+    let least = estimates.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+    estimates.iter().filter(|(_, time)| *time <= DOUBT * least).map(|(kind, _)| *kind).collect()
+}
+
 /// The choices that matter to a schedule, what matters most first.
 fn choosables(kind: ScheduleKind) -> &'static [TileParameter] {
     match kind {
         ScheduleKind::Plain | ScheduleKind::Fused => &[TileParameter::Product, TileParameter::Wide],
         ScheduleKind::TwoDispatch => &[TileParameter::Row, TileParameter::Column, TileParameter::Owners],
+        ScheduleKind::Resident => &[TileParameter::Row],
     }
 }
 

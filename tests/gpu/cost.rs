@@ -5,9 +5,9 @@ use tinytrain::kernels::{
     Activate, ActivateBackward, Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy,
     CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
     LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel, Matmul, Mode, MultiplyAdd,
-    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Row, Samples, Scan, ScanAdd, Segments,
-    Softmax, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel, grid,
-    program,
+    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row, Samples, Scan, ScanAdd,
+    Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip,
+    ZipKernel, grid, program,
 };
 use tinytrain::model::{Dense, Network, ParameterLayout};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
@@ -90,7 +90,7 @@ fn collection([m, k, n]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels of the two-dispatch step, for networks of one layer, two and three, with activations that keep Z and that do
+/// The kernels that do whole steps, for networks of one layer, two and three, with activations that keep Z and that do
 /// not, and optimizers with as many numbers of state.
 fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
@@ -110,9 +110,12 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
         let rule = UpdateRule { optimizer: kinds[number].defaults(), ..UpdateRule::sgd(0.5) };
         let shape = StepShape::new(&network, &rule, number == 1, rows, tuning).unwrap();
         all.push(Box::new(Row::new(&shape, 2)));
+        let resident = StepShape::resident(&network, &rule, number == 1, rows).unwrap();
         for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
             all.push(Box::new(Column::new(&shape, samples(stored), tuning)));
         }
+        let stored = [FeatureFormat::Bytes, FeatureFormat::Floats][number % 2];
+        all.push(Box::new(Resident::new(&resident, samples(stored))));
     }
     all
 }
@@ -235,7 +238,8 @@ fn the_models_say_what_is_counted() {
 #[test]
 fn rows_in_pieces_cost_what_is_counted() {
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
-    for kernel in whole_steps([5, 70, 33], &tuning).iter().filter(|kernel| kernel.shader().name == "row") {
+    let rows = |kernel: &dyn Kernel| ["row", "resident"].contains(&kernel.shader().name);
+    for kernel in whole_steps([5, 70, 33], &tuning).iter().filter(|kernel| rows(&***kernel)) {
         compare(&labs()[0], &tuning, &**kernel, 5);
     }
 }

@@ -142,11 +142,13 @@ impl Lab {
         let context = &self.context;
         let prepared = self.compute.pipelines.prepare(context, program, params, buffers, groups);
         let prepared = prepared.expect("the program is accepted");
-        let steps = StepRecords::new(context, size_of::<StepRecord>(), 1);
+        let record_bytes = size_of::<StepRecord>();
+        let records = (program.step_bytes() / record_bytes).max(1);
+        let steps = StepRecords::new(context, record_bytes, 1, records);
         let record = bytemuck::bytes_of(&record);
-        steps.write(context, record);
+        steps.write(context, record, 1);
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        prepared.record(&mut encoder.begin_compute_pass(&Default::default()), steps.each(record).next());
+        prepared.record(&mut encoder.begin_compute_pass(&Default::default()), steps.each(record, 1).next());
         context.queue.submit([encoder.finish()]);
     }
 

@@ -35,6 +35,7 @@ mod race_log;
 mod races;
 mod radix_sort;
 mod reduce;
+mod resident;
 mod rewriting;
 mod row;
 mod scan;

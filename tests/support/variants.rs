@@ -4,8 +4,8 @@ use tinytrain::kernels::{
     Activate, ActivateBackward, Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy,
     CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
     LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel, Matmul, Mode, MultiplyAdd,
-    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Row, Samples, Scan, ScanAdd, Segments,
-    Softmax, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
+    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row, Samples, Scan, ScanAdd,
+    Segments, Softmax, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
 };
 use tinytrain::model::{Dense, Network, ParameterLayout};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
@@ -149,7 +149,7 @@ fn updates() -> Vec<Box<dyn Kernel>> {
     all
 }
 
-/// The kernels of the two-dispatch step: of one layer and of several, whose activations differ.
+/// The kernels that do whole steps: of one layer and of several, whose activations differ.
 fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let mut all: Vec<Box<dyn Kernel>> = Vec::new();
     let dense = |units, activation, dropout| Dense { units, activation, dropout };
@@ -165,9 +165,12 @@ fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
         let shape = StepShape::new(&network, &rule, number % 2 == 1, ROWS, tuning).unwrap();
         all.push(Box::new(Row::new(&shape, SAMPLES)));
-        for stored in [FeatureFormat::Bytes, FeatureFormat::Floats] {
-            all.push(Box::new(Column::new(&shape, Samples { stored, count: SAMPLES }, tuning)));
-        }
+        let resident = StepShape::resident(&network, &rule, number % 2 == 1, ROWS).unwrap();
+        let formats = [FeatureFormat::Bytes, FeatureFormat::Floats];
+        let samples = formats.map(|stored| Samples { stored, count: SAMPLES });
+        all.extend(samples.map(|samples| Box::new(Column::new(&shape, samples, tuning)) as _));
+        // Of a kernel as long as this one a variant for each optimizer is enough.
+        all.push(Box::new(Resident::new(&resident, samples[number % 2])));
     }
     all
 }

@@ -76,7 +76,7 @@ BB4:
     v_mov_b32_e32 v99, 0";
 
 fn dispatch(params: &[u8]) -> Dispatch<'_> {
-    Dispatch { params, record: &[7; 64], grid: [5, 3, 1], workgroup: [8, 8, 1], wave: 64 }
+    Dispatch { params, record: &[7; 64], list: 6, grid: [5, 3, 1], workgroup: [8, 8, 1], wave: 64 }
 }
 
 fn walked(text: &str, params: [u32; 4]) -> (Assembly, Walk) {

@@ -11,11 +11,21 @@ use crate::schedule::{Buffer, Schedule};
 /// Most steps of one submission.
 pub const MOST_STEPS: usize = 1024;
 
+/// What the dispatches of one submission receive.
+pub struct Steps {
+    /// Step by step.
+    pub records: Vec<StepRecord>,
+    /// Steps of a dispatch.
+    together: usize,
+}
+
 /// The buffers and dispatches of one batch shape.
 pub struct BoundSchedule {
     dispatches: Vec<Prepared>,
     buffers: BTreeMap<Buffer, wgpu::Buffer>,
     carried: StepRecords,
+    /// Steps of a dispatch.
+    together: usize,
     prologue: bool,
     /// What no record goes beyond: its rows, its slot, where its predictions begin.
     most: StepRecord,
@@ -76,13 +86,16 @@ impl BoundSchedule {
             })
             .collect::<Result<Vec<_>>>()?;
         // A prologue is one more.
-        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1);
+        let records = schedule.dispatches.iter().map(|dispatch| dispatch.kernel.shader().records);
+        let together = records.max().unwrap_or(1).max(1);
+        let carried = StepRecords::new(context, size_of::<StepRecord>(), MOST_STEPS + 1, together);
         let metrics_stride = 8 * schedule.metrics_groups as u64;
         let positions = rows.positions;
         Ok(Self {
             dispatches,
             buffers,
             carried,
+            together,
             prologue: schedule.prologue,
             most,
             positions,
@@ -96,11 +109,11 @@ impl BoundSchedule {
     }
 
     /// What the kernels receive of these batches (at most [`MOST_STEPS`]), step by step: a prologue is a batch of no
-    /// rows.
+    /// rows. A dispatch takes as many as it can, or, if it should be `alone`, one.
     ///
     /// # Errors
     /// [`Error::Config`] for a batch that lies beyond the order, or beyond anything else that the kernels were bound to.
-    pub fn steps(&self, batches: &[StepRecord]) -> Result<Vec<StepRecord>> {
+    pub fn steps(&self, batches: &[StepRecord], alone: bool) -> Result<Steps> {
         let fits = |it: &StepRecord| {
             let end = it.first as usize + it.rows as usize;
             let within =
@@ -117,15 +130,19 @@ impl BoundSchedule {
         // Every submission stands by itself, so a prologue begins each.
         let before = batches.first().filter(|_| self.prologue);
         let before = before.map(|first| StepRecord { rows: 0, next_rows: first.rows, ..*first });
-        Ok(before.into_iter().chain(steps).collect())
+        let together = if alone { 1 } else { self.together };
+        Ok(Steps { records: before.into_iter().chain(steps).collect(), together })
     }
 
-    /// All dispatches of these steps: each with its place in the schedule, and the record of its step.
+    /// All dispatches of these steps: each with its place in the schedule, and the records of its steps.
     pub fn dispatches<'a>(
         &'a self,
-        steps: &'a [StepRecord],
+        steps: &'a Steps,
     ) -> impl Iterator<Item = (usize, &'a Prepared, StepBinding<'a>)> {
-        self.carried.each(bytemuck::cast_slice(steps)).zip(steps).flat_map(|(step, batch)| {
+        let Steps { records, together } = steps;
+        let bindings = self.carried.each(bytemuck::cast_slice(records), *together);
+        bindings.zip(records.chunks(*together)).flat_map(|(step, batches)| {
+            let batch = &batches[0];
             let skipped = if batch.rows == 0 { self.dispatches.len() - 1 } else { 0 };
             self.dispatches
                 .iter()
@@ -136,7 +153,7 @@ impl BoundSchedule {
     }
 
     /// Records all dispatches of these steps in one pass.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &[StepRecord]) {
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder, steps: &Steps) {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         for (_, dispatch, step) in self.dispatches(steps) {
             dispatch.record(&mut pass, Some(step));
@@ -144,7 +161,7 @@ impl BoundSchedule {
     }
 
     /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
-    pub fn place(&self, context: &Context, steps: &[StepRecord]) {
-        self.carried.write(context, bytemuck::cast_slice(steps));
+    pub fn place(&self, context: &Context, steps: &Steps) {
+        self.carried.write(context, bytemuck::cast_slice(&steps.records), steps.together);
     }
 }

@@ -92,7 +92,7 @@ impl GpuEngine {
             })
             .collect();
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(&batches)?;
+        let steps = bound.steps(&batches, false)?;
         bound.record(&mut encoder, &steps);
         bound.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);

@@ -218,7 +218,7 @@ impl Engine for GpuEngine {
         let bound = self.bind(&schedule, &device_rows, 0)?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         let record = StepRecord { rows: count as u32, ..self.options.rule.record(self.steps) };
-        let steps = bound.steps(&[record])?;
+        let steps = bound.steps(&[record], false)?;
         bound.record(&mut encoder, &steps);
         bound.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);

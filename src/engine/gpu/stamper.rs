@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::bound::BoundSchedule;
+use super::bound::{BoundSchedule, Steps};
 use crate::engine::{Clock, Detail, Member, Recorder, Submission};
 use crate::error::Result;
 use crate::gpu::{Context, Prepared, Span, StepBinding, Timestamps};
-use crate::kernels::{StepRecord, Tuning, grid};
+use crate::kernels::{Tuning, grid};
 use crate::schedule::{Dispatch, Schedule, unfenced};
 
 /// Stages of one submission: their stamps stand in one set of queries, of which some devices have few. More only where
@@ -57,6 +57,11 @@ impl Stamper {
         }
     }
 
+    /// Whether a dispatch shall be of one step, also where it might take several.
+    pub fn alone(&self) -> bool {
+        self.detail != Detail::Submissions
+    }
+
     /// Records all dispatches of these steps, with stamps. Records nothing by the host's clock: then they must be
     /// [run](Stamper::run).
     pub fn record(
@@ -64,9 +69,9 @@ impl Stamper {
         context: &Context,
         encoder: &mut wgpu::CommandEncoder,
         plan: &BoundSchedule,
-        steps: &[StepRecord],
+        steps: &Steps,
     ) -> Option<Stamped> {
-        self.recorder.log().sizes.push(steps.iter().filter(|step| step.rows > 0).count());
+        self.recorder.log().sizes.push(steps.records.iter().filter(|step| step.rows > 0).count());
         if self.detail == Detail::Host {
             return None;
         }
@@ -91,7 +96,7 @@ impl Stamper {
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub fn run(&mut self, context: &Context, plan: &BoundSchedule, steps: &[StepRecord]) -> Result<()> {
+    pub fn run(&mut self, context: &Context, plan: &BoundSchedule, steps: &Steps) -> Result<()> {
         let dispatches: Vec<_> = plan.dispatches(steps).collect();
         for (run, stage) in self.runs(&dispatches) {
             let mut encoder = context.device.create_command_encoder(&Default::default());

@@ -132,7 +132,7 @@ impl Submissions {
         let bytes = bound.metrics_stride * MOST_STEPS as u64;
         let readback = self.idle.pop().unwrap_or_else(|| Readback::new(context, bytes));
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(batches)?;
+        let steps = bound.steps(batches, self.stamper.as_ref().is_some_and(Stamper::alone))?;
         let stamped = match &mut self.stamper {
             None => {
                 bound.record(&mut encoder, &steps);

@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "argmax",
     source: include_str!("../../../shaders/argmax.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// One dispatch of an argmax. Buffers: X, its positions (not read when `first`), maxima, positions.

@@ -12,7 +12,7 @@ static SHADER: Shader = Shader {
     name: "compact",
     source: include_str!("../../../shaders/compact.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// Moves what is kept to the front. Buffers: X (not read for `positions`), keep, `offsets [length]`, `Y [kept]`.

@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "convolve",
     source: include_str!("../../../shaders/convolve.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// The most taps that a convolution takes.

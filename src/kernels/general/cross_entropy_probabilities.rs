@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "cross_entropy_probabilities",
     source: include_str!("../../../shaders/cross_entropy_probabilities.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// `loss[r] = sum over c of Q[r, c] (log sum exp Z[r] - Z[r, c])`. Buffers: Z, Q [rows, classes], `loss [rows]`.

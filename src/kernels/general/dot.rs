@@ -12,7 +12,7 @@ static SHADER: Shader = Shader {
     name: "dot",
     source: include_str!("../../../shaders/dot.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// The first dispatch of a dot product: sums of products. Buffers: A, `B [length]`, `Y [outputs]`.

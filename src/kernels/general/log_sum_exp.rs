@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "log_sum_exp",
     source: include_str!("../../../shaders/log_sum_exp.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// `Y[r] = log sum exp Z[r]`. Buffers: Z [rows, classes], `Y [rows]`.

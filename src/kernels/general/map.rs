@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "map",
     source: include_str!("../../../shaders/map.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// What is done with each element x.

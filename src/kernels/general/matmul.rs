@@ -15,7 +15,7 @@ static SHADER: Shader = Shader {
     name: "matmul",
     source: include_str!("../../../shaders/matmul.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// C = A B, one product or several; with a bias and ReLU on top. Buffers: A [matrices, m, k], B [matrices, k, n],

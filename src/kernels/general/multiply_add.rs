@@ -8,7 +8,7 @@ static SHADER: Shader = Shader {
     name: "multiply_add",
     source: include_str!("../../../shaders/multiply_add.wgsl"),
     bindings: &[Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// Eight chains x <- a x + b a thread, `rounds` long, and their sum. Buffers: `Y [threads]` vec4s.

@@ -12,7 +12,7 @@ static SHADER: Shader = Shader {
     name: "naive_matmul",
     source: include_str!("../../../shaders/naive_matmul.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// C = A B, a thread an element. Buffers: A [m, k], B [k, n], C [m, n].

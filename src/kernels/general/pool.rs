@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "pool",
     source: include_str!("../../../shaders/pool.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// What becomes of the elements of a window.

@@ -19,7 +19,7 @@ static SHADER: Shader = Shader {
     name: "radix_sort",
     source: include_str!("../../../shaders/radix_sort.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// Half of one pass of the sort: counts the digits of every group, or moves the keys.

@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "reduce",
     source: include_str!("../../../shaders/reduce.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// What a reduction computes.

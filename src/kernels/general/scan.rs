@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "scan",
     source: include_str!("../../../shaders/scan.wgsl"),
     bindings: &[Access::Read, Access::Write, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// The prefix sums of every block of a vector. Buffers: X, `Y [length]`, sums of the blocks.

@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "scan_add",
     source: include_str!("../../../shaders/scan_add.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// Adds to every block what comes before it. Buffers: offsets of the blocks, `Y [length]`.

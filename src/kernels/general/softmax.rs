@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "softmax",
     source: include_str!("../../../shaders/softmax.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// P = softmax(Z) by rows, or its logarithm. Buffers: Z, P [rows, classes].

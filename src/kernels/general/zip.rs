@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "zip",
     source: include_str!("../../../shaders/zip.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// What is done with each pair (a, b) of elements. u32 wraps around at 2^32.

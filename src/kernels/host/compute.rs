@@ -134,17 +134,18 @@ impl Compute {
     ) -> Result<wgpu::CommandBuffer> {
         let prepared = self.prepare(kernel, buffers, &batch)?;
         // Most kernels read no record.
+        let records = kernel.shader().records;
         let steps =
-            kernel.shader().reads_record.then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1));
+            (records > 0).then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1, records));
         let batch = bytemuck::bytes_of(&batch);
         if let Some(steps) = &steps {
-            steps.write(&self.context, batch);
+            steps.write(&self.context, batch, 1);
         }
         let mut encoder = self.context.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..dispatches {
-                prepared.record(&mut pass, steps.as_ref().and_then(|steps| steps.each(batch).next()));
+                prepared.record(&mut pass, steps.as_ref().and_then(|steps| steps.each(batch, 1).next()));
             }
         }
         Ok(encoder.finish())

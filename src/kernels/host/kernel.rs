@@ -2,12 +2,15 @@
 
 use crate::error::{Error, Result};
 use crate::gpu::{Access, Carrier, Context, Pipelines, Prepared, Program};
-use crate::kernels::{Cost, Piece, StepRecord, Tensor, Tuning, check_extents, compose};
+use crate::kernels::{Cost, Latency, Piece, StepRecord, Tensor, Tuning, check_extents, compose};
 
 use super::sealed::Sealed;
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
 pub const MOST_BUFFERS: usize = 5;
+
+/// The most steps of one dispatch: as many records as every device has room for in a uniform (`shaders/common/record_list.wgsl`).
+pub const MOST_RECORDS: usize = 256;
 
 /// A shader file and what its bindings are. Only this crate makes one: nothing else is trusted to keep its bounds.
 #[derive(Debug)]
@@ -19,8 +22,20 @@ pub struct Shader {
     pub source: &'static str,
     /// Storage buffers at bindings 1, 2, ... of group 0.
     pub bindings: &'static [Access],
-    /// Whether it reads [`StepRecord`].
-    pub reads_record: bool,
+    /// How many [`StepRecord`]s it reads: none, that of its step, or those of up to [`MOST_RECORDS`] steps, one after the
+    /// other.
+    pub records: usize,
+}
+
+impl Shader {
+    /// The piece that brings it its record, or records.
+    pub fn record_piece(&self, carrier: Carrier) -> &'static str {
+        match carrier {
+            _ if self.records > 1 => "record_list",
+            Carrier::Immediates => "record_immediates",
+            Carrier::Offsets => "record_offsets",
+        }
+    }
 }
 
 /// The ways in which the threads of a kernel are laid out; [`Tuning`] says how many of them share what.
@@ -37,6 +52,8 @@ pub enum ThreadLayout {
     },
     /// Workgroups that own rows of a batch, so many rows, and go through all layers with them.
     BatchRows(usize),
+    /// Workgroups that train a network each, with batches of so many rows.
+    Networks(usize),
     /// So many workgroups that own tiles of weights.
     WeightTiles(usize),
     /// One thread per element, so many of them (`shaders/common/elementwise.wgsl`).
@@ -117,11 +134,13 @@ pub trait Kernel: Sealed + Send + Sync {
     /// Most rows of a batch, of kernels that read [`StepRecord`].
     fn most_rows(&self) -> Option<usize> {
         // The layout of a kernel whose sizes `extents` refuses may not exist.
-        if !self.shader().reads_record {
+        if self.shader().records == 0 {
             return None;
         }
         match self.layout() {
-            ThreadLayout::Rows(rows) | ThreadLayout::BatchRows(rows) => Some(rows),
+            ThreadLayout::Rows(rows) | ThreadLayout::BatchRows(rows) | ThreadLayout::Networks(rows) => {
+                Some(rows)
+            }
             _ => None,
         }
     }
@@ -136,8 +155,16 @@ pub trait Kernel: Sealed + Send + Sync {
     /// The shapes in words, for people.
     fn shape(&self) -> String;
 
-    /// What a dispatch costs under `tuning`, all rows live.
+    /// What a dispatch costs under `tuning`, all rows live; of several steps, one.
     fn cost(&self, tuning: &Tuning) -> Cost;
+
+    /// What its slowest thread does one after the other under `tuning`, all rows live; of several steps, in one. As it
+    /// stands here it is for kernels whose threads do all the same.
+    fn latency(&self, tuning: &Tuning) -> Latency {
+        let layout = self.layout();
+        let groups: usize = tuning.grid(layout).into_iter().product();
+        Latency::even(&self.cost(tuning), groups, tuning.threads(layout))
+    }
 }
 
 /// How the threads of a kernel stand that has one for each element of a matrix.
@@ -168,10 +195,9 @@ impl Grid {
 /// Everything that shapes the machine code of `kernel`.
 pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
     let (shader, layout) = (kernel.shader(), kernel.layout());
-    let batch = match carrier {
-        Carrier::Immediates => "record_immediates",
-        Carrier::Offsets => "record_offsets",
-    };
+    let batch = shader.record_piece(carrier);
+    // Many have no room among the commands.
+    let carrier = if shader.records > 1 { Carrier::Offsets } else { carrier };
     let pieces =
         [kernel.pieces(), tuning.pieces(layout), vec![("record_carrier", Piece::Named(batch))]].concat();
     let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
@@ -184,7 +210,7 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
         constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,
-        step_bytes: if shader.reads_record { size_of::<StepRecord>() as u64 } else { 0 },
+        step_bytes: (shader.records * size_of::<StepRecord>()) as u64,
         carrier,
     }
 }

@@ -1,7 +1,7 @@
 //! How a matrix product is divided among threads, by matmul body, and what it then costs.
 
 use crate::gpu::Context;
-use crate::kernels::{Cost, blocks};
+use crate::kernels::{Cost, EPILOGUE, Latency, blocks};
 
 /// How the matmul body divides C into workgroups. Counts are in 4x4 blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +149,25 @@ impl MatmulTile {
                 cost.sharing(4 * split * rows * blocks(columns), 16 * split * x * y * groups, 2 * groups)
             }
         }
+    }
+
+    /// What a thread of such a product over an inner dimension of `inner` does one after the other. `ordered` says that
+    /// where the rows of A begin is loaded first.
+    pub(crate) fn latency(self, inner: usize, ordered: bool) -> Latency {
+        /// Vector operations for five multiply-adds: the others bring the operands.
+        const FOR_FIVE: usize = 8;
+        let places = usize::from(ordered);
+        let (steps, fma, barriers) = match self.shared() {
+            Some(tiles) => {
+                let [_, y, split] = self.threads();
+                let steps = blocks(inner).div_ceil(tiles.depth());
+                (steps, 64 * tiles.step * (tiles.down / y), 2 * steps + if split > 1 { 2 } else { 0 })
+            }
+            // Two blocks at a time, without barriers.
+            None => (blocks(inner).div_ceil(2), 128, 0),
+        };
+        let operations = EPILOGUE + steps * fma * FOR_FIVE / 5;
+        Latency { round_trips: steps + places, barriers, operations }
     }
 
     /// How often such a product asks where a row of A begins (`a_place`). `transposed` says that A is stored so.

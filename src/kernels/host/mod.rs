@@ -6,6 +6,7 @@ mod cost;
 mod extents;
 mod invocation;
 mod kernel;
+mod latency;
 mod matmul_tile;
 #[cfg(feature = "mutations")]
 mod mutation;
@@ -21,6 +22,8 @@ pub use cost::Cost;
 pub(crate) use extents::{check_extents, layer, matrix, vec4s, words};
 pub use invocation::Invocation;
 pub use kernel::*;
+pub(crate) use latency::EPILOGUE;
+pub use latency::{Latency, Machine};
 pub use matmul_tile::MatmulTile;
 pub use source::{Piece, compose};
 pub use tensor::{Element, Matrix, Tensor, Vector};

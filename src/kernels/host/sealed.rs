@@ -34,6 +34,7 @@ sealed!(
     Pool,
     RadixSort,
     Reduce,
+    Resident,
     Row,
     Scan,
     ScanAdd,

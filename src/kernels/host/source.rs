@@ -4,6 +4,7 @@
 const PIECES: &[(&str, &str)] = &[
     ("record", include_str!("../../../shaders/common/record.wgsl")),
     ("record_immediates", include_str!("../../../shaders/common/record_immediates.wgsl")),
+    ("record_list", include_str!("../../../shaders/common/record_list.wgsl")),
     ("record_offsets", include_str!("../../../shaders/common/record_offsets.wgsl")),
     ("blocks", include_str!("../../../shaders/common/blocks.wgsl")),
     ("clip_none", include_str!("../../../shaders/common/clip_none.wgsl")),
@@ -30,10 +31,12 @@ const PIECES: &[(&str, &str)] = &[
     ("nan", include_str!("../../../shaders/common/nan.wgsl")),
     ("negative_exp", include_str!("../../../shaders/common/negative_exp.wgsl")),
     ("network", include_str!("../../../shaders/common/network.wgsl")),
+    ("network_parameter", include_str!("../../../shaders/common/network_parameter.wgsl")),
     ("operations", include_str!("../../../shaders/common/operations.wgsl")),
     ("parameter", include_str!("../../../shaders/common/parameter.wgsl")),
     ("philox", include_str!("../../../shaders/common/philox.wgsl")),
     ("relu", include_str!("../../../shaders/activation/relu.wgsl")),
+    ("row_of_outputs", include_str!("../../../shaders/common/row_of_outputs.wgsl")),
     ("row_statistics", include_str!("../../../shaders/common/row_statistics.wgsl")),
     ("rows", include_str!("../../../shaders/common/rows.wgsl")),
     ("samples_batch", include_str!("../../../shaders/common/samples_batch.wgsl")),
@@ -45,6 +48,7 @@ const PIECES: &[(&str, &str)] = &[
     ("targets_values", include_str!("../../../shaders/common/targets_values.wgsl")),
     ("team", include_str!("../../../shaders/common/team.wgsl")),
     ("tree", include_str!("../../../shaders/common/tree.wgsl")),
+    ("units", include_str!("../../../shaders/common/units.wgsl")),
     ("zip_f32", include_str!("../../../shaders/common/zip_f32.wgsl")),
     ("zip_u32", include_str!("../../../shaders/common/zip_u32.wgsl")),
 ];

@@ -15,7 +15,7 @@ pub struct Tuning {
     pub product: MatmulTile,
     /// The same where there are enough of such larger tiles.
     pub wide: MatmulTile,
-    /// Threads of the workgroups that take rows of a batch through all layers.
+    /// Threads of the workgroups that take rows of a batch, or whole batches, through all layers.
     pub row: usize,
     /// Of those that own tiles of weights.
     pub column: MatmulTile,
@@ -110,6 +110,7 @@ impl Tuning {
                 [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
             }
             ThreadLayout::BatchRows(rows) => fold(self.batch_groups(rows)),
+            ThreadLayout::Networks(_) => [1, 1, 1],
             ThreadLayout::WeightTiles(groups) => fold(groups),
             ThreadLayout::Elements(elements) => fold(elements.div_ceil(self.workgroup)),
             ThreadLayout::Plane { rows, columns } => {
@@ -121,6 +122,22 @@ impl Tuning {
             }
             ThreadLayout::Teams { lines, length, each } => fold(lines * length.div_ceil(self.team * each)),
             ThreadLayout::Sort { length, each } => fold(length.div_ceil(self.sorters * each)),
+        }
+    }
+
+    /// Threads of a workgroup.
+    pub fn threads(&self, layout: ThreadLayout) -> usize {
+        if let Some(product) = self.tile_of(layout) {
+            return product.threads().into_iter().product();
+        }
+        match layout {
+            ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => 1,
+            ThreadLayout::BatchRows(_) | ThreadLayout::Networks(_) => self.row,
+            ThreadLayout::Elements(_) => self.workgroup,
+            ThreadLayout::Plane { .. } => self.plane.into_iter().product(),
+            ThreadLayout::Rows(_) => self.lanes * self.rows,
+            ThreadLayout::Segments { .. } | ThreadLayout::Teams { .. } => self.team,
+            ThreadLayout::Sort { .. } => self.sorters,
         }
     }
 
@@ -197,7 +214,7 @@ impl Tuning {
         }
         match layout {
             ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => Vec::new(),
-            ThreadLayout::BatchRows(_) => vec![("THREADS", self.row)],
+            ThreadLayout::BatchRows(_) | ThreadLayout::Networks(_) => vec![("THREADS", self.row)],
             ThreadLayout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
             ThreadLayout::Plane { .. } => {
                 vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]

@@ -12,7 +12,7 @@ static SHADER: Shader = Shader {
     name: "activate",
     source: include_str!("../../../shaders/activate.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// Y = f(Z), and what dropout leaves of it. Buffers: Z, Y [rows, columns].

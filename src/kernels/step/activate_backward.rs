@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "activate_backward",
     source: include_str!("../../../shaders/activate_backward.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// dZ = dY f'(Z), where dropout kept Y. Buffers: Z or Y, as [`Nonlinearity::keeps_z`] says, dY, dZ [rows, columns].

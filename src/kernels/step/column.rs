@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, LayerInputs, MatmulTile, Piece, Samples, Shader, StepRecord, StepShape, ThreadLayout,
-    Tuning, blocks, vec4s,
+    Cost, Kernel, Latency, LayerInputs, MatmulTile, Piece, Samples, Shader, StepRecord, StepShape,
+    ThreadLayout, Tuning, blocks, vec4s,
 };
 
 static SHADER: Shader = Shader {
     name: "column",
     source: include_str!("../../../shaders/column.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// All of a step that goes along the units: every update, and the first layer's sums of the next batch.
@@ -79,6 +79,17 @@ impl Kernel for Column {
     fn shape(&self) -> String {
         let StepShape { parts, .. } = self.shape;
         format!("{}{}", self.shape.describe(), if parts > 1 { format!(" / {parts}") } else { String::new() })
+    }
+
+    fn latency(&self, _: &Tuning) -> Latency {
+        let StepShape { rows, part, parts, ref layers, .. } = self.shape;
+        let [down, _] = self.product.tile();
+        // A part of the first layer, its tiles one after the other, and then those of the next batch.
+        let update = self.product.latency(rows, true);
+        let next = self.product.latency((4 * part).min(layers[0].inputs), true);
+        let tiles = blocks(layers[0].inputs + 1).div_ceil(down).div_ceil(parts);
+        let first = (0..tiles).fold(Latency::default(), |all, _| all + update);
+        (0..blocks(rows).div_ceil(down)).fold(first.with(0, 1, 0), |all, _| all + next)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "cross_entropy",
     source: include_str!("../../../shaders/cross_entropy.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// Loss and prediction of every row, from the logits.

@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, LayerInputs, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
-    layer_params, matrix,
+    Cost, Kernel, Latency, LayerInputs, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning,
+    blocks, layer, layer_params, matrix,
 };
 
 static SHADER: Shader = Shader {
     name: "forward",
     source: include_str!("../../../shaders/forward.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// The same for a layer whose inputs are the data set's.
@@ -78,6 +78,10 @@ impl Kernel for Forward {
 
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.rows, self.inputs, self.outputs)
+    }
+
+    fn latency(&self, tuning: &Tuning) -> Latency {
+        tuning.product_for(self.rows, self.outputs).latency(self.inputs, self.source.is_data_set())
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, FeatureFormat, Kernel, Piece, Samples, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix,
-    uniform, word, words,
+    Cost, FeatureFormat, Kernel, Latency, Piece, Samples, Shader, StepRecord, ThreadLayout, Tuning, blocks,
+    matrix, uniform, word, words,
 };
 
 static SHADER: Shader = Shader {
     name: "gather",
     source: include_str!("../../../shaders/gather.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// `X[r] = features[order[first + r]]`, `Y[r] = targets[order[first + r]]`.
@@ -58,6 +58,12 @@ impl Kernel for Gather {
 
     fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.inputs)
+    }
+
+    fn latency(&self, tuning: &Tuning) -> Latency {
+        let groups = tuning.grid(self.layout()).into_iter().product();
+        // Which row it is comes first.
+        Latency::even(&self.cost(tuning), groups, tuning.threads(self.layout())).with(1, 0, 0)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer, layer_params,
-    matrix,
+    Cost, Kernel, Latency, Nonlinearity, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
+    layer_params, matrix,
 };
 
 static SHADER: Shader = Shader {
     name: "input_gradient",
     source: include_str!("../../../shaders/input_gradient.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// dX = dY W', or behind it the gradient by the pre-activations Z of the layer below, dX f'(Z) where dropout kept X = f(Z).
@@ -74,6 +74,10 @@ impl Kernel for InputGradient {
 
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.rows, self.outputs, self.inputs)
+    }
+
+    fn latency(&self, tuning: &Tuning) -> Latency {
+        tuning.product_for(self.rows, self.inputs).latency(self.outputs, false)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

@@ -11,7 +11,7 @@ static SHADER: Shader = Shader {
     name: "loss_gradient",
     source: include_str!("../../../shaders/loss_gradient.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// The same with the targets of the data set.

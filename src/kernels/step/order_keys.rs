@@ -15,7 +15,7 @@ static SHADER: Shader = Shader {
     name: "order_keys",
     source: include_str!("../../../shaders/order_keys.wgsl"),
     bindings: &[Access::Write, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// The keys by which [`order`](crate::data::order()) sorts rows. Buffers: keys, `rows [length]`.

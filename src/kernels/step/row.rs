@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, Piece, ROWS_TOGETHER, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks, vec4s,
-    words,
+    Cost, EPILOGUE, Kernel, Latency, Piece, ROWS_TOGETHER, Shader, StepRecord, StepShape, ThreadLayout,
+    Tuning, blocks, vec4s, words,
 };
 
 static SHADER: Shader = Shader {
     name: "row",
     source: include_str!("../../../shaders/row.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// All of a step that goes along the rows of a batch: from the first layer's sums to the loss, and back to its delta.
@@ -52,10 +52,7 @@ impl Kernel for Row {
     }
 
     fn fused(&self) -> Vec<String> {
-        let used = if self.shape.layers.len() > 1 { self.shape.activations_used() } else { Vec::new() };
-        let dropout = self.shape.has_dropout().then(|| "dropout".to_owned());
-        let loss = self.shape.targets.loss.to_string();
-        used.iter().map(|activation| activation.to_string()).chain(dropout).chain([loss]).collect()
+        self.shape.fused_into_rows()
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
@@ -72,6 +69,26 @@ impl Kernel for Row {
 
     fn shape(&self) -> String {
         self.shape.describe()
+    }
+
+    fn latency(&self, tuning: &Tuning) -> Latency {
+        let StepShape { layers, parts, targets, .. } = &self.shape;
+        let (threads, most) = (tuning.row, tuning.row / 2);
+        // The first layer: four parts at a time.
+        let chunks = blocks(layers[0].outputs).div_ceil(most);
+        let first = Latency::default().with(
+            chunks * (1 + parts.div_ceil(4)),
+            1,
+            chunks * (20 * parts.div_ceil(4) + EPILOGUE),
+        );
+        let latency = layers.iter().skip(1).fold(first, |all, layer| {
+            let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
+            let forward = Through { inner: inputs, outer: outputs, threads };
+            let back = Through { inner: outputs, outer: inputs, threads };
+            [forward, back].into_iter().fold(all, |all, pass| all + pass.latency())
+        });
+        let outputs = layers[layers.len() - 1].outputs;
+        latency.with(2, 2, targets.operations(outputs))
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
@@ -149,6 +166,20 @@ impl Through {
         let most = self.threads / 2;
         let chunks = (0..self.outer).step_by(most).map(|start| most.min(self.outer - start));
         chunks.map(|chunk| [chunk, (self.threads / chunk).min(self.inner.div_ceil(4))]).collect()
+    }
+
+    /// What a thread does one after the other.
+    fn latency(self) -> Latency {
+        let most = self.threads / 2;
+        let pieces = self.inner.div_ceil(most);
+        self.chunks().into_iter().fold(Latency::default(), |all, [_, slices]| {
+            // Four blocks of weights at a time; a block takes 64 multiply-adds and half as many others.
+            let blocks = self.inner.div_ceil(slices);
+            let bring = if pieces > 1 { [pieces, 2 * pieces] } else { [0, 0] };
+            // The sums of two rows at a time.
+            let operations = 102 * blocks + 2 * (8 * slices + EPILOGUE) + 2 * EPILOGUE;
+            all.with(blocks.div_ceil(4) + bring[0], 4 + bring[1], operations)
+        })
     }
 
     /// What the weights, the operand and the sums cost.

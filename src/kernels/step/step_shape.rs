@@ -1,4 +1,4 @@
-//! The two-dispatch step in numbers, for both of its kernels: the uniform that `shaders/common/network.wgsl` declares.
+//! A whole step in numbers, for the kernels that do many layers: the uniform that `shaders/common/network.wgsl` declares.
 
 use crate::kernels::{LossTargets, Nonlinearity, Piece, Tuning, activations, blocks, uniform, word};
 use crate::model::{Network, ParameterLayout};
@@ -33,6 +33,8 @@ pub struct StepShape {
     pub(crate) layers: Vec<LayerPlace>,
     pub(crate) layout: ParameterLayout,
     pub(crate) rows: usize,
+    /// Rows that a matrix of activations has room for.
+    pub(crate) room: usize,
     pub(crate) targets: LossTargets,
     /// Blocks of inputs of a part: whole tiles.
     pub(crate) part: usize,
@@ -40,8 +42,8 @@ pub struct StepShape {
 }
 
 impl StepShape {
-    /// A step of batches of at most `rows` rows, whose rows have weights in the loss if `weighted`. Nothing where the
-    /// kernels have no room for so many layers.
+    /// The two-dispatch step of batches of at most `rows` rows, whose rows have weights in the loss if `weighted`. Nothing
+    /// where the kernels have no room for so many layers.
     pub fn new(
         network: &Network,
         rule: &UpdateRule,
@@ -56,24 +58,56 @@ impl StepShape {
         let wanted = tuning.owners.div_ceil(blocks(first.outputs).div_ceil(across));
         let part = tiles.div_ceil(wanted.clamp(1, tiles));
         let parts = tiles.div_ceil(part);
-        let partials = parts * rows * blocks(first.outputs);
-        let layout = layout.with_partials(partials).with_states(rule.optimizer.kind.states());
-        let mut place = 0;
-        let layers = layout.layers().iter().enumerate().map(|(number, at)| {
-            let layer = LayerPlace {
-                inputs: at.inputs,
-                outputs: at.outputs,
-                offset: at.offset,
-                place,
-                nonlinearity: Nonlinearity::of(network, number, true),
-                update: LayerUpdate::of(rule, &layout, number),
-            };
-            place += rows * blocks(at.outputs);
-            layer
+        let layout = layout.with_partials(parts * rows * blocks(first.outputs));
+        let bare = Self::bare(network, rule, weighted, rows, layout);
+        Some(Self { part: part * down, parts, ..bare }.placed(0))
+    }
+
+    /// The same in one dispatch: the activations, in whole blocks of rows, and the inputs of the batch stand behind the
+    /// parameters.
+    pub fn resident(network: &Network, rule: &UpdateRule, weighted: bool, rows: usize) -> Option<Self> {
+        let layout = ParameterLayout::new(network);
+        let layers = layout.layers();
+        if layers.len() > MOST_LAYERS {
+            return None;
+        }
+        let room = 4 * blocks(rows);
+        let of_row: usize = layers.iter().map(|layer| 2 * blocks(layer.outputs)).sum();
+        let layout = layout.clone().with_partials(room * (of_row + blocks(network.inputs())));
+        let place = layout.partials();
+        let bare = Self::bare(network, rule, weighted, rows, layout);
+        Some(Self { room, ..bare }.placed(place))
+    }
+
+    /// Without places of activations, and with inputs that are not split.
+    fn bare(
+        network: &Network,
+        rule: &UpdateRule,
+        weighted: bool,
+        rows: usize,
+        layout: ParameterLayout,
+    ) -> Self {
+        let layout = layout.with_states(rule.optimizer.kind.states());
+        let layers = layout.layers().iter().enumerate().map(|(number, at)| LayerPlace {
+            inputs: at.inputs,
+            outputs: at.outputs,
+            offset: at.offset,
+            place: 0,
+            nonlinearity: Nonlinearity::of(network, number, true),
+            update: LayerUpdate::of(rule, &layout, number),
         });
         let layers = layers.collect();
         let targets = LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted };
-        Some(Self { layers, layout, rows, targets, part: part * down, parts })
+        Self { layers, layout, rows, room: rows, targets, part: 0, parts: 0 }
+    }
+
+    /// With the activations from this vec4 on.
+    fn placed(mut self, mut place: usize) -> Self {
+        for layer in &mut self.layers {
+            layer.place = place;
+            place += self.room * blocks(layer.outputs);
+        }
+        self
     }
 
     /// Most rows of a batch.
@@ -93,7 +127,12 @@ impl StepShape {
 
     /// vec4s of the outputs of all layers. As many of their deltas stand behind them.
     pub fn activations(&self) -> usize {
-        self.layers.iter().map(|layer| self.rows * blocks(layer.outputs)).sum()
+        self.layers.iter().map(|layer| self.room * blocks(layer.outputs)).sum()
+    }
+
+    /// Where the resident step keeps the inputs of a batch: behind the activations, in vec4s.
+    fn batch(&self) -> usize {
+        self.layers[0].place + 2 * self.activations()
     }
 
     /// Where the outputs of a layer (from 1) stand, in vec4s.
@@ -113,6 +152,14 @@ impl StepShape {
         used.sort_unstable();
         used.dedup();
         if used.is_empty() { vec![Activation::Relu] } else { used }
+    }
+
+    /// What the kernels that go along the rows have fused into them, in words for people.
+    pub(crate) fn fused_into_rows(&self) -> Vec<String> {
+        let used = if self.layers.len() > 1 { self.activations_used() } else { Vec::new() };
+        let dropout = self.has_dropout().then(|| "dropout".to_owned());
+        let loss = self.targets.loss.to_string();
+        used.iter().map(|activation| activation.to_string()).chain(dropout).chain([loss]).collect()
     }
 
     /// The piece of those activations.
@@ -150,7 +197,7 @@ impl StepShape {
             samples,
         ];
         let mut words = sizes.map(word).to_vec();
-        words.extend([state, region, bias_decay, own, other, 0, 0]);
+        words.extend([state, region, bias_decay, own, other, word(self.batch()), 0]);
         let used = self.activations_used();
         for layer in &self.layers {
             let kind = used.iter().position(|used| *used == layer.nonlinearity.activation);

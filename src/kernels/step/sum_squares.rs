@@ -8,7 +8,7 @@ static SHADER: Shader = Shader {
     name: "sum_squares",
     source: include_str!("../../../shaders/sum_squares.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: false,
+    records: 0,
 };
 
 /// Sums of squares of G, one per workgroup, as many as [`Tuning::row_groups`] counts for its length.

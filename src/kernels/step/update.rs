@@ -13,7 +13,7 @@ static SHADER: Shader = Shader {
     name: "update",
     source: include_str!("../../../shaders/update.wgsl"),
     bindings: &[Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// The same with the sums of squares by which gradients are clipped.

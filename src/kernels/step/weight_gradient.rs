@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, Kernel, LayerInputs, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, layer,
-    matrix, uniform, word,
+    Cost, Kernel, Latency, LayerInputs, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks,
+    layer, matrix, uniform, word,
 };
 
 static SHADER: Shader = Shader {
     name: "weight_gradient",
     source: include_str!("../../../shaders/weight_gradient.wgsl"),
     bindings: &[Access::Read, Access::Read, Access::Write],
-    reads_record: true,
+    records: 1,
 };
 
 /// The same for a layer whose inputs are the data set's.
@@ -73,6 +73,10 @@ impl Kernel for WeightGradient {
 
     fn shape(&self) -> String {
         format!("{} x {} x {}", self.inputs + 1, self.rows, self.outputs)
+    }
+
+    fn latency(&self, tuning: &Tuning) -> Latency {
+        tuning.product_for(self.inputs + 1, self.outputs).latency(self.rows, self.source.is_data_set())
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

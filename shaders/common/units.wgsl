@@ -1,0 +1,56 @@
+// What follows the products of a layer with the rows of a batch: its outputs, and in the backward pass its deltas, stored where
+// `network` says. The kernel says which rows are its own, `first` being the first of them, and how they are held and stored.
+
+// The outputs of layer `l` from its products with the inputs and its bias; the last has no activation.
+fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
+    let outputs = params.network[l].outputs;
+    let width = blocks(outputs);
+    let row = first + lane;
+    let index = params.network[l].place + row * width + block;
+    var result = values;
+    if l + 1u < params.layers {
+        let kind = params.network[l].activation;
+        if activation_keeps_z(kind) && is_live(lane) {
+            store(index + params.deltas, inside(result, block, outputs));
+        }
+        result = activation_value(kind, result);
+        if DROPOUT {
+            result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
+        }
+    }
+    result = inside(result, block, outputs);
+    hold(lane, block, width, result);
+    if is_live(lane) {
+        store(index, result);
+    }
+}
+
+// What layer `l` kept for its deltas. This thread has stored it itself.
+fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
+    let index = params.network[l].place + (first + lane) * blocks(params.network[l].outputs) + block;
+    let keeps_z = activation_keeps_z(params.network[l].activation);
+    var value = vec4<f32>();
+    if is_live(lane) {
+        value = stored(index + select(0u, params.deltas, keeps_z));
+    }
+    if DROPOUT && !keeps_z {
+        value /= params.network[l].scale;
+    }
+    return value;
+}
+
+// The deltas of layer `l` from the gradient by its outputs.
+fn store_deltas(l: u32, lane: u32, block: u32, gradient: vec4<f32>, kept: vec4<f32>) {
+    let outputs = params.network[l].outputs;
+    let width = blocks(outputs);
+    let row = first + lane;
+    var result = gradient;
+    if DROPOUT {
+        result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
+    }
+    result = inside(activation_gradient(params.network[l].activation, result, kept), block, outputs);
+    hold(lane, block, width, result);
+    if is_live(lane) {
+        store(params.network[l].place + params.deltas + row * width + block, result);
+    }
+}
