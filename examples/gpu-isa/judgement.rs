@@ -12,6 +12,7 @@ use tinytrain::kernels::{Kernel, StepRecord, Tuning, grid, program};
 
 use crate::arguments::{Arguments, Dispatch};
 use crate::assembly::{Assembly, Class};
+use crate::bound::{Bound, bound};
 use crate::clock::{Clock, Waits};
 use crate::compiled::Compiled;
 use crate::device::Device;
@@ -81,6 +82,8 @@ pub struct Judgement {
     pub assumed: bool,
     /// The model's time: of the AMD card, of the NVIDIA card.
     pub times: Option<[Time; 2]>,
+    /// The least time that the tile of a product allows, of the same; none where no product is made.
+    pub bounds: Option<[Bound; 2]>,
 }
 
 /// A GPU, and what has been compiled for it.
@@ -172,6 +175,9 @@ impl<'a> Judge<'a> {
             };
             [of(0, &self.gpu.hardware), of(1, &HOPPER)]
         });
+        let products = slowest.map_or_else(Vec::new, |walk| walk.products(&code.assembly));
+        let [of_amd, of_nvidia] =
+            [&self.gpu.hardware, &HOPPER].map(|each| bound(each, &products, &footprint));
         Ok(Judgement {
             kernel: kernel.label(),
             shape: kernel.shape(),
@@ -188,13 +194,14 @@ impl<'a> Judge<'a> {
             waves_per_simd: self.gpu.generation.waves(of("Subgroups per SIMD"), dispatch.wave),
             instructions: of("Instructions"),
             starts: code.arguments.is_some(),
-            products: slowest.map_or_else(Vec::new, |walk| walk.products(&code.assembly)),
+            products,
             trips: resolved.map(Walk::round_trips),
             barriers,
             cycles: resolved.map(|walk| walk.clocks[0].now),
             waits: resolved.map(|walk| walk.clocks[0].waits),
             assumed: walks.iter().any(|walk| walk.assumed),
             times,
+            bounds: of_amd.zip(of_nvidia).map(|(amd, nvidia)| [amd, nvidia]),
         })
     }
 
