@@ -19,10 +19,12 @@ pub struct Bound {
     pub even: f64,
 }
 
-/// The bound of a dispatch whose waves pass these loops. Nothing where no product is made.
-pub fn bound(hardware: &Hardware, products: &[ProductLoop], footprint: &Footprint) -> Option<Bound> {
-    let sum =
-        |of: fn(&ProductLoop) -> f64| products.iter().map(|each| each.rounds as f64 * of(each)).sum::<f64>();
+/// The bound of a dispatch of whose waves some pass these loops. Nothing where no product is made.
+pub fn bound(hardware: &Hardware, waves: &[Vec<ProductLoop>], footprint: &Footprint) -> Option<Bound> {
+    // Of a wave, on average.
+    let sum = |of: fn(&ProductLoop) -> f64| {
+        waves.iter().flatten().map(|each| each.rounds as f64 * of(each)).sum::<f64>() / waves.len() as f64
+    };
     let vector = hardware.vector * sum(|each| each.multiply_adds);
     let reads = sum(|each| each.reads);
     let waits = if reads > 0.0 { hardware.shared * sum(|_| 1.0) } else { 0.0 };

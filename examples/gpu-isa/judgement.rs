@@ -175,9 +175,8 @@ impl<'a> Judge<'a> {
             };
             [of(0, &self.gpu.hardware), of(1, &HOPPER)]
         });
-        let products = slowest.map_or_else(Vec::new, |walk| walk.products(&code.assembly));
-        let [of_amd, of_nvidia] =
-            [&self.gpu.hardware, &HOPPER].map(|each| bound(each, &products, &footprint));
+        let made: Vec<_> = walks.iter().map(|walk| walk.products(&code.assembly)).collect();
+        let [of_amd, of_nvidia] = [&self.gpu.hardware, &HOPPER].map(|each| bound(each, &made, &footprint));
         Ok(Judgement {
             kernel: kernel.label(),
             shape: kernel.shape(),
@@ -194,7 +193,7 @@ impl<'a> Judge<'a> {
             waves_per_simd: self.gpu.generation.waves(of("Subgroups per SIMD"), dispatch.wave),
             instructions: of("Instructions"),
             starts: code.arguments.is_some(),
-            products,
+            products: slowest.map_or_else(Vec::new, |walk| walk.products(&code.assembly)),
             trips: resolved.map(Walk::round_trips),
             barriers,
             cycles: resolved.map(|walk| walk.clocks[0].now),

@@ -20,7 +20,7 @@ const PRODUCT: ProductLoop = ProductLoop {
 const FOOTPRINT: Footprint = Footprint { groups: 15, waves: 2, lanes: 64, registers: 64, memory: 1024 };
 
 fn found(product: ProductLoop, footprint: Footprint) -> (f64, &'static str, f64) {
-    let bound = bound(&HARDWARE, &[product], &footprint).unwrap();
+    let bound = bound(&HARDWARE, &[vec![product]], &footprint).unwrap();
     ((bound.microseconds * 1e6).round() / 1e6, bound.by, bound.even)
 }
 
@@ -37,6 +37,10 @@ fn a_tile_is_bound_by_what_takes_longest() {
     // Three workgroups leave seven units idle, twenty none.
     assert_eq!(found(PRODUCT, Footprint { groups: 3, ..FOOTPRINT }), (0.6, "vector", 0.3));
     assert_eq!(found(PRODUCT, Footprint { groups: 20, ..FOOTPRINT }), (4.0, "vector", 1.0));
+    // Every second wave makes no product.
+    let half = bound(&HARDWARE, &[vec![PRODUCT], Vec::new()], &FOOTPRINT).unwrap();
+    assert_eq!((half.microseconds, half.by), (1.5, "vector"));
+    assert_eq!(bound(&HARDWARE, &[Vec::new()], &FOOTPRINT), None);
     assert_eq!(bound(&HARDWARE, &[], &FOOTPRINT), None);
 }
 
