@@ -58,6 +58,11 @@ wanted() {
     return 1
 }
 
+# The last line of a file that is not empty, fit for a cell of a table.
+last_line() {
+    { grep -v '^[[:space:]]*$' "$1" || true; } | tail -n 1 | cut -c 1-200 | tr '|\t' '  '
+}
+
 # part NAME SECONDS COMMAND...: runs it; standard output goes to NAME.out, standard error to NAME.log, and how it ended to
 # parts.tsv. Never fails.
 part() {
@@ -79,7 +84,9 @@ part() {
     case $status in
         0) ;;
         124 | 137 | 143) outcome="ended after its $most s" ;;
-        *) outcome="failed ($status): $(grep -v '^[[:space:]]*$' "$out/$name.log" | tail -n 1 | cut -c 1-200 | tr '|\t' '  ')" ;;
+        # What cannot be had is refused with this code.
+        2) outcome="not possible: $(last_line "$out/$name.log")" ;;
+        *) outcome="failed ($status): $(last_line "$out/$name.log")" ;;
     esac
     printf '%s\t%s\t%s\n' "$name" "$(since "$start")" "$outcome" >>"$out/parts.tsv"
     echo "$name: $outcome, $(since "$start") s" >&2

@@ -123,11 +123,15 @@ summary() {
         for schedule in $(schedules) tuned; do step_line "$workload" "$schedule"; done
     done
     echo
-    echo '| network | peer | us per step | of our best | first batch after | test accuracy |'
-    echo '|---|---|--:|--:|--:|--:|'
-    for workload in $WORKLOADS; do
-        for peer in $peers; do peer_line "$workload" "$peer"; done
-    done
+    if [ -z "$peers" ]; then
+        echo 'Neither PyTorch nor JAX was there, or asked for.'
+    else
+        echo '| network | peer | us per step | of our best | first batch after | test accuracy |'
+        echo '|---|---|--:|--:|--:|--:|'
+        for workload in $WORKLOADS; do
+            for peer in $peers; do peer_line "$workload" "$peer"; done
+        done
+    fi
     echo
     echo 'Where the time of a step goes (`tinytrain profile`, 200 steps with the tuned shapes), microseconds:'
     echo
