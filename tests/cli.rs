@@ -10,6 +10,9 @@ mod check;
 mod devices;
 #[path = "cli/eval.rs"]
 mod eval;
+#[cfg(unix)]
+#[path = "cli/gpu_day.rs"]
+mod gpu_day;
 #[path = "cli/headers.rs"]
 mod headers;
 #[path = "cli/held_out.rs"]

@@ -173,6 +173,11 @@ impl Instruction {
         }
     }
 
+    /// Whether it reads workgroup memory.
+    pub fn is_shared_read(&self) -> bool {
+        self.class == Class::Shared && ["ds_read", "ds_load"].iter().any(|start| self.name.starts_with(start))
+    }
+
     /// The number behind a word of its text, such as `offset:16` or `vmcnt(3)`.
     pub fn number(&self, word: &str) -> Option<u32> {
         let at = self.text.find(word)? + word.len();

@@ -12,6 +12,7 @@ use tinytrain::kernels::{Kernel, StepRecord, Tuning, grid, program};
 
 use crate::arguments::{Arguments, Dispatch};
 use crate::assembly::{Assembly, Class};
+use crate::bound::{Bound, bound};
 use crate::clock::{Clock, Waits};
 use crate::compiled::Compiled;
 use crate::device::Device;
@@ -83,6 +84,8 @@ pub struct Judgement {
     pub assumed: bool,
     /// The model's time: of the AMD card, of the NVIDIA card.
     pub times: Option<[Time; 2]>,
+    /// The least time that the tile of a product allows, of the same; none where no product is made.
+    pub bounds: Option<[Bound; 2]>,
 }
 
 /// A GPU, and what has been compiled for it.
@@ -177,6 +180,8 @@ impl<'a> Judge<'a> {
             };
             [of(0, &self.gpu.hardware), of(1, &HOPPER)]
         });
+        let made: Vec<_> = walks.iter().map(|walk| walk.products(&code.assembly)).collect();
+        let [of_amd, of_nvidia] = [&self.gpu.hardware, &HOPPER].map(|each| bound(each, &made, &footprint));
         Ok(Judgement {
             kernel: kernel.label(),
             shape: kernel.shape(),
@@ -201,6 +206,7 @@ impl<'a> Judge<'a> {
             waits: resolved.map(|walk| walk.clocks[0].waits),
             assumed: walks.iter().any(|walk| walk.assumed),
             times,
+            bounds: of_amd.zip(of_nvidia).map(|(amd, nvidia)| [amd, nvidia]),
         })
     }
 

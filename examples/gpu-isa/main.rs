@@ -6,6 +6,7 @@
 mod arguments;
 mod assembly;
 mod banks;
+mod bound;
 mod clock;
 mod compiled;
 #[cfg_attr(not(target_os = "linux"), path = "no_device.rs")]
@@ -94,6 +95,33 @@ struct Section {
     hardware: [&'static str; 2],
     /// Its time on each, with launches; none where a kernel's is not known.
     microseconds: Option<[f64; 2]>,
+    /// What its products take of that, and what their tiles allow; none where a time is not known.
+    products: Option<[Products; 2]>,
+}
+
+/// All products of a sequence, in microseconds without launches.
+#[derive(Clone, Copy, Serialize)]
+struct Products {
+    /// What they take.
+    taken: f64,
+    /// What their registers and workgroup memory allow.
+    allowed: f64,
+    /// What those allow where a workgroup is not divided.
+    whole: f64,
+}
+
+impl Products {
+    /// Of these kernels, on the first or the second card.
+    fn of(kernels: &[Judgement], at: usize) -> Self {
+        let mut sums = Self { taken: 0.0, allowed: 0.0, whole: 0.0 };
+        for (times, bounds) in kernels.iter().filter_map(|kernel| kernel.times.zip(kernel.bounds)) {
+            let (taken, bound) = (times[at].microseconds, bounds[at]);
+            sums.taken += taken;
+            sums.allowed += bound.microseconds;
+            sums.whole += bound.microseconds / bound.even;
+        }
+        sums
+    }
 }
 
 fn main() -> ExitCode {
@@ -178,6 +206,7 @@ fn section(
             times.iter().map(|(each, share)| each[at].microseconds + models[at].launch * share).sum()
         })
     });
+    let products = microseconds.map(|_| [0, 1].map(|at| Products::of(&kernels, at)));
     Ok(Section {
         gpu: gpu.name,
         network: workload.name.clone(),
@@ -186,12 +215,13 @@ fn section(
         kernels,
         hardware: models.map(|model| model.name),
         microseconds,
+        products,
     })
 }
 
 /// Prints what has not been printed before.
 fn print(section: &Section, seen: &mut HashSet<String>, out: &mut impl Write) -> io::Result<()> {
-    let Section { network, schedule, tiles, kernels, microseconds, hardware, .. } = section;
+    let Section { network, schedule, tiles, kernels, microseconds, hardware, products, .. } = section;
     let new = |kernel: &&Judgement| seen.insert(format!("{network} {kernel:?}"));
     let rows: Vec<&Judgement> = kernels.iter().filter(new).collect();
     if rows.is_empty() {
@@ -201,5 +231,11 @@ fn print(section: &Section, seen: &mut HashSet<String>, out: &mut impl Write) ->
     write!(out, "{}", table::table(&rows))?;
     let show = |at: usize| microseconds.map_or_else(|| "?".to_owned(), |both| format!("{:.1}", both[at]));
     let [amd, nvidia] = [0, 1].map(|at| format!("{} class {} us", hardware[at], show(at)));
-    writeln!(out, "{} dispatches with launches: {amd}, {nvidia}", kernels.len())
+    writeln!(out, "{} dispatches with launches: {amd}, {nvidia}", kernels.len())?;
+    let Some(both) = products.filter(|both| both[0].taken > 0.0) else { return Ok(()) };
+    let [amd, nvidia] = [0, 1].map(|at| {
+        let Products { taken, allowed, whole } = both[at];
+        format!("{} class {:.0} % ({:.0} %)", hardware[at], 100.0 * allowed / taken, 100.0 * whole / taken)
+    });
+    writeln!(out, "products, of the rate that their tiles allow (with whole workgroups): {amd}, {nvidia}")
 }

@@ -19,6 +19,18 @@ pub struct Footprint {
     pub memory: u64,
 }
 
+impl Footprint {
+    /// Workgroups that a unit has room for at the same time; one that needs more than there is counts as one.
+    pub fn resident(&self, hardware: &Hardware) -> u64 {
+        let threads = self.waves * self.lanes;
+        let fit = |room: u64, each: u64| room.checked_div(each).unwrap_or(u64::MAX);
+        fit(hardware.registers, self.registers * threads)
+            .min(fit(hardware.threads, threads))
+            .min(fit(hardware.memory_bytes, self.memory))
+            .max(1)
+    }
+}
+
 /// A time in microseconds and what it is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Time {
@@ -63,19 +75,13 @@ impl Cost {
 
 /// The model's time of a dispatch.
 pub fn time(hardware: &Hardware, cost: &Cost, footprint: &Footprint) -> Time {
-    let Footprint { groups, waves, lanes, registers, memory } = *footprint;
-    let threads = waves * lanes;
-    let fit = |room: u64, each: u64| room.checked_div(each).unwrap_or(u64::MAX);
-    let resident = fit(hardware.registers, registers * threads)
-        .min(fit(hardware.threads, threads))
-        .min(fit(hardware.memory_bytes, memory))
-        .max(1);
+    let Footprint { groups, waves, .. } = *footprint;
     let of_unit = groups.div_ceil(hardware.units);
     let of_scheduler = (of_unit * waves).div_ceil(hardware.schedulers);
     // Waves that wait for one another compute at the same time.
     let beside = if cost.meets { waves.div_ceil(hardware.schedulers) - 1 } else { 0 };
     let delay = cost.vector * beside as f64;
-    let rounds = of_unit.div_ceil(resident) as f64;
+    let rounds = of_unit.div_ceil(footprint.resident(hardware)) as f64;
     let cycles = [
         ("latency", (cost.slowest + delay).max((cost.latency + delay) * rounds)),
         ("vector", cost.vector * of_scheduler as f64),

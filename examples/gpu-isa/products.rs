@@ -21,6 +21,8 @@ pub struct ProductLoop {
     pub trips: f64,
     /// Barriers once round.
     pub barriers: f64,
+    /// Cycles that workgroup memory takes for reads once round, if no two threads ask one bank for different words.
+    pub reads: f64,
     /// Cycles that workgroup memory takes, for each that it would take without conflicts of banks.
     pub conflicts: f64,
 }
@@ -79,6 +81,8 @@ impl Walk {
         let multiply_adds = self.sum(assembly, range.clone(), &[Class::MultiplyAdd]);
         let others = self.sum(assembly, range.clone(), &[Class::Vector, Class::Slow]);
         let steps = &self.steps[range.clone()];
+        let reads =
+            range.clone().zip(steps).filter(|(index, _)| assembly.instructions[*index].is_shared_read());
         let [served, ideal] =
             [|step: &Step| step.served, |step: &Step| step.ideal].map(|of| steps.iter().map(of).sum::<u64>());
         ProductLoop {
@@ -86,6 +90,7 @@ impl Walk {
             multiply_adds: per_round(multiply_adds),
             share: multiply_adds as f64 / (multiply_adds + others).max(1) as f64,
             trips: per_round(steps.iter().map(|step| step.trips).sum()),
+            reads: per_round(reads.map(|(_, step)| step.ideal).sum()),
             barriers: per_round(self.sum(assembly, range, &[Class::Barrier])),
             conflicts: if ideal == 0 { 1.0 } else { served as f64 / ideal as f64 },
         }

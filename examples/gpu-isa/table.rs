@@ -2,17 +2,18 @@
 
 use std::fmt::Write;
 
+use crate::bound::Bound;
 use crate::clock::Hardware;
 use crate::judgement::Judgement;
 use crate::model::Time;
 use crate::products::ProductLoop;
 
-const COLUMNS: usize = 23;
+const COLUMNS: usize = 25;
 
 const HEADER: [&str; COLUMNS] = [
     "kernel", "shape", "tile", "groups", "threads", "waves", "VGPR", "SGPR", "spill", "scratch", "LDS",
     "w/SIMD", "instr", "K-steps", "fma", "share", "trips/K", "banks", "trips", "barriers", "waits", "us",
-    "us H100",
+    "rate", "us H100", "rate",
 ];
 
 fn cells(each: &Judgement) -> [String; COLUMNS] {
@@ -25,6 +26,20 @@ fn cells(each: &Judgement) -> [String; COLUMNS] {
     let time = |at: usize| {
         let show = |Time { microseconds, bound }| format!("{microseconds:.1} {}", &bound[..1]);
         each.times.map_or_else(unknown, |times| show(times[at]))
+    };
+    let rate = |at: usize| {
+        each.times.zip(each.bounds).map_or_else(
+            || "-".to_owned(),
+            |(times, bounds)| {
+                let Bound { microseconds, by, even } = bounds[at];
+                format!(
+                    "{:.0}{} {:.0}",
+                    100.0 * microseconds / times[at].microseconds,
+                    &by[..1],
+                    100.0 * even
+                )
+            },
+        )
     };
     let waits = each.waits.zip(each.cycles).map_or_else(unknown, |(waits, cycles)| {
         let shares =
@@ -55,7 +70,9 @@ fn cells(each: &Judgement) -> [String; COLUMNS] {
         number(each.barriers),
         waits,
         time(0),
+        rate(0),
         time(1),
+        rate(1),
     ]
 }
 
@@ -84,7 +101,8 @@ pub fn legend(models: &[&Hardware]) -> String {
         "\nK-steps, fma, share: rounds of each loop that makes products, multiply-adds a round, their share of its vector \
          operations.\ntrips/K, trips: round trips to memory that a wave waits for, one after the other, in a round and in \
          all. banks: cycles\nof workgroup memory for each without conflicts. waits: percent of the wave's time for memory, \
-         scalar loads, workgroup memory.\n?: not known. ~: data decide which threads take part, every second is taken to.\
+         scalar loads, workgroup memory.\nrate: of products, percent of the rate that the tile allows, by its (v)ector \
+         operations, reads of (s)hared memory or\n(r)esident waves; and how evenly the grid fills the units.\n?: not known. ~: data decide which threads take part, every second is taken to.\
          \nus: a model, without launches; bound by (l)atency of a wave, (v)ector units, (s)hared memory, (m)emory. It takes\n",
     );
     for hardware in models {

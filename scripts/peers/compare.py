@@ -1,6 +1,6 @@
 """Runs tinytrain and its peers in turn, several rounds, and writes the medians into docs/BENCHMARKS.md.
 
-usage: compare.py TINYTRAIN ROUNDS PYTHON PEER...   (a peer: torch-cpu, torch-cuda, jax)
+usage: compare.py TINYTRAIN ROUNDS PYTHON PEER...   (a peer: torch-cpu, torch-cuda, torch-cuda-graph, jax)
 """
 
 import json

@@ -1,6 +1,6 @@
-"""PyTorch, eager on the processor; with `cuda` a captured graph of the whole step on the GPU.
+"""PyTorch, eager on the processor or a GPU; with `graph` a captured CUDA graph of the whole step.
 
-usage: torch_peer.py WORKLOAD cpu|cuda
+usage: torch_peer.py WORKLOAD cpu|cuda [graph]
 """
 
 import sys
@@ -9,9 +9,11 @@ import torch
 import torch.nn.functional as F
 from work import RATE, WORKLOADS, mnist, run
 
-workload, device = sys.argv[1:3]
+workload, device, *mode = sys.argv[1:]
 sizes, batch, epochs = WORKLOADS[workload]
 torch.manual_seed(1)
+# Products in f32, as ours are.
+torch.backends.cuda.matmul.allow_tf32 = False
 (x, y), (test_x, test_y) = (
     [torch.from_numpy(values).to(device) for values in mnist(part)] for part in ("train", "t10k")
 )
@@ -72,5 +74,6 @@ def accuracy():
 
 
 synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
-steps = {batch: captured(batch)} if device == "cuda" else {}
-run("PyTorch, CUDA graph" if device == "cuda" else "PyTorch, eager", workload, epochs, one_epoch, accuracy)
+steps = {batch: captured(batch)} if mode else {}
+name = "PyTorch, CUDA graph" if mode else f"PyTorch, eager{' (cuda)' if device == 'cuda' else ''}"
+run(name, workload, epochs, one_epoch, accuracy)

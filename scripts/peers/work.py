@@ -2,16 +2,22 @@
 
 import gzip
 import json
+import os
 import pathlib
 import time
 
 import numpy as np
 
 START = time.perf_counter()
-DATA = pathlib.Path(__file__).resolve().parents[2] / "data" / "mnist"
+DATA = pathlib.Path(os.environ.get("MNIST") or pathlib.Path(__file__).resolve().parents[2] / "data" / "mnist")
 
 # Layer sizes, batch size, epochs.
-WORKLOADS = {"W1": ([784, 300, 100, 10], 64, 10), "W3": ([784, 32, 10], 16, 3)}
+WORKLOADS = {
+    "W1": ([784, 300, 100, 10], 64, 10),
+    "W2": ([784, 2500, 2000, 1500, 1000, 500, 10], 256, 5),
+    "W3": ([784, 32, 10], 16, 3),
+    "W3-64": ([784, 32, 10], 64, 5),
+}
 RATE = 0.1
 
 
@@ -37,9 +43,10 @@ def run(peer, workload, epochs, one_epoch, accuracy):
         first = first or time.perf_counter() - START
 
     order = np.random.default_rng(1)
+    rows = len(read("train-labels-idx1-ubyte"))
     for _ in range(epochs):
         begun = time.perf_counter()
-        one_epoch(order.permutation(60000), first_step)
+        one_epoch(order.permutation(rows), first_step)
         times.append(time.perf_counter() - begun)
     report = {
         "peer": peer,

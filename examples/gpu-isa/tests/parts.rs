@@ -10,7 +10,7 @@ use crate::walk::{Walk, walk};
 use crate::wave::{LANES, Lanes, Memory, Wave};
 
 /// Costs that can be added up by hand.
-const HARDWARE: Hardware = Hardware {
+pub const HARDWARE: Hardware = Hardware {
     name: "test",
     clock: 1000.0,
     memory: 300.0,
@@ -150,12 +150,16 @@ fn a_walk_counts_rounds_and_waits() {
 
 #[test]
 fn products_are_found_where_they_are_made() {
-    let product = "v_fmac_f32_e32 v4, v8, v9\n".repeat(16) + &"v_mov_b32_e32 v7, 0\n".repeat(15);
+    let product = "v_fmac_f32_e32 v4, v8, v9\n".repeat(16)
+        + &"v_mov_b32_e32 v7, 0\n".repeat(15)
+        + "ds_read_b128 v[0:3], v7\nds_write_b128 v7, v[0:3]\n";
     let (assembly, walk) = walked(&PRODUCT.replace("v_fmac_f32_e32 v4, v8, v9\n", &product), [64, 5, 0, 0]);
     let products = walk.products(&assembly);
     assert_eq!(products.len(), 1);
     let found = products[0];
     assert_eq!((found.rounds, found.multiply_adds, found.trips, found.conflicts), (5, 16.0, 1.0, 1.0));
+    // A vec4 for each of 64 threads, from 32 banks.
+    assert_eq!(found.reads, 8.0);
     // A comparison, which also stands before the last, sixth look at the condition; a shift; the product; 15 moves.
     assert_eq!(found.share, 16.0 / (16.0 + 1.0 + 1.0 + 1.0 + 15.0));
     // A single multiply-add is no product.

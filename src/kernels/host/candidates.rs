@@ -71,8 +71,9 @@ impl MatmulTile {
     ];
 
     /// For products of which a device gets enough large tiles.
-    pub const WIDE_CANDIDATES: [MatmulTile; 6] = [
+    pub const WIDE_CANDIDATES: [MatmulTile; 7] = [
         MatmulTile::BroadcastTall,
+        tiled(8, 8, 4, 2),
         tall(16, 16, 4),
         tall(16, 16, 2),
         tall(8, 16, 4),

@@ -36,11 +36,11 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// For real GPUs: many workgroups of small tiles whose threads share the inner dimension, and 64 x 64 tiles where there
+    /// For real GPUs: many workgroups of small tiles whose threads share the inner dimension, and 32 x 32 tiles where there
     /// are enough of them. Chosen by the machine code and a model of its latencies (docs/GPU-ISA.md).
     pub const GPU: Tuning = Tuning {
         product: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
-        wide: MatmulTile::TiledTall { across: 16, down: 16, inner: 4 },
+        wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 2 },
         row: 256,
         column: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
         owners: 240,
@@ -165,7 +165,7 @@ impl Tuning {
     /// The shape that a product C [rows, columns] takes: [`Tuning::wide`] where C fills so many of those tiles that all of a
     /// large device has work.
     pub(crate) fn product_for(&self, rows: usize, columns: usize) -> MatmulTile {
-        const ENOUGH: usize = 60;
+        const ENOUGH: usize = 240;
         let [down, across] = self.wide.tile();
         let tiles = (blocks(rows) / down) * (blocks(columns) / across);
         let fills = match self.wide {
