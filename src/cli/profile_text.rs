@@ -31,6 +31,7 @@ fn kernels(report: &Report) -> Vec<String> {
         "calls",
         "median us",
         "p95 us",
+        "model us",
         "share",
         "bytes",
         "GB/s",
@@ -48,6 +49,7 @@ fn kernels(report: &Report) -> Vec<String> {
             grouped(kernel.calls as u64),
             format!("{:.1}", kernel.median_us),
             format!("{:.1}", kernel.p95_us),
+            kernel.model_us.map_or_else(|| "-".to_owned(), |time| format!("{time:.1}")),
             percent(kernel.total_us, report.wall_us),
             scaled(kernel.bytes as f64),
             format!("{:.2}", kernel.bytes_per_second / 1e9),
@@ -58,7 +60,7 @@ fn kernels(report: &Report) -> Vec<String> {
             grouped(kernel.workgroups),
         ]
     }));
-    let mut align = [Align::Right; 13];
+    let mut align = [Align::Right; 14];
     align[..2].fill(Align::Left);
     table(&rows, &align)
 }

@@ -55,6 +55,8 @@ pub struct KernelReport {
     pub median_us: f64,
     /// Nineteen of twenty took at most this.
     pub p95_us: f64,
+    /// What the model of latencies gives a call on a device of this class, a launch included; none of the CPU engine.
+    pub model_us: Option<f64>,
     /// Bytes that a call reads and writes, all rows of the batch live.
     pub bytes: u64,
     /// Arithmetic of a call, likewise.
@@ -135,6 +137,7 @@ pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel
                 total_us: microseconds(times.iter().sum()),
                 median_us,
                 p95_us: quantile(&times, 0.95),
+                model_us: stage.iter().map(|member| member.modelled.map(microseconds)).sum(),
                 bytes,
                 flop,
                 intensity: flop as f64 / bytes.max(1) as f64,
@@ -173,7 +176,7 @@ mod tests {
 
     fn member(kernel: &str, bytes: u64) -> Member {
         let (kernel, shape) = (kernel.to_owned(), "2 x 3".to_owned());
-        Member { kernel, fused: Vec::new(), shape, workgroups: 4, bytes, flop: 10 }
+        Member { kernel, fused: Vec::new(), shape, workgroups: 4, bytes, flop: 10, modelled: Some(7000) }
     }
 
     fn ran(stage: usize, length: Option<u64>) -> Ran {
@@ -200,6 +203,7 @@ mod tests {
         assert_eq!((a.fused.len(), fused.fused.as_slice()), (0, &["relu".to_owned()][..]));
         assert_eq!((a.total_us, a.median_us, a.p95_us), (9.0, 3.0, 4.0));
         assert_eq!((b.total_us, b.bytes, b.flop, b.workgroups), (9.0, 5000, 20, 8));
+        assert_eq!((a.model_us, b.model_us), (Some(7.0), Some(14.0)));
         // 1000 bytes take 1 us at least, of the 3 us of the median.
         assert!((a.roofline_share - 1.0 / 3.0).abs() < 1e-12);
         assert!((a.bytes_per_second - 1000.0 / 3e-6).abs() < 1e-3 && a.intensity == 0.01);

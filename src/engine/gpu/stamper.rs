@@ -8,7 +8,7 @@ use super::bound::{BoundSchedule, Steps};
 use crate::engine::{Clock, Detail, Member, Recorder, Submission};
 use crate::error::Result;
 use crate::gpu::{Context, Prepared, Span, StepBinding, Timestamps};
-use crate::kernels::{Tuning, grid};
+use crate::kernels::{Machine, Tuning, grid};
 use crate::schedule::{Dispatch, Schedule, unfenced};
 
 /// Stages of one submission: their stamps stand in one set of queries, of which some devices have few. More only where
@@ -31,6 +31,7 @@ pub struct Stamper {
     recorder: Arc<Recorder>,
     schedule: Schedule,
     tuning: Tuning,
+    machine: Machine,
     /// Places of stages in the recorder's list, by the dispatches that they consist of.
     stages: HashMap<Vec<usize>, usize>,
     idle: Vec<Timestamps>,
@@ -43,7 +44,8 @@ impl Stamper {
         let detail = if context.has_timestamps() { recorder.detail() } else { Detail::Host };
         let clock = if detail == Detail::Host { Clock::Host } else { Clock::Timestamps };
         recorder.log().clock = Some(clock);
-        Self { recorder, schedule, tuning, stages: HashMap::new(), idle: Vec::new(), detail }
+        let machine = Machine::of(context.kind);
+        Self { recorder, schedule, tuning, machine, stages: HashMap::new(), idle: Vec::new(), detail }
     }
 
     /// Most steps of a submission.
@@ -153,7 +155,8 @@ impl Stamper {
         if let Some(stage) = self.stages.get(key) {
             return *stage;
         }
-        let members = key.iter().map(|place| member(&self.schedule.dispatches[*place], &self.tuning));
+        let members =
+            key.iter().map(|place| member(&self.schedule.dispatches[*place], &self.tuning, &self.machine));
         let stage = self.recorder.stage(members.collect());
         self.stages.insert(key.to_vec(), stage);
         stage
@@ -161,7 +164,7 @@ impl Stamper {
 }
 
 /// A dispatch for people, and what it costs.
-fn member(dispatch: &Dispatch, tuning: &Tuning) -> Member {
+fn member(dispatch: &Dispatch, tuning: &Tuning, machine: &Machine) -> Member {
     let kernel = &*dispatch.kernel;
     let cost = kernel.cost(tuning);
     Member {
@@ -171,5 +174,6 @@ fn member(dispatch: &Dispatch, tuning: &Tuning) -> Member {
         workgroups: grid(kernel, tuning).into_iter().map(u64::from).product(),
         bytes: cost.bytes(),
         flop: cost.flop,
+        modelled: Some((1e3 * machine.microseconds(kernel, tuning)) as u64),
     }
 }

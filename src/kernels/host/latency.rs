@@ -108,14 +108,19 @@ impl Machine {
         bandwidth: 150.0,
     };
 
-    /// Mesa's llvmpipe on two processors.
-    pub const SOFTWARE: Machine =
-        Machine::Serial { launch: 20_000.0, element: 1.0, barrier: 12.0, flop: 0.03, processors: 2.0 };
+    /// Mesa's llvmpipe on two processors, as measured (docs/BENCHMARKS.md).
+    pub const SOFTWARE: Machine = Machine::software(2.0);
+
+    const fn software(processors: f64) -> Self {
+        Machine::Serial { launch: 60_000.0, element: 1.0, barrier: 200.0, flop: 0.03, processors }
+    }
 
     /// That of a kind of device.
     pub fn of(kind: DeviceKind) -> Self {
         match kind {
-            DeviceKind::Software => Machine::SOFTWARE,
+            DeviceKind::Software => Machine::software(
+                std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64),
+            ),
             DeviceKind::Integrated => Machine::INTEGRATED,
             _ => Machine::DISCRETE,
         }
