@@ -172,7 +172,7 @@ all_parts() {
     done
     for workload in $WORKLOADS; do
         for peer in $peers; do
-            part "peers-$workload-$peer" 30 env MNIST="$data" XLA_PYTHON_CLIENT_PREALLOCATE=false "$python" \
+            part "peers-$workload-$peer" 30 env MNIST="$data" ROWS="$rows" XLA_PYTHON_CLIENT_PREALLOCATE=false "$python" \
                 "$root/scripts/peers/${peer%%-*}_peer.py" "$workload" $(tr - ' ' <<<"${peer#"${peer%%-*}"}")
         done
     done

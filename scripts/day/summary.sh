@@ -76,7 +76,7 @@ peer_line() {
     best=$(awk -v workload="$1" '$1 == workload { print $2 }' "$work/ours" | sort -g | head -n 1)
     echo "| $1 | $(sed -n 's/.*"peer": "\([^"]*\)".*/\1/p' "$file.out") | $took |" \
         "$([ -z "$best" ] || calculate %.1f "$took / $best") | $(calculate '%.2f s' "$(value "$file.out" first_batch_s)") |" \
-        "$(calculate '%.2f %%' "100 * $(value "$file.out" accuracy)") |"
+        "$(calculate '%.2f %%' "100 * $(value "$file.out" quality)") |"
 }
 
 # A check: how many comparisons, and those that failed.

@@ -1,8 +1,12 @@
 """Runs tinytrain and its peers in turn, several rounds, and writes the medians into docs/BENCHMARKS.md.
 
-usage: compare.py TINYTRAIN ROUNDS PYTHON PEER...   (a peer: torch-cpu, torch-cuda, torch-cuda-graph, jax)
+usage: compare.py TINYTRAIN ROUNDS PYTHON PEER...   (a peer: torch-cpu, torch-compiled, torch-cuda,
+  torch-cuda-graph, jax, numpy)
+
+WORKLOADS="W1 W3" in the environment measures these alone.
 """
 
+import gzip
 import json
 import os
 import pathlib
@@ -13,13 +17,28 @@ import sys
 import tempfile
 import time
 
+import exponentials
+
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "docs" / "BENCHMARKS.md"
 BEGIN, END = "<!-- bench-peers: begin -->", "<!-- bench-peers: end -->"
 OURS = {
-    "W1": ["--epochs", "10"],
-    "W3": ["--epochs", "3", "--hidden", "32", "--batch-size", "16"],
+    "W1": "--epochs 10",
+    "W3": "--epochs 3 --hidden 32 --batch-size 16",
+    "W2": "--epochs 3 --hidden 2500,2000,1500,1000,500 --batch-size 256",
+    "SC": "--epochs 20 --hidden 32,16 --batch-size 32 --activation tanh --loss mse --optimizer adam --lr 0.001"
+    " --scale none --target w --target x --target y --target z",
 }
+TITLES = {
+    "W1": "784-300-100-10, batches of 64, gradient descent",
+    "W3": "784-32-10, batches of 16, gradient descent",
+    "W2": "784-2500-2000-1500-1000-500-10, batches of 256, gradient descent, 12,800 rows",
+    "SC": "SimpleChains' example, 4-32-16-4 tanh, batches of 32, Adam, 10,000 rows; RMSE",
+}
+# As in work.py, which needs numpy.
+W2_ROWS = 12_800
+# What a peer is not measured with: numpy's time is that of small calls, and a graph of Adam's steps is not written.
+LEFT_OUT = {("numpy", "W1"), ("numpy", "W3"), ("numpy", "SC"), ("torch-cuda-graph", "SC")}
 
 
 def measured(command):
@@ -36,10 +55,28 @@ def measured(command):
         return output.read(), seconds, usage.ru_maxrss / 1024
 
 
+def data_of(workload, folder):
+    """The options that name the data, written into a folder where the repository has none."""
+    if workload == "SC":
+        exponentials.write(f"{folder}/table.csv")
+        return ["--data", f"{folder}/table.csv", "--test", f"{folder}/table.csv"]
+    if workload == "W2":
+        mnist = HERE.parents[1] / "data" / "mnist"
+        for name in mnist.glob("*.gz"):
+            raw = gzip.decompress(name.read_bytes())
+            if name.name.startswith("train"):
+                header, size = (16, 784) if raw[3] == 3 else (8, 1)
+                count = W2_ROWS.to_bytes(4, "big")
+                raw = raw[:4] + count + raw[8:header] + raw[header : header + W2_ROWS * size]
+            pathlib.Path(folder, name.stem).write_bytes(raw)
+        return ["--data", folder]
+    return []
+
+
 def ours(tinytrain, workload, device):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
         command = [tinytrain, "train", "--format", "json", "--device", device, "--out", f"{folder}/model"]
-        text, seconds, memory = measured(command + OURS[workload])
+        text, seconds, memory = measured(command + OURS[workload].split() + data_of(workload, data))
     events = [json.loads(line) for line in text.splitlines()]
     epochs = [event for event in events if event["event"] == "epoch"]
     done = events[-1]
@@ -47,7 +84,7 @@ def ours(tinytrain, workload, device):
         "peer": f"tinytrain, {events[0]['device']}",
         "epoch_s": statistics.median(epoch["seconds"] for epoch in epochs[1:]),
         "first_batch_s": done["first_batch_seconds"],
-        "accuracy": epochs[-1]["test_accuracy"],
+        "quality": epochs[-1]["test_rmse" if workload == "SC" else "test_accuracy"],
         "wall_s": seconds,
         "memory_mib": memory,
     }
@@ -77,28 +114,36 @@ def main():
         f"`scripts/bench-peers`, {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores of {processor()}. Medians of {rounds}",
         "rounds in which every program ran once, in turn; the ratio is its epoch time to ours.",
     ]
-    for workload in OURS:
+    for workload in os.environ.get("WORKLOADS", " ".join(OURS)).split():
         runs = {}
         for number in range(int(rounds)):
             programs = [lambda: ours(tinytrain, workload, device)]
-            programs += [lambda name=name: peer(python, name, workload) for name in peers]
+            programs += [
+                lambda name=name: peer(python, name, workload)
+                for name in peers
+                if (name, workload) not in LEFT_OUT
+            ]
             for program in programs:
                 report = program()
                 runs.setdefault(report["peer"], []).append(report)
                 print(f"{workload} round {number + 1}: {json.dumps(report)}", file=sys.stderr, flush=True)
         lines += [
             "",
-            f"| {workload} | seconds per epoch | ratio | first batch trained after | whole process | peak memory | accuracy |",
+            f"**{workload}**: {TITLES[workload]}",
+            "",
+            "| program | seconds per epoch | ratio | first batch trained after | whole process | peak memory"
+            f" | {'RMSE' if workload == 'SC' else 'accuracy'} |",
             "|---|--:|--:|--:|--:|--:|--:|",
         ]
         middle = lambda reports, key: statistics.median(report[key] for report in reports)
         base = middle(next(iter(runs.values())), "epoch_s")
         for name, reports in runs.items():
-            epoch = middle(reports, "epoch_s")
+            epoch, quality = middle(reports, "epoch_s"), middle(reports, "quality")
+            shown = f"{quality:.4f}" if workload == "SC" else f"{100 * quality:.2f} %"
             lines.append(
-                f"| {name} | {epoch:.3f} | {epoch / base:.1f} | {middle(reports, 'first_batch_s'):.2f} s"
+                f"| {name} | {epoch:.4f} | {epoch / base:.1f} | {middle(reports, 'first_batch_s'):.2f} s"
                 f" | {middle(reports, 'wall_s'):.1f} s | {middle(reports, 'memory_mib'):.0f} MiB"
-                f" | {100 * middle(reports, 'accuracy'):.2f} % |"
+                f" | {shown} |"
             )
     lines.append(END)
     text = TABLE.read_text()

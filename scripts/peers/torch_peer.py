@@ -1,36 +1,67 @@
-"""PyTorch, eager on the processor or a GPU; with `graph` a captured CUDA graph of the whole step.
+"""PyTorch: eager on the processor or a GPU; with `compiled` a whole step through torch.compile, which needs a C++ compiler;
+with `graph` a captured CUDA graph of the whole step.
 
-usage: torch_peer.py WORKLOAD cpu|cuda [graph]
+usage: torch_peer.py WORKLOAD cpu|compiled|cuda [graph]
 """
 
 import sys
 
 import torch
 import torch.nn.functional as F
-from work import RATE, WORKLOADS, mnist, run
+from work import BETAS, EPS, WORKLOADS, data, run
 
-workload, device, *mode = sys.argv[1:]
-sizes, batch, epochs = WORKLOADS[workload]
+workload, way, *mode = sys.argv[1:]
+work = WORKLOADS[workload]
+device = "cuda" if way == "cuda" else "cpu"
 torch.manual_seed(1)
 # Products in f32, as ours are.
 torch.backends.cuda.matmul.allow_tf32 = False
-(x, y), (test_x, test_y) = (
-    [torch.from_numpy(values).to(device) for values in mnist(part)] for part in ("train", "t10k")
-)
+(x, y), (test_x, test_y) = [[torch.from_numpy(values).to(device) for values in part] for part in data(work)]
 layers = []
-for inputs, outputs in zip(sizes, sizes[1:]):
+for inputs, outputs in zip(work.sizes, work.sizes[1:]):
     layer = torch.nn.Linear(inputs, outputs)
     torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     torch.nn.init.zeros_(layer.bias)
-    layers += [layer, torch.nn.ReLU()]
+    layers += [layer, torch.nn.Tanh() if work.values else torch.nn.ReLU()]
 model = torch.nn.Sequential(*layers[:-1]).to(device)
-optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+loss = F.mse_loss if work.values else F.cross_entropy
+if work.values:
+    optimizer = torch.optim.Adam(model.parameters(), lr=work.rate, betas=BETAS, eps=EPS)
+else:
+    optimizer = torch.optim.SGD(model.parameters(), lr=work.rate)
 
 
 def step(rows):
     optimizer.zero_grad(set_to_none=True)
-    F.cross_entropy(model(x.index_select(0, rows)), y.index_select(0, rows)).backward()
+    loss(model(x.index_select(0, rows)), y.index_select(0, rows)).backward()
     optimizer.step()
+
+
+def compiled():
+    """The whole step as one compiled function of the rows: loss, gradients and update."""
+    names, parameters = zip(*[(name, value.detach()) for name, value in model.named_parameters()])
+    means, squares = ([torch.zeros_like(value) for value in parameters] for _ in range(2))
+    powers = [torch.ones(()) for _ in BETAS]
+
+    def of_parameters(parameters, x, y):
+        return loss(torch.func.functional_call(model, dict(zip(names, parameters)), (x,)), y)
+
+    @torch.compile(fullgraph=True)
+    def step(rows):
+        gradients = torch.func.grad(of_parameters)(parameters, x.index_select(0, rows), y.index_select(0, rows))
+        if not work.values:
+            for parameter, gradient in zip(parameters, gradients):
+                parameter.sub_(work.rate * gradient)
+            return
+        for power, beta in zip(powers, BETAS):
+            power.mul_(beta)
+        for parameter, gradient, mean, square in zip(parameters, gradients, means, squares):
+            mean.mul_(BETAS[0]).add_((1 - BETAS[0]) * gradient)
+            square.mul_(BETAS[1]).add_((1 - BETAS[1]) * gradient * gradient)
+            root = (square / (1 - powers[1])).sqrt() + EPS
+            parameter.sub_(work.rate * (mean / (1 - powers[0])) / root)
+
+    return step
 
 
 def captured(size):
@@ -59,21 +90,23 @@ def captured(size):
 
 def one_epoch(order, first):
     order = torch.from_numpy(order).to(device)
-    for start in range(0, len(order), batch):
-        rows = order[start : start + batch]
-        steps.get(len(rows), step)(rows)
+    for start in range(0, len(order), work.batch):
+        rows = order[start : start + work.batch]
+        steps.get(len(rows), other)(rows)
         if start == 0:
             synchronize()
             first()
     synchronize()
 
 
-def accuracy():
+def outputs():
     with torch.no_grad():
-        return float((model(test_x).argmax(1) == test_y).float().mean())
+        return model(test_x).cpu()
 
 
 synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
-steps = {batch: captured(batch)} if mode else {}
-name = "PyTorch, CUDA graph" if mode else f"PyTorch, eager{' (cuda)' if device == 'cuda' else ''}"
-run(name, workload, epochs, one_epoch, accuracy)
+# The CUDA graph is of whole batches.
+steps = {work.batch: captured(work.batch)} if mode else {}
+other = compiled() if way == "compiled" else step
+names = {"cpu": "PyTorch, eager", "compiled": "PyTorch, compiled step", "cuda": "PyTorch, eager (cuda)"}
+run("PyTorch, CUDA graph" if mode else names[way], workload, one_epoch, outputs, test_y.cpu())

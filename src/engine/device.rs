@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::engine::{CpuEngine, Engine, EngineOptions, GpuEngine};
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Backend, DeviceKind, Opening, adapters};
+use crate::gpu::{Adapter, Backend, DeviceKind, Opening, adapters, may_have_gpu};
 use crate::kernels::{MOST_BUFFERS, blocks};
 use crate::model::{Network, ParameterLayout, Parameters};
 
@@ -60,6 +60,7 @@ pub enum Device {
 pub fn find_device(request: &DeviceRequest) -> Result<Device> {
     let only = match request {
         DeviceRequest::Cpu => return Ok(Device::Cpu),
+        DeviceRequest::Auto if !may_have_gpu() => return Ok(Device::Cpu),
         DeviceRequest::Backend(backend) => Some(*backend),
         _ => None,
     };

@@ -25,6 +25,8 @@ pub struct Meeting {
     /// Parts that are done, of all regions.
     done: AtomicUsize,
     broken: AtomicBool,
+    /// Threads that sleep, or are about to.
+    sleeping: AtomicUsize,
     sleepers: Mutex<()>,
     wake: Condvar,
 }
@@ -38,6 +40,7 @@ impl Meeting {
             begun: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
             done: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
+            sleeping: AtomicUsize::new(0),
             sleepers: Mutex::new(()),
             wake: Condvar::new(),
         }
@@ -51,7 +54,7 @@ impl Meeting {
     pub fn region(&self, number: usize, region: usize, work: impl Fn(usize)) {
         self.try_part(number, region, &work);
         let last = self.begun.len() * (region + 1);
-        let is_over = || self.done.load(Ordering::Acquire) >= last || self.broken.load(Ordering::Acquire);
+        let is_over = || self.done.load(Ordering::SeqCst) >= last || self.broken.load(Ordering::Acquire);
         for attempt in 0..SPINS + YIELDS {
             if is_over() {
                 break;
@@ -67,11 +70,14 @@ impl Meeting {
             }
         }
         if !is_over() {
-            // All parts are begun, so there is nothing to do but wait.
+            // All parts are begun, so there is nothing to do but wait. Who does the last one either sees that somebody sleeps,
+            // or has counted it as done before this thread looks again.
+            self.sleeping.fetch_add(1, Ordering::SeqCst);
             let mut guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
             while !is_over() {
                 guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
             }
+            self.sleeping.fetch_sub(1, Ordering::SeqCst);
         }
         assert!(!self.broken.load(Ordering::Acquire), "another thread of this step panicked");
     }
@@ -85,7 +91,9 @@ impl Meeting {
                 .is_ok();
         if begun {
             work(part);
-            if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.begun.len() * (region + 1) {
+            let is_last = self.done.fetch_add(1, Ordering::SeqCst) + 1 == self.begun.len() * (region + 1);
+            // Waking is a call of the system, also where nobody sleeps.
+            if is_last && self.sleeping.load(Ordering::SeqCst) > 0 {
                 self.wake_all();
             }
         }

@@ -1,6 +1,7 @@
 //! Products of the CPU engine, by their size.
 
-use gemm::{Parallelism, gemm};
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
 
 use super::tiles::add_product;
 use super::view::View;
@@ -10,12 +11,12 @@ use super::view::View;
 pub enum Products {
     /// Those without packing, of what fits the nearest caches.
     Small,
-    /// Those of the `gemm` crate, which packs. Its sums depend on how the inner dimension is divided between calls, not on
+    /// Those of the `gemm-f32` crate, which packs. Its sums depend on how the inner dimension is divided between calls, not on
     /// how rows and columns are.
     Large,
 }
 
-/// Rows of a batch over which one product of the `gemm` crate sums.
+/// Rows of a batch over which one product of the `gemm-f32` crate sums.
 const WHOLE_ROWS: usize = 64;
 
 impl Products {
@@ -62,20 +63,21 @@ pub fn add_packed(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: Vie
     // column * column stride, lies within its slice; c is borrowed mutably, so it overlaps with neither a nor b.
     #[expect(unsafe_code, reason = "gemm takes pointers")]
     unsafe {
-        gemm(
-            rows,
+        // Of the transposes, C' += B'A': the function takes columns of C for the longer way in memory.
+        get_gemm_fn()(
             columns,
+            rows,
             inner,
             c[first..].as_mut_ptr(),
-            1,
             width as isize,
+            1,
             true,
-            a.values().as_ptr(),
-            a.column_stride() as isize,
-            a.row_stride() as isize,
             b.values().as_ptr(),
-            b.column_stride() as isize,
             b.row_stride() as isize,
+            b.column_stride() as isize,
+            a.values().as_ptr(),
+            a.row_stride() as isize,
+            a.column_stride() as isize,
             1.0,
             1.0,
             false,
