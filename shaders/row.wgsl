@@ -2,7 +2,7 @@
 //   D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; and the loss: all of a step that goes along the rows of the batch
 // parameters, activations as `network` has them, targets of the data set, order [samples] u32,
 // metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
-// A workgroup takes four rows through all layers; see `through`. Dead rows are neither read nor written in storage; the
+// A workgroup takes two rows through all layers; see `through`. Dead rows are neither read nor written in storage; the
 // padding of H and D is written as 0.
 //#include blocks
 //#include record
@@ -27,8 +27,8 @@ override THREADS: u32 = 256u;
 override WEIGHTED: bool = false;
 override DROPOUT: bool = false;
 
-const ROWS = 4u;
-var<workgroup> held: array<vec4<f32>, 2u * THREADS>; // [ROWS][most()]: the operand of the next product
+const ROWS = 2u;
+var<workgroup> held: array<vec4<f32>, THREADS>; // [ROWS][most()]: the operand of the next product
 var<workgroup> sums: array<vec4<f32>, 2u * THREADS>; // [2][THREADS]
 
 var<private> local: u32; // of the thread
@@ -79,50 +79,43 @@ fn first_layer() {
         let chunk = min(most(), width - n0);
         let lane = local / chunk;
         let block = n0 + local % chunk;
-        let own = local < 2u * chunk;
-        let upper_live = own & is_live(lane);
-        let lower_live = own & is_live(lane + 2u);
-        let upper_at = partial_row(0u, first + lane) + block;
-        let lower_at = upper_at + 2u * width;
+        let own = local < ROWS * chunk;
+        let live = own & is_live(lane);
+        let at = partial_row(0u, first + lane) + block;
         let bias = parameter(owner.offset + owner.inputs * width + block, own);
-        var upper = vec4<f32>();
-        var lower = vec4<f32>();
+        var sum = vec4<f32>();
         // Eight loads on their way.
-        for (var part = 0u; part < params.parts; part += 4u) {
-            let second = part + 1u < params.parts;
-            let third = part + 2u < params.parts;
-            let fourth = part + 3u < params.parts;
-            let at = part * pitch;
-            let upper0 = parameter(upper_at + at, upper_live);
-            let lower0 = parameter(lower_at + at, lower_live);
-            let upper1 = parameter(upper_at + at + pitch, upper_live & second);
-            let lower1 = parameter(lower_at + at + pitch, lower_live & second);
-            let upper2 = parameter(upper_at + at + 2u * pitch, upper_live & third);
-            let lower2 = parameter(lower_at + at + 2u * pitch, lower_live & third);
-            let upper3 = parameter(upper_at + at + 3u * pitch, upper_live & fourth);
-            let lower3 = parameter(lower_at + at + 3u * pitch, lower_live & fourth);
-            upper += (upper0 + upper1) + (upper2 + upper3);
-            lower += (lower0 + lower1) + (lower2 + lower3);
+        for (var part = 0u; part < params.parts; part += 8u) {
+            let start = at + part * pitch;
+            let value0 = parameter(start, live);
+            let value1 = parameter(start + pitch, live & (part + 1u < params.parts));
+            let value2 = parameter(start + 2u * pitch, live & (part + 2u < params.parts));
+            let value3 = parameter(start + 3u * pitch, live & (part + 3u < params.parts));
+            let value4 = parameter(start + 4u * pitch, live & (part + 4u < params.parts));
+            let value5 = parameter(start + 5u * pitch, live & (part + 5u < params.parts));
+            let value6 = parameter(start + 6u * pitch, live & (part + 6u < params.parts));
+            let value7 = parameter(start + 7u * pitch, live & (part + 7u < params.parts));
+            sum += ((value0 + value1) + (value2 + value3)) + ((value4 + value5) + (value6 + value7));
         }
         if own {
-            store_outputs(0u, lane, block, upper + bias);
-            store_outputs(0u, lane + 2u, block, lower + bias);
+            store_outputs(0u, lane, block, sum + bias);
         }
     }
     publish(width);
     workgroupBarrier();
 }
 
-// A block of layer `l`'s weights: rows 4k.. of W at block n; with `back`, rows 4n.. at block k, transposed.
-fn weights(owner: Layer, back: bool, k: u32, n: u32, live: bool) -> mat4x4<f32> {
+// A block of a layer's weights: rows 4k.. of W at block n; with `back`, rows 4n.. at block k, transposed. In the place of rows
+// behind the last the bias comes: it is multiplied by padding, or makes units that are not there.
+fn weights(owner: Layer, back: bool, k: u32, n: u32) -> mat4x4<f32> {
     let width = blocks(owner.outputs);
     let row = 4u * select(k, n, back);
-    let at = owner.offset + row * width + select(n, k, back);
+    let at = owner.offset + select(n, k, back);
     let block = mat4x4<f32>(
-        parameter(at, live & (row < owner.inputs)),
-        parameter(at + width, live & (row + 1u < owner.inputs)),
-        parameter(at + 2u * width, live & (row + 2u < owner.inputs)),
-        parameter(at + 3u * width, live & (row + 3u < owner.inputs)),
+        parameters[at + row * width],
+        parameters[at + min(row + 1u, owner.inputs) * width],
+        parameters[at + min(row + 2u, owner.inputs) * width],
+        parameters[at + min(row + 3u, owner.inputs) * width],
     );
     if back {
         return transpose(block);
@@ -130,9 +123,15 @@ fn weights(owner: Layer, back: bool, k: u32, n: u32, live: bool) -> mat4x4<f32> 
     return block;
 }
 
-// Block k of the operand, of all four rows.
-fn operand(k: u32) -> mat4x4<f32> {
-    return mat4x4<f32>(held[k], held[most() + k], held[2u * most() + k], held[3u * most() + k]);
+// Block k of the operand, of both rows; 0 where there is none.
+fn operand(k: u32, there: bool) -> mat2x4<f32> {
+    let zero = vec4<f32>();
+    return mat2x4<f32>(select(zero, held[k], there), select(zero, held[most() + k], there));
+}
+
+// c + b*a, of both rows.
+fn with_block(c: mat2x4<f32>, b: mat4x4<f32>, a: mat2x4<f32>) -> mat2x4<f32> {
+    return mat2x4<f32>(added(c[0], b, a[0]), added(c[1], b, a[1]));
 }
 
 // Brings blocks first_block.. of the operand that begins at `place`, `width` blocks a row, into workgroup memory.
@@ -153,7 +152,7 @@ fn bring(place: u32, width: u32, first_block: u32, count: u32) {
 // Takes the rows through layer `l`: to its outputs, or with `back` to the deltas of the layer below.
 // The operand stands in workgroup memory; weights go from storage straight into registers, as no two threads want the same.
 // A layer is made in chunks of at most most() blocks of units; threads that are left over split the inner dimension, and
-// their sums are added up in order, two rows at a time. A layer of more than one chunk has no room in workgroup memory: it
+// their sums are added up in order. A layer of more than one chunk has no room in workgroup memory: it
 // comes back from storage, in pieces.
 fn through(l: u32, back: bool) {
     let owner = params.network[l];
@@ -170,77 +169,68 @@ fn through(l: u32, back: bool) {
         let slice = select(local / chunk, local % slices, back);
         let n = n0 + x;
         let busy = (slice < slices) & (x < chunk);
-        // Of the outputs that this thread makes of the sums: two, of two rows.
+        // Of the outputs that this thread makes of the sums.
         let lane = local / chunk;
         let block = n0 + local % chunk;
-        let own = local < 2u * chunk;
-        var upper_kept: vec4<f32>;
-        var lower_kept: vec4<f32>;
+        let own = local < ROWS * chunk;
+        var kept: vec4<f32>;
         if back {
             if own {
-                upper_kept = kept_value(l - 1u, lane, block);
-                lower_kept = kept_value(l - 1u, lane + 2u, block);
+                kept = kept_value(l - 1u, lane, block);
             }
         } else {
-            upper_kept = parameter(owner.offset + owner.inputs * outer + block, own);
-            lower_kept = upper_kept;
+            kept = parameter(owner.offset + owner.inputs * outer + block, own);
         }
-        var c: mat4x4<f32>;
+        var c: mat2x4<f32>;
         for (var piece = 0u; piece < inner; piece += most()) {
             let count = min(most(), inner - piece);
             if inner > most() {
                 bring(operand_place, inner, piece, count);
             }
             for (var k = select(count, slice, busy); k < count; k += 4u * slices) {
+                // Those behind the last are the last, times 0.
+                let last = count - 1u;
                 let k1 = k + slices;
                 let k2 = k1 + slices;
                 let k3 = k2 + slices;
-                let b0 = weights(owner, back, piece + k, n, true);
-                let b1 = weights(owner, back, piece + k1, n, k1 < count);
-                let b2 = weights(owner, back, piece + k2, n, k2 < count);
-                let b3 = weights(owner, back, piece + k3, n, k3 < count);
-                c = added_block(c, b0, operand(k));
-                if k1 < count {
-                    c = added_block(c, b1, operand(k1));
-                }
-                if k2 < count {
-                    c = added_block(c, b2, operand(k2));
-                }
-                if k3 < count {
-                    c = added_block(c, b3, operand(k3));
-                }
+                let b0 = weights(owner, back, piece + k, n);
+                let b1 = weights(owner, back, piece + min(k1, last), n);
+                let b2 = weights(owner, back, piece + min(k2, last), n);
+                let b3 = weights(owner, back, piece + min(k3, last), n);
+                let a0 = operand(k, true);
+                let a1 = operand(min(k1, last), k1 < count);
+                let a2 = operand(min(k2, last), k2 < count);
+                let a3 = operand(min(k3, last), k3 < count);
+                c = with_block(with_block(with_block(with_block(c, b0, a0), b1, a1), b2, a2), b3, a3);
             }
         }
         let first_sum = select(local % chunk, (local % chunk) * slices, back) + (local / chunk) * THREADS;
         let pitch = select(chunk, 1u, back);
-        for (var half = 0u; half < 2u; half += 1u) {
-            if busy {
-                sums[local] = select(c[0], c[2], half == 1u);
-                sums[THREADS + local] = select(c[1], c[3], half == 1u);
-            }
-            workgroupBarrier();
-            if own {
-                var sum = vec4<f32>();
-                for (var s = 0u; s < slices; s += 4u) {
-                    // Four loads on their way.
-                    let last = slices - 1u;
-                    let sum1 = sums[first_sum + min(s + 1u, last) * pitch];
-                    let sum2 = sums[first_sum + min(s + 2u, last) * pitch];
-                    let sum3 = sums[first_sum + min(s + 3u, last) * pitch];
-                    sum += sums[first_sum + s * pitch];
-                    sum += select(vec4<f32>(), sum1, s + 1u < slices);
-                    sum += select(vec4<f32>(), sum2, s + 2u < slices);
-                    sum += select(vec4<f32>(), sum3, s + 3u < slices);
-                }
-                let kept = select(upper_kept, lower_kept, half == 1u);
-                if back {
-                    store_deltas(l - 1u, lane + 2u * half, block, sum, kept);
-                } else {
-                    store_outputs(l, lane + 2u * half, block, sum + kept);
-                }
-            }
-            workgroupBarrier();
+        if busy {
+            sums[local] = c[0];
+            sums[THREADS + local] = c[1];
         }
+        workgroupBarrier();
+        if own {
+            var sum = vec4<f32>();
+            for (var s = 0u; s < slices; s += 4u) {
+                // Four loads on their way.
+                let last = slices - 1u;
+                let sum1 = sums[first_sum + min(s + 1u, last) * pitch];
+                let sum2 = sums[first_sum + min(s + 2u, last) * pitch];
+                let sum3 = sums[first_sum + min(s + 3u, last) * pitch];
+                sum += sums[first_sum + s * pitch];
+                sum += select(vec4<f32>(), sum1, s + 1u < slices);
+                sum += select(vec4<f32>(), sum2, s + 2u < slices);
+                sum += select(vec4<f32>(), sum3, s + 3u < slices);
+            }
+            if back {
+                store_deltas(l - 1u, lane, block, sum, kept);
+            } else {
+                store_outputs(l, lane, block, sum + kept);
+            }
+        }
+        workgroupBarrier();
     }
     publish(outer);
 }
@@ -289,7 +279,6 @@ fn row(
     }
     workgroupBarrier();
     if local == 0u && first < params.capacity {
-        let total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        metrics[record.slot * pieces(params.capacity, ROWS) + tile] = total.xy;
+        metrics[record.slot * pieces(params.capacity, ROWS) + tile] = (sums[0] + sums[1]).xy;
     }
 }

@@ -15,7 +15,7 @@ mod scans;
 mod tensor_file;
 mod training;
 mod training_record;
-mod two_dispatch;
+mod whole_steps;
 mod windows;
 
 use ndarray::{Array1, Array2};
@@ -157,7 +157,7 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     activations::run(&mut cases);
     losses::run(&mut cases);
     optimizers::run(&mut cases);
-    two_dispatch::run(&mut cases);
+    whole_steps::run(&mut cases);
 }
 
 /// Normal numbers; `stream` keeps matrices of one case apart.

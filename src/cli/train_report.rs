@@ -266,9 +266,12 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    /// What `--verbose` adds.
+    /// What has no effect, and what `--verbose` adds.
     fn details(&self, Started { engine, network, transform, .. }: &Started) {
         let Description { schedule, tiles, dispatches, .. } = engine;
+        if engine.engine == EngineKind::Gpu && self.config.threads.is_some() {
+            self.console.notice("--threads is for the CPU engine: it has no effect here");
+        }
         if self.options.verbose {
             let parameters = grouped(network.parameter_count() as u64);
             self.console.notice(&format!(

@@ -12,7 +12,7 @@ use super::keeper::{Keeper, Kept};
 use super::training_data::{HeldOut, Seen, TrainingData};
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Reader, TargetsRef, Transform};
-use crate::engine::{BatchMetrics, Device, Engine, Observer};
+use crate::engine::{BatchMetrics, Device, Engine, EngineKind, Observer};
 use crate::error::{Error, Result};
 use crate::gpu::Span;
 use crate::model::{Meaning, Model, Network, Parameters};
@@ -339,7 +339,11 @@ impl Run {
         let (network, transform, meaning) = (network.clone(), transform.clone(), meaning.clone());
         let mut settings = self.config.settings();
         settings.insert("epoch".to_owned(), epoch.to_string());
-        let origin = Some(engine.description().origin());
+        let description = engine.description();
+        if description.engine == EngineKind::Gpu {
+            settings.remove("threads");
+        }
+        let origin = Some(description.origin());
         Ok(Model { network, transform, meaning, parameters, origin, settings })
     }
 

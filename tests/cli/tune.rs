@@ -150,14 +150,14 @@ fn the_winner_is_kept_and_train_takes_it() {
     let objects = outcome.objects();
     let of = |event: &str| objects.iter().filter(|object| object["event"] == event).collect::<Vec<_>>();
     let (winners, summary) = (of("winner"), of("summary")[0]);
-    assert_eq!(winners.len(), 2);
-    for (winner, schedule) in winners.iter().zip(["fused", "two-dispatch"]) {
+    assert_eq!(winners.len(), 3);
+    for (winner, schedule) in winners.iter().zip(["fused", "two-dispatch", "resident"]) {
         assert_eq!(winner["schedule"], schedule);
         assert!(winner["microseconds"].as_f64().unwrap() > 0.0 && winner["ratio"].as_f64().unwrap() <= 1.0);
     }
     let built_in: Vec<&Value> =
         of("candidate").into_iter().filter(|candidate| candidate["varied"].is_null()).collect();
-    assert_eq!(built_in.len(), 2);
+    assert_eq!(built_in.len(), 3);
     assert!(built_in.iter().all(|candidate| candidate["ratio"] == 1.0));
     assert_eq!(summary["file"].as_str().map(Path::new), Some(Path::new("cache/tuning.json")));
     assert!(summary["left_out"].is_u64());
@@ -176,10 +176,10 @@ fn the_winner_is_kept_and_train_takes_it() {
     assert!(lines[0].contains("64-12-4 network, batch 20") && lines[1].starts_with("schedule"), "{text}");
     assert!(lines[2].starts_with("plain") && lines[2].contains("built-in"), "{text}");
     assert!(lines[lines.len() - 1].contains("cache/tuning.json") || cfg!(windows), "{text}");
-    // Three measurements now: of the same work, under three schedules.
+    // Four measurements now: of the same work, under four schedules.
     let kept = std::fs::read(place.path("cache/tuning.json")).unwrap();
     let kept: Value = serde_json::from_slice(&kept).unwrap();
-    assert_eq!(kept["entries"].as_array().unwrap().len(), 3);
+    assert_eq!(kept["entries"].as_array().unwrap().len(), 4);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here the ends of an epoch.
+//! Against the reference in `src/check/whole_steps.rs`, which `check.rs` runs everywhere; here the ends of an epoch.
 
 use tinytrain::kernels::{Column, FeatureFormat, Samples, StepRecord, StepShape, Tuning};
 use tinytrain::model::Network;

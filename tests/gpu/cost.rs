@@ -197,7 +197,7 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
-    lab.run_rewritten(&program, &kernel.params(), &bound, groups, StepRecord::all(rows));
+    lab.run_rewritten(&program, &kernel.params(), &bound, groups, &[StepRecord::all(rows)]);
     let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
     let counts: Vec<u64> =
         bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();

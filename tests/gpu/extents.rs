@@ -116,7 +116,7 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
     let mut buffers: Vec<_> = extents.iter().map(|bytes| buffer(lab, bytes + 4096, word)).collect();
     buffers.push(lab.upload(&[0u32; 2 * MOST_BUFFERS]));
     let bound: Vec<_> = buffers.iter().collect();
-    lab.run_rewritten(&watched(&original), &kernel.params(), &bound, grid(kernel, tuning), RECORD);
+    lab.run_rewritten(&watched(&original), &kernel.params(), &bound, grid(kernel, tuning), &[RECORD]);
     let counts = read_buffer(&lab.context, bound[extents.len()], 8 * MOST_BUFFERS as u64).unwrap();
     let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&counts);
     let pairs = counts.chunks(2).zip(strides(&original));
@@ -143,8 +143,10 @@ fn no_kernel_reaches_further_than_it_says() {
             }
             for (binding, (reached, extent)) in (1..).zip(furthest.iter().zip(&extents)) {
                 assert!(reached <= extent, "{name}, binding {binding}: reaches {reached}, says {extent}");
+                // A block of four rows that are dead.
+                let dead = if kernel.shader().name == "resident" { 4 * 2 * 16 } else { 64 };
                 assert!(
-                    moves || extent - reached <= 64,
+                    moves || extent - reached <= dead,
                     "{name}, binding {binding}: {reached}, says {extent}"
                 );
             }

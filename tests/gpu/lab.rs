@@ -137,18 +137,22 @@ impl Lab {
         params: &[u8],
         buffers: &[&wgpu::Buffer],
         groups: [u32; 3],
-        record: StepRecord,
+        steps_of_dispatch: &[StepRecord],
     ) {
         let context = &self.context;
         let prepared = self.compute.pipelines.prepare(context, program, params, buffers, groups);
         let prepared = prepared.expect("the program is accepted");
         let record_bytes = size_of::<StepRecord>();
         let records = (program.step_bytes() / record_bytes).max(1);
-        let steps = StepRecords::new(context, record_bytes, 1, records);
-        let record = bytemuck::bytes_of(&record);
-        steps.write(context, record, 1);
+        let together = steps_of_dispatch.len();
+        let steps = StepRecords::new(context, record_bytes, together, records);
+        let record = bytemuck::cast_slice(steps_of_dispatch);
+        steps.write(context, record, together);
         let mut encoder = context.device.create_command_encoder(&Default::default());
-        prepared.record(&mut encoder.begin_compute_pass(&Default::default()), steps.each(record, 1).next());
+        prepared.record(
+            &mut encoder.begin_compute_pass(&Default::default()),
+            steps.each(record, together).next(),
+        );
         context.queue.submit([encoder.finish()]);
     }
 

@@ -1,4 +1,4 @@
-//! Against the reference in `src/check/network.rs`, as the schedule of an engine, which `check.rs` runs everywhere; here
+//! Against the reference in `src/check/whole_steps.rs`, which `check.rs` runs everywhere; here
 //! several steps of one dispatch, with other numbers of threads, and what it must not do.
 
 use tinytrain::data::{Dataset, Features, Targets};

@@ -1,4 +1,4 @@
-//! Against the reference in `src/check/two_dispatch.rs`, which `check.rs` runs everywhere; here what it must not do.
+//! Against the reference in `src/check/whole_steps.rs`, which `check.rs` runs everywhere; here what it must not do.
 
 use tinytrain::kernels::{Row, StepRecord, StepShape, Tuning, blocks};
 use tinytrain::model::{Dense, Network};

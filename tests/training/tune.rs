@@ -35,9 +35,9 @@ fn without_time_the_built_in_shapes_stay_and_all_others_are_left_out() {
         let built_in = Tuning::of(&Context::open(&adapter).unwrap());
         let (tuned, (done, of)) = tuned(&adapter, None, Duration::ZERO);
         let schedules: Vec<ScheduleKind> = tuned.schedules.iter().map(|found| found.schedule).collect();
-        assert_eq!(schedules, [ScheduleKind::Fused, ScheduleKind::TwoDispatch]);
+        assert_eq!(schedules, [ScheduleKind::Fused, ScheduleKind::TwoDispatch, ScheduleKind::Resident]);
         assert!(tuned.schedules.iter().all(|found| found.tuning == built_in && found.step == found.built_in));
-        assert_eq!(tuned.trials.len(), 2);
+        assert_eq!(tuned.trials.len(), 3);
         assert!(tuned.trials.iter().all(|trial| trial.varied.is_none() && trial.tuning == built_in));
         // Some numbers of owners come to the same split.
         assert!(done == of && 0 < tuned.left_out && tuned.left_out <= of, "{done} of {of}");

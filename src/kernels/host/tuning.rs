@@ -5,7 +5,7 @@ use crate::gpu::{Context, DeviceKind};
 use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
 
 /// Rows of a batch that a workgroup takes through all layers.
-pub(crate) const ROWS_TOGETHER: usize = 4;
+pub(crate) const ROWS_TOGETHER: usize = 2;
 
 /// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
 /// same tuning.
@@ -244,7 +244,7 @@ pub struct SegmentShape {
 pub(crate) fn row_fits(threads: usize, context: &Context) -> bool {
     let limits = &context.limits;
     let within = |size: usize, limit: u32| size <= limit as usize;
-    // A chunk has room for a block at least, and the four rows' losses have threads.
+    // A chunk has room for a block at least, and the rows' losses have threads.
     threads >= 4
         && threads.is_multiple_of(2)
         && within(threads, limits.max_compute_invocations_per_workgroup)

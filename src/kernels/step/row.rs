@@ -74,12 +74,12 @@ impl Kernel for Row {
     fn latency(&self, tuning: &Tuning) -> Latency {
         let StepShape { layers, parts, targets, .. } = &self.shape;
         let (threads, most) = (tuning.row, tuning.row / 2);
-        // The first layer: four parts at a time.
+        // The first layer: eight parts at a time.
         let chunks = blocks(layers[0].outputs).div_ceil(most);
         let first = Latency::default().with(
-            chunks * (1 + parts.div_ceil(4)),
+            chunks * (1 + parts.div_ceil(8)),
             1,
-            chunks * (20 * parts.div_ceil(4) + EPILOGUE),
+            chunks * (20 * parts.div_ceil(8) + EPILOGUE),
         );
         let latency = layers.iter().skip(1).fold(first, |all, layer| {
             let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
@@ -102,9 +102,9 @@ impl Kernel for Row {
         let held = |width: usize| if width <= most { 4 * ROWS_TOGETHER * width } else { 0 };
         let published = |width: usize| usize::from(width > most);
 
-        // The first layer's outputs: four parts of two rows at a time, and the bias.
+        // The first layer's outputs: eight parts at a time, and the bias.
         let width = blocks(layers[0].outputs);
-        let loads = width.div_ceil(most) * threads * (1 + 8 * parts.div_ceil(4));
+        let loads = width.div_ceil(most) * threads * (1 + 8 * parts.div_ceil(8));
         let stores = copies(0) * rows * 4 * width;
         let mut cost = Cost::dispatch(groups * 4 * loads, stores, (parts + 1) * rows * 4 * width).sharing(
             0,
@@ -152,7 +152,7 @@ impl Kernel for Row {
     }
 }
 
-/// A product of the four rows with a layer's weights. Counts are in blocks.
+/// A product of the rows with a layer's weights. Counts are in blocks.
 #[derive(Clone, Copy)]
 struct Through {
     inner: usize,
@@ -173,12 +173,11 @@ impl Through {
         let most = self.threads / 2;
         let pieces = self.inner.div_ceil(most);
         self.chunks().into_iter().fold(Latency::default(), |all, [_, slices]| {
-            // Four blocks of weights at a time; a block takes 64 multiply-adds and half as many others.
-            let blocks = self.inner.div_ceil(slices);
+            // Four blocks of weights at a time; a block takes 32 multiply-adds and nearly as many others.
+            let blocks = self.inner.div_ceil(slices).next_multiple_of(4);
             let bring = if pieces > 1 { [pieces, 2 * pieces] } else { [0, 0] };
-            // The sums of two rows at a time.
-            let operations = 102 * blocks + 2 * (8 * slices + EPILOGUE) + 2 * EPILOGUE;
-            all.with(blocks.div_ceil(4) + bring[0], 4 + bring[1], operations)
+            let operations = 57 * blocks + 8 * slices + 3 * EPILOGUE;
+            all.with(blocks / 4 + bring[0], 2 + bring[1], operations)
         })
     }
 
@@ -190,11 +189,11 @@ impl Through {
         for [chunk, slices] in self.chunks() {
             for piece in 0..pieces {
                 let count = most.min(self.inner - piece * most);
-                // A thread loads four blocks of weights at a time, also those behind the last.
+                // A thread takes four blocks of weights and of the operand at a time; behind the last comes the last again.
                 let times: usize =
                     (0..slices).map(|slice| count.saturating_sub(slice).div_ceil(4 * slices)).sum();
                 cost += Cost::dispatch(groups * chunk * times * 4 * 16, 0, 0).sharing(
-                    groups * chunk * count * 4 * ROWS_TOGETHER,
+                    groups * chunk * times * 4 * 4 * ROWS_TOGETHER,
                     0,
                     0,
                 );
@@ -208,7 +207,7 @@ impl Through {
                 }
             }
             let sums = groups * 4 * ROWS_TOGETHER * chunk;
-            cost = cost.sharing(sums * slices.next_multiple_of(4), sums * slices, groups * 4);
+            cost = cost.sharing(sums * slices.next_multiple_of(4), sums * slices, groups * 2);
         }
         cost
     }

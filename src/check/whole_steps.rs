@@ -1,4 +1,4 @@
-//! The two kernels of the two-dispatch step.
+//! The kernels that do whole steps: the two of the two-dispatch step, and the one that does all.
 
 use ndarray::{Array2, Axis, concatenate};
 
@@ -8,8 +8,8 @@ use super::training::{RATE, features};
 use super::{Cases, Figures, indices, random, wide};
 use crate::error::{Error, Result};
 use crate::kernels::{
-    Column, Compute, FeatureFormat, LossTargets, Row, Samples, StepRecord, StepShape, Tensor, Vector, blocks,
-    unpad_rows,
+    Column, Compute, FeatureFormat, LossTargets, Resident, Row, Samples, StepRecord, StepShape, Tensor,
+    Vector, blocks, unpad_rows,
 };
 use crate::model::{Dense, Network, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
@@ -80,6 +80,14 @@ pub(super) fn run(cases: &mut Cases<'_>) {
                 cases.case(&name, &text, |compute| step.column(compute, stored));
             }
         }
+        // It takes seconds to compile: plain, and with one number of state and with two.
+        if [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam]
+            .contains(&step.rule.optimizer.kind)
+        {
+            let stored = [FeatureFormat::Bytes, FeatureFormat::Floats][number % 2];
+            let name = format!("resident {}{row}{column}", format!("{stored:?}").to_lowercase());
+            cases.case(&name, &text, |compute| step.resident(compute, stored));
+        }
     }
 }
 
@@ -96,17 +104,86 @@ fn near_largest(got: &Array2<f32>, want: &Array2<f64>, units: f64) -> Figures {
     Figures::near(got, want, &magnitude, &(&magnitude * (units * f64::from(f32::EPSILON))))
 }
 
+fn too_many_layers() -> Error {
+    Error::Config("the kernels have no room for so many layers".to_owned())
+}
+
 impl Step {
     fn shape(&self, compute: &Compute) -> Result<StepShape> {
-        let many = || Error::Config("the kernels have no room for so many layers".to_owned());
         StepShape::new(&self.network, &self.rule, self.weighted, self.capacity, &compute.tuning)
-            .ok_or_else(many)
+            .ok_or_else(too_many_layers)
     }
 
     /// The network with its parameters as the device has them.
     fn parameters(&self, shape: &StepShape) -> (ReferenceNetwork, Vec<f32>) {
         let parameters = Parameters::he_normal(&self.network, 3);
         (ReferenceNetwork::new(&self.network, &parameters), shape.layout().pack(&parameters))
+    }
+
+    fn resident(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
+        let (sizes, kind) = (self.network.sizes(), self.rule.optimizer.kind);
+        let shape = StepShape::resident(&self.network, &self.rule, self.weighted, self.capacity);
+        let shape = shape.ok_or_else(too_many_layers)?;
+        let layout = shape.layout();
+        let (network, mut parameters) = self.parameters(&shape);
+        parameters.resize(4 * layout.state_distance(), f32::NAN);
+        let layers = || layout.layers().iter().zip(80..);
+        let states: Vec<Vec<Array2<f32>>> =
+            layers().map(|(at, stream)| states(kind, at.inputs + 1, at.outputs, 3 * stream)).collect();
+        for number in 0..kind.states() {
+            states.iter().for_each(|states| parameters.extend(flat(&states[number])));
+        }
+        let (first, samples) = (2, self.capacity + 5);
+        let order: Vec<u32> = (0..samples as u32).rev().collect();
+        let taken = indices(&order[first..first + self.rows]);
+        let (features, x) = features(compute, stored, samples, sizes[0])?;
+        let (wanted, targets) = self.wanted(samples, &taken);
+        let on_parameters = compute.vector(&parameters)?;
+        let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
+        let metrics = Vector::<f32>::output(compute, 1, 2)?;
+        let buffers =
+            [&features, on_targets.buffer(), on_order.buffer(), on_parameters.buffer(), metrics.buffer()];
+        let record = StepRecord { first: first as u32, rows: self.rows as u32, ..self.rule.record(STEP) };
+        compute.run(&Resident::new(&shape, Samples { stored, count: samples }), &buffers, record)?;
+
+        let got = on_parameters.read(compute)?;
+        let pass = network.pass(x.select(Axis(0), &taken).view(), Some(&record));
+        let g = network.gradients_of(&pass, &wanted.targets());
+        let of_g = bounds::gradients_of(&network, &pass, &wanted.targets());
+        let whole = |of: &ReferenceNetwork, layer: usize| {
+            concatenate![Axis(0), of.weights[layer], of.biases[layer].clone().insert_axis(Axis(0))]
+        };
+        let mut figures = Figures::default();
+        for (layer, (at, states)) in layout.layers().iter().zip(states).enumerate() {
+            let before = whole(&network, layer).mapv(|value| value as f32);
+            let regions =
+                (0..kind.states()).map(|number| layout.state_distance() + number * layout.weights());
+            let after = [0].into_iter().chain(regions);
+            let updated = Updated {
+                before: [before].into_iter().chain(states).collect(),
+                after: after
+                    .map(|region| matrix(&got, region + at.offset, at.inputs + 1, at.outputs))
+                    .collect(),
+            };
+            figures =
+                figures.and(updated.figures(&self.rule, layer, &whole(&g, layer), &whole(&of_g, layer)));
+        }
+        let units = 4.0 * (sizes.len() * sizes[0].max(sizes[1])) as f64 + 16.0;
+        let logits = &pass.activations[pass.activations.len() - 1];
+        Ok(figures.and(wanted.near_metrics(&metrics.read(compute)?, logits, units)))
+    }
+
+    /// What the rows of the batch should give, and the targets of all samples, of which those are `taken`.
+    fn wanted(&self, samples: usize, taken: &[usize]) -> (Wanted, Vec<u32>) {
+        let (loss, smoothing) = (self.network.loss(), self.rule.label_smoothing);
+        let (form, outputs) =
+            (LossTargets { loss, smoothing, weighted: self.weighted }, self.network.outputs());
+        let wanted = Wanted::new(form, self.rows, outputs);
+        let mut targets = vec![vec![0; form.words(outputs)]; samples];
+        for (row, sample) in taken.iter().enumerate() {
+            targets[*sample] = wanted.words(row);
+        }
+        (wanted, targets.concat())
     }
 
     fn row(&self, compute: &Compute) -> Result<Figures> {
@@ -119,18 +196,11 @@ impl Step {
             parameters.extend(flat(&partial));
             sums += &wide(&partial).slice(ndarray::s![..rows, ..]);
         }
-        let (first, samples, outputs) = (2u32, capacity + 5, self.network.outputs());
-        let (loss, smoothing) = (self.network.loss(), self.rule.label_smoothing);
-        let form = LossTargets { loss, smoothing, weighted: self.weighted };
+        let (first, samples) = (2u32, capacity + 5);
         let order: Vec<u32> = (0..samples as u32).rev().collect();
-        // Row r of the batch is sample samples - 1 - first - r.
-        let wanted = Wanted::new(form, rows, outputs);
-        let mut targets = vec![vec![0; form.words(outputs)]; samples];
-        for row in 0..rows {
-            targets[order[first as usize + row] as usize] = wanted.words(row);
-        }
+        let (wanted, targets) = self.wanted(samples, &indices(&order[first as usize..][..rows]));
         let on_parameters = compute.vector(&parameters)?;
-        let (on_targets, on_order) = (compute.vector(&targets.concat())?, compute.vector(&order)?);
+        let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
         let activations = Vector::<f32>::output(compute, 1, 8 * shape.activations())?;
         let metrics = Vector::<f32>::output(compute, 1, 2 * compute.tuning.batch_groups(capacity))?;
         let buffers = [
