@@ -325,6 +325,7 @@ fn losses(rows: u32) {
     if local == 0u {
         metrics[record.slot] = added_up(0u, 1u, min(rows, THREADS)).xy;
     }
+    workgroupBarrier();
     storageBarrier();
 }
 

@@ -80,11 +80,14 @@ pub(super) fn run(cases: &mut Cases<'_>) {
                 cases.case(&name, &text, |compute| step.column(compute, stored));
             }
         }
-        // It takes seconds to compile: plain, and with one number of state and with two.
-        if [OptimizerKind::Sgd, OptimizerKind::Momentum, OptimizerKind::Adam]
-            .contains(&step.rule.optimizer.kind)
-        {
-            let stored = [FeatureFormat::Bytes, FeatureFormat::Floats][number % 2];
+        // It takes seconds to compile: bytes without state, floats with two numbers.
+        let kind = step.rule.optimizer.kind;
+        let resident = match kind {
+            OptimizerKind::Sgd if row.is_empty() => Some(FeatureFormat::Bytes),
+            OptimizerKind::Adam => Some(FeatureFormat::Floats),
+            _ => None,
+        };
+        if let Some(stored) = resident {
             let name = format!("resident {}{row}{column}", format!("{stored:?}").to_lowercase());
             cases.case(&name, &text, |compute| step.resident(compute, stored));
         }

@@ -128,8 +128,8 @@ impl Kernel for Resident {
             (0..threads).map(|thread| (room * width).saturating_sub(thread).div_ceil(4 * threads)).sum();
         let filled = 2 * (room - rows) * layers.iter().map(|layer| 4 * blocks(layer.outputs)).sum::<usize>();
         let cost = cost.with(4 * turns * (1 + self.samples.stored.words()), 4 * room * width + filled, 0);
-        // Behind the inputs and every product but the updates a barrier, of the losses two, one at the end.
-        cost.sharing(4 * rows.min(threads).next_multiple_of(4), 4 * threads, 2 * layers.len() + 3)
+        // Behind the inputs and every product but the updates a barrier, of the losses three, one at the end.
+        cost.sharing(4 * rows.min(threads).next_multiple_of(4), 4 * threads, 2 * layers.len() + 4)
     }
 }
 
