@@ -76,7 +76,8 @@ pub enum Machine {
         launch: f64,
         /// A value loaded or stored.
         element: f64,
-        /// A barrier, of each thread.
+        /// A barrier, with the little that stands between two of them, of each thread beyond the sixteen of two subgroups:
+        /// these switch for nothing that could be measured.
         barrier: f64,
         /// An operation of the formula.
         flop: f64,
@@ -112,7 +113,7 @@ impl Machine {
     pub const SOFTWARE: Machine = Machine::software(2.0);
 
     const fn software(processors: f64) -> Self {
-        Machine::Serial { launch: 60_000.0, element: 1.0, barrier: 200.0, flop: 0.03, processors }
+        Machine::Serial { launch: 60_000.0, element: 1.0, barrier: 280.0, flop: 0.03, processors }
     }
 
     /// That of a kind of device.
@@ -152,8 +153,8 @@ impl Machine {
             }
             Machine::Serial { launch, element, barrier, flop, processors } => {
                 let elements = (cost.global_reads + cost.global_writes) as f64;
-                let all =
-                    elements * element + cost.barriers as f64 * threads * barrier + cost.flop as f64 * flop;
+                let switched = cost.barriers as f64 * (threads - 16.0).max(0.0);
+                let all = elements * element + switched * barrier + cost.flop as f64 * flop;
                 launch / steps + all / processors.min(groups).max(1.0)
             }
         };
