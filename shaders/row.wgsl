@@ -82,7 +82,6 @@ fn first_layer() {
         let own = local < ROWS * chunk;
         let live = own & is_live(lane);
         let at = partial_row(0u, first + lane) + block;
-        let bias = parameter(owner.offset + owner.inputs * width + block, own);
         var sum = vec4<f32>();
         // Eight loads on their way.
         for (var part = 0u; part < params.parts; part += 8u) {
@@ -98,7 +97,7 @@ fn first_layer() {
             sum += ((value0 + value1) + (value2 + value3)) + ((value4 + value5) + (value6 + value7));
         }
         if own {
-            store_outputs(0u, lane, block, sum + bias);
+            store_outputs(0u, lane, block, sum + parameters[owner.offset + owner.inputs * width + block]);
         }
     }
     publish(width);
@@ -174,12 +173,12 @@ fn through(l: u32, back: bool) {
         let block = n0 + local % chunk;
         let own = local < ROWS * chunk;
         var kept: vec4<f32>;
-        if back {
-            if own {
+        if own {
+            if back {
                 kept = kept_value(l - 1u, lane, block);
+            } else {
+                kept = parameters[owner.offset + owner.inputs * outer + block];
             }
-        } else {
-            kept = parameter(owner.offset + owner.inputs * outer + block, own);
         }
         var c: mat2x4<f32>;
         for (var piece = 0u; piece < inner; piece += most()) {

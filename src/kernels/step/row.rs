@@ -104,7 +104,7 @@ impl Kernel for Row {
 
         // The first layer's outputs: eight parts at a time, and the bias.
         let width = blocks(layers[0].outputs);
-        let loads = width.div_ceil(most) * threads * (1 + 8 * parts.div_ceil(8));
+        let loads = width.div_ceil(most) * threads * 8 * parts.div_ceil(8) + ROWS_TOGETHER * width;
         let stores = copies(0) * rows * 4 * width;
         let mut cost = Cost::dispatch(groups * 4 * loads, stores, (parts + 1) * rows * 4 * width).sharing(
             0,
@@ -124,8 +124,8 @@ impl Kernel for Row {
                     groups * published(pass.outer),
                 );
             }
-            // The bias, by every thread; what was kept of the layer below, and its deltas.
-            let bias = groups * forward.chunks().len() * threads * 4;
+            // The bias; what was kept of the layer below, and its deltas.
+            let bias = groups * ROWS_TOGETHER * outputs * 4;
             cost = cost.with(bias, copies(number) * rows * 4 * outputs, 0);
             cost = cost.with(rows * 4 * inputs, rows * 4 * inputs, 0);
         }
