@@ -10,6 +10,7 @@
 //#include network
 //#include features
 //#include multiply_block
+//#include added_up
 //#include activation
 //#include dropout
 //#include nan
@@ -203,23 +204,6 @@ fn finish(product: u32, l: u32, row: u32, n: u32, sum: vec4<f32>, old: Parameter
             );
         }
     }
-}
-
-// The sum of `count` of the sums, `pitch` apart from `start` on.
-fn added_up(start: u32, pitch: u32, count: u32) -> vec4<f32> {
-    let last = count - 1u;
-    var sum = vec4<f32>();
-    for (var i = 0u; i < count; i += 4u) {
-        // Four loads on their way.
-        let second = sums[start + min(i + 1u, last) * pitch];
-        let third = sums[start + min(i + 2u, last) * pitch];
-        let fourth = sums[start + min(i + 3u, last) * pitch];
-        sum += sums[start + i * pitch];
-        sum += select(vec4<f32>(), second, i + 1u < count);
-        sum += select(vec4<f32>(), third, i + 2u < count);
-        sum += select(vec4<f32>(), fourth, i + 3u < count);
-    }
-    return sum;
 }
 
 // Makes a product of layer `l` for the `rows` rows of the batch.

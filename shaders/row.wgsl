@@ -9,6 +9,7 @@
 //#include network
 //#include team
 //#include multiply_block
+//#include added_up
 //#include activation
 //#include dropout
 //#include nan
@@ -211,18 +212,7 @@ fn through(l: u32, back: bool) {
         }
         workgroupBarrier();
         if own {
-            var sum = vec4<f32>();
-            for (var s = 0u; s < slices; s += 4u) {
-                // Four loads on their way.
-                let last = slices - 1u;
-                let sum1 = sums[first_sum + min(s + 1u, last) * pitch];
-                let sum2 = sums[first_sum + min(s + 2u, last) * pitch];
-                let sum3 = sums[first_sum + min(s + 3u, last) * pitch];
-                sum += sums[first_sum + s * pitch];
-                sum += select(vec4<f32>(), sum1, s + 1u < slices);
-                sum += select(vec4<f32>(), sum2, s + 2u < slices);
-                sum += select(vec4<f32>(), sum3, s + 3u < slices);
-            }
+            let sum = added_up(first_sum, pitch, slices);
             if back {
                 store_deltas(l - 1u, lane, block, sum, kept);
             } else {

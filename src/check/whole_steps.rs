@@ -11,7 +11,7 @@ use crate::kernels::{
     Column, Compute, FeatureFormat, LossTargets, Resident, Row, Samples, StepRecord, StepShape, Tensor,
     Vector, blocks, unpad_rows,
 };
-use crate::model::{Dense, Network, Parameters};
+use crate::model::{Dense, Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
@@ -123,19 +123,26 @@ impl Step {
         (ReferenceNetwork::new(&self.network, &parameters), shape.layout().pack(&parameters))
     }
 
+    /// Puts optimizer state behind the parameters, and NaN where what a step keeps will stand; gives the state of each layer.
+    fn with_states(&self, layout: &ParameterLayout, parameters: &mut Vec<f32>) -> Vec<Vec<Array2<f32>>> {
+        let kind = self.rule.optimizer.kind;
+        parameters.resize(4 * layout.state_distance(), f32::NAN);
+        let layers = layout.layers().iter().zip(80..);
+        let all: Vec<Vec<Array2<f32>>> =
+            layers.map(|(at, stream)| states(kind, at.inputs + 1, at.outputs, 3 * stream)).collect();
+        for number in 0..kind.states() {
+            all.iter().for_each(|states| parameters.extend(flat(&states[number])));
+        }
+        all
+    }
+
     fn resident(&self, compute: &Compute, stored: FeatureFormat) -> Result<Figures> {
         let (sizes, kind) = (self.network.sizes(), self.rule.optimizer.kind);
         let shape = StepShape::resident(&self.network, &self.rule, self.weighted, self.capacity);
         let shape = shape.ok_or_else(too_many_layers)?;
         let layout = shape.layout();
         let (network, mut parameters) = self.parameters(&shape);
-        parameters.resize(4 * layout.state_distance(), f32::NAN);
-        let layers = || layout.layers().iter().zip(80..);
-        let states: Vec<Vec<Array2<f32>>> =
-            layers().map(|(at, stream)| states(kind, at.inputs + 1, at.outputs, 3 * stream)).collect();
-        for number in 0..kind.states() {
-            states.iter().for_each(|states| parameters.extend(flat(&states[number])));
-        }
+        let states = self.with_states(layout, &mut parameters);
         let (first, samples) = (2, self.capacity + 5);
         let order: Vec<u32> = (0..samples as u32).rev().collect();
         let taken = indices(&order[first..first + self.rows]);
@@ -240,13 +247,7 @@ impl Step {
         let (capacity, rows) = (self.capacity, self.rows);
         let (network, mut parameters) = self.parameters(&shape);
         let layout = shape.layout();
-        parameters.resize(4 * layout.state_distance(), f32::NAN);
-        let layers = || layout.layers().iter().zip(80..);
-        let states: Vec<Vec<Array2<f32>>> =
-            layers().map(|(at, stream)| states(kind, at.inputs + 1, at.outputs, 3 * stream)).collect();
-        for number in 0..kind.states() {
-            states.iter().for_each(|states| parameters.extend(flat(&states[number])));
-        }
+        let states = self.with_states(layout, &mut parameters);
         let (samples, inputs, next) = (2 * capacity + 3, sizes[0], (rows / 2 + 1) as u32);
         let (features, x) = features(compute, stored, samples, inputs)?;
         let order: Vec<u32> = (0..samples as u32).rev().collect();

@@ -137,8 +137,8 @@ impl Machine {
     /// Microseconds that a step takes in a dispatch of this kernel, with its share of the launch.
     pub fn microseconds(&self, kernel: &dyn Kernel, tuning: &Tuning) -> f64 {
         let cost = kernel.cost(tuning);
-        let groups: u32 = grid(kernel, tuning).into_iter().product();
-        let (groups, threads) = (f64::from(groups), tuning.threads(kernel.layout()) as f64);
+        let groups: f64 = grid(kernel, tuning).into_iter().map(f64::from).product();
+        let threads = tuning.threads(kernel.layout()) as f64;
         let steps = kernel.shader().records.max(1) as f64;
         let nanoseconds = match *self {
             Machine::Parallel {

@@ -2,6 +2,7 @@
 
 /// The pieces that shaders share, by the names under which they are included.
 const PIECES: &[(&str, &str)] = &[
+    ("added_up", include_str!("../../../shaders/common/added_up.wgsl")),
     ("record", include_str!("../../../shaders/common/record.wgsl")),
     ("record_immediates", include_str!("../../../shaders/common/record_immediates.wgsl")),
     ("record_list", include_str!("../../../shaders/common/record_list.wgsl")),
