@@ -4,6 +4,8 @@ mod program;
 
 #[path = "cli/cache.rs"]
 mod cache;
+#[path = "cli/categories.rs"]
+mod categories;
 #[path = "cli/check.rs"]
 mod check;
 #[path = "cli/devices.rs"]

@@ -2,6 +2,8 @@
 
 #[path = "data/bundled_tables.rs"]
 mod bundled_tables;
+#[path = "data/categories.rs"]
+mod categories;
 #[path = "data/errors.rs"]
 mod errors;
 #[path = "data/formats.rs"]

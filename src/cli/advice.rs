@@ -23,6 +23,10 @@ fn advised(error: &Error) -> String {
         Error::Device(_) => {
             format!("{error}; --device cpu always works, `tinytrain devices` lists what else does")
         }
+        Error::Data { expected, .. } if expected.contains("the column is one of categories") => format!(
+            "{error}; --categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves \
+             a column out"
+        ),
         _ => error.to_string(),
     }
 }

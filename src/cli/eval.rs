@@ -13,10 +13,10 @@ use tinytrain::train::{Evaluated, ValueErrors, evaluate, evaluate_values, load_m
 
 use super::args::{self, Format};
 use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
-use super::output::{print_line, print_object};
+use super::output::{print_line, print_object, warn};
 use super::places;
 use super::table_options::Written;
-use super::text::{Align, counted, grouped, loss, percent, table};
+use super::text::{Align, counted, grouped, loss, percent, table, unknown_cells};
 
 /// The most classes of which a text shows the confusion matrix.
 const TEXT_CLASSES: usize = 20;
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let reader = Reader::open(&source, &options.written.like(model.meaning.schema.clone(), target))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut file = places::file(&source).display().to_string();
-    let data = match &part {
+    let (data, unknown) = match &part {
         Some(part) => {
             file +=
                 &format!(", the {} % of its rows that were held out for testing", 100.0 * part.split.test);
@@ -87,6 +87,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         }
         None => read_for(&model, reader)?,
     };
+    if unknown > 0 {
+        warn(&unknown_cells(unknown, &file));
+    }
     if !of_classes {
         return values(options, &model, &data, &device, &file);
     }
@@ -245,7 +248,7 @@ fn unreadable(model: &Path, key: &str, text: &str) -> Error {
 }
 
 impl Part {
-    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<Dataset> {
+    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
         reader.read_to_end()?;
         if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
             let text = format!(
@@ -258,7 +261,7 @@ impl Part {
             return Err(Error::Config(text));
         }
         let [_, test] = reader.divide(&self.split)?;
-        model.transform.rows(test)
+        model.transform.rows(test, reader.dictionaries())
     }
 }
 

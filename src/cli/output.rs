@@ -72,6 +72,12 @@ pub fn print_error(error: &anyhow::Error) {
     };
 }
 
+/// Tells on standard error what makes a result doubtful.
+pub fn warn(line: &str) {
+    // A result stays one where nobody listens to what is said beside it.
+    let _ = notice(&format!("warning: {line}"));
+}
+
 fn is_help(usage: &clap::Error) -> bool {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     matches!(usage.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
@@ -131,7 +137,7 @@ impl Console {
 
     /// Tells on standard error what makes a result doubtful, even where notices are not wanted.
     pub fn warn(&self, line: &str) {
-        let _ = self.progress.suspend(|| notice(&format!("warning: {line}")));
+        self.progress.suspend(|| warn(line));
     }
 
     /// Prints nothing on standard output from now on.

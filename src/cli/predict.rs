@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value};
 use tinytrain::data::{
-    Classes, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
+    Classes, Dictionary, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png,
+    read_png,
 };
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
@@ -14,7 +15,8 @@ use tinytrain::output::Destination;
 use tinytrain::train::{Predictions, Predictor, load_model};
 use tinytrain::{Error, Result};
 
-use super::output::{Unwritable, object};
+use super::output::{Unwritable, object, warn};
+use super::text::unknown_cells;
 use super::{args, places, table_options};
 
 /// How predictions are written.
@@ -79,7 +81,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut work = Work { options, model: &model, predictor: Predictor::new(&model, &device)? };
-    match out {
+    let written = match out {
         // What ends early leaves no part of a file.
         Some(out) => out
             .write_with(|file| {
@@ -99,7 +101,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 Failure::Other(error) => error.into(),
             })
         }
+    };
+    if work.predictor.unknown_cells() > 0 {
+        warn(&unknown_cells(work.predictor.unknown_cells(), "the predicted rows"));
     }
+    written
 }
 
 /// What went wrong: the output, or anything else.
@@ -146,7 +152,7 @@ impl Work<'_> {
             let name = names_files.then_some(file.as_path());
             if is_image {
                 let features = self.image(file)?;
-                let predictions = self.predict(file, 0, features)?;
+                let predictions = self.predict(file, 0, features, &[])?;
                 self.write(name, &predictions, &[], write)?;
             } else {
                 self.rows(file, name, write)?;
@@ -174,7 +180,7 @@ impl Work<'_> {
         let mut rows = 0;
         while reader.next_block()? {
             let block = reader.take_block();
-            let predictions = self.predict(reader.name(), rows, block.features)?;
+            let predictions = self.predict(reader.name(), rows, block.features, reader.dictionaries())?;
             let outputs = self.model.network.outputs();
             rows += (predictions.classes.len() + predictions.values.len() / outputs) as u64;
             self.write(name, &predictions, &block.ids, write)?;
@@ -183,8 +189,14 @@ impl Work<'_> {
     }
 
     /// Predicts a block of a file before which `rows` others stand, and checks that the network could.
-    fn predict(&mut self, path: &Path, rows: u64, features: Features) -> Result<Predictions> {
-        let predictions = self.predictor.predict(features)?;
+    fn predict(
+        &mut self,
+        path: &Path,
+        rows: u64,
+        features: Features,
+        dictionaries: &[Dictionary],
+    ) -> Result<Predictions> {
+        let predictions = self.predictor.predict(features, dictionaries)?;
         let outputs = self.model.network.outputs();
         let probability = predictions.probabilities.iter().position(|probability| !probability.is_finite());
         let number = probability.or_else(|| predictions.values.iter().position(|value| !value.is_finite()));

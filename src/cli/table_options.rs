@@ -31,6 +31,16 @@ pub struct Written {
     #[arg(long, help_heading = TABLES, value_name = "BYTES", default_value_t = Format::default().row_limit, value_parser = args::count,
           allow_hyphen_values = true)]
     row_limit: usize,
+    /// Cells that stand for a missing value, besides empty ones and NA, N/A, NaN, NaT, null, ?, - and \N; what a model was
+    /// trained with is known to it.
+    #[arg(long, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_hyphen_values = true)]
+    missing_marker: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Missing {
+    Fill,
+    Error,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,6 +57,7 @@ impl Written {
             delimiter: self.delimiter,
             decimal: self.decimal,
             row_limit: self.row_limit,
+            missing: self.missing_marker.clone(),
         }
     }
 
@@ -77,9 +88,17 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     only: Vec<String>,
-    /// How values become inputs: `standard` takes the mean of a column from them and divides by its standard deviation,
-    /// `bytes` divides by 255, `none` takes them as they are, `auto` is bytes for images and standard for every other
-    /// table.
+    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text always are.
+    #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
+    categorical: Vec<String>,
+    /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,
+    /// with one more input that says so, and makes a category of missing categories; `error` refuses them.
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "WHAT", default_value_t = Missing::Fill)]
+    missing: Missing,
+    /// How numbers become inputs, by the training rows: `standard` takes the mean of a column from them and divides by its
+    /// standard deviation; `minmax` makes the least 0 and the greatest 1; `robust` takes the median from them and divides
+    /// by the distance of the quartiles; `quantile` gives them a normal distribution by their rank; `bytes` divides by
+    /// 255; `none` takes them as they are; `auto` is bytes for images and standard for every other table.
     #[arg(long, help_heading = TABLES, value_name = "HOW", default_value = "auto", value_parser = args::scale())]
     scale: Scale,
     #[command(flatten)]
@@ -94,6 +113,8 @@ impl Columns {
             weight: self.weight.clone(),
             only: self.only.clone(),
             exclude: self.exclude.clone(),
+            categorical: self.categorical.clone(),
+            refuse_missing: self.missing == Missing::Error,
             ..Selection::default()
         };
         ReadOptions { columns, format: self.written.format(), ..ReadOptions::default() }

@@ -40,6 +40,15 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { singular } else { plural })
 }
 
+/// What is said of cells of some rows that hold what the training rows did not.
+pub fn unknown_cells(cells: u64, rows: &str) -> String {
+    format!(
+        "in {rows}, {} an unknown category, which counts as none, or missing where no training row misses a value, which \
+         counts as the median",
+        if cells == 1 { "1 cell is".to_owned() } else { format!("{} cells are", grouped(cells)) }
+    )
+}
+
 /// A path as a shell takes it.
 pub fn shell_word(path: &Path) -> String {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") {

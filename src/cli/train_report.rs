@@ -17,9 +17,9 @@ use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
 use super::places::MNIST;
-use super::text::{counted, grouped, loss, percent, seconds, shell_word};
+use super::text::{counted, grouped, loss, percent, seconds, shell_word, unknown_cells};
 use super::train_options::Options;
-use super::train_text::{ByRows, Table, data_line, plan_line};
+use super::train_text::{ByRows, Table, data_line, left_out, plan_line};
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
@@ -58,14 +58,7 @@ impl<'a> TrainReport<'a> {
         start: Instant,
     ) -> Self {
         let console = Console::new(options.quiet, config.epochs);
-        let numbers = data.row_numbers();
-        if !numbers.is_empty() {
-            let columns = counted(numbers.len() as u64, "column", "columns");
-            notices.push(format!(
-                "{columns} left out, since it only numbers the rows: {}; --only names inputs",
-                numbers.join(", ")
-            ));
-        }
+        notices.extend(left_out(data.left_out()));
         Self {
             options,
             config,
@@ -111,6 +104,9 @@ impl<'a> TrainReport<'a> {
                 }
             }
             Event::Restarted { .. } => {}
+            Event::Unknown { set, cells } => {
+                self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
+            }
         }
         let printed = match self.options.format {
             Format::Json => self.json(&event),
@@ -206,6 +202,11 @@ impl<'a> TrainReport<'a> {
             Event::Restarted { reason } => {
                 self.console.object(&[("event", "restart".into()), ("reason", reason.as_str().into())])
             }
+            Event::Unknown { set, cells } => self.console.object(&[
+                ("event", "unknown".into()),
+                ("set", (*set).into()),
+                ("cells", (*cells).into()),
+            ]),
             Event::Epoch { epoch, is_kept, .. } => self.console.object(&[
                 ("event", "epoch".into()),
                 ("epoch", epoch.epoch.into()),
@@ -259,6 +260,7 @@ impl<'a> TrainReport<'a> {
                     .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
             }
+            Event::Unknown { .. } => Ok(()),
             Event::Epoch { epoch, is_kept, .. } => match &self.table {
                 Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
                 _ => Ok(()),

@@ -1,6 +1,6 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
-use tinytrain::data::{Column, Transform};
+use tinytrain::data::{Code, Column, Encoding, LeftOut, Map, Transform, Why};
 use tinytrain::model::Meaning;
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, Score};
@@ -19,6 +19,39 @@ pub struct ByRows {
     pub batch_size: bool,
 }
 
+/// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
+pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
+    let reasons = [
+        (Why::NumbersRows, "since it only numbers the rows", "--only names inputs"),
+        (
+            Why::DifferentTexts,
+            "since its text is another one in most rows",
+            "--categorical takes it for categories, --exclude leaves it out without a word",
+        ),
+    ];
+    let line = |(why, reason, remedy): (Why, &str, &str)| {
+        let names = columns.iter().filter(|column| column.why == why).map(|column| column.column.clone());
+        let names: Vec<String> = names.collect();
+        let count = counted(names.len() as u64, "column", "columns");
+        (!names.is_empty()).then(|| format!("{count} left out, {reason}: {}; {remedy}", names.join(", ")))
+    };
+    reasons.into_iter().filter_map(line).collect()
+}
+
+/// How columns are scaled, in a word.
+fn encoded(encoding: &Encoding) -> &'static str {
+    let is_normal = |code: &Code| matches!(code, Code::Number { map: Map::Normal(_), .. });
+    let is_plain = |code: &Code| match code {
+        Code::Number { map, .. } => *map == Map::Affine { center: 0.0, width: 1.0 },
+        Code::Category { .. } => true,
+    };
+    match &encoding.columns[..] {
+        columns if columns.iter().any(is_normal) => "by quantiles",
+        columns if columns.iter().all(is_plain) => "as they are",
+        _ => "scaled",
+    }
+}
+
 /// What was understood of the data, in a line.
 pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
     let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
@@ -31,7 +64,7 @@ pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) 
     let scaled = match transform {
         Transform::Bytes => "divided by 255",
         Transform::None => "as they are",
-        Transform::Standard(_) => "standardised",
+        Transform::Columns(encoding) => encoded(encoding),
     };
     if let Some(values) =
         meaning.schema.as_ref().map(|schema| &schema.values).filter(|values| !values.is_empty())

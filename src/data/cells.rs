@@ -6,14 +6,14 @@ use super::csv::CsvRows;
 use super::dataset::Features;
 use super::decimal::{GROUP, NumberForm};
 use super::dialect::with_point;
-use super::number::{digits, feature, float, small, small_at_end};
+use super::number::{Value, digits, feature, float, small, small_at_end};
 use crate::Result;
 
 impl CsvRows {
     /// Appends the features of these columns of the row.
     pub(super) fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
         match features {
-            _ if self.dialect.decimal == b',' => {}
+            _ if self.dialect.decimal == b',' || !self.missing_numbers.is_empty() => {}
             Features::Floats(floats) => return self.parse_floats(columns, floats),
             Features::Bytes(bytes) => {
                 if self.parse_bytes(columns.clone(), bytes) {
@@ -27,7 +27,11 @@ impl CsvRows {
                 b',' => feature(with_point(&String::from_utf8_lossy(cell)).as_bytes()),
                 _ => feature(cell),
             };
-            features.push(value.map_err(|fault| self.feature_error(column, fault))?);
+            match value {
+                Ok(value) if !self.missing_numbers.contains(&f32::from(value)) => features.push(value),
+                Ok(_) => features.push(Value::Float(self.without_number(column, "a number")?)),
+                Err(fault) => features.push(Value::Float(self.without_number(column, fault)?)),
+            }
         }
         Ok(())
     }
@@ -85,10 +89,10 @@ impl CsvRows {
         if equal { layout.group(text, length) } else { None }
     }
 
-    /// A cell that is written unlike the one before it, among the first of its row, or no number.
+    /// A cell that is written unlike the one before it, among the first of its row, or no number; NaN where it is missing.
     #[inline(never)]
     fn float(&self, column: usize) -> Result<f32> {
-        float(&self.record[column]).map_err(|fault| self.feature_error(column, fault))
+        float(&self.record[column]).or_else(|fault| self.without_number(column, fault))
     }
 
     /// Where the text of a cell of `record` ends.

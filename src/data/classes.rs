@@ -4,13 +4,16 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::number::{is_missing, small};
+use super::number::small;
 
 /// The most different labels that a reader keeps; more are no classes, whatever the table is about.
 pub(super) const MOST_LABELS: usize = 65_536;
 
 /// The most classes of a table whose labels are numbers; beyond it they are values, not classes.
 pub(super) const MOST_NUMBERED_CLASSES: usize = 1000;
+
+/// Where the table of small labels has no number.
+const NONE: u32 = u32::MAX - 1;
 
 /// From this many classes on, at least every second row must share its class with another.
 const FEW_CLASSES: usize = 20;
@@ -171,23 +174,27 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// Numbers the different labels of a column in the order in which they come.
 pub(super) struct Interner {
+    /// What a label is called in messages, and what several are.
+    called: [&'static str; 2],
     numbers: HashMap<Box<[u8]>, u32>,
     /// Those of the labels 0 to 999, which most tables have: found without hashing.
     small: Vec<u32>,
+    count: u32,
     /// Labels that nobody has taken yet.
     new: Vec<Label>,
 }
 
 impl Interner {
-    pub(super) fn new() -> Self {
-        Self { numbers: HashMap::new(), small: vec![u32::MAX; 1000], new: Vec::new() }
+    pub(super) fn new(called: &'static str, several: &'static str) -> Self {
+        let small = vec![NONE; 1000];
+        Self { called: [called, several], numbers: HashMap::new(), small, count: 0, new: Vec::new() }
     }
 
     /// The number of the label in a cell, if it has come before.
     #[inline]
     pub(super) fn find(&self, cell: &[u8]) -> Option<u32> {
         match Self::small(cell).map(|value| self.small[value]) {
-            Some(number) if number != u32::MAX => Some(number),
+            Some(number) if number != NONE => Some(number),
             _ => self.numbers.get(cell.trim_ascii()).copied(),
         }
     }
@@ -196,20 +203,24 @@ impl Interner {
     pub(super) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
         let label = cell.trim_ascii();
         let text = str::from_utf8(label).ok().filter(|text| !text.contains('\0'));
-        let text = text.ok_or("a label, text in UTF-8 without NUL bytes")?;
-        if is_missing(label) {
-            return Err("a label (rows without one are not supported: remove them)".to_owned());
+        let [called, several] = self.called;
+        let text = text.ok_or_else(|| format!("a {called}, text in UTF-8 without NUL bytes"))?;
+        let number = self.count;
+        if number as usize == MOST_LABELS {
+            return Err(format!("at most {MOST_LABELS} different {several}"));
         }
-        if self.numbers.len() == MOST_LABELS {
-            return Err(format!("at most {MOST_LABELS} different labels: classification needs classes"));
-        }
-        let number = self.numbers.len() as u32;
-        self.numbers.insert(label.into(), number);
+        self.insert(cell, number);
+        self.count += 1;
+        self.new.push(Label { text: text.to_owned(), row });
+        Ok(number)
+    }
+
+    /// Has [`Interner::find`] give this number for the label in a cell.
+    pub(super) fn insert(&mut self, cell: &[u8], number: u32) {
+        self.numbers.insert(cell.trim_ascii().into(), number);
         if let Some(value) = Self::small(cell) {
             self.small[value] = number;
         }
-        self.new.push(Label { text: text.to_owned(), row });
-        Ok(number)
     }
 
     /// A number below 1000 without leading zeros, so that equal ones are equal text.
@@ -275,12 +286,12 @@ mod tests {
 
     #[test]
     fn labels_are_numbered_as_they_come() {
-        let mut interner = Interner::new();
+        let mut interner = Interner::new("label", "labels");
         let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
         for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
             assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
         }
-        for cell in [&b""[..], b" ", b"NA", b"nan", b"?", b"\xff", b"a\0"] {
+        for cell in [&b"\xff"[..], b"a\0"] {
             assert!(number(cell).is_err(), "{cell:?}");
         }
         let texts: Vec<String> = interner.take_new().into_iter().map(|label| label.text).collect();

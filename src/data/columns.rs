@@ -8,15 +8,8 @@ use ::csv::ByteRecord;
 
 use super::dialect::{Dialect, Kind, Sample};
 use super::number::{show, some};
-use super::target::MNIST_COLUMNS;
 use crate::error::Place;
 use crate::{Error, Result};
-
-/// Names of a column that numbers the rows, where its values are different whole numbers.
-const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
-
-/// Rows from which on a column that counts up is taken for numbers of the rows.
-const COUNTED_ROWS: usize = 8;
 
 /// The column of a table that holds the labels, or those that hold the values to predict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +48,10 @@ pub struct Schema {
     pub target: Option<Column>,
     /// The values to predict, in the order of the network's outputs.
     pub values: Vec<Column>,
+    /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
+    pub categories: Vec<usize>,
+    /// Cells that stand for a missing value, besides those that always do.
+    pub missing: Vec<String>,
 }
 
 /// Which columns a reader reads.
@@ -66,6 +63,10 @@ pub struct Selection {
     pub only: Vec<String>,
     /// No inputs.
     pub exclude: Vec<String>,
+    /// Inputs that are categories, whatever they hold.
+    pub categorical: Vec<String>,
+    /// Whether a missing cell among the inputs is an error.
+    pub refuse_missing: bool,
     /// How much each row counts in the loss; no input.
     pub weight: Option<String>,
     /// Is handed on as it is, row by row.
@@ -78,26 +79,47 @@ pub struct Selection {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Columns {
     pub count: usize,
-    /// Inputs that stand side by side, in the order of the inputs.
-    pub runs: Vec<Range<usize>>,
+    /// The inputs, in their order.
+    pub runs: Vec<Run>,
     pub target: Option<usize>,
     /// Values to predict.
     pub values: Vec<usize>,
     pub weight: Option<usize>,
     pub id: Option<usize>,
-    /// Columns that only number the rows, and so are no inputs.
-    pub row_numbers: Vec<usize>,
+    /// Columns of categories that may hold numbers.
+    pub categorical: Vec<usize>,
+    /// Columns that are no inputs, though nobody has said so.
+    pub left_out: Vec<(usize, Why)>,
     /// Those of them that are told from their values alone, with the value of the first row: they must count up to the
     /// end.
     pub counted: Vec<(usize, f64)>,
 }
 
-/// Why a column is taken for numbers of the rows.
-enum Numbers {
-    /// It is called so, and all values are different.
-    ByName,
-    /// Its values count up from here.
-    From(f64),
+/// Inputs that are read alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Run {
+    /// Numbers that stand side by side.
+    Numbers(Range<usize>),
+    /// A column of categories.
+    Category(usize),
+}
+
+/// Why a column is no input, though nobody has said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It only numbers the rows.
+    NumbersRows,
+    /// Its text is another one in most rows.
+    DifferentTexts,
+}
+
+/// A column that is no input, though nobody has said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name, or else its index.
+    pub column: String,
+    /// Why.
+    pub why: Why,
 }
 
 /// A table of which the first rows are known.
@@ -126,17 +148,37 @@ impl Schema {
 impl Columns {
     /// How many inputs there are.
     pub(super) fn inputs(&self) -> usize {
-        self.runs.iter().map(ExactSizeIterator::len).sum()
+        self.runs.iter().map(Run::len).sum()
     }
 
     /// What a model must know of them.
-    pub(super) fn schema(&self, names: Option<&[String]>) -> Schema {
+    pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String]) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
+        let is_category = self.runs.iter().flat_map(|run| vec![matches!(run, Run::Category(_)); run.len()]);
         Schema {
             columns: self.count,
-            inputs: self.runs.iter().cloned().flatten().map(column).collect(),
+            inputs: self.runs.iter().flat_map(Run::columns).map(column).collect(),
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
+            categories: (0..)
+                .zip(is_category)
+                .filter(|(_, is_one)| *is_one)
+                .map(|(input, _)| input)
+                .collect(),
+            missing: missing.to_vec(),
+        }
+    }
+}
+
+impl Run {
+    fn len(&self) -> usize {
+        self.columns().len()
+    }
+
+    fn columns(&self) -> Range<usize> {
+        match self {
+            Run::Numbers(columns) => columns.clone(),
+            Run::Category(column) => *column..*column + 1,
         }
     }
 }
@@ -220,59 +262,20 @@ impl Header<'_> {
             true => (targets.first().copied(), Vec::new()),
             false => (None, targets),
         };
-        Ok(Columns { count: self.count, runs: runs(&inputs), target, values, ..Columns::default() })
-    }
-
-    /// The columns of a table to train on.
-    fn chosen(&self, wanted: &Selection, named: &[usize], weight: Option<usize>) -> Result<Columns> {
-        let find = |names: &[String], what| {
-            names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
-        };
-        let only = find(&wanted.only, "an input column")?;
-        let excluded = find(&wanted.exclude, "a column to leave out")?;
-        let targets = match (named, &wanted.target) {
-            // The digits of MNIST as a table are no inputs, whether they are looked at or not.
-            ([], Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0).into_iter().collect(),
-            ([], Target::Values(_)) => vec![self.likely_values(&excluded)?],
-            ([], _) => vec![self.likely_target(&excluded)?],
-            (named, _) => named.to_vec(),
-        };
-        let free = |column: &usize| {
-            !targets.contains(column) && weight != Some(*column) && !excluded.contains(column)
-        };
-        let mut counted = Vec::new();
-        let mut row_numbers = Vec::new();
-        for column in (0..self.count).filter(|column| only.is_empty() && free(column)) {
-            match self.numbers_rows(column) {
-                Some(Numbers::ByName) => row_numbers.push(column),
-                Some(Numbers::From(first)) => {
-                    row_numbers.push(column);
-                    counted.push((column, first));
-                }
-                None => {}
-            }
-        }
-        let is_input = |column: &usize| {
-            free(column) && !row_numbers.contains(column) && (only.is_empty() || only.contains(column))
-        };
-        let inputs: Vec<usize> = (0..self.count).filter(is_input).collect();
-        if inputs.is_empty() {
-            let expected = "a target column and at least one column of numbers";
-            let found = match self.count {
-                1 => "only one column: no comma, semicolon, tab or | stands in every row".to_owned(),
-                _ if !row_numbers.is_empty() => {
-                    format!("no other among {}, but numbers of the rows", self.list())
-                }
-                _ => format!("no other among {}", self.list()),
-            };
-            return Err(self.error(expected.to_owned(), found));
-        }
-        let (target, values) = match wanted.target {
-            Target::Values(_) => (None, targets),
-            _ => (targets.first().copied(), Vec::new()),
-        };
-        let runs = runs(&inputs);
-        Ok(Columns { count: self.count, runs, target, values, row_numbers, counted, ..Columns::default() })
+        let inputs: Vec<(usize, bool)> = inputs
+            .iter()
+            .zip(0..)
+            .map(|(column, input)| (*column, schema.categories.contains(&input)))
+            .collect();
+        let categorical = inputs.iter().filter(|(_, is_one)| *is_one).map(|(column, _)| *column).collect();
+        Ok(Columns {
+            count: self.count,
+            runs: runs(&inputs),
+            target,
+            values,
+            categorical,
+            ..Columns::default()
+        })
     }
 
     /// Different columns of values to predict.
@@ -300,27 +303,8 @@ impl Header<'_> {
         self.data_rows().filter_map(move |row| row.get(column)).map(|cell| self.dialect.kind(cell))
     }
 
-    /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
-    /// whole number in every row.
-    fn numbers_rows(&self, column: usize) -> Option<Numbers> {
-        let mut values = self.kinds(column).map(Kind::number).collect::<Option<Vec<f64>>>()?;
-        if values.len() < 2 || values.iter().any(|value| value.fract() != 0.0) {
-            return None;
-        }
-        let first = values[0];
-        let counts_up = values.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
-        let name = self.names.map(|names| names[column].to_lowercase());
-        values.sort_by(f64::total_cmp);
-        let are_different = values.windows(2).all(|pair| pair[0] < pair[1]);
-        if are_different && name.is_some_and(|name| ROW_NUMBERS.contains(&name.as_str())) {
-            Some(Numbers::ByName)
-        } else {
-            (counts_up && values.len() >= COUNTED_ROWS).then_some(Numbers::From(first))
-        }
-    }
-
     /// A column by its name, or by its index.
-    fn find(&self, wanted: &str, what: &str) -> Result<usize> {
+    pub(super) fn find(&self, wanted: &str, what: &str) -> Result<usize> {
         let wanted = wanted.trim();
         if let Some(column) = self.names.and_then(|names| names.iter().position(|name| name == wanted)) {
             return Ok(column);
@@ -356,7 +340,7 @@ impl Header<'_> {
         }
     }
 
-    fn error(&self, expected: String, found: String) -> Error {
+    pub(super) fn error(&self, expected: String, found: String) -> Error {
         let place = if self.names.is_some() { Place::row(1) } else { Place::default() };
         Error::Data { path: self.path.to_owned(), place, expected, found }
     }
@@ -370,8 +354,11 @@ fn show_column(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { super::number::show_name(name.as_bytes()) }
 }
 
-/// Columns as runs of neighbours, in the same order.
-fn runs(columns: &[usize]) -> Vec<Range<usize>> {
-    let run = |run: &[usize]| run[0]..run[run.len() - 1] + 1;
-    columns.chunk_by(|a, b| *b == a + 1).map(run).collect()
+/// Columns, of which some are categories, as runs of neighbours that are read alike, in the same order.
+pub(super) fn runs(columns: &[(usize, bool)]) -> Vec<Run> {
+    let run = |run: &[(usize, bool)]| match run[0] {
+        (column, true) => Run::Category(column),
+        (first, false) => Run::Numbers(first..run[run.len() - 1].0 + 1),
+    };
+    columns.chunk_by(|a, b| b.0 == a.0 + 1 && !a.1 && !b.1).map(run).collect()
 }

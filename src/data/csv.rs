@@ -3,11 +3,12 @@
 use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
+use super::categories::{MISSING, Numbering};
 use super::classes::Interner;
-use super::columns::{Columns, Header, Schema, Selection};
+use super::columns::{Columns, Header, LeftOut, Run, Schema, Selection};
 use super::dataset::Features;
-use super::dialect::{Dialect, Format, SAMPLE_ROWS, with_point};
-use super::number::{expected_feature, float, show, show_name};
+use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS, with_point};
+use super::number::{Value, expected_feature, float, show, show_name};
 use super::quotes::{QuoteWatch, TooLong};
 use super::stream::Stream;
 use super::table::Chunk;
@@ -37,12 +38,22 @@ pub(super) struct CsvRows {
     first_is_pending: bool,
     most_columns: usize,
     labels: Interner,
+    /// Of the columns of categories, in their order.
+    numberings: Vec<Numbering>,
+    /// Cells that stand for a missing value, besides those that always do.
+    missing: Vec<String>,
+    /// Those of them that are numbers.
+    pub(super) missing_numbers: Vec<f32>,
+    refuses_missing: bool,
 }
 
 impl CsvRows {
     /// Looks at the first rows and decides how the table is written and which columns are read.
     pub(super) fn open(mut stream: Stream, format: &Format, wanted: &Selection) -> Result<Self> {
         stream.skip_byte_order_mark()?;
+        let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
+        let format =
+            &Format { missing: format.missing.iter().cloned().chain(known).collect(), ..format.clone() };
         let (start, is_whole) =
             stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
         if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
@@ -65,7 +76,11 @@ impl CsvRows {
             dialect,
             first_is_pending: true,
             most_columns: (format.row_limit / BYTES_A_COLUMN).max(1),
-            labels: Interner::new(),
+            labels: Interner::new("label", "labels: classification needs classes"),
+            numberings: Vec::new(),
+            missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
+            missing: format.missing.clone(),
+            refuses_missing: wanted.refuse_missing,
         };
         if !rows.next()? {
             return Err(rows.stream().error(Place::default(), "a table", "an empty file"));
@@ -74,10 +89,15 @@ impl CsvRows {
         let names: Vec<String> =
             rows.record.iter().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
         let path = rows.stream().name().to_owned();
-        let header =
-            Header { path: &path, names: Some(&names), count: names.len(), dialect, sample: &sample };
+        let header = Header {
+            path: &path,
+            names: Some(&names),
+            count: names.len(),
+            dialect: rows.dialect.clone(),
+            sample: &sample,
+        };
         if format.decimal.is_none()
-            && let Some(number) = sample.doubtful_number(dialect.delimiter)
+            && let Some(number) = sample.doubtful_number(header.dialect.delimiter)
         {
             let question = format!("is {number} a fraction, or are these thousands?");
             return Err(header.undecided("decimal", question));
@@ -86,10 +106,12 @@ impl CsvRows {
             Some(said) => said,
             // The names of a model are proof.
             None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
-            None => sample.has_header(dialect).map_err(|doubt| header.undecided("header", doubt))?,
+            None => sample.has_header(&header.dialect).map_err(|doubt| header.undecided("header", doubt))?,
         };
         let header = Header { names: has_header.then_some(&names), ..header };
         rows.columns = header.columns(wanted)?;
+        let categories = rows.columns.runs.iter().filter(|run| matches!(run, Run::Category(_)));
+        rows.numberings = categories.map(|_| Numbering::new()).collect();
         if has_header {
             rows.names = Some(names);
             if !rows.next()? {
@@ -106,16 +128,20 @@ impl CsvRows {
 
     /// What a model must know to read another table like this.
     pub(super) fn schema(&self) -> Schema {
-        self.columns.schema(self.names.as_deref())
+        self.columns.schema(self.names.as_deref(), &self.missing)
     }
 
-    /// The columns that only number the rows: their names, or else their indices.
-    pub(super) fn row_numbers(&self) -> Vec<String> {
-        let name = |column: &usize| match &self.names {
-            Some(names) if !names[*column].is_empty() => names[*column].clone(),
+    /// The columns that are no inputs, though nobody has said so.
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
+        let name = |column: usize| match &self.names {
+            Some(names) if !names[column].is_empty() => names[column].clone(),
             _ => column.to_string(),
         };
-        self.columns.row_numbers.iter().map(name).collect()
+        self.columns
+            .left_out
+            .iter()
+            .map(|(column, why)| LeftOut { column: name(*column), why: *why })
+            .collect()
     }
 
     /// Reads everything, block by block, until `emit` wants no more.
@@ -140,7 +166,8 @@ impl CsvRows {
             }
             floats = matches!(features, Features::Floats(_));
             let new_labels = self.labels.take_new();
-            let chunk = Chunk { features, labels, values, weights, new_labels, ids };
+            let new_categories = self.numberings.iter_mut().map(Numbering::take_new).collect();
+            let chunk = Chunk { features, labels, values, weights, new_labels, new_categories, ids };
             if rows > 0 && !emit(chunk) || rows < BLOCK_ROWS {
                 return Ok(());
             }
@@ -175,12 +202,42 @@ impl CsvRows {
     }
 
     /// Appends the features of `record`.
-    fn parse(&self, features: &mut Features) -> Result<()> {
+    fn parse(&mut self, features: &mut Features) -> Result<()> {
         if self.record.len() != self.columns.count {
             let expected = format!("{} cells, as many as in the first row", self.columns.count);
             return Err(self.error(expected, format!("{}", self.record.len())));
         }
-        self.columns.runs.iter().try_for_each(|run| self.parse_features(run.clone(), features))
+        let mut categories = 0;
+        for run in 0..self.columns.runs.len() {
+            match self.columns.runs[run].clone() {
+                Run::Numbers(columns) => self.parse_features(columns, features)?,
+                Run::Category(column) => {
+                    features.push(Value::of(self.category(categories, column)?));
+                    categories += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a cell in a column of categories, which is the one with this number among them.
+    fn category(&mut self, index: usize, column: usize) -> Result<u32> {
+        let known = self.numberings[index].find(&self.record[column]);
+        if let Some(number) = known.filter(|number| !(*number == MISSING && self.refuses_missing)) {
+            return Ok(number);
+        }
+        let (cell, row) = (&self.record[column], self.row());
+        let is_missing = self.dialect.is_missing(cell);
+        if is_missing && self.refuses_missing {
+            return Err(self.cell_error(column, "a category (a missing one is refused)"));
+        }
+        if matches!(self.dialect.kind(cell), Kind::Number(_)) && !self.columns.categorical.contains(&column) {
+            let expected =
+                "text, as in the first rows (a number among text: say that the column is one of categories)";
+            return Err(self.cell_error(column, expected));
+        }
+        let number = self.numberings[index].add(cell, is_missing, row);
+        number.map_err(|expected| self.cell_error(column, &expected))
     }
 
     /// Checks that the columns which were taken for numbers of the rows still are, in data row `row`, counted from 0.
@@ -215,6 +272,10 @@ impl CsvRows {
             return Ok(Some(number));
         }
         let row = self.row();
+        if self.dialect.is_missing(&self.record[column]) {
+            let expected = "a label (rows without one are not supported: remove them)";
+            return Err(self.cell_error(column, expected));
+        }
         let number = self.labels.add(&self.record[column], row);
         number.map(Some).map_err(|expected| self.cell_error(column, &expected))
     }
@@ -277,8 +338,17 @@ impl CsvRows {
         self.stream().error(Place::row(self.row()), expected, found)
     }
 
-    pub(super) fn feature_error(&self, column: usize, fault: &str) -> Error {
-        self.cell_error(column, &expected_feature(&self.record[column], fault))
+    /// What stands for a cell that is no number: NaN where it is missing.
+    pub(super) fn without_number(&self, column: usize, fault: &str) -> Result<f32> {
+        let cell = &self.record[column];
+        let is_marker = || float(cell).is_ok_and(|value| self.missing_numbers.contains(&value));
+        if !self.dialect.is_missing(cell) && !is_marker() {
+            return Err(self.cell_error(column, &expected_feature(cell, fault)));
+        }
+        if self.refuses_missing {
+            return Err(self.cell_error(column, "a number (a missing one is refused)"));
+        }
+        Ok(f32::NAN)
     }
 
     fn cell_error(&self, column: usize, expected: &str) -> Error {

@@ -4,6 +4,8 @@
 
 use ::csv::{ByteRecord, ReaderBuilder};
 
+use std::sync::Arc;
+
 use super::number::{is_missing, show};
 
 /// Delimiters that are looked for.
@@ -29,19 +31,23 @@ pub struct Format {
     pub decimal: Option<u8>,
     /// The most bytes of a row. A row has at most a sixteenth as many columns.
     pub row_limit: usize,
+    /// Cells that stand for a missing value, besides those that always do.
+    pub missing: Vec<String>,
 }
 
 impl Default for Format {
     fn default() -> Self {
-        Self { header: None, delimiter: None, decimal: None, row_limit: 16 << 20 }
+        Self { header: None, delimiter: None, decimal: None, row_limit: 16 << 20, missing: Vec::new() }
     }
 }
 
 /// How a table is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub delimiter: u8,
     pub decimal: u8,
+    /// Cells that stand for a missing value, besides those that always do.
+    pub missing: Arc<[String]>,
 }
 
 /// The first rows of a table.
@@ -62,7 +68,7 @@ pub(super) enum Kind {
 
 impl Dialect {
     /// Whether a row is a line of blanks, which is as empty as an empty one.
-    pub(super) fn is_blank(self, row: &ByteRecord) -> bool {
+    pub(super) fn is_blank(&self, row: &ByteRecord) -> bool {
         Self::is_blank_line(row, self.delimiter)
     }
 
@@ -71,10 +77,15 @@ impl Dialect {
             && row.as_slice().trim_ascii().is_empty()
     }
 
+    /// Whether a cell is empty or stands for a missing value.
+    pub(super) fn is_missing(&self, cell: &[u8]) -> bool {
+        is_missing(cell) || self.missing.iter().any(|marker| marker.as_bytes() == cell.trim_ascii())
+    }
+
     /// What a cell holds.
-    pub(super) fn kind(self, cell: &[u8]) -> Kind {
+    pub(super) fn kind(&self, cell: &[u8]) -> Kind {
         let cell = cell.trim_ascii();
-        if is_missing(cell) {
+        if self.is_missing(cell) {
             return Kind::Missing;
         }
         let text = str::from_utf8(cell).unwrap_or_default();
@@ -89,17 +100,18 @@ impl Dialect {
     /// Finds out how these first bytes of a table are written, and cuts them into rows. `is_whole` says whether they
     /// are the whole table, so that the last row is not cut off.
     pub(super) fn find(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
+        let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim().to_owned()).collect();
         let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
         let candidates = delimiters.iter().map(|delimiter| {
             let sample = Sample::new(bytes, is_whole, *delimiter);
             let decimal = format.decimal.unwrap_or_else(|| sample.decimal(*delimiter));
-            let dialect = Self { delimiter: *delimiter, decimal };
-            (sample.quality(dialect), dialect, sample)
+            let dialect = Self { delimiter: *delimiter, decimal, missing: Arc::clone(&missing) };
+            (sample.quality(&dialect), dialect, sample)
         });
         // The first of equal ones: a table of one column has none.
         let best = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map_or_else(
-            || (Self { delimiter: b',', decimal: b'.' }, Sample { rows: Vec::new() }),
+            || (Self { delimiter: b',', decimal: b'.', missing }, Sample { rows: Vec::new() }),
             |(_, dialect, sample)| (dialect, sample),
         )
     }
@@ -180,7 +192,7 @@ impl Sample {
     }
 
     /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
-    fn quality(&self, dialect: Dialect) -> f64 {
+    fn quality(&self, dialect: &Dialect) -> f64 {
         let widths: Vec<usize> = self.rows.iter().map(ByteRecord::len).collect();
         let count = |width: usize| widths.iter().filter(|other| **other == width).count();
         let Some(width) = widths.iter().copied().max_by_key(|width| count(*width)).filter(|width| *width > 1)
@@ -194,7 +206,7 @@ impl Sample {
     }
 
     /// What the cells of a column hold in rows that are as long as the first, which is left out.
-    pub(super) fn column(&self, dialect: Dialect, column: usize) -> Vec<Kind> {
+    pub(super) fn column(&self, dialect: &Dialect, column: usize) -> Vec<Kind> {
         let width = self.rows.first().map_or(0, ByteRecord::len);
         let rows = self.rows.iter().skip(1).filter(|row| row.len() == width);
         rows.filter_map(|row| row.get(column)).map(|cell| dialect.kind(cell)).collect()
@@ -260,7 +272,7 @@ mod tests {
             ("a\n1\n", b',', b'.'),
         ] {
             let (dialect, _) = Dialect::find(text.as_bytes(), true, &Format::default());
-            assert_eq!(dialect, Dialect { delimiter, decimal }, "{text}");
+            assert_eq!((dialect.delimiter, dialect.decimal), (delimiter, decimal), "{text}");
         }
         let said = Format { delimiter: Some(b'x'), decimal: Some(b','), ..Format::default() };
         let (dialect, sample) = Dialect::find(b"1,5x2\n3x4", true, &said);

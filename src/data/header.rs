@@ -10,7 +10,7 @@ impl Sample {
     ///
     /// A word above a column of numbers is a name. So are the numbers 0, 1, 2, ... above columns that hold other
     /// numbers, as some programs write them. Cells that are empty or stand for a missing value tell nothing.
-    pub(super) fn has_header(&self, dialect: Dialect) -> Result<bool, String> {
+    pub(super) fn has_header(&self, dialect: &Dialect) -> Result<bool, String> {
         let Some(first) = self.rows.first() else { return Ok(false) };
         let cells: Vec<Kind> = first.iter().map(|cell| dialect.kind(cell)).collect();
         let (mut words, mut names, mut fitting, mut odd, mut repeated) = (0, 0, 0, 0, 0);
@@ -113,7 +113,7 @@ mod tests {
 
     fn header(text: &str) -> Result<bool, String> {
         let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
-        sample.has_header(dialect)
+        sample.has_header(&dialect)
     }
 
     #[test]

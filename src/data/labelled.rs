@@ -5,7 +5,7 @@ use super::columns::Column;
 use super::dataset::Dataset;
 use super::number::show_name;
 use super::reader::Reader;
-use super::transform::{Standard, Transform};
+use super::transform::Transform;
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -39,14 +39,15 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::into_dataset`], with labels that count these classes.
+    /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that
+    /// the training rows did not hold, or missed a value where none of them did.
     ///
     /// # Errors
     /// Also [`Error::Data`] for a label that is none of them.
-    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<Dataset> {
+    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<(Dataset, u64)> {
         self.read_to_end()?;
         if self.values() > 0 {
-            return self.into_dataset(transform);
+            return self.into_rows(transform);
         }
         let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| classes.find(name)).collect();
         if let Some(unknown) = own.iter().position(Option::is_none) {
@@ -54,22 +55,7 @@ impl Reader {
         }
         let own: Vec<u32> = own.into_iter().flatten().collect();
         self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
-        self.into_dataset(transform)
-    }
-
-    /// Checks that the values of every input can be told apart once they are standardised.
-    ///
-    /// # Errors
-    /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
-    pub fn check_standard(&self, standard: &Standard) -> Result<()> {
-        let Some(input) = standard.coarse() else { return Ok(()) };
-        let column = self.schema().and_then(|schema| schema.inputs.get(input));
-        let place = place_of(column);
-        let (mean, deviation) = (standard.mean[input], standard.deviation[input]);
-        let expected =
-            "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
-        let found = format!("mean {mean:e} and standard deviation {deviation:e}");
-        Err(Error::Data { path: self.name.clone(), place, expected, found })
+        self.into_rows(transform)
     }
 
     /// Checks that the labels so far are among these classes.
@@ -94,7 +80,7 @@ impl Reader {
 }
 
 /// A column of a table as a place in it; nowhere for images, which have none.
-fn place_of(column: Option<&Column>) -> Place {
+pub(super) fn place_of(column: Option<&Column>) -> Place {
     let name = column.and_then(|column| column.name.as_deref());
     let name = name.map(|name| show_name(name.as_bytes()).into());
     Place { row: None, column: column.map(|column| column.position + 1), name }

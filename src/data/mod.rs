@@ -1,5 +1,6 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
+mod categories;
 mod cells;
 mod classes;
 mod columns;
@@ -7,27 +8,34 @@ mod csv;
 mod dataset;
 mod decimal;
 mod dialect;
+mod encoded;
+mod encoding;
 mod header;
 mod idx;
 mod image;
+mod inputs;
 mod labelled;
 mod locate;
+mod normal_score;
 mod number;
 mod order;
 mod quotes;
 mod reader;
 mod sorted;
 mod split;
+mod statistics;
 mod stream;
 mod table;
 mod target;
 mod targets;
 mod transform;
 
+pub use categories::Dictionary;
 pub use classes::Classes;
-pub use columns::{Column, Schema, Selection, Target};
+pub use columns::{Column, LeftOut, Schema, Selection, Target, Why};
 pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
+pub use encoding::{Code, Encoding, Map};
 pub use image::read_png;
 pub use locate::{Source, Sources, is_png, locate};
 pub use order::{first_epoch_block, order, rows_at};
@@ -35,7 +43,7 @@ pub use reader::{Block, ReadOptions, Reader};
 pub use sorted::is_sorted;
 pub use split::{Parts, Split};
 pub use targets::{Targets, TargetsRef};
-pub use transform::{Scale, Standard, Transform};
+pub use transform::{Scale, Transform};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
 /// block is in. The same for every format and engine.

@@ -7,8 +7,24 @@ use super::decimal::{GROUP, decimal, long_decimal};
 pub(super) enum Value {
     /// A whole number from 0 to 255.
     Byte(u8),
-    /// Any other finite number.
+    /// Any other finite number; NaN where it is missing.
     Float(f32),
+}
+
+impl Value {
+    /// A whole number below 2^24.
+    pub(super) fn of(number: u32) -> Self {
+        u8::try_from(number).map_or(Value::Float(number as f32), Value::Byte)
+    }
+}
+
+impl From<Value> for f32 {
+    fn from(value: Value) -> f32 {
+        match value {
+            Value::Byte(byte) => byte.into(),
+            Value::Float(float) => float,
+        }
+    }
 }
 
 /// Digits that are shown of a cell before it is cut.
@@ -51,10 +67,7 @@ pub(super) fn digits(text: [u8; GROUP]) -> Option<[u8; GROUP]> {
 pub(super) fn float(cell: &[u8]) -> Result<f32, &'static str> {
     match decimal(cell).or_else(|| long_decimal(cell)) {
         Some(value) => Ok(value),
-        None => any_feature(cell).map(|value| match value {
-            Value::Byte(byte) => byte.into(),
-            Value::Float(float) => float,
-        }),
+        None => any_feature(cell).map(f32::from),
     }
 }
 
@@ -62,7 +75,7 @@ pub(super) fn float(cell: &[u8]) -> Result<f32, &'static str> {
 #[inline]
 pub(super) fn feature(cell: &[u8]) -> Result<Value, &'static str> {
     match small(cell) {
-        Some(value) => Ok(u8::try_from(value).map_or(Value::Float(value as f32), Value::Byte)),
+        Some(value) => Ok(Value::of(value)),
         None => any_feature(cell),
     }
 }
@@ -92,16 +105,14 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
 
 /// What should have stood in the place of a cell that is no feature; `fault` is what parsing has said.
 pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
-    let hint = if is_missing(cell) {
-        "missing values are not supported: fill them in, or leave out the row or the column"
-    } else if fault != "a number" {
+    let hint = if fault != "a number" {
         return fault.to_owned();
     } else if is_thousands(cell) {
         "separators of thousands are not supported: remove them"
     } else if is_comma_decimal(cell) {
         "decimals with a comma are read where they are said to be"
     } else {
-        "columns of text are not supported as inputs: leave this one out"
+        "text among numbers: say that the column is one of categories, or that this text stands for a missing value"
     };
     format!("{fault} ({hint})")
 }
@@ -271,14 +282,11 @@ mod tests {
     fn missing_values_and_text_are_told_apart() {
         for cell in ["", " ", "NA", "n/a", "NaN", "null", "?", "-", "\\N", "#N/A", "<NA>", "NaT"] {
             assert!(is_missing(cell.as_bytes()), "{cell}");
-            assert!(
-                expected_feature(cell.as_bytes(), "a number").contains("missing values are not supported")
-            );
         }
         for cell in ["none", "0", "--", "nan1", "x"] {
             assert!(!is_missing(cell.as_bytes()), "{cell}");
         }
-        assert!(expected_feature(b"red", "a number").contains("columns of text"));
+        assert!(expected_feature(b"red", "a number").contains("text among numbers"));
         assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
         assert!(expected_feature(b"1,234", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");

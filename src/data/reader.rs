@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::classes::Classes;
-use super::columns::{Schema, Selection};
+use super::columns::{LeftOut, Schema, Selection};
 use super::csv::CsvRows;
 use super::dataset::{Dataset, Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::dialect::Format;
@@ -18,8 +18,7 @@ use super::locate::Source;
 use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
-use super::transform::{Standard, Transform};
-use super::{BLOCK_ROWS, Targets, TargetsRef};
+use super::{BLOCK_ROWS, TargetsRef};
 use crate::threads::spawn;
 use crate::{Error, Result};
 
@@ -59,22 +58,24 @@ pub struct Reader {
     pub(super) name: PathBuf,
     /// The file that holds the labels.
     pub(super) labels_name: PathBuf,
-    inputs: usize,
+    pub(super) inputs: usize,
     /// Numbers of a row to predict; 0 where targets are labels.
-    values: usize,
+    pub(super) values: usize,
     pub(super) table: Table,
     known_rows: Option<usize>,
     form: Form,
     times: Option<Times>,
     state: State,
+    /// Whether a missing value is an error, as nothing will stand for it.
+    pub(super) refuses_missing: bool,
 }
 
 /// What a data set is made of.
 enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
-    /// A table, and those of its columns that only number the rows.
-    Table { schema: Schema, row_numbers: Vec<String> },
+    /// A table, and those of its columns that are no inputs, though nobody has said so.
+    Table { schema: Schema, left_out: Vec<LeftOut> },
 }
 
 /// Begin and end of each block that the thread has parsed.
@@ -128,11 +129,22 @@ impl Reader {
         let name = stream.name().to_path_buf();
         let rows = CsvRows::open(stream, &options.format, &options.columns)?;
         let (inputs, values) = (rows.inputs(), rows.values());
-        let form = Form::Table { schema: rows.schema(), row_numbers: rows.row_numbers() };
+        let form = Form::Table { schema: rows.schema(), left_out: rows.left_out() };
         let times = options.timed.then(Times::default);
         let state = start(WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
         let (labels_name, table) = (name.clone(), Table::new());
-        Ok(Self { name, labels_name, inputs, values, table, known_rows: None, form, times, state })
+        Ok(Self {
+            name,
+            labels_name,
+            inputs,
+            values,
+            table,
+            known_rows: None,
+            form,
+            times,
+            state,
+            refuses_missing: false,
+        })
     }
 
     fn idx(
@@ -155,7 +167,18 @@ impl Reader {
         let state = start(WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
         let labels_name = name.clone();
         let known_rows = Some(rows);
-        Ok(Self { name, labels_name, inputs, values: 0, table, known_rows, form, times, state })
+        Ok(Self {
+            name,
+            labels_name,
+            inputs,
+            values: 0,
+            table,
+            known_rows,
+            form,
+            times,
+            state,
+            refuses_missing: false,
+        })
     }
 
     /// Waits until one more block of [`BLOCK_ROWS`] rows is in, or the end of the file.
@@ -179,6 +202,7 @@ impl Reader {
                 break;
             }
         }
+        self.check_missing(before)?;
         Ok(self.rows() > before)
     }
 
@@ -278,11 +302,11 @@ impl Reader {
         }
     }
 
-    /// Columns that were left out of the inputs because they only number the rows: their names, or else their indices.
-    pub fn row_numbers(&self) -> &[String] {
+    /// Columns that are no inputs, though nobody has said so.
+    pub fn left_out(&self) -> &[LeftOut] {
         match &self.form {
             Form::Images(_) => &[],
-            Form::Table { row_numbers, .. } => row_numbers,
+            Form::Table { left_out, .. } => left_out,
         }
     }
 
@@ -307,19 +331,6 @@ impl Reader {
         matches!(self.table.features, Features::Bytes(_))
     }
 
-    /// Mean and standard deviation of each input over the rows so far.
-    pub fn standard(&self) -> Standard {
-        Standard::of(&self.table.features, self.inputs)
-    }
-
-    /// Applies a transform to the rows so far; call it once, when all are here.
-    ///
-    /// # Errors
-    /// [`Error::Config`] when memory does not hold them.
-    pub fn apply(&mut self, transform: &Transform) -> Result<()> {
-        transform.apply(&mut self.table.features)
-    }
-
     /// Reads to the end and takes the rows out that validate and those that test.
     ///
     /// # Errors
@@ -337,6 +348,8 @@ impl Reader {
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
     pub fn take_block(&mut self) -> Block {
         let table = std::mem::replace(&mut self.table, Table::new());
+        // Later rows count on from their numbers.
+        self.table.dictionaries = table.dictionaries;
         Block { features: table.features, ids: table.ids }
     }
 
@@ -361,21 +374,6 @@ impl Reader {
             scaling,
             total,
         }
-    }
-
-    /// Reads to the end and hands over all rows as network inputs under `transform`.
-    ///
-    /// # Errors
-    /// As [`Reader::next_block`].
-    pub fn into_dataset(mut self, transform: &Transform) -> Result<Dataset> {
-        self.read_to_end()?;
-        let Table { features, labels, values, weights, .. } =
-            std::mem::replace(&mut self.table, Table::new());
-        let targets = match self.values {
-            0 => labels.into(),
-            columns => Targets::Values { columns, values },
-        };
-        transform.rows(Dataset { inputs: self.inputs, features, targets, weights })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::categories::Dictionary;
 use super::classes::{Classes, Label};
 use super::dataset::{Dataset, Features};
 use super::number::Value;
@@ -95,6 +96,8 @@ pub(super) struct Chunk {
     pub(super) weights: Vec<f32>,
     /// The labels that came first in these rows.
     pub(super) new_labels: Vec<Label>,
+    /// The categories that came first in these rows, of each column of categories.
+    pub(super) new_categories: Vec<Vec<Label>>,
     /// The cell of each row that is handed on.
     pub(super) ids: Vec<String>,
 }
@@ -115,6 +118,8 @@ pub(super) struct Table {
     /// The labels by their numbers, and the class of each.
     pub(super) names: Vec<Label>,
     class_of: Vec<u32>,
+    /// Of each column of categories, in the order of the inputs.
+    pub(super) dictionaries: Vec<Dictionary>,
 }
 
 impl Table {
@@ -130,6 +135,7 @@ impl Table {
             numbers: Vec::new(),
             names: Vec::new(),
             class_of: Vec::new(),
+            dictionaries: Vec::new(),
         }
     }
 
@@ -162,7 +168,10 @@ impl Table {
     /// pixel. No single row can decide that.
     pub(super) fn holds_images(&self, width: usize) -> bool {
         let is_square = |pixels: usize| pixels.isqrt().pow(2) == pixels;
-        if width < LEAST_PIXELS || !(is_square(width) || width.is_multiple_of(3) && is_square(width / 3)) {
+        if width < LEAST_PIXELS
+            || !self.dictionaries.is_empty()
+            || !(is_square(width) || width.is_multiple_of(3) && is_square(width / 3))
+        {
             return false;
         }
         let values = self.features.len().min(BLOCK_ROWS * width);
@@ -221,6 +230,10 @@ impl Table {
         self.values.extend_from_slice(&chunk.values);
         self.weights.extend_from_slice(&chunk.weights);
         self.ids.extend(chunk.ids);
+        self.dictionaries.resize_with(chunk.new_categories.len(), Dictionary::default);
+        for (dictionary, new) in self.dictionaries.iter_mut().zip(chunk.new_categories) {
+            dictionary.labels.extend(new);
+        }
         if let (Features::Bytes(bytes), Features::Floats(_)) = (&self.features, &chunk.features) {
             self.features = Features::Floats(floats(bytes, chunk.features.len(), name)?);
         }
@@ -278,7 +291,7 @@ fn grow<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
 }
 
 /// Makes room for exactly `extra` more values, or says that the machine has none.
-fn reserve<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
+pub(super) fn reserve<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
     let bytes = (values.len() as u128 + extra as u128) * size_of::<T>() as u128;
     check_memory(bytes, &format!("{}: the table", name.display()))?;
     values

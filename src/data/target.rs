@@ -64,8 +64,9 @@ impl Header<'_> {
 
     /// Whether the text of a column names classes, as far as the first rows tell: in dates and names of persons hardly
     /// any two rows are alike.
-    fn holds_classes(&self, column: usize) -> bool {
-        let texts: Vec<&[u8]> = self.data_rows().filter_map(|row| row.get(column)).collect();
+    pub(super) fn holds_classes(&self, column: usize) -> bool {
+        let texts = self.data_rows().filter_map(|row| row.get(column));
+        let texts: Vec<&[u8]> = texts.filter(|cell| !self.dialect.is_missing(cell)).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
         texts.len() < 20 || different.len() * 2 <= texts.len()
     }

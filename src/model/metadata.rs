@@ -5,7 +5,8 @@ use std::hash::Hash;
 
 use serde_json::Value;
 
-use crate::data::{Classes, Column, Schema};
+use super::Network;
+use crate::data::{Classes, Column, Schema, Transform};
 
 const CLASSES: &str = "classes";
 const COLUMNS: &str = "columns";
@@ -16,10 +17,21 @@ const TARGET_POSITION: &str = "target_position";
 const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
 const IMAGE: &str = "image";
+const MISSING: &str = "missing_values";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 9] =
-    [CLASSES, COLUMNS, POSITIONS, FILE_COLUMNS, TARGET, TARGET_POSITION, VALUES, VALUE_POSITIONS, IMAGE];
+pub(super) const KEYS: [&str; 10] = [
+    CLASSES,
+    COLUMNS,
+    POSITIONS,
+    FILE_COLUMNS,
+    TARGET,
+    TARGET_POSITION,
+    VALUES,
+    VALUE_POSITIONS,
+    IMAGE,
+    MISSING,
+];
 
 /// What a network's rows are.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +56,8 @@ impl Meaning {
         if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
         }
-        if let Some(Schema { columns, inputs, target, values }) = &self.schema {
+        if let Some(Schema { columns, inputs, target, values, categories: _, missing }) = &self.schema {
+            // Which are categories the encoding says.
             let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
             entries.extend(names.map(|names| (COLUMNS, Value::from(names).to_string())));
             let positions: Vec<usize> = inputs.iter().map(|input| input.position).collect();
@@ -56,6 +69,9 @@ impl Meaning {
                 let positions: Vec<usize> = values.iter().map(|value| value.position).collect();
                 entries.push((VALUE_POSITIONS, Value::from(positions).to_string()));
             }
+            if !missing.is_empty() {
+                entries.push((MISSING, Value::from(missing.clone()).to_string()));
+            }
             if let Some(Column { name, position }) = target {
                 entries.extend(name.clone().map(|name| (TARGET, name)));
                 entries.push((TARGET_POSITION, position.to_string()));
@@ -65,13 +81,14 @@ impl Meaning {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// What metadata say of a network with so many inputs and outputs; an error names the entry that cannot be.
+    /// What metadata say of a network, and of what becomes its inputs; an error names the entry that cannot be.
     pub(super) fn read(
         metadata: &BTreeMap<String, String>,
-        inputs: usize,
-        outputs: usize,
-        of_classes: bool,
+        transform: &Transform,
+        network: &Network,
     ) -> Result<Self, &'static str> {
+        let (inputs, outputs) = (transform.columns(network.inputs()), network.outputs());
+        let of_classes = network.loss().of_classes();
         let classes = match metadata.get(CLASSES) {
             _ if !of_classes => Classes::numbered(0),
             None => Classes::numbered(outputs),
@@ -131,7 +148,19 @@ impl Meaning {
                 })
             }
         };
-        Ok(Self { classes, schema: Some(Schema { columns, inputs, target, values }), image })
+        let missing = match metadata.get(MISSING) {
+            None => Vec::new(),
+            Some(text) => strings(text).ok_or(MISSING)?,
+        };
+        let categories = match transform {
+            Transform::Columns(encoding) => encoding.categories(),
+            Transform::Bytes | Transform::None => Vec::new(),
+        };
+        Ok(Self {
+            classes,
+            schema: Some(Schema { columns, inputs, target, values, categories, missing }),
+            image,
+        })
     }
 }
 
@@ -165,22 +194,29 @@ mod tests {
             inputs: vec![column("b \"x\"", 3), column("a", 1)],
             target: Some(column("kind", 4)),
             values: Vec::new(),
+            categories: Vec::new(),
+            missing: vec!["none, or \"0\"".to_owned()],
         };
         let plain = Schema {
             columns: 2,
             inputs: [0, 1].map(|position| Column { name: None, position }).to_vec(),
             target: None,
             values: Vec::new(),
+            categories: Vec::new(),
+            missing: Vec::new(),
         };
+        let network = Network::classifier(&[2, 2]).unwrap();
         let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
         for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some((1, 2))), (None, None)]
         {
             let meaning = Meaning { classes: classes.clone(), schema, image };
             let metadata: BTreeMap<String, String> = meaning.entries().into_iter().collect();
             assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
-            assert_eq!(Meaning::read(&metadata, 2, 2, true), Ok(meaning));
+            assert_eq!(Meaning::read(&metadata, &Transform::None, &network), Ok(meaning));
         }
-        assert_eq!(Meaning::read(&BTreeMap::new(), 7, 3, true), Ok(Meaning::numbered(3)));
+        let network = Network::classifier(&[7, 3]).unwrap();
+        let nothing = Meaning::read(&BTreeMap::new(), &Transform::None, &network);
+        assert_eq!(nothing, Ok(Meaning::numbered(3)));
     }
 
     #[test]
@@ -196,7 +232,7 @@ mod tests {
         let read = |changed: Option<(&str, &str)>| {
             let entries = whole.iter().copied().chain(changed);
             let metadata = entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            Meaning::read(&metadata, 2, 2, true)
+            Meaning::read(&metadata, &Transform::None, &Network::classifier(&[2, 2]).unwrap())
         };
         assert!(read(None).is_ok());
         for (key, value) in [
@@ -212,6 +248,7 @@ mod tests {
             (TARGET_POSITION, "3"),
             (IMAGE, "2x2"),
             (IMAGE, "28"),
+            (MISSING, "NA"),
         ] {
             assert_eq!(read(Some((key, value))), Err(key), "{value}");
         }

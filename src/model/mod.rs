@@ -7,6 +7,7 @@ mod network;
 mod parameters;
 mod repeated;
 mod safetensors;
+mod transform_entries;
 
 pub use initial::{Init, Variance};
 pub use layout::{LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};

@@ -1,6 +1,5 @@
-//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major, and for
-//! standardised inputs their `input_mean` and `input_deviation`, f64; layer sizes, activation, input scaling, classes,
-//! columns and how it was trained in its metadata.
+//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major, and what inputs are
+//! made with (`transform_entries.rs`); layer sizes, activation, classes, columns and how it was trained in its metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -13,8 +12,8 @@ use safetensors::{SafeTensors, serialize};
 
 use super::metadata::{KEYS, Meaning};
 use super::repeated::repeated_key;
-use super::{Dense, Layer, Network, Parameters};
-use crate::data::{Standard, Transform};
+use super::{Dense, Layer, Network, Parameters, transform_entries};
+use crate::data::Transform;
 use crate::error::{Error, Place, Result};
 use crate::step::{Activation, Loss};
 
@@ -23,15 +22,10 @@ const LAYERS: &str = "layers";
 const ACTIVATION: &str = "activation";
 const DROPOUT: &str = "dropout";
 const LOSS: &str = "loss";
-const INPUT_SCALING: &str = "input_scaling";
 const DEVICE: &str = "device";
 const SCHEDULE: &str = "schedule";
 const TUNING: &str = "tuning";
 const FORMAT: &str = "format";
-
-/// Tensors of standardised inputs.
-const MEAN: &str = "input_mean";
-const DEVIATION: &str = "input_deviation";
 
 /// On what a network was trained, and how: sums in the same order give the same bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +72,9 @@ impl Model {
             ));
             tensors.push((format!("b{number}"), Dtype::F32, vec![layer.outputs], little_endian(&layer.bias)));
         }
-        if let Transform::Standard(Standard { mean, deviation }) = &self.transform {
-            for (name, values) in [(MEAN, mean), (DEVIATION, deviation)] {
-                let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-                tensors.push((name.to_owned(), Dtype::F64, vec![values.len()], bytes));
-            }
+        for (name, shape, values) in transform_entries::tensors(&self.transform) {
+            let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            tensors.push((name.to_owned(), Dtype::F64, shape, bytes));
         }
         let views = tensors
             .iter()
@@ -96,8 +88,9 @@ impl Model {
             (LAYERS.to_owned(), sizes.join(",")),
             (ACTIVATION.to_owned(), per_layer(&self.network, |layer| layer.activation.to_string())),
             (LOSS.to_owned(), self.network.loss().to_string()),
-            (INPUT_SCALING.to_owned(), self.transform.to_string()),
         ]);
+        let entries = transform_entries::entries(&self.transform);
+        metadata.extend(entries.into_iter().map(|(key, text)| (key.to_owned(), text)));
         if self.network.dense().iter().any(|layer| layer.dropout > 0.0) {
             metadata.insert(DROPOUT.to_owned(), per_layer(&self.network, |layer| layer.dropout.to_string()));
         }
@@ -201,18 +194,15 @@ impl Model {
                 None => Ok(values),
             }
         };
-        let numbers = |name: &str| -> Result<Vec<f64>> {
-            let expected = format!("{name} of {} finite f64", network.inputs());
-            let view = file.tensor(name).map_err(|_| bad(&expected, "none".to_owned()))?;
+        let numbers = |name: &str| {
+            let expected = format!("{name} of finite f64");
+            let view = file.tensor(name).map_err(|_| (expected.clone(), "none".to_owned()))?;
             let words = view.data().chunks_exact(8).map(|word| word.try_into().map(f64::from_le_bytes));
-            let values: Vec<f64> = words.flatten().filter(|value| value.is_finite()).collect();
-            if view.dtype() != Dtype::F64
-                || view.shape() != [network.inputs()]
-                || values.len() != network.inputs()
-            {
-                return Err(bad(&expected, format!("{:?} {:?}", view.dtype(), view.shape())));
+            let values: Vec<f64> = words.flatten().collect();
+            if view.dtype() != Dtype::F64 || !values.iter().all(|value| value.is_finite()) {
+                return Err((expected, format!("{:?} {:?}", view.dtype(), view.shape())));
             }
-            Ok(values)
+            Ok((view.shape().to_vec(), values))
         };
         let layers = (1..)
             .zip(network.layers())
@@ -225,22 +215,9 @@ impl Model {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let transform = match entry(INPUT_SCALING)? {
-            "1/255" => Transform::Bytes,
-            "1" => Transform::None,
-            "standard" => Transform::Standard(Standard {
-                mean: numbers(MEAN)?,
-                deviation: numbers(DEVIATION).and_then(|deviation| {
-                    match deviation.iter().find(|deviation| **deviation <= 0.0) {
-                        Some(deviation) => Err(bad("deviations above 0", deviation.to_string())),
-                        None => Ok(deviation),
-                    }
-                })?,
-            }),
-            other => return Err(bad("input scaling 1/255, 1 or standard", format!("{other:?}"))),
-        };
-        let standard = matches!(transform, Transform::Standard(_));
-        let expected = 2 * layers.len() + if standard { 2 } else { 0 };
+        let (transform, taken) = transform_entries::read(&metadata, network.inputs(), numbers)
+            .map_err(|(expected, found)| bad(&expected, found))?;
+        let expected = 2 * layers.len() + taken;
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
@@ -250,15 +227,13 @@ impl Model {
             schedule: optional(SCHEDULE),
             tuning: optional(TUNING),
         });
-        let meaning =
-            Meaning::read(&metadata, network.inputs(), network.outputs(), network.loss().of_classes())
-                .map_err(|key| {
-                    let found =
-                        metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
-                    bad(&format!("{key} that fit the network"), found)
-                })?;
-        let known = [FORMAT, LAYERS, ACTIVATION, DROPOUT, LOSS, INPUT_SCALING, DEVICE, SCHEDULE, TUNING];
-        let is_setting = |key: &String| !known.contains(&key.as_str()) && !KEYS.contains(&key.as_str());
+        let meaning = Meaning::read(&metadata, &transform, &network).map_err(|key| {
+            let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
+            bad(&format!("{key} that fit the network"), found)
+        })?;
+        let known = [FORMAT, LAYERS, ACTIVATION, DROPOUT, LOSS, DEVICE, SCHEDULE, TUNING];
+        let known: Vec<&str> = known.into_iter().chain(KEYS).chain(transform_entries::KEYS).collect();
+        let is_setting = |key: &String| !known.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
         Ok(Self { network, transform, meaning, parameters: Parameters { layers }, origin, settings })
     }
@@ -293,6 +268,7 @@ fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Classes, Code, Encoding, Map};
 
     fn model() -> Model {
         let network = Network::classifier(&[5, 3, 4]).unwrap();
@@ -304,14 +280,94 @@ mod tests {
         Model { parameters, network, transform: Transform::Bytes, meaning, origin: Some(origin), settings }
     }
 
-    fn standardised() -> Model {
-        let standard = Standard { mean: vec![0.5; 5], deviation: vec![1.0, 0.1, 2e-9, 3e30, 1.0] };
-        Model { transform: Transform::Standard(standard), ..model() }
+    fn encoded(columns: Vec<Code>) -> Model {
+        let meaning = Meaning { image: None, ..model().meaning };
+        Model { transform: Transform::Columns(Encoding { columns }), meaning, ..model() }
+    }
+
+    fn number(map: Map, has_indicator: bool) -> Code {
+        Code::Number { map, fill: 0.3, has_indicator }
+    }
+
+    fn category(names: &[&str], has_missing: bool) -> Code {
+        let categories = Classes::named(names.iter().map(|name| (*name).to_owned()).collect()).unwrap();
+        Code::Category { categories, has_missing }
+    }
+
+    /// As the first versions wrote standardised columns.
+    #[test]
+    fn an_old_file_of_standardised_columns_is_read() {
+        let columns: Vec<Code> = [(0.5, 1.0), (-2.0, 0.1), (0.1, 2e-9), (7.0, 3e30), (0.0, 1.0)]
+            .into_iter()
+            .map(|(center, width)| Code::Number {
+                map: Map::Affine { center, width },
+                fill: center,
+                has_indicator: false,
+            })
+            .collect();
+        let model = encoded(columns);
+        let bytes = model.to_bytes().unwrap();
+        let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+        let header = String::from_utf8(bytes[8..8 + length].to_vec()).unwrap();
+        let old = header
+            .replace("\"input_scaling\":\"columns\"", "\"input_scaling\":\"standard\"")
+            .replace("\"input_center\"", "\"input_mean\"")
+            .replace("\"input_width\"", "\"input_deviation\"");
+        let mut old: serde_json::Value = serde_json::from_str(&old).unwrap();
+        // The centers are what missing values were taken for, too.
+        let file = old.as_object_mut().unwrap();
+        let fill = file.remove("input_fill").unwrap();
+        let mean = file["input_mean"].clone();
+        for tensor in ["input_mean", "input_deviation"] {
+            assert_eq!(file[tensor]["shape"], fill["shape"]);
+        }
+        file["__metadata__"].as_object_mut().unwrap().remove("encoding");
+        // Offsets must count on without a gap: the tensor that is gone stood between the others.
+        let gone = fill["data_offsets"][0].as_u64().unwrap()..fill["data_offsets"][1].as_u64().unwrap();
+        assert!(mean["data_offsets"][0].as_u64().unwrap() < gone.end);
+        for (_, tensor) in file.iter_mut().filter(|(name, _)| *name != "__metadata__") {
+            for offset in tensor["data_offsets"].as_array_mut().unwrap() {
+                let value = offset.as_u64().unwrap();
+                *offset = if value >= gone.end { value - (gone.end - gone.start) } else { value }.into();
+            }
+        }
+        let header = old.to_string();
+        let mut bytes_of_old = (header.len() as u64).to_le_bytes().to_vec();
+        bytes_of_old.extend(header.as_bytes());
+        let data = &bytes[8 + length..];
+        bytes_of_old.extend([&data[..gone.start as usize], &data[gone.end as usize..]].concat());
+        assert_eq!(Model::from_bytes(&bytes_of_old, Path::new("m")).unwrap(), model);
+    }
+
+    #[test]
+    fn encodings_are_read_as_they_were_written_or_refused() {
+        let affine = |center, width| Map::Affine { center, width };
+        let normal = Map::Normal(vec![-1.0, 0.1, 0.1, 7e30]);
+        let columns = [
+            vec![number(affine(0.1, 2e-9), true), category(&["b", "a"], false), category(&["x"], true)],
+            vec![category(&["1", "2", "3"], true), category(&["yes", "no"], false)],
+            vec![number(normal.clone(), false), category(&["a", "b", "c"], false), number(normal, false)],
+        ];
+        for columns in columns {
+            let model = encoded(columns);
+            let bytes = model.to_bytes().unwrap();
+            assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
+        }
+        let text = |columns: Vec<Code>| {
+            let error = Model::from_bytes(&encoded(columns).to_bytes().unwrap(), Path::new("m")).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            error.to_string()
+        };
+        assert!(text(vec![number(affine(0.0, 1.0), false); 4]).contains("5 inputs in its encoding"));
+        assert!(text(vec![number(affine(0.0, -1.0), false); 5]).contains("widths of 0 or more"));
+        assert!(text(vec![number(affine(f64::NAN, 1.0), false); 5]).contains("input_center of finite f64"));
+        assert!(text(vec![number(Map::Normal(vec![2.0, 1.0]), false); 5]).contains("ascending order"));
+        assert!(text(Vec::new()).contains("an encoding of columns"));
     }
 
     #[test]
     fn what_is_written_reads_back_and_is_always_the_same() {
-        for model in [model(), standardised(), Model { transform: Transform::None, ..model() }] {
+        for model in [model(), Model { transform: Transform::None, ..model() }] {
             let bytes = model.to_bytes().unwrap();
             assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
         }

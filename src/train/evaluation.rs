@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::data::{Classes, Dataset, Features, Reader, TargetsRef, Transform};
+use crate::data::{Classes, Dataset, Dictionary, Features, Reader, TargetsRef, Transform};
 use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -32,11 +32,12 @@ pub fn load_model(path: &Path) -> Result<Model> {
     Model::load(path)
 }
 
-/// Reads a data set and checks whether it fits a model. Its labels count the model's classes.
+/// Reads a data set and checks whether it fits a model. Its labels count the model's classes. Also returns how many cells
+/// held a category that the training rows did not hold, or missed a value where none of them did.
 ///
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model.
-pub fn read_for(model: &Model, data: Reader) -> Result<Dataset> {
+pub fn read_for(model: &Model, data: Reader) -> Result<(Dataset, u64)> {
     test_set(data, model.network.inputs(), &model.transform, &model.meaning.classes)
 }
 
@@ -74,9 +75,10 @@ fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
 pub struct Predictor {
     engine: Box<dyn Engine>,
     transform: Transform,
-    inputs: usize,
+    columns: usize,
     outputs: usize,
     of_classes: bool,
+    unknown: u64,
 }
 
 /// What a model makes of some rows.
@@ -97,8 +99,9 @@ impl Predictor {
     /// Those of the device.
     pub fn new(model: &Model, device: &Device) -> Result<Self> {
         let (engine, transform) = (engine(model, device)?, model.transform.clone());
-        let (inputs, outputs) = (model.network.inputs(), model.network.outputs());
-        Ok(Self { engine, transform, inputs, outputs, of_classes: model.network.loss().of_classes() })
+        let (columns, outputs) = (transform.columns(model.network.inputs()), model.network.outputs());
+        let of_classes = model.network.loss().of_classes();
+        Ok(Self { engine, transform, columns, outputs, of_classes, unknown: 0 })
     }
 
     /// The device, for people.
@@ -106,23 +109,30 @@ impl Predictor {
         self.engine.description().device
     }
 
-    /// Checks whether rows of so many values fit the model.
+    /// Checks whether rows of so many columns fit the model.
     ///
     /// # Errors
     /// [`Error::Data`] with this path.
     pub fn check_inputs(&self, path: &Path, found: usize) -> Result<()> {
-        check_inputs(path, found, self.inputs)
+        check_inputs(path, found, self.columns)
     }
 
-    /// Predicts rows of values as they stand in a file: what [`evaluate`] predicts for the same rows, bit for bit.
+    /// Cells so far that held a category which no training row held, or missed a value where no training row did.
+    pub fn unknown_cells(&self) -> u64 {
+        self.unknown
+    }
+
+    /// Predicts rows of values as they stand in a file, with a dictionary for each column of categories: what [`evaluate`]
+    /// predicts for the same rows, bit for bit.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn predict(&mut self, features: Features) -> Result<Predictions> {
-        let rows = features.len() / self.inputs;
+    pub fn predict(&mut self, features: Features, dictionaries: &[Dictionary]) -> Result<Predictions> {
+        let rows = features.len() / self.columns;
         let rows =
-            Dataset { inputs: self.inputs, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
-        let rows = self.transform.rows(rows)?;
+            Dataset { inputs: self.columns, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
+        let (rows, unknown) = self.transform.rows(rows, dictionaries)?;
+        self.unknown += unknown;
         let logits = self.engine.outputs(&rows.view())?;
         let mut predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
@@ -147,8 +157,8 @@ pub(crate) fn test_set(
     inputs: usize,
     transform: &Transform,
     classes: &Classes,
-) -> Result<Dataset> {
-    check_inputs(reader.name(), reader.inputs(), inputs)?;
+) -> Result<(Dataset, u64)> {
+    check_inputs(reader.name(), reader.inputs(), transform.columns(inputs))?;
     reader.into_dataset_of(transform, classes)
 }
 

@@ -88,6 +88,13 @@ pub enum Event {
         /// What was found.
         reason: String,
     },
+    /// Rows that do not train hold a category that no training row holds, or miss a value where no training row does.
+    Unknown {
+        /// `validation` or `test`.
+        set: &'static str,
+        /// How many cells do.
+        cells: u64,
+    },
     /// An epoch has ended.
     Epoch {
         /// Its figures.

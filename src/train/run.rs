@@ -292,11 +292,18 @@ impl Run {
         let Some(trained) = &mut self.trained else { return Ok(()) };
         trained.end_epoch(&self.observer);
         if self.held_out.is_none() {
-            let rows = |held_out: Option<HeldOut>| {
+            let events = &mut self.events;
+            let mut rows = |held_out: Option<HeldOut>, set| {
+                let Some(held_out) = held_out else { return Ok(None) };
                 let inputs = trained.network.inputs();
-                held_out.map(|rows| rows.rows(inputs, &self.data.transform, &trained.meaning)).transpose()
+                let (rows, cells) = held_out.rows(inputs, &self.data.transform, &trained.meaning)?;
+                if cells > 0 {
+                    events.push_back(Event::Unknown { set, cells });
+                }
+                Ok::<_, Error>(Some(rows))
             };
-            self.held_out = Some([rows(self.data.validation.take())?, rows(self.data.test.take())?]);
+            let validation = rows(self.data.validation.take(), "validation")?;
+            self.held_out = Some([validation, rows(self.data.test.take(), "test")?]);
         }
         let [validation, test] = self.held_out.as_ref().expect("it was made just now");
         let (validation, of_validation) = trained.evaluate(validation.as_ref(), "validation")?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{BLOCK_ROWS, Classes, Dataset, Reader, Rows, Scale, Transform, is_sorted};
+use crate::data::{BLOCK_ROWS, Classes, Dataset, LeftOut, Reader, Rows, Scale, Transform, is_sorted};
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
@@ -11,8 +11,8 @@ use crate::train::evaluation::{check_inputs, test_set};
 
 /// Rows that do not train.
 pub(crate) enum HeldOut {
-    /// Those that were left out of the training file.
-    Rows(Dataset),
+    /// Those that were left out of the training file, with the number of cells that held what the training rows did not.
+    Rows(Dataset, u64),
     /// Those of a file of their own, of which the first may have been read.
     File(Box<Reader>),
 }
@@ -58,13 +58,13 @@ impl TrainingData {
             check_inputs(other.name(), other.inputs(), reader.inputs())?;
         }
         reader.next_block()?;
-        let is_standard = match options.scale {
+        let encodes = match options.scale {
             Scale::Auto => !reader.holds_images(),
-            Scale::Standard => true,
-            Scale::None | Scale::Bytes => false,
+            Scale::None | Scale::Bytes => reader.needs_encoding(),
+            Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
         };
         // Values have no classes by which an order of the rows would show.
-        let needs_all = is_standard || !options.split.is_none() || reader.values() > 0;
+        let needs_all = encodes || !options.split.is_none() || reader.values() > 0;
         if needs_all || reader.values() == 0 && reader.classes().len() < 2 || is_sorted(reader.labels()) {
             reader.read_to_end()?;
         }
@@ -83,14 +83,17 @@ impl TrainingData {
             }
         }
         let transform = match options.scale {
-            _ if is_standard => {
-                let standard = reader.standard();
-                reader.check_standard(&standard)?;
-                Transform::Standard(standard)
+            scale if encodes => {
+                let encoding = reader.encoding(scale);
+                reader.check_encoding(&encoding)?;
+                Transform::Columns(encoding)
             }
             Scale::None => Transform::None,
             _ => Transform::Bytes,
         };
+        if !encodes {
+            reader.refuse_missing()?;
+        }
         if is_whole {
             reader.apply(&transform)?;
         }
@@ -108,7 +111,10 @@ impl TrainingData {
                     }
                     Ok(Some(HeldOut::File(Box::new(file))))
                 }
-                (None, Some(rows)) => Ok(Some(HeldOut::Rows(transform.rows(rows)?))),
+                (None, Some(rows)) => {
+                    let (rows, unknown) = transform.rows(rows, reader.dictionaries())?;
+                    Ok(Some(HeldOut::Rows(rows, unknown)))
+                }
                 (None, None) => Ok(None),
             }
         };
@@ -236,9 +242,9 @@ impl TrainingData {
         Ok(())
     }
 
-    /// Columns that were left out because they only number the rows: their names, or else their indices.
-    pub fn row_numbers(&self) -> &[String] {
-        self.reader.row_numbers()
+    /// Columns that are no inputs, though nobody has said so.
+    pub fn left_out(&self) -> &[LeftOut] {
+        self.reader.left_out()
     }
 
     /// What inputs and outputs stand for, as far as the rows so far tell.
@@ -281,12 +287,22 @@ impl TrainingData {
 }
 
 impl HeldOut {
-    /// The rows, whose labels count the classes of a network with these inputs.
-    pub(crate) fn rows(self, inputs: usize, transform: &Transform, meaning: &Meaning) -> Result<Dataset> {
-        let rows = match self {
-            HeldOut::Rows(rows) => rows,
+    /// The rows, whose labels count the classes of a network with these inputs; and how many of their cells held what the
+    /// training rows did not.
+    pub(crate) fn rows(
+        self,
+        inputs: usize,
+        transform: &Transform,
+        meaning: &Meaning,
+    ) -> Result<(Dataset, u64)> {
+        let (rows, unknown) = match self {
+            HeldOut::Rows(rows, unknown) => (rows, unknown),
             HeldOut::File(reader) => test_set(*reader, inputs, transform, &meaning.classes)?,
         };
-        if rows.rows() == 0 { Err(Error::Config("no rows to test on".to_owned())) } else { Ok(rows) }
+        if rows.rows() == 0 {
+            Err(Error::Config("no rows to test on".to_owned()))
+        } else {
+            Ok((rows, unknown))
+        }
     }
 }

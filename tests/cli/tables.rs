@@ -68,7 +68,7 @@ fn a_run_says_what_was_chosen() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "120 rows, 4 inputs standardised, target species of 3 classes: setosa, versicolor, virginica"
+        "120 rows, 4 inputs scaled, target species of 3 classes: setosa, versicolor, virginica"
     );
     assert_eq!(
         lines[2],
@@ -134,7 +134,7 @@ fn one_odd_row_does_not_change_the_scaling_of_images() {
     // 63 columns are no image.
     let narrow: String = csv.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect();
     place.write("narrow.csv", narrow);
-    assert_eq!(trained(&place, &["--data", "narrow.csv"]).objects()[0]["scaling"], "standard");
+    assert_eq!(trained(&place, &["--data", "narrow.csv"]).objects()[0]["scaling"], "columns");
 }
 
 #[test]
@@ -142,16 +142,15 @@ fn values_are_scaled_as_asked() {
     let place = Workplace::new();
     let points = Points::new(300, 8);
     place.write("t.csv", points.csv(NAMES));
-    for (scale, expected) in
-        [("none", "1"), ("bytes", "1/255"), ("standard", "standard"), ("auto", "standard")]
+    for (scale, expected) in [("none", "1"), ("bytes", "1/255"), ("standard", "columns"), ("auto", "columns")]
     {
         let objects = trained(&place, &["--data", "t.csv", "--scale", scale, "--lr", "1e-9"]).objects();
         let model = place.model("m");
         assert_eq!((&objects[0]["scaling"], model.entry("input_scaling")), (&expected.into(), expected));
-        assert_eq!(model.header.get("input_mean").is_some(), expected == "standard");
+        assert_eq!(model.header.get("input_center").is_some(), expected == "columns");
     }
     let model = place.model("m");
-    let (means, deviations) = (model.numbers("input_mean"), model.numbers("input_deviation"));
+    let (means, deviations) = (model.numbers("input_center"), model.numbers("input_width"));
     assert_eq!((means.len(), deviations.len()), (3, 3));
     for column in 0..3 {
         // What is read is the nearest f32.
@@ -255,9 +254,8 @@ fn cells_that_cannot_be_inputs_or_labels_are_one_line() {
     let place = Workplace::new();
     let csv = Points::new(60, 6).csv(NAMES);
     for (last, parts) in [
-        ("red,2,3,low\n", ["row 62, column 1 (a)", "columns of text are not supported"]),
-        ("1,,3,low\n", ["row 62, column 2 (b)", "missing values are not supported"]),
-        ("1,2,NaN,low\n", ["row 62, column 3 (c)", "missing values are not supported"]),
+        ("red,2,3,low\n", ["row 62, column 1 (a)", "text among numbers"]),
+        ("1,2,inf,low\n", ["row 62, column 3 (c)", "a finite number"]),
         ("1,2,3,\n", ["row 62, column 4 (kind)", "rows without one are not supported"]),
     ] {
         place.write("t.csv", csv.clone() + last);

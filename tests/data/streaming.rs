@@ -156,7 +156,7 @@ fn bytes_may_come_one_by_one() {
     let error = reader.into_dataset(&Transform::Bytes).unwrap_err();
     assert_error(
         &error,
-        &["d, row 5, column 3 (y\"): expected a number (columns of text are not supported", "found \"five\""],
+        &["d, row 5, column 3 (y\"): expected a number (text among numbers", "found \"five\""],
     );
 }
 

@@ -1,0 +1,104 @@
+//! Rows of a reader as the inputs of a network.
+
+use super::Targets;
+use super::categories::Dictionary;
+use super::dataset::{Dataset, Features};
+use super::encoding::Encoding;
+use super::labelled::place_of;
+use super::reader::Reader;
+use super::table::Table;
+use super::transform::{Scale, Transform};
+use crate::{Error, Result};
+
+impl Reader {
+    /// What the numbers in each column of categories stand for, in the order of these columns.
+    pub fn dictionaries(&self) -> &[Dictionary] {
+        &self.table.dictionaries
+    }
+
+    /// Whether a value is missing in the rows so far, or a column holds categories: then they need an [`Encoding`].
+    pub fn needs_encoding(&self) -> bool {
+        let misses_values = match &self.table.features {
+            Features::Bytes(_) => false,
+            Features::Floats(values) => values.iter().any(|value| value.is_nan()),
+        };
+        misses_values || !self.table.dictionaries.is_empty()
+    }
+
+    /// How the columns of the rows so far become inputs.
+    pub fn encoding(&self, scale: Scale) -> Encoding {
+        let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
+        Encoding::learn(&self.table.features, self.inputs, categories, &self.table.dictionaries, scale)
+    }
+
+    /// Applies a transform to the rows so far; call it once, when all are here.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
+    pub fn apply(&mut self, transform: &Transform) -> Result<()> {
+        transform.apply(&mut self.table.features, &self.table.dictionaries)?;
+        if let Transform::Columns(encoding) = transform {
+            self.inputs = encoding.inputs();
+        }
+        Ok(())
+    }
+
+    /// Reads to the end and hands over all rows as network inputs under `transform`.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`].
+    pub fn into_dataset(self, transform: &Transform) -> Result<Dataset> {
+        Ok(self.into_rows(transform)?.0)
+    }
+
+    /// The same, and how many cells held what the training rows did not hold.
+    pub(super) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, u64)> {
+        self.read_to_end()?;
+        let Table { features, labels, values, weights, dictionaries, .. } =
+            std::mem::replace(&mut self.table, Table::new());
+        let targets = match self.values {
+            0 => labels.into(),
+            columns => Targets::Values { columns, values },
+        };
+        let rows = Dataset { inputs: self.inputs, features, targets, weights };
+        transform.rows(rows, &dictionaries)
+    }
+
+    /// Makes a missing value an error, in the rows so far and in those that come.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for the first.
+    pub fn refuse_missing(&mut self) -> Result<()> {
+        self.refuses_missing = true;
+        self.check_missing(0)
+    }
+
+    /// Checks the rows from this one on for missing values, if they are errors.
+    pub(super) fn check_missing(&self, from: usize) -> Result<()> {
+        let Features::Floats(values) = &self.table.features else { return Ok(()) };
+        let is_missing = |value: &f32| value.is_nan();
+        match values[from * self.inputs()..].iter().position(is_missing).filter(|_| self.refuses_missing) {
+            None => Ok(()),
+            Some(found) => {
+                let column = self.schema().and_then(|schema| schema.inputs.get(found % self.inputs()));
+                let expected =
+                    "a value (missing ones are only filled in where columns are scaled)".to_owned();
+                let found = format!("none (sample {})", from + found / self.inputs() + 1);
+                Err(Error::Data { path: self.name.clone(), place: place_of(column), expected, found })
+            }
+        }
+    }
+
+    /// Checks that the values of every column can be told apart once they are scaled.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
+    pub fn check_encoding(&self, encoding: &Encoding) -> Result<()> {
+        let Some((column, center, width)) = encoding.coarse() else { return Ok(()) };
+        let place = place_of(self.schema().and_then(|schema| schema.inputs.get(column)));
+        let expected =
+            "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
+        let found = format!("a center of {center:e} and a width of {width:e}");
+        Err(Error::Data { path: self.name.clone(), place, expected, found })
+    }
+}

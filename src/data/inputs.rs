@@ -1,0 +1,135 @@
+//! Which columns of a table are inputs, and what they hold, where nobody has said so.
+
+use super::columns::{Columns, Header, Selection, Target, Why, runs};
+use super::dialect::Kind;
+use super::target::MNIST_COLUMNS;
+use crate::Result;
+
+/// Names of a column that numbers the rows, where its values are different whole numbers.
+const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
+
+/// Rows from which on a column that counts up is taken for numbers of the rows.
+const COUNTED_ROWS: usize = 8;
+
+/// Why a column is taken for numbers of the rows.
+enum Numbers {
+    /// It is called so, and all values are different.
+    ByName,
+    /// Its values count up from here.
+    From(f64),
+}
+
+impl Header<'_> {
+    /// The columns of a table to train on.
+    pub(super) fn chosen(
+        &self,
+        wanted: &Selection,
+        named: &[usize],
+        weight: Option<usize>,
+    ) -> Result<Columns> {
+        let find = |names: &[String], what| {
+            names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
+        };
+        let only = find(&wanted.only, "an input column")?;
+        let excluded = find(&wanted.exclude, "a column to leave out")?;
+        let categorical = find(&wanted.categorical, "a column of categories")?;
+        let targets = match (named, &wanted.target) {
+            // The digits of MNIST as a table are no inputs, whether they are looked at or not.
+            ([], Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0).into_iter().collect(),
+            ([], Target::Values(_)) => vec![self.likely_values(&excluded)?],
+            ([], _) => vec![self.likely_target(&excluded)?],
+            (named, _) => named.to_vec(),
+        };
+        let free = |column: &usize| {
+            !targets.contains(column) && weight != Some(*column) && !excluded.contains(column)
+        };
+        let (mut counted, mut left_out) = (Vec::new(), Vec::new());
+        let may_be_left_out =
+            |column: &usize| only.is_empty() && free(column) && !categorical.contains(column);
+        for column in (0..self.count).filter(may_be_left_out) {
+            match self.numbers_rows(column) {
+                Some(Numbers::ByName) => left_out.push((column, Why::NumbersRows)),
+                Some(Numbers::From(first)) => {
+                    left_out.push((column, Why::NumbersRows));
+                    counted.push((column, first));
+                }
+                None if self.holds_different_texts(column) => left_out.push((column, Why::DifferentTexts)),
+                None => {}
+            }
+        }
+        let is_input = |column: &usize| {
+            free(column)
+                && !left_out.iter().any(|(left_out, _)| left_out == column)
+                && (only.is_empty() || only.contains(column))
+        };
+        let inputs = (0..self.count).filter(is_input);
+        let inputs: Vec<(usize, bool)> = inputs
+            .map(|column| (column, categorical.contains(&column) || self.is_category(column)))
+            .collect();
+        if inputs.is_empty() {
+            let expected = "a target column and at least one column of inputs";
+            let found = match self.count {
+                1 => "only one column: no comma, semicolon, tab or | stands in every row".to_owned(),
+                _ if left_out.iter().any(|(_, why)| *why == Why::NumbersRows) => {
+                    format!("no other among {}, but numbers of the rows", self.list())
+                }
+                _ if !left_out.is_empty() => {
+                    format!("no other among {}, but text that is another one in most rows", self.list())
+                }
+                _ => format!("no other among {}", self.list()),
+            };
+            return Err(self.error(expected.to_owned(), found));
+        }
+        let (target, values) = match wanted.target {
+            Target::Values(_) => (None, targets),
+            _ => (targets.first().copied(), Vec::new()),
+        };
+        let runs = runs(&inputs);
+        Ok(Columns {
+            count: self.count,
+            runs,
+            target,
+            values,
+            categorical,
+            left_out,
+            counted,
+            ..Columns::default()
+        })
+    }
+
+    /// Whether a column holds categories: text in the first rows, and no number. Where it holds both, the first text is an
+    /// error when it is read.
+    fn is_category(&self, column: usize) -> bool {
+        let holds = |wanted: fn(&Kind) -> bool| self.kinds(column).any(|kind| wanted(&kind));
+        holds(|kind| *kind == Kind::Text) && !holds(|kind| matches!(kind, Kind::Number(_)))
+    }
+
+    /// Whether a column holds text that is another one in most of the first rows, like names and dates.
+    fn holds_different_texts(&self, column: usize) -> bool {
+        let (text, numbers) = self.kinds(column).fold((0, 0), |(text, numbers), kind| match kind {
+            Kind::Text => (text + 1, numbers),
+            Kind::Number(_) => (text, numbers + 1),
+            Kind::Missing => (text, numbers),
+        });
+        text > 0 && numbers == 0 && !self.holds_classes(column)
+    }
+
+    /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
+    /// whole number in every row.
+    fn numbers_rows(&self, column: usize) -> Option<Numbers> {
+        let mut values = self.kinds(column).map(Kind::number).collect::<Option<Vec<f64>>>()?;
+        if values.len() < 2 || values.iter().any(|value| value.fract() != 0.0) {
+            return None;
+        }
+        let first = values[0];
+        let counts_up = values.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+        let name = self.names.map(|names| names[column].to_lowercase());
+        values.sort_by(f64::total_cmp);
+        let are_different = values.windows(2).all(|pair| pair[0] < pair[1]);
+        if are_different && name.is_some_and(|name| ROW_NUMBERS.contains(&name.as_str())) {
+            Some(Numbers::ByName)
+        } else {
+            (counts_up && values.len() >= COUNTED_ROWS).then_some(Numbers::From(first))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Tables with text and missing values: trained, evaluated and predicted.
+
+use crate::program::Workplace;
+
+/// Forty rows; `class` follows from the colour, the size says nothing and misses values.
+fn table() -> String {
+    let row = |row: usize| {
+        let colour = ["red", "blue", "green", "NA"][row % 4];
+        let size = if row.is_multiple_of(5) { String::new() } else { format!("{}.5", row % 3) };
+        let answer = ["yes", "no"][row / 4 % 2];
+        format!("{colour},{size},{answer},{}\n", ["warm", "cold", "cold", "warm"][row % 4])
+    };
+    "colour,size,answer,class\n".to_owned() + &(0..40).map(row).collect::<String>()
+}
+
+const TRAIN: [&str; 12] = [
+    "train", "--data", "t.csv", "--device", "cpu", "--hidden", "8", "--epochs", "40", "--lr", "0.3", "--out",
+];
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", table());
+    place.succeed(&[&TRAIN[..], &["m"]].concat());
+    place
+}
+
+#[test]
+fn what_was_learnt_is_kept_in_the_model() {
+    let place = place();
+    let model = place.model("m");
+    assert_eq!(model.entry("layers"), "7,8,2");
+    assert_eq!(
+        model.entry("encoding"),
+        "[{\"categories\":[\"blue\",\"green\",\"red\"],\"missing\":true},{\"missing\":true,\"number\":\"affine\"},\
+         {\"categories\":[\"no\",\"yes\"],\"missing\":false}]"
+    );
+    let eval =
+        place.succeed(&["eval", "--model", "m", "--data", "t.csv", "--device", "cpu", "--format", "json"]);
+    assert_eq!(eval.objects()[0]["accuracy"], 1.0);
+}
+
+#[test]
+fn predictions_know_categories_and_missing_cells_in_any_order() {
+    let place = place();
+    let classes = |table: &str| -> (Vec<String>, String) {
+        place.write("new.csv", table);
+        let outcome = place.succeed(&["predict", "--model", "m", "--device", "cpu", "new.csv"]);
+        let class = |line: &str| line.split(',').next().unwrap().to_owned();
+        (outcome.stdout.lines().skip(1).map(class).collect(), outcome.stderr)
+    };
+    let (found, warning) = classes("size,answer,colour\n1.5,no,red\n,yes,\n0.5,no,blue\n2.5,yes,green\n");
+    assert_eq!((found, warning.as_str()), (["warm", "warm", "cold", "cold"].map(String::from).to_vec(), ""));
+    // A category that is unknown, in two cells, and a missing answer, which the training rows never miss.
+    let (found, warning) = classes("size,answer,colour\n1.5,no,pink\n1.5,no,pink\n1.5,,red\n");
+    assert_eq!(found.len(), 3);
+    assert!(
+        warning.starts_with("warning: in the predicted rows, 3 cells are an unknown category"),
+        "{warning}"
+    );
+    assert_eq!(warning.lines().count(), 1);
+}
+
+#[test]
+fn training_rows_and_test_rows_give_the_same_predictions_in_any_file() {
+    let place = place();
+    let probabilities = |file: &str| {
+        place.succeed(&["predict", "--model", "m", "--device", "cpu", "--format", "json", file]).stdout
+    };
+    // The same rows in another order of rows: categories are numbered in another order there.
+    let text = table();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let mut lines: Vec<&str> = rows.lines().collect();
+    lines.reverse();
+    place.write("reversed.csv", format!("{header}\n{}\n", lines.join("\n")));
+    let mut reversed: Vec<String> = probabilities("reversed.csv").lines().map(String::from).collect();
+    reversed.reverse();
+    assert_eq!(probabilities("t.csv").lines().collect::<Vec<_>>(), reversed);
+}
+
+#[test]
+fn held_out_rows_with_unknown_categories_are_counted() {
+    let place = place();
+    place.write("test.csv", table().replacen("red", "pink", 3));
+    let outcome = place.succeed(&[&TRAIN[..], &["m2", "--test", "test.csv"]].concat());
+    let warnings: Vec<&str> =
+        outcome.stderr.lines().filter(|line| line.contains("unknown category")).collect();
+    assert_eq!(warnings.len(), 1, "{}", outcome.stderr);
+    assert!(warnings[0].starts_with("warning: in the test rows, 3 cells are"), "{}", warnings[0]);
+    let json =
+        place.succeed(&[&TRAIN[..], &["m2", "--test", "test.csv", "--format", "json"]].concat()).objects();
+    let unknown: Vec<_> = json.iter().filter(|object| object["event"] == "unknown").collect();
+    assert_eq!(unknown.len(), 1);
+    assert_eq!((&unknown[0]["set"], &unknown[0]["cells"]), (&"test".into(), &3.into()));
+}
+
+#[test]
+fn missing_values_of_images_are_refused() {
+    let place = Workplace::new();
+    let pixels = |row: usize| -> String {
+        (0..64).map(|pixel| format!(",{}", (row * 37 + pixel * 11) % 256)).collect()
+    };
+    let rows: String = (0..40).map(|row| format!("{}{}\n", row % 2, pixels(row))).collect();
+    place.write("t.csv", rows + "1" + &",".repeat(64) + "\n");
+    let outcome = place.run(&["train", "--data", "t.csv", "--target", "0", "--device", "cpu"]);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.error().contains("column 2") && outcome.error().contains("sample 41"),
+        "{}",
+        outcome.stderr
+    );
+}
