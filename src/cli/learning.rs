@@ -31,9 +31,9 @@ pub struct Learning {
     #[arg(long, help_heading = NETWORK, value_name = "NAME", default_value = "he", value_parser = init)]
     init: Init,
     /// What the network is trained for: cross-entropy for classes; mse, mae or huber for values, which one or more columns
-    /// of a table hold (--target).
-    #[arg(long, help_heading = NETWORK, value_name = "NAME", default_value = "cross-entropy", value_parser = loss())]
-    pub loss: Loss,
+    /// of a table hold (--target). [default: cross-entropy or mse, as --task says]
+    #[arg(long, help_heading = NETWORK, value_name = "NAME", value_parser = loss())]
+    pub loss: Option<Loss>,
     /// Share of its probability that the class of a row gives to all classes alike.
     #[arg(long, help_heading = NETWORK, value_name = "SHARE", default_value_t = 0.0, value_parser = args::below_one,
           allow_hyphen_values = true)]
@@ -46,7 +46,7 @@ pub struct Learning {
     /// How gradients change the weights: sgd, momentum, nesterov, adam, adamw or rmsprop.
     #[arg(long, help_heading = LEARNING, value_name = "NAME", default_value = "sgd", value_parser = optimizer())]
     optimizer: OptimizerKind,
-    /// Learning rate, the largest of the run. [default: 0.1; 0.001 for adam, adamw and rmsprop]
+    /// Learning rate, the largest of the run. [default: 0.1, of values 0.01; 0.001 for adam, adamw and rmsprop]
     #[arg(long, help_heading = LEARNING, value_name = "X", value_parser = args::learning_rate, allow_hyphen_values = true)]
     lr: Option<f32>,
     /// Momentum of momentum, nesterov and rmsprop. [default: 0.9; 0 for rmsprop]
@@ -99,15 +99,16 @@ pub struct Learning {
 impl Learning {
     /// These settings in the place of those of `config`.
     pub fn config(&self, config: Config) -> Config {
+        let loss = self.loss.unwrap_or(config.loss);
         Config {
             activation: self.activation.clone(),
             dropout: self.dropout.clone(),
             init: self.init,
-            loss: self.loss,
+            loss,
             label_smoothing: self.label_smoothing,
             class_weights: (*self.class_weights).clone(),
             optimizer: self.optimizer_settings(),
-            learning_rate: self.lr.unwrap_or_else(|| self.optimizer.default_rate()),
+            learning_rate: self.lr.unwrap_or_else(|| Config::default_rate(self.optimizer, loss)),
             rate_schedule: self.lr_schedule,
             rate_gamma: self.lr_gamma,
             rate_every: self.lr_every.map(|epochs| epochs as u64),
@@ -176,10 +177,8 @@ impl Learning {
         if self.lr_every.is_some() && self.lr_schedule != RateSchedule::Step {
             return unused("--lr-every", "--lr-schedule step".to_owned(), schedule);
         }
-        if self.loss.of_classes() {
-            return Ok(());
-        }
-        let loss = || format!("--loss {}", self.loss);
+        let Some(loss) = self.loss.filter(|loss| !loss.of_classes()) else { return Ok(()) };
+        let loss = || format!("--loss {loss}");
         if self.label_smoothing > 0.0 {
             return unused("--label-smoothing", "--loss cross-entropy".to_owned(), loss());
         }

@@ -17,7 +17,7 @@ use super::output::{Console, print_json, print_line};
 use super::places;
 use super::profile_text::lines;
 use super::progress::Bar;
-use super::training::{Kernels, Training};
+use super::training::{Kernels, Known, Training};
 
 /// Show where the time of training goes.
 ///
@@ -61,7 +61,7 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let Training { data, .. } = &options.training;
     options.training.check()?;
-    options.training.config(None, Measurements::default()).validate()?;
+    options.training.config(Known::default(), Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, beside) = places::training(data.as_deref())?;
@@ -76,12 +76,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
         return Err(Error::Config(text).into());
     }
-    let read = ReadOptions { timed: true, ..options.training.read_options() };
+    let read = ReadOptions { timed: true, ..options.training.read_options()? };
     let (device, mut notices) =
         options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
     let mut open = || Reader::open(&source, &read);
-    let rows = options.training.rows(open)?;
-    let config = options.training.config(rows, options.kernels.measured(&device, &mut notices));
+    let known = options.training.known(open)?;
+    let config = options.training.config(known, options.kernels.measured(&device, &mut notices));
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
     if options.compare {

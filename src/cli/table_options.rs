@@ -37,6 +37,20 @@ pub struct Written {
     missing_marker: Vec<String>,
 }
 
+/// What a table's target is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Task {
+    Auto,
+    Classification,
+    Regression,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScaleTarget {
+    Standard,
+    None,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Missing {
     Fill,
@@ -77,6 +91,14 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           num_args = 1.., allow_negative_numbers = true)]
     target: Vec<String>,
+    /// Whether a table's target holds classes to be told apart, or numbers to be predicted. [default: as --loss says, else
+    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes]
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
+    task: Option<Task>,
+    /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides
+    /// by their standard deviation, and predictions are scaled back; `none` takes them as they are.
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW", default_value_t = ScaleTarget::Standard)]
+    scale_target: ScaleTarget,
     /// Column of a table that says how much each row counts in the loss: a number of 0 or more.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     weight: Option<String>,
@@ -107,9 +129,10 @@ pub struct Columns {
 
 impl Columns {
     /// How a table to train on is read.
-    pub fn read_options(&self, loss: Loss) -> ReadOptions {
+    pub fn read_options(&self, task: Task) -> ReadOptions {
         let columns = Selection {
-            target: self.target(loss),
+            target: self.target(task),
+            infer_values: task == Task::Auto,
             weight: self.weight.clone(),
             only: self.only.clone(),
             exclude: self.exclude.clone(),
@@ -121,11 +144,33 @@ impl Columns {
     }
 
     /// Where the labels are, or the values to predict.
-    fn target(&self, loss: Loss) -> Target {
+    fn target(&self, task: Task) -> Target {
         match &self.target[..] {
-            names if !loss.of_classes() => Target::Values(names.to_vec()),
+            names if task == Task::Regression || names.len() > 1 => Target::Values(names.to_vec()),
             [] => Target::Auto,
             [name, ..] => Target::Column(name.clone()),
+        }
+    }
+
+    /// What the target is taken for with a loss, if one is named.
+    ///
+    /// # Errors
+    /// [`Error::Config`], in one line, where the loss is one for the other task.
+    pub fn task(&self, loss: Option<Loss>) -> tinytrain::Result<Task> {
+        let of_loss = |loss: Loss| if loss.of_classes() { Task::Classification } else { Task::Regression };
+        match (self.task, loss) {
+            (None, None) => Ok(Task::Auto),
+            (Some(Task::Auto) | None, Some(loss)) => Ok(of_loss(loss)),
+            (Some(task), Some(loss)) if task != of_loss(loss) => {
+                let (goes_with, found) = match task {
+                    Task::Regression => ("mse, mae or huber", "regression"),
+                    _ => ("cross-entropy", "classification"),
+                };
+                Err(Error::Config(format!(
+                    "--task: {found} goes with --loss {goes_with}, found --loss {loss}"
+                )))
+            }
+            (Some(task), _) => Ok(task),
         }
     }
 
@@ -133,8 +178,8 @@ impl Columns {
     ///
     /// # Errors
     /// [`Error::Config`], in one line, for the first that does not.
-    pub fn check(&self, loss: Loss) -> tinytrain::Result<()> {
-        if loss.of_classes() && self.target.len() > 1 {
+    pub fn check(&self, loss: Option<Loss>) -> tinytrain::Result<()> {
+        if self.task(loss)? == Task::Classification && self.target.len() > 1 {
             let text = format!("--target: expected one column of labels, found {}", self.target.len());
             return Err(Error::Config(text));
         }
@@ -142,13 +187,17 @@ impl Columns {
     }
 
     /// Where the labels of a test set are: where the training table says, if it is one.
-    pub fn target_like(&self, reader: &Reader, loss: Loss) -> Target {
-        if reader.schema().is_some() { Target::Auto } else { self.target(loss) }
+    ///
+    /// # Errors
+    /// As [`Columns::task`].
+    pub fn target_like(&self, reader: &Reader, loss: Option<Loss>) -> tinytrain::Result<Target> {
+        Ok(if reader.schema().is_some() { Target::Auto } else { self.target(self.task(loss)?) })
     }
 
     /// What is done to rows of which none are held out.
     pub fn data_options(&self) -> DataOptions {
-        DataOptions { scale: self.scale, split: Split::default() }
+        let standardise_targets = self.scale_target == ScaleTarget::Standard;
+        DataOptions { scale: self.scale, split: Split::default(), standardise_targets }
     }
 }
 

@@ -15,8 +15,10 @@ use tinytrain::train::{Keep, TrainingData, train_on};
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::places;
+use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::TrainReport;
+use super::training::Known;
 
 /// Trains and saves.
 ///
@@ -24,7 +26,7 @@ use super::train_report::TrainReport;
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let (training, held_out) = (&options.training, &options.held_out);
-    let settings = options.config(None, Measurements::default());
+    let settings = options.config(Known::default(), Measurements::default());
     training.check()?;
     settings.validate()?;
     if held_out.patience.is_some() && !held_out.validates() {
@@ -51,17 +53,22 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     places::spare_data("--out", options.out.as_deref(), read)?;
     places::spare_data("--profile", options.profile.as_deref(), read)?;
     // All readers work while the device opens.
-    let reader = Reader::open(&train, &training.read_options())?;
+    let reader = Reader::open(&train, &training.read_options()?)?;
     let like = training
         .columns
         .written
-        .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss));
+        .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss)?);
     let open = |source: Option<Source>| source.map(|source| Reader::open(&source, &like)).transpose();
     let (validation, test) = (open(validation)?, open(test)?);
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     let data = TrainingData::new(reader, validation, test, &settings.data)?;
-    let config = options.config(data.rows(), measured);
+    let config = options.config(Known::of(&data), measured);
+    if data.predicts_values() && training.columns.task(training.learning.loss)? == Task::Auto {
+        let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
+                    classification takes them for classes";
+        notices.push(text.to_owned());
+    }
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut report = TrainReport::new(options, &config, &data, model_file, notices, interrupts, start);
     let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));

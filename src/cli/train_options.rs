@@ -8,7 +8,7 @@ use tinytrain::train::{Config, DataOptions};
 
 use super::args::{self, Format};
 use super::table_options::HeldOut;
-use super::training::{Kernels, Training};
+use super::training::{Kernels, Known, Training};
 
 /// Train a network and save it.
 ///
@@ -49,12 +49,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// What the library needs of them to train on so many rows, where their number is known.
-    pub fn config(&self, rows: Option<usize>, measured: Measurements) -> Config {
-        let config = self.training.config(rows, measured);
+    /// What the library needs of them to train on such rows.
+    pub fn config(&self, known: Known, measured: Measurements) -> Config {
+        let config = self.training.config(known, measured);
         let data = DataOptions { split: self.held_out.split(self.training.seed), ..config.data };
         Config {
-            epochs: self.epochs.unwrap_or_else(|| Config::default_epochs(rows)),
+            epochs: self.epochs.unwrap_or_else(|| Config::default_epochs(known.rows)),
             data,
             keep: self.held_out.keep(),
             patience: self.held_out.patience,

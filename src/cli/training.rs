@@ -8,6 +8,7 @@ use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::step::Loss;
 use tinytrain::train::{Config, TrainingData};
 
 use super::args::{self, Hidden};
@@ -52,10 +53,12 @@ pub struct Training {
 }
 
 impl Training {
-    /// What the library needs of them for one epoch over so many rows, where their number is known. Tile shapes that were
-    /// `measured` for this network are taken.
-    pub fn config(&self, rows: Option<usize>, measured: Measurements) -> Config {
+    /// What the library needs of them for one epoch over such rows. Tile shapes that were `measured` for this network are
+    /// taken.
+    pub fn config(&self, known: Known, measured: Measurements) -> Config {
+        let Known { rows, predicts_values } = known;
         self.learning.config(Config {
+            loss: if predicts_values { Loss::Mse } else { Loss::CrossEntropy },
             hidden: self.hidden.0.clone(),
             epochs: 1,
             batch_size: self.batch_size.unwrap_or_else(|| Config::default_batch_size(rows)),
@@ -74,23 +77,44 @@ impl Training {
     /// Of the first that does not.
     pub fn check(&self) -> Result<()> {
         self.learning.check()?;
-        self.columns.check(self.learning.loss)
+        self.columns.check(self.learning.loss)?;
+        self.columns.task(self.learning.loss).map(|_| ())
     }
 
     /// How a table to train on is read.
-    pub fn read_options(&self) -> ReadOptions {
-        self.columns.read_options(self.learning.loss)
+    ///
+    /// # Errors
+    /// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
+    pub fn read_options(&self) -> Result<ReadOptions> {
+        Ok(self.columns.read_options(self.columns.task(self.learning.loss)?))
     }
 
-    /// Rows of a training set, if the default batch size depends on them; tables are then read for that.
+    /// What must be known of a training set; it is read if the default batch size depends on its rows.
     ///
     /// # Errors
     /// Those of the data.
-    pub fn rows(&self, open: impl FnOnce() -> Result<Reader>) -> Result<Option<usize>> {
+    pub fn known(&self, open: impl FnOnce() -> Result<Reader>) -> Result<Known> {
+        let reader = open()?;
         if self.batch_size.is_some() {
-            return Ok(None);
+            return Ok(Known { rows: None, predicts_values: reader.values() > 0 });
         }
-        Ok(TrainingData::new(open()?, None, None, &self.columns.data_options())?.rows())
+        Ok(Known::of(&TrainingData::new(reader, None, None, &self.columns.data_options())?))
+    }
+}
+
+/// What settings depend on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// Training rows, where their number is known.
+    pub rows: Option<usize>,
+    /// Whether targets are values, not classes.
+    pub predicts_values: bool,
+}
+
+impl Known {
+    /// What training data tell.
+    pub fn of(data: &TrainingData) -> Self {
+        Self { rows: data.rows(), predicts_values: data.predicts_values() }
     }
 }
 

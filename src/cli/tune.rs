@@ -17,7 +17,7 @@ use super::args::{self, Format};
 use super::output::{Console, Unwritable};
 use super::progress::Bar;
 use super::text::{Align, counted, table};
-use super::training::Training;
+use super::training::{Known, Training};
 use super::{places, tuning_file};
 
 /// Measure the fastest tile shapes of a GPU's kernels for a network.
@@ -48,14 +48,14 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let work = &options.work;
     work.check()?;
-    work.config(None, Measurements::default()).validate()?;
+    work.config(Known::default(), Measurements::default()).validate()?;
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(work.data.as_deref())?;
-    let reader = Reader::open(&source, &work.read_options())?;
+    let reader = Reader::open(&source, &work.read_options()?)?;
     let adapter = adapter(&work.device)?;
     let mut data = TrainingData::new(reader, None, None, &work.columns.data_options())?;
-    let config = work.config(data.rows(), Measurements::default());
+    let config = work.config(Known::of(&data), Measurements::default());
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
     let network = config.network(data.inputs(), data.outputs(), batch)?;

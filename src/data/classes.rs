@@ -16,7 +16,7 @@ pub(super) const MOST_NUMBERED_CLASSES: usize = 1000;
 const NONE: u32 = u32::MAX - 1;
 
 /// From this many classes on, at least every second row must share its class with another.
-const FEW_CLASSES: usize = 20;
+pub(super) const FEW_CLASSES: usize = 20;
 
 /// A label as it was written, and the row where it was read first.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -59,6 +59,8 @@ pub struct Schema {
 pub struct Selection {
     /// Where the labels stand.
     pub target: Target,
+    /// Whether a target of numbers that are no classes, as far as the first rows tell, is taken for values to predict.
+    pub infer_values: bool,
     /// The only inputs; if empty, all columns but the others named here.
     pub only: Vec<String>,
     /// No inputs.

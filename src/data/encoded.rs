@@ -1,6 +1,5 @@
 //! Rows of a reader as the inputs of a network.
 
-use super::Targets;
 use super::categories::Dictionary;
 use super::dataset::{Dataset, Features};
 use super::encoding::Encoding;
@@ -8,6 +7,7 @@ use super::labelled::place_of;
 use super::reader::Reader;
 use super::table::Table;
 use super::transform::{Scale, Transform};
+use super::{TargetScale, Targets};
 use crate::{Error, Result};
 
 impl Reader {
@@ -29,6 +29,13 @@ impl Reader {
     pub fn encoding(&self, scale: Scale) -> Encoding {
         let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
         Encoding::learn(&self.table.features, self.inputs, categories, &self.table.dictionaries, scale)
+    }
+
+    /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
+    pub fn standardise_targets(&mut self) -> TargetScale {
+        let scale = TargetScale::learn(&mut self.table.values, self.values);
+        self.table.values = scale.scaled(&self.table.values);
+        scale
     }
 
     /// Applies a transform to the rows so far; call it once, when all are here.

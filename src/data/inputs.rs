@@ -80,10 +80,15 @@ impl Header<'_> {
             };
             return Err(self.error(expected.to_owned(), found));
         }
-        let (target, values) = match wanted.target {
-            Target::Values(_) => (None, targets),
-            _ => (targets.first().copied(), Vec::new()),
+        let are_values = match wanted.target {
+            Target::Values(_) => true,
+            Target::Auto | Target::Column(_) => {
+                wanted.infer_values && targets.iter().all(|target| self.holds_values(*target))
+            }
+            Target::Absent => false,
         };
+        let (target, values) =
+            if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let runs = runs(&inputs);
         Ok(Columns {
             count: self.count,

@@ -32,7 +32,7 @@ impl Reader {
         match not_classes(names, classes, self.labels().len()) {
             Some((found, row)) => {
                 let expected =
-                    "labels of classes (values are predicted with a loss for them: mse, mae or huber)";
+                    "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
                 error(row, expected, found)
             }
             None => Ok(()),

@@ -42,7 +42,7 @@ pub use order::{first_epoch_block, order, rows_at};
 pub use reader::{Block, ReadOptions, Reader};
 pub use sorted::is_sorted;
 pub use split::{Parts, Split};
-pub use targets::{Targets, TargetsRef};
+pub use targets::{TargetScale, Targets, TargetsRef};
 pub use transform::{Scale, Transform};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::classes::FEW_CLASSES;
 use super::columns::Header;
 use super::dialect::Kind;
 use crate::Result;
@@ -69,6 +70,16 @@ impl Header<'_> {
         let texts: Vec<&[u8]> = texts.filter(|cell| !self.dialect.is_missing(cell)).collect();
         let different: HashSet<&[u8]> = texts.iter().copied().collect();
         texts.len() < 20 || different.len() * 2 <= texts.len()
+    }
+
+    /// Whether a column holds numbers that are no classes, as far as the first rows tell: fractions, or more than 20
+    /// different numbers.
+    pub(super) fn holds_values(&self, column: usize) -> bool {
+        let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
+        let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
+        let is_text = self.kinds(column).any(|kind| kind == Kind::Text);
+        let has_fractions = values.iter().any(|value| value.fract() != 0.0);
+        !is_text && (has_fractions || different.len() > FEW_CLASSES)
     }
 
     /// Whether a column of numbers may hold labels: a few whole numbers, each in some rows.

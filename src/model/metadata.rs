@@ -6,7 +6,7 @@ use std::hash::Hash;
 use serde_json::Value;
 
 use super::Network;
-use crate::data::{Classes, Column, Schema, Transform};
+use crate::data::{Classes, Column, Schema, TargetScale, Transform};
 
 const CLASSES: &str = "classes";
 const COLUMNS: &str = "columns";
@@ -18,9 +18,11 @@ const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
+const TARGET_CENTER: &str = "target_center";
+const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 12] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -31,6 +33,8 @@ pub(super) const KEYS: [&str; 10] = [
     VALUE_POSITIONS,
     IMAGE,
     MISSING,
+    TARGET_CENTER,
+    TARGET_WIDTH,
 ];
 
 /// What a network's rows are.
@@ -42,12 +46,14 @@ pub struct Meaning {
     pub schema: Option<Schema>,
     /// Height and width of a row, if it is an image.
     pub image: Option<(usize, usize)>,
+    /// How the outputs of a network become the values that it predicts, if not as they are.
+    pub target_scale: Option<TargetScale>,
 }
 
 impl Meaning {
     /// Nothing is known but the number of classes.
     pub fn numbered(classes: usize) -> Self {
-        Self { classes: Classes::numbered(classes), schema: None, image: None }
+        Self { classes: Classes::numbered(classes), schema: None, image: None, target_scale: None }
     }
 
     /// As metadata: lists are JSON.
@@ -77,6 +83,10 @@ impl Meaning {
                 entries.push((TARGET_POSITION, position.to_string()));
             }
         }
+        if let Some(TargetScale { center, width }) = &self.target_scale {
+            let list = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+            entries.extend([(TARGET_CENTER, list(center)), (TARGET_WIDTH, list(width))]);
+        }
         entries.extend(self.image.map(|(height, width)| (IMAGE, format!("{height}x{width}"))));
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
@@ -98,8 +108,24 @@ impl Meaning {
             }
         };
         let image = metadata.get(IMAGE).map(|text| sides(text, inputs).ok_or(IMAGE)).transpose()?;
+        let numbers = |key: &'static str, is_fine: fn(&f64) -> bool| {
+            let Some(text) = metadata.get(key) else { return Ok(None) };
+            let values: Option<Vec<f64>> = text.split(',').map(|value| value.parse().ok()).collect();
+            let values = values.filter(|values| values.len() == outputs && values.iter().all(is_fine));
+            values.map(Some).ok_or(key)
+        };
+        let (center, width) = (
+            numbers(TARGET_CENTER, |value| value.is_finite())?,
+            numbers(TARGET_WIDTH, |value| *value > 0.0)?,
+        );
+        let target_scale = match (center, width) {
+            (None, None) => None,
+            (Some(center), Some(width)) => Some(TargetScale { center, width }),
+            (Some(_), None) => return Err(TARGET_WIDTH),
+            (None, Some(_)) => return Err(TARGET_CENTER),
+        };
         let Some(positions) = metadata.get(POSITIONS) else {
-            return Ok(Self { classes, schema: None, image });
+            return Ok(Self { classes, schema: None, image, target_scale });
         };
         let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
         let positions: Vec<usize> = serde_json::from_str(positions).map_err(|_| POSITIONS)?;
@@ -160,6 +186,7 @@ impl Meaning {
             classes,
             schema: Some(Schema { columns, inputs, target, values, categories, missing }),
             image,
+            target_scale,
         })
     }
 }
@@ -209,7 +236,9 @@ mod tests {
         let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
         for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some((1, 2))), (None, None)]
         {
-            let meaning = Meaning { classes: classes.clone(), schema, image };
+            let target_scale =
+                schema.is_some().then(|| TargetScale { center: vec![0.1, -2e30], width: vec![1e-7, 3.0] });
+            let meaning = Meaning { classes: classes.clone(), schema, image, target_scale };
             let metadata: BTreeMap<String, String> = meaning.entries().into_iter().collect();
             assert!(metadata.keys().all(|key| KEYS.contains(&key.as_str())));
             assert_eq!(Meaning::read(&metadata, &Transform::None, &network), Ok(meaning));
@@ -249,8 +278,14 @@ mod tests {
             (IMAGE, "2x2"),
             (IMAGE, "28"),
             (MISSING, "NA"),
+            (TARGET_CENTER, "1,2"),
+            (TARGET_WIDTH, "1,0"),
+            (TARGET_WIDTH, "1"),
         ] {
-            assert_eq!(read(Some((key, value))), Err(key), "{value}");
+            let found = read(Some((key, value)));
+            // One without the other.
+            let named = if (key, value) == (TARGET_CENTER, "1,2") { TARGET_WIDTH } else { key };
+            assert_eq!(found, Err(named), "{value}");
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct DataOptions {
     pub scale: Scale,
     /// Which rows are left out of training.
     pub split: Split,
+    /// Whether values to predict are standardised for training.
+    pub standardise_targets: bool,
 }
 
 /// Which model of a run is kept.
@@ -133,6 +135,13 @@ impl Config {
     pub fn default_epochs(rows: Option<usize>) -> usize {
         let rows = rows.unwrap_or(MANY_ROWS).clamp(1, MANY_ROWS);
         (Self::default().epochs * MANY_ROWS).div_ceil(rows).min(1000)
+    }
+
+    /// The learning rate where nothing else is asked for: the usual one of an optimizer, and for values at most 0.01, since a
+    /// squared error has no bound on its slope.
+    pub fn default_rate(optimizer: OptimizerKind, loss: Loss) -> f32 {
+        let rate = optimizer.default_rate();
+        if loss.of_classes() { rate } else { rate.min(0.01) }
     }
 
     /// Rows of a batch for so many training rows: 64 from 2,048 rows on, 32 from 512 on, else 16.

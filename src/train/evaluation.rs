@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::data::{Classes, Dataset, Dictionary, Features, Reader, TargetsRef, Transform};
+use crate::data::{Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform};
 use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
@@ -51,7 +51,8 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
     };
     let mut engine = engine(model, device)?;
     let outputs = engine.outputs(&data.view())?;
-    let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns);
+    let scale = model.meaning.target_scale.as_ref();
+    let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale);
     Ok((errors, engine.description().device))
 }
 
@@ -78,6 +79,7 @@ pub struct Predictor {
     columns: usize,
     outputs: usize,
     of_classes: bool,
+    target_scale: Option<TargetScale>,
     unknown: u64,
 }
 
@@ -101,7 +103,8 @@ impl Predictor {
         let (engine, transform) = (engine(model, device)?, model.transform.clone());
         let (columns, outputs) = (transform.columns(model.network.inputs()), model.network.outputs());
         let of_classes = model.network.loss().of_classes();
-        Ok(Self { engine, transform, columns, outputs, of_classes, unknown: 0 })
+        let target_scale = model.meaning.target_scale.clone();
+        Ok(Self { engine, transform, columns, outputs, of_classes, target_scale, unknown: 0 })
     }
 
     /// The device, for people.
@@ -137,7 +140,8 @@ impl Predictor {
         let mut predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
         if !self.of_classes {
-            return Ok(Predictions { values: logits, ..predictions });
+            let values = self.target_scale.as_ref().map(|scale| scale.restored(&logits));
+            return Ok(Predictions { values: values.unwrap_or(logits), ..predictions });
         }
         for row in logits.chunks_exact(self.outputs) {
             let best =

@@ -378,7 +378,8 @@ impl Trained {
         let Some(rows) = rows else { return Ok((None, None)) };
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
             let outputs = self.engine.outputs(&rows.view())?;
-            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns);
+            let scale = self.meaning.target_scale.as_ref();
+            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale);
             return Ok((Some(Score::of_values(&errors)), Doubt::of_values(&errors, name)));
         }
         let evaluation = self.engine.evaluate(&rows.view())?;
@@ -402,7 +403,8 @@ impl Trained {
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
             return Ok(Doubt::of_values(
-                &ValueErrors::of(self.network.loss(), &outputs, values, columns),
+                // How good they are is the same in any unit.
+                &ValueErrors::of(self.network.loss(), &outputs, values, columns, None),
                 "training",
             ));
         }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{BLOCK_ROWS, Classes, Dataset, LeftOut, Reader, Rows, Scale, Transform, is_sorted};
+use crate::data::{
+    BLOCK_ROWS, Classes, Dataset, LeftOut, Reader, Rows, Scale, TargetScale, Transform, is_sorted,
+};
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
@@ -37,6 +39,8 @@ pub struct TrainingData {
     file_rows: Option<usize>,
     /// Whether the weights of the rows are those of their classes, too.
     is_weighed: bool,
+    /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
+    target_scale: Option<TargetScale>,
 }
 
 impl TrainingData {
@@ -97,6 +101,8 @@ impl TrainingData {
         if is_whole {
             reader.apply(&transform)?;
         }
+        let standardises = options.standardise_targets && reader.values() > 0;
+        let target_scale = standardises.then(|| reader.standardise_targets());
         let mut rows = held_out.into_iter().map(|rows: Dataset| Some(rows).filter(|rows| rows.rows() > 0));
         let mut held_out = |file: Option<Reader>| -> Result<Option<HeldOut>> {
             let rows = rows.next().flatten();
@@ -120,7 +126,17 @@ impl TrainingData {
         };
         let test_name = test.as_ref().map_or(name, |test| test.name().to_owned());
         let (validation, test) = (held_out(validation)?, held_out(test)?);
-        Ok(Self { reader, validation, test, test_name, transform, is_whole, file_rows, is_weighed: false })
+        Ok(Self {
+            reader,
+            validation,
+            test,
+            test_name,
+            transform,
+            is_whole,
+            file_rows,
+            is_weighed: false,
+            target_scale,
+        })
     }
 
     /// The training file, or what stands for it in messages.
@@ -189,6 +205,11 @@ impl TrainingData {
         }
     }
 
+    /// Whether targets are values, not classes.
+    pub fn predicts_values(&self) -> bool {
+        self.reader.values() > 0
+    }
+
     /// Whether rows have weights in the loss.
     pub fn is_weighted(&self) -> bool {
         self.reader.is_weighted()
@@ -250,7 +271,7 @@ impl TrainingData {
     /// What inputs and outputs stand for, as far as the rows so far tell.
     pub fn meaning(&self) -> Meaning {
         let (classes, schema) = (self.reader.classes().clone(), self.reader.schema().cloned());
-        Meaning { classes, schema, image: self.reader.image() }
+        Meaning { classes, schema, image: self.reader.image(), target_scale: self.target_scale.clone() }
     }
 
     /// What a network for the rows so far is made for.

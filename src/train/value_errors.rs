@@ -1,5 +1,6 @@
 //! How far predicted values are from those that rows have.
 
+use crate::data::TargetScale;
 use crate::step::{Loss, Target};
 
 /// Measures of predicted values over some rows, computed in f64.
@@ -17,8 +18,26 @@ pub struct ValueErrors {
 }
 
 impl ValueErrors {
-    /// Of `outputs` against `values`, both [rows, columns].
-    pub fn of(loss: Loss, outputs: &[f32], values: &[f32], columns: usize) -> Self {
+    /// Of the outputs of a network against `values`, both [rows, columns]. Where the network learnt scaled values, the loss is
+    /// that of these, and all else is measured in the units of the values.
+    pub fn of(
+        loss: Loss,
+        outputs: &[f32],
+        values: &[f32],
+        columns: usize,
+        scale: Option<&TargetScale>,
+    ) -> Self {
+        match scale {
+            None => Self::unscaled(loss, outputs, values, columns),
+            Some(scale) => {
+                let scaled = Self::unscaled(loss, outputs, &scale.scaled(values), columns);
+                let errors = Self::unscaled(loss, &scale.restored(outputs), values, columns);
+                Self { loss: scaled.loss, ..errors }
+            }
+        }
+    }
+
+    fn unscaled(loss: Loss, outputs: &[f32], values: &[f32], columns: usize) -> Self {
         let rows = (values.len() / columns) as f64;
         let mut gradient = vec![0.0; columns];
         let pairs = outputs.chunks_exact(columns).zip(values.chunks_exact(columns));
@@ -55,18 +74,27 @@ mod tests {
     #[test]
     fn measures_are_the_published_ones() {
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got}, want {want}");
-        let one = ValueErrors::of(Loss::Mse, &[2.5, 0.0, 2.0, 8.0], &[3.0, -0.5, 2.0, 7.0], 1);
+        let of = |loss, outputs: &[f32], values: &[f32], columns| {
+            ValueErrors::of(loss, outputs, values, columns, None)
+        };
+        let one = of(Loss::Mse, &[2.5, 0.0, 2.0, 8.0], &[3.0, -0.5, 2.0, 7.0], 1);
         near(one.loss, 0.375);
         near(one.rmse, 0.375f64.sqrt());
         near(one.mae, 0.5);
         near(one.r2, 0.948_608_137);
         let (outputs, values) = ([0.0, 2.0, -1.0, 2.0, 8.0, -5.0], [0.5, 1.0, -1.0, 1.0, 7.0, -6.0]);
-        let two = ValueErrors::of(Loss::Mae, &outputs, &values, 2);
+        let two = of(Loss::Mae, &outputs, &values, 2);
         near(two.loss, 0.75);
         near(two.mae, 0.75);
         near(two.rmse, 0.708_333_333f64.sqrt());
         near(two.r2, 0.936_800_529);
-        assert_eq!(ValueErrors::of(Loss::Mse, &[1.0, 1.0], &[1.0, 1.0], 1).r2, 1.0);
-        assert_eq!(ValueErrors::of(Loss::Mse, &[1.0, 2.0], &[1.0, 1.0], 1).r2, 0.0);
+        assert_eq!(of(Loss::Mse, &[1.0, 1.0], &[1.0, 1.0], 1).r2, 1.0);
+        assert_eq!(of(Loss::Mse, &[1.0, 2.0], &[1.0, 1.0], 1).r2, 0.0);
+        // The same values as a network learns them that are 3 + 2 y.
+        let scale = TargetScale { center: vec![3.0], width: vec![2.0] };
+        let scaled = scale.scaled(&[2.5, 0.0, 2.0, 8.0]);
+        let same = ValueErrors::of(Loss::Mse, &scaled, &[3.0, -0.5, 2.0, 7.0], 1, Some(&scale));
+        assert_eq!((same.rmse, same.mae, same.r2), (one.rmse, one.mae, one.r2));
+        near(same.loss, 0.375 / 4.0);
     }
 }

@@ -55,7 +55,10 @@ fn options_that_do_not_go_together() {
         (&["--hidden", "4,4", "--activation", "relu,tanh,elu"], &["--activation", "each of 2", "3 values"]),
         (&["--hidden", "4", "--dropout", "0.1,0.2"], &["--dropout", "each of 1", "2 values"]),
         (&["--hidden", "4", "--lr-layers", "1,1,1"], &["--lr-layers", "2 layers", "3 values"]),
-        (&["--target", "a", "b"], &["--target", "one column of labels", "2"]),
+        (&["--task", "classification", "--target", "a", "b"], &["--target", "one column of labels", "2"]),
+        (&["--loss", "cross-entropy", "--target", "a", "b"], &["--target", "one column of labels", "2"]),
+        (&["--task", "regression", "--loss", "cross-entropy"], &["--task: regression goes with --loss mse"]),
+        (&["--task", "classification", "--loss", "mae"], &["--task: classification goes with", "--loss mae"]),
     ] {
         for command in ["train", "profile"] {
             refused(&place, &[&[command, "--data", "nothing.csv"], options].concat(), words);

@@ -5,7 +5,7 @@ use crate::program::{Workplace, gzip};
 
 /// `train` on a table whose first column is the target, on the CPU engine.
 fn train(file: &str) -> Vec<&str> {
-    [&crate::check::train(file)[..], &["--target", "0"]].concat()
+    [&crate::check::train(file)[..], &["--target", "0", "--task", "classification"]].concat()
 }
 
 /// Trains on a table that cannot be read. `parts` says what is told besides the file.

@@ -65,12 +65,12 @@ fn values_are_refused_as_labels() {
     let place = Workplace::new();
     let numbers: String = (0..1500).map(|row| format!("{},{}\n", row * 3 % 1009, row % 1001)).collect();
     place.write("t.csv", "x,y\n".to_owned() + &numbers);
-    let outcome = train(&place, &[]);
+    let outcome = train(&place, &["--task", "classification"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("1001 different numbers"), "{}", outcome.stderr);
-    assert!(outcome.error().contains("values are predicted with a loss"), "{}", outcome.stderr);
+    assert!(outcome.error().contains("values are predicted by regression"), "{}", outcome.stderr);
     place.write("t.csv", Points::new(60, 4).csv(["1", "2", "2.5"]));
-    let outcome = train(&place, &["--target", "kind"]);
+    let outcome = train(&place, &["--target", "kind", "--task", "classification"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("2.5, a fraction"), "{}", outcome.stderr);
 }

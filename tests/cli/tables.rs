@@ -264,8 +264,8 @@ fn cells_that_cannot_be_inputs_or_labels_are_one_line() {
     place.write("t.csv", Points::new(60, 6).csv(["1.5", "2.5", "3.25"]));
     refused(
         &place,
-        &["--data", "t.csv", "--target", "kind"],
-        &["a fraction", "values are predicted with a loss"],
+        &["--data", "t.csv", "--target", "kind", "--task", "classification"],
+        &["a fraction", "values are predicted by regression"],
     );
 }
 

@@ -99,7 +99,7 @@ fn labels_that_are_values() {
     );
     assert_error(
         &check(rows(21), "0"),
-        &["21 different labels in 21 rows", "values are predicted with a loss"],
+        &["21 different labels in 21 rows", "values are predicted by regression"],
     );
     open_csv(rows(1000).repeat(3), &label_in("0")).unwrap().check_classes().unwrap();
     open_csv(rows(21).repeat(2), &label_in("0")).unwrap().check_classes().unwrap();
