@@ -21,6 +21,8 @@ mod headers;
 mod held_out;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/inspect.rs"]
+mod inspect;
 #[cfg(unix)]
 #[path = "cli/interrupts.rs"]
 mod interrupts;

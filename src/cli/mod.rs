@@ -10,6 +10,7 @@ mod classes;
 mod comparison_text;
 mod devices;
 mod eval;
+mod inspect;
 pub mod interrupt;
 mod learning;
 mod model_file;
@@ -48,6 +49,7 @@ enum Command {
     Train(train_options::Options),
     Eval(eval::Options),
     Predict(predict::Options),
+    Inspect(inspect::Options),
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
@@ -64,6 +66,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options, start),
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
+        Command::Inspect(options) => inspect::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),

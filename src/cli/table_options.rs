@@ -33,7 +33,7 @@ pub struct Written {
     row_limit: usize,
     /// Cells that stand for a missing value, besides empty ones and NA, N/A, NaN, NaT, null, ?, - and \N; what a model was
     /// trained with is known to it.
-    #[arg(long, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_hyphen_values = true)]
+    #[arg(long, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_negative_numbers = true)]
     missing_marker: Vec<String>,
 }
 

@@ -131,6 +131,17 @@ impl CsvRows {
         self.columns.schema(self.names.as_deref(), &self.missing)
     }
 
+    /// How the table is written.
+    pub(super) fn written(&self) -> Format {
+        Format {
+            header: Some(self.names.is_some()),
+            delimiter: Some(self.dialect.delimiter),
+            decimal: Some(self.dialect.decimal),
+            row_limit: self.reader.get_ref().limit(),
+            missing: self.missing.clone(),
+        }
+    }
+
     /// The columns that are no inputs, though nobody has said so.
     pub(super) fn left_out(&self) -> Vec<LeftOut> {
         let name = |column: usize| match &self.names {

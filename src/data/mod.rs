@@ -25,6 +25,7 @@ mod sorted;
 mod split;
 mod statistics;
 mod stream;
+mod summary;
 mod table;
 mod target;
 mod targets;
@@ -42,6 +43,7 @@ pub use order::{first_epoch_block, order, rows_at};
 pub use reader::{Block, ReadOptions, Reader};
 pub use sorted::is_sorted;
 pub use split::{Parts, Split};
+pub use summary::{ColumnSummary, Contents};
 pub use targets::{TargetScale, Targets, TargetsRef};
 pub use transform::{Scale, Transform};
 

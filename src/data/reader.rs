@@ -74,8 +74,8 @@ pub struct Reader {
 enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
-    /// A table, and those of its columns that are no inputs, though nobody has said so.
-    Table { schema: Schema, left_out: Vec<LeftOut> },
+    /// A table, those of its columns that are no inputs, though nobody has said so, and how it is written.
+    Table { schema: Schema, left_out: Vec<LeftOut>, written: Format },
 }
 
 /// Begin and end of each block that the thread has parsed.
@@ -129,7 +129,7 @@ impl Reader {
         let name = stream.name().to_path_buf();
         let rows = CsvRows::open(stream, &options.format, &options.columns)?;
         let (inputs, values) = (rows.inputs(), rows.values());
-        let form = Form::Table { schema: rows.schema(), left_out: rows.left_out() };
+        let form = Form::Table { schema: rows.schema(), left_out: rows.left_out(), written: rows.written() };
         let times = options.timed.then(Times::default);
         let state = start(WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
         let (labels_name, table) = (name.clone(), Table::new());
@@ -299,6 +299,14 @@ impl Reader {
         match &self.form {
             Form::Images(_) => None,
             Form::Table { schema, .. } => Some(schema),
+        }
+    }
+
+    /// How a table is written, all of which is said or was found out.
+    pub fn written(&self) -> Option<&Format> {
+        match &self.form {
+            Form::Images(_) => None,
+            Form::Table { written, .. } => Some(written),
         }
     }
 

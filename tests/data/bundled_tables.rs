@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use tinytrain::data::{Contents, ReadOptions, Reader, Selection, Source, Target};
 
 struct Table {
     name: &'static str,
@@ -60,7 +61,7 @@ fn folder() -> PathBuf {
 #[test]
 fn files_have_the_sums_that_are_published() {
     let readme = fs::read_to_string(folder().join("README.md")).unwrap();
-    for Table { name, .. } in TABLES {
+    for name in TABLES.iter().map(|table| table.name).chain(["diabetes", "penguins"]) {
         let bytes = fs::read(folder().join(format!("{name}.csv"))).unwrap();
         let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let line = readme.lines().find(|line| line.starts_with(&format!("| `{name}.csv`"))).unwrap();
@@ -83,4 +84,33 @@ fn rows_columns_and_classes_are_those_described() {
         }
         assert_eq!(counts.into_iter().collect::<Vec<_>>(), classes, "{name}");
     }
+}
+
+#[test]
+fn values_and_text_are_those_described() {
+    let open = |name: &str, target: Target| {
+        let path = folder().join(format!("{name}.csv"));
+        let columns = Selection { target, infer_values: true, ..Selection::default() };
+        let mut reader =
+            Reader::open(&Source::Csv { path }, &ReadOptions { columns, ..ReadOptions::default() }).unwrap();
+        reader.read_to_end().unwrap();
+        reader
+    };
+    let diabetes = open("diabetes", Target::Column("progression".to_owned()));
+    assert_eq!((diabetes.rows(), diabetes.inputs(), diabetes.values()), (442, 10, 1));
+    let penguins = open("penguins", Target::Column("species".to_owned()));
+    assert_eq!((penguins.rows(), penguins.inputs(), penguins.classes().len()), (344, 7, 3));
+    let columns = penguins.summaries();
+    let missing: Vec<usize> = columns.iter().map(|column| column.missing).collect();
+    assert_eq!(missing, [0, 2, 2, 2, 2, 11, 0]);
+    let categories = |name: &str, rows| (name.to_owned(), rows);
+    assert_eq!(
+        columns[0].contents,
+        Contents::Categories(vec![
+            categories("Biscoe", 168),
+            categories("Dream", 124),
+            categories("Torgersen", 52)
+        ])
+    );
+    assert_eq!(columns[6].contents, Contents::Numbers { least: 2007.0, median: 2008.0, greatest: 2009.0 });
 }

@@ -1,0 +1,137 @@
+"""Predicts tables from model files alone, preprocessing included, with numpy in f64, and compares with `tinytrain predict`.
+
+usage: replay.py TINYTRAIN
+
+Exit status 1 if a prediction is off by more than 1e-5, relative to the largest value of its kind.
+"""
+
+import csv
+import json
+import pathlib
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+TABLES = pathlib.Path(__file__).resolve().parents[2] / "data" / "tables"
+BOUND = 1e-5
+MISSING = {"", "na", "n/a", "nan", "null", "?", "-", "\\n", "#n/a", "<na>", "nat"}
+ACTIVATIONS = {"relu": lambda x: numpy.maximum(x, 0), "tanh": numpy.tanh}
+RUNS = [
+    ("penguins", ["--target", "species", "--hidden", "16,8"]),
+    ("penguins", ["--target", "species", "--scale", "robust", "--hidden", "none"]),
+    ("penguins", ["--target", "species", "--scale", "quantile", "--hidden", "8", "--activation", "tanh"]),
+    ("penguins", ["--target", "island", "--scale", "minmax", "--hidden", "8", "--categorical", "year"]),
+    ("diabetes", ["--target", "progression", "--hidden", "16,8"]),
+    ("diabetes", ["--target", "progression", "s6", "--hidden", "8", "--categorical", "sex", "--scale", "none", "--lr", "1e-6"]),
+]
+
+
+def model_file(path):
+    """The metadata and the tensors of a safetensors file."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    metadata = header.pop("__metadata__")
+    kinds = {"F32": "<f4", "F64": "<f8"}
+
+    def tensor(entry):
+        start, end = (8 + length + offset for offset in entry["data_offsets"])
+        return numpy.frombuffer(data[start:end], kinds[entry["dtype"]]).reshape(entry["shape"]).astype("f8")
+
+    return metadata, {name: tensor(entry) for name, entry in header.items()}
+
+
+def is_missing(cell):
+    return cell.strip().lower() in MISSING
+
+
+def normal_score(quantiles, value):
+    """The quantile of the normal distribution at the value's rank: the middle of those that equal it."""
+    equal = numpy.flatnonzero(quantiles == value)
+    if len(equal):
+        place = (equal[0] + equal[-1]) / 2
+    else:
+        place = numpy.interp(value, quantiles, numpy.arange(len(quantiles)))
+    rank = min(max(place / (len(quantiles) - 1), 1e-7), 1 - 1e-7)
+    return statistics.NormalDist().inv_cdf(rank)
+
+
+def inputs(metadata, tensors, rows):
+    """The inputs of the network for rows of cells, by the names of their columns."""
+    numbers, affine, normal = iter(tensors.get("input_fill", [])), iter([]), iter([])
+    if "input_center" in tensors:
+        affine = iter(zip(tensors["input_center"], tensors["input_width"]))
+    if "input_quantiles" in tensors:
+        normal = iter(tensors["input_quantiles"])
+    columns = []
+    for name, code in zip(json.loads(metadata["columns"]), json.loads(metadata["encoding"])):
+        cells = [row[name].strip() for row in rows]
+        if "number" in code:
+            fill = next(numbers)
+            # Values are read as 32-bit floats.
+            values = [fill if is_missing(cell) else float(numpy.float32(cell)) for cell in cells]
+            if code["number"] == "affine":
+                center, width = next(affine)
+                columns.append([(value - center) / width if width else 0.0 for value in values])
+            else:
+                quantiles = next(normal)
+                columns.append([normal_score(quantiles, value) for value in values])
+            if code["missing"]:
+                columns.append([float(is_missing(cell)) for cell in cells])
+            continue
+        names = code["categories"]
+        if len(names) == 2 and not code["missing"]:
+            columns.append([{names[0]: -1.0, names[1]: 1.0}.get(cell, 0.0) for cell in cells])
+            continue
+        for category in names:
+            columns.append([float(cell == category) for cell in cells])
+        if code["missing"]:
+            columns.append([float(is_missing(cell)) for cell in cells])
+    return numpy.array(columns).T
+
+
+def replay(path, rows):
+    """Probabilities or values of every row."""
+    metadata, tensors = model_file(path)
+    h = inputs(metadata, tensors, rows)
+    layers = len(metadata["layers"].split(",")) - 1
+    for layer in range(1, layers + 1):
+        h = h @ tensors[f"w{layer}"] + tensors[f"b{layer}"]
+        if layer < layers:
+            h = ACTIVATIONS[metadata["activation"]](h)
+    if metadata["loss"] == "cross-entropy":
+        powers = numpy.exp(h - h.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+    scale = [numpy.array([float(x) for x in metadata[key].split(",")]) for key in ("target_width", "target_center")]
+    return h * scale[0] + scale[1]
+
+
+def main():
+    program = sys.argv[1]
+    worst = 0.0
+    for table, options in RUNS:
+        file = TABLES / f"{table}.csv"
+        with open(file, newline="") as opened:
+            rows = list(csv.DictReader(opened))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model"
+            train = ["train", "--data", file, *options, "--epochs", "20", "--device", "cpu", "--quiet", "--out", path]
+            subprocess.run([program, *map(str, train)], check=True, stdout=subprocess.DEVNULL)
+            predict = [program, "predict", "--model", str(path), str(file), "--device", "cpu", "--format", "json"]
+            lines = subprocess.run(predict, check=True, capture_output=True, text=True).stdout.splitlines()
+            predicted = []
+            for line in map(json.loads, lines):
+                kind = "probabilities" if "probabilities" in line else "values"
+                predicted.append(list(line[kind].values()))
+            expected = replay(path, rows)
+        error = numpy.abs(numpy.array(predicted) - expected).max() / max(numpy.abs(expected).max(), 1e-300)
+        worst = max(worst, error)
+        print(f"{table} {' '.join(options)}: off by {error:.1e}")
+    sys.exit(1 if worst > BOUND else 0)
+
+
+main()

@@ -1,0 +1,355 @@
+//! `tinytrain inspect`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+use tinytrain::data::{
+    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, Reader, Transform, Why,
+};
+use tinytrain::model::Model;
+use tinytrain::train::load_model;
+
+use super::args::Format;
+use super::output::{print_line, print_object};
+use super::places;
+use super::table_options::Columns;
+use super::text::{Align, counted, grouped, percent, shell_word, table};
+
+/// Categories and classes of which a text shows the rows.
+const SHOWN: usize = 6;
+
+/// Show what is understood of data, or what a model holds.
+///
+/// Of a table: its columns, what they hold, what misses values, how often each class occurs, and the options that say the
+/// same to `tinytrain train`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
+)]
+pub struct Options {
+    /// Data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not; `-` is a table
+    /// on standard input.
+    #[arg(value_name = "DIR-or-FILE", required_unless_present = "model")]
+    data: Option<PathBuf>,
+    /// A model, as `tinytrain train` saved it, in the place of data.
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    model: Option<PathBuf>,
+    /// How it is written: tables for people, or one JSON object.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    columns: Columns,
+}
+
+/// Reads and prints.
+///
+/// # Errors
+/// Those of the data or the model, and of the output.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(file) = &options.model {
+        let model = load_model(file)?;
+        return match options.format {
+            Format::Json => Ok(print_object(&model_fields(&model))?),
+            Format::Text => print_all(&model_text(&model)),
+        };
+    }
+    let (source, _) = places::training(options.data.as_deref())?;
+    let task = options.columns.task(None)?;
+    options.columns.check(None)?;
+    let mut reader = Reader::open(&source, &options.columns.read_options(task))?;
+    reader.read_to_end()?;
+    let found = Found::of(&reader);
+    match options.format {
+        Format::Json => Ok(print_object(&found.fields())?),
+        Format::Text => print_all(&found.text(places::file(&source))),
+    }
+}
+
+fn print_all(lines: &[String]) -> anyhow::Result<()> {
+    lines.iter().try_for_each(|line| print_line(line)).map_err(Into::into)
+}
+
+/// What is understood of data.
+struct Found<'a> {
+    reader: &'a Reader,
+    columns: Vec<ColumnSummary>,
+    /// Rows of each class.
+    classes: Vec<u64>,
+}
+
+impl<'a> Found<'a> {
+    fn of(reader: &'a Reader) -> Self {
+        let mut classes = vec![0; reader.classes().len()];
+        reader.labels().iter().for_each(|label| classes[*label as usize] += 1);
+        Self { reader, columns: reader.summaries(), classes }
+    }
+
+    fn targets(&self) -> Vec<&Column> {
+        self.reader.schema().map_or_else(Vec::new, |schema| schema.targets().collect())
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Value)> {
+        let Self { reader, columns, classes } = self;
+        let column = |summary: &ColumnSummary| {
+            let mut object = json!({
+                "name": summary.column.name,
+                "position": summary.column.position,
+                "missing": summary.missing,
+                "distinct": summary.distinct,
+            });
+            match &summary.contents {
+                Contents::Numbers { least, median, greatest } => {
+                    object["type"] = "number".into();
+                    object["least"] = (*least).into();
+                    object["median"] = (*median).into();
+                    object["greatest"] = (*greatest).into();
+                }
+                Contents::Categories(categories) => {
+                    object["type"] = "categories".into();
+                    let list = categories.iter().map(|(name, rows)| json!({ "name": name, "rows": rows }));
+                    object["categories"] = list.collect();
+                }
+            }
+            object
+        };
+        let left_out = reader.left_out().iter().map(|column| {
+            let why = match column.why {
+                Why::NumbersRows => "numbers the rows",
+                Why::DifferentTexts => "different texts",
+            };
+            json!({ "column": column.column, "why": why })
+        });
+        let rows_of_classes = reader.classes().names().iter().zip(classes);
+        vec![
+            ("rows", reader.rows().into()),
+            ("image", reader.image().map(|(height, width)| json!([height, width])).into()),
+            ("columns", columns.iter().map(column).collect()),
+            ("left_out", left_out.collect()),
+            ("task", self.task().into()),
+            ("targets", self.targets().iter().map(|column| Value::from(name(column))).collect()),
+            ("classes", rows_of_classes.map(|(name, rows)| json!({ "name": name, "rows": rows })).collect()),
+        ]
+    }
+
+    fn task(&self) -> &'static str {
+        if self.reader.values() > 0 { "regression" } else { "classification" }
+    }
+
+    fn text(&self, file: &Path) -> Vec<String> {
+        let reader = self.reader;
+        let rows = counted(reader.rows() as u64, "row", "rows");
+        let mut lines = match (reader.image(), self.columns.len()) {
+            (Some((height, width)), _) => vec![format!("{rows}, images of {height} x {width}")],
+            (None, 0) => vec![format!("{rows} of {} values", reader.inputs())],
+            (None, columns) => {
+                vec![format!("{rows}, {}", counted(columns as u64, "input column", "input columns"))]
+            }
+        };
+        if reader.image().is_none() && !self.columns.is_empty() {
+            lines.push(String::new());
+            lines.extend(self.column_table());
+        }
+        lines.extend(super::train_text::left_out(reader.left_out()));
+        lines.push(String::new());
+        lines.extend(self.target_lines());
+        if let Some(written) = reader.written() {
+            lines.extend([
+                String::new(),
+                "the same, said by options:".to_owned(),
+                self.command(file, written),
+            ]);
+        }
+        lines
+    }
+
+    fn column_table(&self) -> Vec<String> {
+        let mut rows = vec![["column", "holds", "missing", "distinct", "values"].map(String::from).to_vec()];
+        rows.extend(self.columns.iter().map(|summary| {
+            let (holds, values) = match &summary.contents {
+                Contents::Numbers { least, median, greatest } => (
+                    "numbers",
+                    format!("{} to {}, median {}", short(*least), short(*greatest), short(*median)),
+                ),
+                Contents::Categories(categories) => ("categories", shares(categories)),
+            };
+            let counts = [summary.missing, summary.distinct].map(|count| grouped(count as u64));
+            let [missing, distinct] = counts;
+            vec![name(&summary.column), holds.to_owned(), missing, distinct, values]
+        }));
+        table(&rows, &[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left])
+    }
+
+    fn target_lines(&self) -> Vec<String> {
+        let names: Vec<String> = self.targets().iter().map(|column| name(column)).collect();
+        if self.reader.values() > 0 {
+            return vec![format!("values to predict: {}", names.join(", "))];
+        }
+        let target = names.first().map_or_else(|| "labels".to_owned(), |name| format!("target {name}"));
+        let count = counted(self.classes.len() as u64, "class", "classes");
+        let mut lines = vec![format!("{target}, {count}")];
+        let mut rows = vec![["class", "rows", "share"].map(String::from).to_vec()];
+        let all = self.reader.rows().max(1) as f64;
+        let named = self.reader.classes().names().iter().zip(&self.classes).take(4 * SHOWN);
+        rows.extend(
+            named.map(|(name, rows)| vec![name.clone(), grouped(*rows), percent(*rows as f64 / all)]),
+        );
+        lines.extend(table(&rows, &[Align::Left, Align::Right, Align::Right]));
+        if self.classes.len() > 4 * SHOWN {
+            lines.push(format!("... and {} more", grouped((self.classes.len() - 4 * SHOWN) as u64)));
+        }
+        lines
+    }
+
+    /// The command that trains on the same without finding anything out.
+    fn command(&self, file: &Path, written: &Written) -> String {
+        let word = |text: &str| shell_word(Path::new(text));
+        let byte = |byte: Option<u8>| match byte {
+            Some(b'\t') => "tab".to_owned(),
+            Some(byte) => word(&char::from(byte).to_string()),
+            None => String::new(),
+        };
+        let header = if written.header == Some(true) { "yes" } else { "no" };
+        let mut command = format!(
+            "tinytrain train --data {} --header {header} --delimiter {} --decimal {} --task {} --target",
+            shell_word(file),
+            byte(written.delimiter),
+            byte(written.decimal),
+            self.task()
+        );
+        let mut add = |columns: &mut dyn Iterator<Item = &Column>| {
+            columns.for_each(|column| command += &format!(" {}", word(&name(column))));
+        };
+        add(&mut self.targets().into_iter());
+        let is_category = |summary: &&ColumnSummary| matches!(summary.contents, Contents::Categories(_));
+        let categories: Vec<&Column> =
+            self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
+        command += " --only";
+        self.columns.iter().for_each(|summary| command += &format!(" {}", word(&name(&summary.column))));
+        if !categories.is_empty() {
+            command += " --categorical";
+            categories.iter().for_each(|column| command += &format!(" {}", word(&name(column))));
+        }
+        if !written.missing.is_empty() {
+            command += " --missing-marker";
+            written.missing.iter().for_each(|text| command += &format!(" {}", word(text)));
+        }
+        command
+    }
+}
+
+/// The name of a column, or its index.
+fn name(column: &Column) -> String {
+    column.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| column.position.to_string())
+}
+
+/// A number as a 32-bit float shows it, which is how values are read.
+fn short(value: f64) -> String {
+    (value as f32).to_string()
+}
+
+/// The most frequent categories with their rows.
+fn shares(categories: &[(String, usize)]) -> String {
+    let mut shown: Vec<String> = categories
+        .iter()
+        .take(SHOWN)
+        .map(|(name, rows)| format!("{name} {}", grouped(*rows as u64)))
+        .collect();
+    if categories.len() > SHOWN {
+        shown.push("...".to_owned());
+    }
+    shown.join(", ")
+}
+
+fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
+    let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+    let column = |index: usize, code: &Code| {
+        let mut object = match code {
+            Code::Number { map: Map::Affine { center, width }, fill, has_indicator } => {
+                json!({ "type": "number", "center": center, "width": width, "fill": fill, "missing": has_indicator })
+            }
+            Code::Number { map: Map::Normal(quantiles), fill, has_indicator } => {
+                json!({ "type": "number", "quantiles": quantiles, "fill": fill, "missing": has_indicator })
+            }
+            Code::Category { categories, has_missing } => {
+                json!({ "type": "categories", "categories": categories.names(), "missing": has_missing })
+            }
+        };
+        object["name"] = columns.get(index).map(name).into();
+        object["inputs"] = code.inputs().into();
+        object
+    };
+    let encoded = match &model.transform {
+        Transform::Columns(Encoding { columns }) => {
+            columns.iter().enumerate().map(|(index, code)| column(index, code)).collect()
+        }
+        Transform::Bytes | Transform::None => Value::Null,
+    };
+    let settings = model.settings.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    vec![
+        ("network", model.network.to_string().into()),
+        ("parameters", model.network.parameter_count().into()),
+        ("loss", model.network.loss().to_string().into()),
+        ("scaling", model.transform.to_string().into()),
+        ("columns", encoded),
+        ("classes", model.meaning.classes.names().to_vec().into()),
+        ("settings", Value::Object(settings.collect())),
+    ]
+}
+
+fn model_text(model: &Model) -> Vec<String> {
+    let parameters = counted(model.network.parameter_count() as u64, "parameter", "parameters");
+    let mut lines = vec![
+        format!("{} network, {parameters}, loss {}", model.network, model.network.loss()),
+        super::train_text::data_line(&model.transform, &model.meaning, None).replacen(
+            "rows still read, ",
+            "",
+            1,
+        ),
+    ];
+    if let Transform::Columns(Encoding { columns }) = &model.transform {
+        let names = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+        let mut rows = vec![["column", "inputs", "becomes", "missing"].map(String::from).to_vec()];
+        rows.extend(columns.iter().enumerate().map(|(index, code)| {
+            let column = names.get(index).map_or_else(|| index.to_string(), name);
+            let [becomes, missing] = code_text(code);
+            vec![column, code.inputs().to_string(), becomes, missing]
+        }));
+        lines.push(String::new());
+        lines.extend(table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left]));
+    }
+    if !model.settings.is_empty() {
+        lines.push(String::new());
+        lines.extend(model.settings.iter().map(|(key, value)| format!("{key}: {value}")));
+    }
+    lines
+}
+
+/// What a column becomes, and what stands for a missing value.
+fn code_text(code: &Code) -> [String; 2] {
+    match code {
+        Code::Number { map, fill, has_indicator } => {
+            let becomes = match map {
+                Map::Affine { width: 0.0, .. } => "0".to_owned(),
+                Map::Affine { center: 0.0, width: 1.0 } => "as it is".to_owned(),
+                Map::Affine { center, width } => format!("(value - {}) / {}", short(*center), short(*width)),
+                Map::Normal(quantiles) => format!("normal score among {} quantiles", quantiles.len()),
+            };
+            let also = if *has_indicator { ", and an input of its own" } else { "" };
+            [becomes, format!("{}{also}", short(*fill))]
+        }
+        Code::Category { categories, has_missing } => {
+            let becomes = match categories.names() {
+                [no, yes] if !has_missing => format!("-1 for {no}, 1 for {yes}"),
+                names => {
+                    let more = if names.len() > SHOWN { ", ..." } else { "" };
+                    format!(
+                        "one of {}{more}",
+                        names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")
+                    )
+                }
+            };
+            [becomes, if *has_missing { "a category of its own" } else { "none of them" }.to_owned()]
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `tinytrain inspect`: what is understood of data, and what a model holds.
+
+use serde_json::json;
+
+use crate::program::Workplace;
+
+const TABLE: &str = "id;name;colour;size;class\n1;n1;red;1,5;x\n2;n2;;2,5;y\n3;n3;red;;x\n4;n4;blue;10;x\n";
+
+#[test]
+fn a_table_is_described() {
+    let place = Workplace::new();
+    place.write("t.csv", TABLE);
+    let json = place.succeed(&["inspect", "t.csv", "--format", "json", "--exclude", "name"]).objects();
+    assert_eq!(
+        json[0],
+        json!({
+            "rows": 4,
+            "image": null,
+            "columns": [
+                { "name": "colour", "position": 2, "missing": 1, "distinct": 2, "type": "categories",
+                  "categories": [{ "name": "red", "rows": 2 }, { "name": "blue", "rows": 1 }] },
+                { "name": "size", "position": 3, "missing": 1, "distinct": 3, "type": "number",
+                  "least": 1.5, "median": 2.5, "greatest": 10.0 },
+            ],
+            "left_out": [{ "column": "id", "why": "numbers the rows" }],
+            "task": "classification",
+            "targets": ["class"],
+            "classes": [{ "name": "x", "rows": 3 }, { "name": "y", "rows": 1 }],
+        })
+    );
+    let text = place.succeed(&["inspect", "t.csv", "--exclude", "name"]).stdout;
+    for line in [
+        "4 rows, 2 input columns",
+        "colour  categories        1         2  red 2, blue 1",
+        "size    numbers           1         3  1.5 to 10, median 2.5",
+        "1 column left out, since it only numbers the rows: id; --only names inputs",
+        "target class, 2 classes",
+        "x         3  75.00 %",
+    ] {
+        assert!(text.lines().any(|found| found.trim_end() == line), "no {line:?} in\n{text}");
+    }
+}
+
+#[test]
+fn its_command_line_reads_the_same_without_finding_anything_out() {
+    let place = Workplace::new();
+    place.write("a table.csv", TABLE);
+    let options = ["--exclude", "name", "--missing-marker", "10"];
+    let text = place.succeed(&[&["inspect", "a table.csv"][..], &options].concat()).stdout;
+    let command = text.lines().last().unwrap();
+    assert_eq!(
+        command,
+        "tinytrain train --data 'a table.csv' --header yes --delimiter ';' --decimal , --task classification --target class \
+         --only colour size --categorical colour --missing-marker 10"
+    );
+    let train = |options: &[&str], out: &str| {
+        let common = ["--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", out];
+        place.succeed(&[&["train", "--data", "a table.csv"][..], options, &common].concat());
+        place.model(out)
+    };
+    let said: Vec<&str> = command.split(' ').skip(5).map(|word| word.trim_matches('\'')).collect();
+    let (found, said) = (train(&options, "m1"), train(&said, "m2"));
+    assert!(found.tensors == said.tensors);
+    assert_eq!(found.entry("encoding"), said.entry("encoding"));
+}
+
+#[test]
+fn a_model_and_images_are_described() {
+    let place = Workplace::with_data();
+    let text = place.succeed(&["inspect", "data"]).stdout;
+    assert!(text.contains("images of 8 x 8"), "{text}");
+    place.write("t.csv", TABLE.replace("10", "2,5"));
+    let options = ["--exclude", "name", "--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", "m"];
+    place.succeed(&[&["train", "--data", "t.csv", "--scale", "minmax"][..], &options].concat());
+    let text = place.succeed(&["inspect", "--model", "m"]).stdout;
+    for part in [
+        "5-3-2 network, 26 parameters, loss cross-entropy",
+        "one of blue, red",
+        "a category of its own",
+        "(value - 1.5) / 1",
+        "2.5, and an input of its own",
+        "optimizer: sgd",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let json = place.succeed(&["inspect", "--model", "m", "--format", "json"]).objects();
+    assert_eq!(
+        json[0]["columns"][1],
+        json!({ "name": "size", "inputs": 2, "type": "number", "center": 1.5, "width": 1.0, "fill": 2.5, "missing": true })
+    );
+    let outcome = place.run(&["inspect", "t.csv", "--task", "regression"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().contains("row 2, column 5 (class)"), "{}", outcome.stderr);
+}
