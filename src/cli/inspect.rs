@@ -28,7 +28,7 @@ const SHOWN: usize = 6;
     after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
 )]
 pub struct Options {
-    /// Data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not; `-` is a table
+    /// Data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not; `-` is a table
     /// on standard input.
     #[arg(value_name = "DIR-or-FILE", required_unless_present = "model")]
     data: Option<PathBuf>,

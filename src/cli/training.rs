@@ -31,7 +31,7 @@ pub struct Training {
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
           allow_hyphen_values = true)]
     pub seed: u64,
-    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, gzipped or not;
+    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not;
     /// `-` is a table on standard input. [default: the folder data/mnist of the repository]
     #[arg(long, value_name = "DIR-or-FILE")]
     pub data: Option<PathBuf>,

@@ -9,14 +9,14 @@ use crate::{Error, Result};
 /// The files of one set of labelled rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Two IDX files, raw or gzip.
+    /// Two IDX files, raw or packed.
     Idx {
         /// Bytes of 2 or more dimensions, the first one counting rows.
         images: PathBuf,
         /// One byte a row.
         labels: PathBuf,
     },
-    /// One table, raw or gzip.
+    /// One table, raw or packed.
     Csv {
         /// The table.
         path: PathBuf,
@@ -73,7 +73,7 @@ fn locate_in(directory: &Path) -> Result<Sources> {
     if train.is_some() || test.is_some() {
         return Ok(Sources { train, test });
     }
-    let table = |name: &str| raw_or_gzip(directory, name).map(|path| Source::Csv { path });
+    let table = |name: &str| raw_or_packed(directory, name).map(|path| Source::Csv { path });
     let train = table("mnist_train.csv").or_else(|| table("train.csv"));
     let test = table("mnist_test.csv");
     if train.is_some() || test.is_some() {
@@ -84,7 +84,7 @@ fn locate_in(directory: &Path) -> Result<Sources> {
         place: Place::default(),
         expected: "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
                    and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), each as it \
-                   is or with .gz"
+                   is, or with .gz or .zst"
             .into(),
         found: "none of them".into(),
     })
@@ -95,7 +95,7 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
     let find = |what: &str| {
         // Some copies have a dot where the originals have a dash.
         ['-', '.'].iter().find_map(|mark| {
-            raw_or_gzip(directory, &format!("{part}-{}", what.replacen('?', &mark.to_string(), 1)))
+            raw_or_packed(directory, &format!("{part}-{}", what.replacen('?', &mark.to_string(), 1)))
         })
     };
     let (images, labels) = ("images?idx3-ubyte", "labels?idx1-ubyte");
@@ -108,30 +108,36 @@ fn idx_pair(directory: &Path, part: &str) -> Result<Option<Source>> {
     Err(Error::Data {
         path: directory.to_path_buf(),
         place: Place::default(),
-        expected: format!("{part}-{}, as it is or with .gz", missing.replacen('?', "-", 1)),
+        expected: format!("{part}-{}, as it is, or with .gz or .zst", missing.replacen('?', "-", 1)),
         found: "no such file beside its counterpart".into(),
     })
 }
 
-fn raw_or_gzip(directory: &Path, name: &str) -> Option<PathBuf> {
+fn raw_or_packed(directory: &Path, name: &str) -> Option<PathBuf> {
     let is_there = |path: &PathBuf| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
-    [name.to_string(), format!("{name}.gz")].iter().map(|name| directory.join(name)).find(is_there)
+    ["", ".gz", ".zst"]
+        .iter()
+        .map(|end| format!("{name}{end}"))
+        .map(|name| directory.join(name))
+        .find(is_there)
 }
 
-/// The name of the labels that belong to a file of images, without .gz.
+/// The name of the labels that belong to a file of images, without .gz or .zst.
 fn labels_name(images: &Path) -> Option<String> {
     let name = images.file_name()?.to_str()?;
-    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
     name.contains("images").then(|| name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1))
 }
 
 fn sibling_labels(images: &Path) -> Option<PathBuf> {
-    raw_or_gzip(images.parent()?, &labels_name(images)?)
+    raw_or_packed(images.parent()?, &labels_name(images)?)
 }
 
 fn no_labels(images: &Path) -> Error {
     let (expected, found) = match labels_name(images) {
-        Some(labels) => (format!("its labels beside it in {labels}, as it is or with .gz"), "no such file"),
+        Some(labels) => {
+            (format!("its labels beside it in {labels}, as it is, or with .gz or .zst"), "no such file")
+        }
         None => (
             "a CSV table, or an IDX file with `images` in its name and its labels beside it".into(),
             "an IDX file with another name",

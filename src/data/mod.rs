@@ -30,6 +30,7 @@ mod table;
 mod target;
 mod targets;
 mod transform;
+mod zstd;
 
 pub use categories::Dictionary;
 pub use classes::Classes;

@@ -1,4 +1,4 @@
-//! A file or any other source of bytes, read once from front to back, unpacked where it is gzip.
+//! A file or any other source of bytes, read once from front to back, unpacked where it is gzip or zstd.
 
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::zstd::{MAGIC as ZSTD_MAGIC, Zstd};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -14,14 +15,36 @@ pub(super) const STANDARD_INPUT: &str = "-";
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
-/// Deflate never packs more bytes than this into one.
-const MOST_BYTES_PER_PACKED_BYTE: u128 = 1032;
+/// How bytes are packed.
+#[derive(Clone, Copy)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    /// Bytes that one packed byte stands for, at most: deflate's longest match in two bits; a block of zstd that repeats
+    /// one byte has four bytes for 128 KiB.
+    fn most(self) -> u128 {
+        match self {
+            Packing::Gzip => 1032,
+            Packing::Zstd => 1 << 15,
+        }
+    }
+}
 
 /// Bytes with the name under which they stand in messages.
 pub(super) struct Stream {
     name: PathBuf,
     inner: Box<dyn Read + Send>,
-    gzip: bool,
+    packing: Option<Packing>,
     /// The file's length as it is stored; unknown for pipes.
     stored: Option<u64>,
 }
@@ -47,11 +70,15 @@ impl Stream {
     }
 
     fn unpack(name: &Path, raw: impl Read + Send + 'static, stored: Option<u64>) -> Result<Self> {
-        let mut stream = Self { name: name.to_path_buf(), inner: Box::new(raw), gzip: false, stored };
+        let mut stream = Self { name: name.to_path_buf(), inner: Box::new(raw), packing: None, stored };
         // By its first bytes: a name may say anything.
-        if stream.peek(GZIP_MAGIC.len())? == GZIP_MAGIC {
+        let start = stream.peek(ZSTD_MAGIC.len())?;
+        if start.starts_with(&GZIP_MAGIC) {
             stream.inner = Box::new(MultiGzDecoder::new(stream.inner));
-            stream.gzip = true;
+            stream.packing = Some(Packing::Gzip);
+        } else if start == ZSTD_MAGIC {
+            stream.inner = Box::new(Zstd::new(stream.inner));
+            stream.packing = Some(Packing::Zstd);
         }
         Ok(stream)
     }
@@ -127,13 +154,14 @@ impl Stream {
         let Some(stored) = self.stored.map(u128::from) else { return Ok(()) };
         let promise =
             promised.map_or("more bytes than can be counted".into(), |bytes| format!("{bytes} bytes"));
-        if !self.gzip && promised != Some(stored) {
+        if self.packing.is_none() && promised != Some(stored) {
             let expected = format!("{promise}, as the header says ({header})");
             return Err(self.error(Place::default(), expected, format!("{stored} bytes")));
         }
-        let most = stored.saturating_mul(MOST_BYTES_PER_PACKED_BYTE);
-        if self.gzip && promised.is_none_or(|bytes| bytes > most) {
-            let expected = format!("at most {most} bytes in {stored} bytes of gzip");
+        let Some(packing) = self.packing else { return Ok(()) };
+        let most = stored.saturating_mul(packing.most());
+        if promised.is_none_or(|bytes| bytes > most) {
+            let expected = format!("at most {most} bytes in {stored} bytes of {}", packing.name());
             return Err(self.error(
                 Place::default(),
                 expected,
@@ -143,7 +171,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Checks that nothing follows; for gzip this is what checks the check sum.
+    /// Checks that nothing follows; of packed bytes this is what checks the check sum.
     pub(super) fn expect_end(&mut self, after: &str) -> Result<()> {
         match self.fill(&mut [0])? {
             0 => Ok(()),
@@ -167,7 +195,7 @@ impl Stream {
     /// A fault of reading; where the bytes are packed, the packing is part of the contents.
     pub(super) fn fault(&self, source: io::Error) -> Error {
         let found = match source.kind() {
-            _ if !self.gzip => None,
+            _ if self.packing.is_none() => None,
             ErrorKind::UnexpectedEof => {
                 Some("an early end (cut off, or stray bytes after the end)".to_string())
             }
@@ -175,7 +203,10 @@ impl Stream {
             _ => None,
         };
         match found {
-            Some(found) => self.error(Place::default(), "whole gzip data", found),
+            Some(found) => {
+                let expected = format!("whole {} data", self.packing.map_or("", Packing::name));
+                self.error(Place::default(), expected, found)
+            }
             None => Error::Read { path: self.name.clone(), source },
         }
     }

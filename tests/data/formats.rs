@@ -9,7 +9,9 @@ use tinytrain::data::{
     BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, Transform, locate,
 };
 
-use crate::support::{gzip, idx, label_first, label_in, mnist, open_csv, raw_values, read_csv, read_idx};
+use crate::support::{
+    gzip, idx, label_first, label_in, mnist, open_csv, raw_values, read_csv, read_idx, zstd,
+};
 
 /// The first rows of MNIST's test set, more than a block of them.
 fn some_digits() -> Dataset {
@@ -59,6 +61,12 @@ fn every_format_holds_the_same_rows() {
         ("decimals", to_csv(&digits, false, |cell| format!("{cell}.0"), "\n").into(), first.clone()),
         ("header", (header("label,PIXELS") + &plain).into(), first.clone()),
         ("gzip", gzip(plain.as_bytes()), first.clone()),
+        ("zstd", zstd(plain.as_bytes()), first.clone()),
+        (
+            "two frames of zstd",
+            [zstd(&plain.as_bytes()[..70_000]), zstd(&plain.as_bytes()[70_000..])].concat(),
+            first.clone(),
+        ),
         (
             "two gzips in one",
             [gzip(&plain.as_bytes()[..7000]), gzip(&plain.as_bytes()[7000..])].concat(),
@@ -112,7 +120,7 @@ fn idx_takes_any_shape() {
         };
         assert_eq!(dataset, expected, "label 255 is the third class");
     }
-    let packed = read_idx(gzip(&idx(&[2, 1], &[8, 9])), gzip(&idx(&[2], &[1, 0]))).unwrap();
+    let packed = read_idx(zstd(&idx(&[2, 1], &[8, 9])), gzip(&idx(&[2], &[1, 0]))).unwrap();
     assert_eq!(packed.features, Features::Bytes(vec![8, 9]));
 }
 
