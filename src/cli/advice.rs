@@ -51,6 +51,7 @@ fn option(setting: &'static str) -> &'static str {
         "schedule" => "--schedule",
         "scale" => "--scale",
         "patience" => "--patience",
+        "target accuracy" => "--target-accuracy",
         "activation" => "--activation",
         "dropout" => "--dropout",
         "initial weights" => "--init",

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -126,6 +127,13 @@ pub fn column(text: &str) -> Result<String, String> {
 pub fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
     share.ok_or_else(|| "expected a number between 0 and 1".to_owned())
+}
+
+/// A time, as `60s`, `1h 5m` or a number of seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let duration = seconds.or_else(|| humantime::parse_duration(text).ok());
+    duration.filter(|time| !time.is_zero()).ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
 }
 
 /// What stands between two cells.

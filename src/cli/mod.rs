@@ -23,6 +23,7 @@ mod progress;
 mod table_options;
 mod text;
 mod train;
+mod train_figures;
 mod train_options;
 mod train_report;
 mod train_text;

@@ -1,6 +1,7 @@
 //! Options of `tinytrain train`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use tinytrain::schedule::Measurements;
@@ -23,6 +24,13 @@ pub struct Options {
     /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub epochs: Option<usize>,
+    /// Ends training after the epoch that reaches this accuracy on the validation data, or else on the training data: a share
+    /// of the rows, such as 0.98.
+    #[arg(long, value_name = "SHARE", value_parser = args::share, allow_hyphen_values = true)]
+    pub target_accuracy: Option<f64>,
+    /// Ends training after so much time, such as 60s or 5m; an epoch is broken off then, evaluated and saved.
+    #[arg(long, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
+    pub max_time: Option<Duration>,
     #[command(flatten)]
     pub training: Training,
     #[command(flatten)]
@@ -58,6 +66,8 @@ impl Options {
             data,
             keep: self.held_out.keep(),
             patience: self.held_out.patience,
+            target_accuracy: self.target_accuracy,
+            max_time: self.max_time,
             ..config
         }
     }

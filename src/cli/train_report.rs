@@ -10,14 +10,14 @@ use tinytrain::Error;
 use tinytrain::engine::{Description, EngineKind};
 use tinytrain::model::Model;
 use tinytrain::schedule::{SelectedSchedule, Tiles};
-use tinytrain::train::{Config, End, Epoch, Event, Score, Started, Summary, TrainingData, ValueErrors};
+use tinytrain::train::{Config, End, Event, Started, Summary, TrainingData};
 
 use super::args::Format;
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
-use super::places::MNIST;
-use super::text::{counted, grouped, loss, percent, seconds, shell_word, unknown_cells};
+use super::text::{counted, grouped, percent, seconds, shell_word, unknown_cells};
+use super::train_figures::{accuracy, decimal, measure, settings, value_figures};
 use super::train_options::Options;
 use super::train_text::{ByRows, Table, data_line, left_out, plan_line};
 
@@ -346,9 +346,14 @@ impl<'a> TrainReport<'a> {
             (all, kept) if all == kept => String::new(),
             (_, kept) => format!(" (the model of epoch {kept}, the best)"),
         };
-        let patience = if summary.end == End::Patience { ", no better one since" } else { "" };
+        let end = match summary.end {
+            End::Patience => ", no better one since",
+            End::Accuracy => ", as accurate as was asked for",
+            End::Time => ", when its time was over",
+            End::Done | End::Interrupted => "",
+        };
         self.console.line(&format!(
-            "{accuracy} after {epochs}{kept}{patience} in {}, first batch after {}",
+            "{accuracy} after {epochs}{kept}{end} in {}, first batch after {}",
             seconds(total),
             seconds(first)
         ))?;
@@ -369,48 +374,4 @@ impl<'a> TrainReport<'a> {
         let data = data.filter(|data| *data != Path::new("-"));
         data.map_or_else(|| " --data FILE".to_owned(), |data| format!(" --data {}", shell_word(data)))
     }
-}
-
-/// The accuracy, where targets are classes.
-fn accuracy(score: Option<Score>, config: &Config) -> Option<f64> {
-    score.map(|score| score.accuracy).filter(|_| config.loss.of_classes())
-}
-
-/// A measure of predicted values, where there is one.
-fn measure(score: Option<Score>, of: fn(&ValueErrors) -> f64) -> Value {
-    score.and_then(|score| score.values).map(|values| of(&values)).into()
-}
-
-/// The measures of predicted values of the model that was kept, for people.
-fn value_figures(test: Option<Score>, validation: Option<Score>, kept: Option<&Epoch>) -> String {
-    let figures = |name: &str, score: Option<Score>| {
-        let ValueErrors { rmse, mae, r2, .. } = score?.values?;
-        Some(format!("{name} RMSE {}, MAE {}, R2 {r2:.4}", loss(rmse), loss(mae)))
-    };
-    let validation = || figures("validation", validation).map(|text| text + " (no test data)");
-    let train = || kept.map(|epoch| format!("train loss {} (no test data)", loss(epoch.train.loss)));
-    figures("test", test).or_else(validation).or_else(train).unwrap_or_else(|| "no epoch".to_owned())
-}
-
-/// Where the rows come from, as far as a model file can tell: names that are text, of files that can be read again.
-fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, String> {
-    let named = |path: Option<&PathBuf>| {
-        let name = path.map_or(Some(MNIST), |path| path.to_str());
-        name.filter(|name| *name != "-").map(str::to_owned)
-    };
-    let mut settings = BTreeMap::new();
-    settings.extend(named(options.training.data.as_ref()).map(|name| ("data".to_owned(), name)));
-    if let Some(test) = &options.held_out.test {
-        match named(Some(test)) {
-            Some(name) => settings.insert("test_data".to_owned(), name),
-            None => settings.insert("unnamed_test_data".to_owned(), "true".to_owned()),
-        };
-    }
-    settings.extend(data.file_rows().map(|rows| ("rows".to_owned(), rows.to_string())));
-    settings
-}
-
-/// The decimal fraction that the user wrote, not the digits of its binary neighbour.
-fn decimal(value: f32) -> Value {
-    value.to_string().parse::<f64>().ok().into()
 }

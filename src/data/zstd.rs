@@ -2,7 +2,7 @@
 
 use std::io::{Chain, Cursor, Error, ErrorKind, Read, Result};
 
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 /// The first bytes of a frame.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -12,12 +12,15 @@ const SKIPPABLE: u32 = 0x184d_2a50;
 
 type Source = Box<dyn Read + Send>;
 
+/// A frame whose first bytes have been looked at.
+type Frame = StreamingDecoder<Chain<Cursor<[u8; 4]>, Source>, FrameDecoder>;
+
 /// The contents of zstd data.
 pub(super) struct Zstd(State);
 
 enum State {
     Between(Source),
-    Inside(Box<StreamingDecoder<Chain<Cursor<[u8; 4]>, Source>, ruzstd::decoding::FrameDecoder>>),
+    Inside(Box<Frame>),
     Ended,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use crate::data::{Scale, Split};
 use crate::engine::EngineOptions;
@@ -94,6 +95,10 @@ pub struct Config {
     pub keep: Option<Keep>,
     /// Ends the run when so many epochs in a row have brought nothing better on the validation rows.
     pub patience: Option<usize>,
+    /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
+    pub target_accuracy: Option<f64>,
+    /// Ends the run when so much time has passed since it began, within an epoch, too.
+    pub max_time: Option<Duration>,
     /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
     pub measured: Measurements,
 }
@@ -124,6 +129,8 @@ impl Default for Config {
             data: DataOptions::default(),
             keep: None,
             patience: None,
+            target_accuracy: None,
+            max_time: None,
             measured: Measurements::default(),
         }
     }
@@ -287,6 +294,14 @@ impl Config {
         }
         if self.patience == Some(0) {
             return bad("patience", "1 or more", &0);
+        }
+        if let Some(accuracy) = self.target_accuracy {
+            if !self.loss.of_classes() {
+                return bad("target accuracy", "a loss of classes", &self.loss);
+            }
+            if !(0.0..=1.0).contains(&accuracy) {
+                return bad("target accuracy", "a number from 0 to 1", &accuracy);
+            }
         }
         if self.hidden.contains(&0) {
             return bad("hidden layers", "layer sizes of 1 or more", &0);

@@ -52,6 +52,11 @@ impl EpochLoop {
         self.limit = Some(rows);
     }
 
+    /// Trains no more rows of this epoch than were submitted, and none of those that follow.
+    pub fn end(&mut self) {
+        self.limit = Some(self.trained);
+    }
+
     /// Goes on with the epoch: reads in the first, submits, or waits for what was submitted. `seen` is what the network was
     /// made for.
     ///

@@ -126,6 +126,10 @@ pub enum End {
     Done,
     /// As many epochs as patience lasts gave no better model.
     Patience,
+    /// The accuracy that was asked for was reached.
+    Accuracy,
+    /// Its time was over, perhaps within an epoch.
+    Time,
     /// It was stopped.
     Interrupted,
 }
@@ -133,7 +137,7 @@ pub enum End {
 /// What a run gave.
 #[derive(Debug)]
 pub struct Summary {
-    /// All whole epochs.
+    /// All whole epochs, and the last one whose time was over within it.
     pub epochs: Vec<Epoch>,
     /// The epoch after which the model was kept, counted from 1; 0 for one that was interrupted before its end.
     pub kept: usize,

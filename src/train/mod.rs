@@ -7,6 +7,7 @@ mod evaluation;
 mod events;
 mod keeper;
 mod run;
+mod trained;
 mod training_data;
 mod trial;
 mod value_errors;

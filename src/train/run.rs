@@ -2,20 +2,18 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::config::Config;
-use super::doubt::Doubt;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
 use super::keeper::{Keeper, Kept};
-use super::training_data::{HeldOut, Seen, TrainingData};
-use super::value_errors::ValueErrors;
-use crate::data::{Dataset, Reader, TargetsRef, Transform};
-use crate::engine::{BatchMetrics, Device, Engine, EngineKind, Observer};
+use super::trained::{Totals, Trained};
+use super::training_data::{HeldOut, TrainingData};
+use crate::data::{Dataset, Reader};
+use crate::engine::{BatchMetrics, Device, EngineKind, Observer};
 use crate::error::{Error, Result};
-use crate::gpu::Span;
-use crate::model::{Meaning, Model, Network, Parameters};
+use crate::model::{Model, Parameters};
 
 /// Trains a network on what `reader` delivers, and tests it on `test` after every epoch: [`train_on`] with the data
 /// options of the settings and without an observer.
@@ -55,35 +53,6 @@ pub fn train_on(
     run.summary()
 }
 
-/// Sums over the batches of an epoch.
-#[derive(Default)]
-struct Totals {
-    batches: u64,
-    rows: usize,
-    loss: f64,
-    correct: u64,
-    duration: Duration,
-}
-
-impl Totals {
-    fn score(&self) -> Score {
-        let rows = self.rows as f64;
-        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None }
-    }
-}
-
-/// A network in training, made for what the rows had shown when it began.
-struct Trained {
-    network: Network,
-    transform: Transform,
-    meaning: Meaning,
-    seen: Seen,
-    engine: Box<dyn Engine>,
-    epochs: EpochLoop,
-    totals: Totals,
-    epoch_began: Instant,
-}
-
 /// Trains a network, starting when enough rows are there, and evaluates it after every epoch. Ask for its events until
 /// there is none. Dropping it ends it.
 pub struct Run {
@@ -102,6 +71,8 @@ pub struct Run {
     /// The last loss over the test rows that was no finite number.
     bad_test: Option<f64>,
     is_stopped: bool,
+    /// When it began, as far as time is limited.
+    began: Instant,
     end: Option<End>,
 }
 
@@ -128,6 +99,7 @@ impl Run {
             first_batch: None,
             bad_test: None,
             is_stopped: false,
+            began: Instant::now(),
             end: None,
         })
     }
@@ -158,7 +130,7 @@ impl Run {
     /// [`Error::NonFiniteTest`] if the test rows have no finite loss; [`Error::Interrupted`] if there is no model yet.
     pub fn summary(mut self) -> Result<Summary> {
         let end = self.end.unwrap_or(End::Interrupted);
-        if let (Some(loss), End::Done | End::Patience) = (self.bad_test, end) {
+        if let (Some(loss), End::Done | End::Patience | End::Accuracy | End::Time) = (self.bad_test, end) {
             return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
         }
         let Some(Kept { epoch: kept, model, doubt }) = self.keeper.kept else {
@@ -184,7 +156,15 @@ impl Run {
             return self.interrupt();
         }
         match trained.epochs.advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)? {
-            Advance::Batches(batches) => self.count(&batches),
+            Advance::Batches(batches) => {
+                self.count(&batches)?;
+                if self.is_over()
+                    && let Some(trained) = &mut self.trained
+                {
+                    trained.epochs.end();
+                }
+                Ok(())
+            }
             Advance::Ended => self.end_epoch(),
             Advance::Misled(reason) => {
                 self.events.push_back(Event::Restarted { reason });
@@ -326,6 +306,7 @@ impl Run {
         let Totals { rows, duration, .. } = std::mem::take(&mut trained.totals);
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();
+        let reached = validation.unwrap_or(train).accuracy;
         let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
         let model = Arc::new(self.model(parameters, number)?);
         let is_kept = self.keeper.take(&epoch, &model, doubt);
@@ -333,10 +314,19 @@ impl Run {
         self.events.push_back(Event::Epoch { epoch, model, is_kept });
         if is_last {
             self.end = Some(End::Done);
+        } else if self.config.target_accuracy.is_some_and(|wanted| reached >= wanted) {
+            self.end = Some(End::Accuracy);
         } else if self.keeper.has_lost_patience() {
             self.end = Some(End::Patience);
+        } else if self.is_over() {
+            self.end = Some(End::Time);
         }
         Ok(())
+    }
+
+    /// Whether the time of the run is over.
+    fn is_over(&self) -> bool {
+        self.config.max_time.is_some_and(|most| self.began.elapsed() >= most)
     }
 
     fn model(&self, parameters: Parameters, epoch: usize) -> Result<Model> {
@@ -356,66 +346,5 @@ impl Run {
 
     fn non_finite(&self, epoch: usize) -> Error {
         Error::NonFiniteModel { epoch, learning_rate: self.config.learning_rate }
-    }
-}
-
-impl Trained {
-    /// Takes the time of an epoch that has just ended.
-    fn end_epoch(&mut self, observer: &Observer) {
-        let (begin, end) = (self.epoch_began, Instant::now());
-        if let Some(recorder) = observer {
-            recorder.log().windows.push(Span { begin: recorder.at(begin), end: recorder.at(end) });
-        }
-        self.totals.duration = end - begin;
-    }
-
-    /// The score over some rows, and what speaks against the network there.
-    fn evaluate(
-        &mut self,
-        rows: Option<&Dataset>,
-        name: &'static str,
-    ) -> Result<(Option<Score>, Option<Doubt>)> {
-        let Some(rows) = rows else { return Ok((None, None)) };
-        if let TargetsRef::Values { values, columns } = rows.targets.view() {
-            let outputs = self.engine.outputs(&rows.view())?;
-            let scale = self.meaning.target_scale.as_ref();
-            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale);
-            return Ok((Some(Score::of_values(&errors)), Doubt::of_values(&errors, name)));
-        }
-        let evaluation = self.engine.evaluate(&rows.view())?;
-        let doubt = Doubt::of(rows.labels(), &evaluation.predictions, &self.meaning.classes, name);
-        let accuracy = evaluation.accuracy(rows.labels());
-        Ok((Some(Score { loss: evaluation.loss, accuracy, values: None }), doubt))
-    }
-
-    /// Whether the loss over the training rows is a finite number.
-    fn is_finite_on(&mut self, data: &TrainingData) -> Result<bool> {
-        match data.view().targets {
-            TargetsRef::Classes(_) => Ok(self.engine.evaluate(&data.view())?.loss.is_finite()),
-            TargetsRef::Values { .. } => {
-                Ok(self.engine.outputs(&data.view())?.iter().all(|value| value.is_finite()))
-            }
-        }
-    }
-
-    /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
-    fn doubt_of_training(&mut self, train: Score, data: &TrainingData) -> Result<Option<Doubt>> {
-        if let TargetsRef::Values { values, columns } = data.view().targets {
-            let outputs = self.engine.outputs(&data.view())?;
-            return Ok(Doubt::of_values(
-                // How good they are is the same in any unit.
-                &ValueErrors::of(self.network.loss(), &outputs, values, columns, None),
-                "training",
-            ));
-        }
-        let labels = data.reader.labels();
-        let mut counts = vec![0u64; self.meaning.classes.len()];
-        labels.iter().for_each(|label| counts[*label as usize] += 1);
-        let most = counts.iter().copied().max().unwrap_or(0) as f64 / labels.len().max(1) as f64;
-        if train.accuracy > most + 0.1 * (1.0 - most) {
-            return Ok(None);
-        }
-        let evaluation = self.engine.evaluate(&data.view())?;
-        Ok(Doubt::of(labels, &evaluation.predictions, &self.meaning.classes, "training"))
     }
 }

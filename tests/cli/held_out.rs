@@ -148,6 +148,38 @@ fn patience_ends_a_run() {
 }
 
 #[test]
+fn an_accuracy_or_a_time_ends_a_run() {
+    let place = with_tables();
+    let common = ["--data", "t.csv", "--validation-fraction", "0.2"];
+    let accurate = ["--epochs", "400", "--target-accuracy", "0.8"];
+    let objects = trained(&place, &[&common[..], &accurate].concat());
+    let accuracies: Vec<f64> =
+        objects.iter().filter_map(|object| object["validation_accuracy"].as_f64()).collect();
+    let epochs = objects.last().unwrap()["epochs"].as_u64().unwrap() as usize;
+    assert!(
+        epochs < 400 && accuracies[..epochs - 1].iter().all(|accuracy| *accuracy < 0.8),
+        "{accuracies:?}"
+    );
+    assert!(accuracies[epochs - 1] >= 0.8);
+    let run = [&["train", "--device", "cpu", "--out", "m"][..], &common].concat();
+    let text = place.succeed(&[&run[..], &accurate].concat()).stdout;
+    assert!(text.contains(", as accurate as was asked for in "), "{text}");
+    // A million epochs would take hours.
+    let text = place.succeed(&[&run[..], &["--epochs", "1000000", "--max-time", "300ms"]].concat()).stdout;
+    assert!(text.contains(", when its time was over in "), "{text}");
+    assert_eq!(place.run(&["eval", "--model", "m", "--device", "cpu"]).code, 0);
+    for (option, value, expected) in [
+        ("--max-time", "0s", "a time such as 60s"),
+        ("--max-time", "soon", "a time such as 60s"),
+        ("--target-accuracy", "2", "between 0 and 1"),
+    ] {
+        let outcome = train(&place, &["--data", "t.csv", option, value]);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.error().contains(option) && outcome.error().contains(expected), "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn a_share_too_small_for_a_row_is_refused() {
     let place = with_tables();
     for option in ["--test-fraction", "--validation-fraction"] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tinytrain::data::{BLOCK_ROWS, Reader, Scale};
 use tinytrain::engine::Device;
 use tinytrain::model::Parameters;
-use tinytrain::train::{Config, DataOptions, Event, train};
+use tinytrain::train::{Config, DataOptions, End, Event, train};
 
 use crate::support::{Pictures, as_bytes, csv_reader, devices, label_first};
 
@@ -193,5 +193,20 @@ fn standardised_rows_are_the_same_whatever_their_unit() {
         let shifted = run(&config, csv_reader(table(4096.0, 65536.0)), &device);
         assert!((small.1[1] - shifted.1[1]).abs() < 1e-3 * small.1[1], "{:?} {:?}", small.1, shifted.1);
         assert!(small.1[1] < 0.3, "{:?}", small.1);
+    }
+}
+
+#[test]
+fn an_epoch_is_broken_off_when_the_time_is_over() {
+    let pictures = Pictures::new(40_000, 9, 3, 5);
+    for device in devices() {
+        let config = Config { max_time: Some(Duration::from_nanos(1)), ..config(4) };
+        let summary = train(&config, pictures.idx(), None, &device, &mut |_| Ok(())).unwrap();
+        assert_eq!(summary.end, End::Time);
+        let rows: Vec<usize> = summary.epochs.iter().map(|epoch| epoch.rows).collect();
+        assert!(rows.len() == 1 && (1..40_000).contains(&rows[0]), "{device:?}: {rows:?}");
+        // What was trained is what a run of as many steps gives.
+        assert_eq!(summary.steps as usize, rows[0].div_ceil(4));
+        assert_eq!(summary.kept, 1);
     }
 }
