@@ -16,6 +16,8 @@ pub enum Purpose {
     Split = 3,
     /// Which units are left out of a step.
     Dropout = 4,
+    /// Which rows a resample has.
+    Bootstrap = 5,
 }
 
 /// Ten rounds of Philox4x32: four independent uniform words for each counter and key.

@@ -9,10 +9,14 @@ use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
 use tinytrain::engine::{Device, DeviceRequest, Evaluation, find_device};
 use tinytrain::error::Place;
 use tinytrain::model::Model;
-use tinytrain::train::{Evaluated, ValueErrors, evaluate, evaluate_values, load_model, read_for};
+use tinytrain::train::{
+    Evaluated, EvaluatedValues, Measure, ValueErrors, evaluate, evaluate_values, load_model, measures,
+    read_for,
+};
 
 use super::args::{self, Format};
 use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
+use super::measure_text::{intervals, measure_table, value_of};
 use super::output::{print_line, print_object, warn};
 use super::places;
 use super::table_options::Written;
@@ -93,7 +97,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !of_classes {
         return values(options, &model, &data, &device, &file);
     }
-    let Evaluated { evaluation, errors, device } =
+    let Evaluated { evaluation, outputs, errors, device } =
         evaluate(&model, &data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
         let (path, loss) = (places::file(&source).to_owned(), evaluation.loss);
@@ -101,6 +105,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);
     let figures = figures(labels, &evaluation.predictions, classes.len());
+    let measured = measures(&outputs, data.targets.view());
     match options.format {
         Format::Json => {
             let matrix = (classes.len() <= JSON_CLASSES)
@@ -112,6 +117,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("loss", evaluation.loss.into()),
                 ("accuracy", evaluation.accuracy(labels).into()),
                 ("balanced_accuracy", balanced_accuracy(&figures).into()),
+                ("macro_f1", value_of(&measured, "macro_f1")),
+                ("log_loss", value_of(&measured, "log_loss")),
+                ("auc", value_of(&measured, "auc")),
+                ("intervals", intervals(&measured)),
                 ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.map(Value::from).into()),
             ];
@@ -124,7 +133,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let samples = counted(data.rows() as u64, "sample", "samples");
             print_line(&format!("{} network of {}", model.network, options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
-            for line in text(labels, &evaluation, classes, &figures) {
+            for line in text(labels, &evaluation, classes, &figures, &measured) {
                 print_line(&line)?;
             }
             if let (Some(errors), Some(most)) = (errors, options.errors) {
@@ -149,10 +158,12 @@ fn values(
         let text = "--errors: goes with a model of classes, found one of values";
         return Err(Error::Config(text.to_owned()).into());
     }
-    let (ValueErrors { loss: mean_loss, rmse, mae, r2 }, device) = evaluate_values(model, data, device)?;
+    let EvaluatedValues { errors, values, device } = evaluate_values(model, data, device)?;
+    let ValueErrors { loss: mean_loss, rmse, mae, r2 } = errors;
     if !mean_loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: mean_loss }.into());
     }
+    let measured = measures(&values, data.targets.view());
     match options.format {
         Format::Json => print_object(&[
             ("model", options.model.to_string_lossy().into()),
@@ -162,6 +173,7 @@ fn values(
             ("rmse", rmse.into()),
             ("mae", mae.into()),
             ("r2", r2.into()),
+            ("intervals", intervals(&measured)),
         ])?,
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
@@ -174,6 +186,9 @@ fn values(
                 loss(rmse),
                 loss(mae)
             ))?;
+            for line in measure_table(&measured) {
+                print_line(&line)?;
+            }
         }
     }
     Ok(())
@@ -265,7 +280,13 @@ impl Part {
     }
 }
 
-fn text(labels: &[u32], evaluation: &Evaluation, classes: &Classes, figures: &[ClassFigures]) -> Vec<String> {
+fn text(
+    labels: &[u32],
+    evaluation: &Evaluation,
+    classes: &Classes,
+    figures: &[ClassFigures],
+    measured: &[Measure],
+) -> Vec<String> {
     let mut lines = vec![
         format!(
             "loss {}, accuracy {}, balanced accuracy {}",
@@ -275,6 +296,8 @@ fn text(labels: &[u32], evaluation: &Evaluation, classes: &Classes, figures: &[C
         ),
         String::new(),
     ];
+    lines.extend(measure_table(measured));
+    lines.push(String::new());
     lines.extend(class_table(figures, classes));
     if classes.len() <= TEXT_CLASSES {
         lines

@@ -13,6 +13,7 @@ mod eval;
 mod inspect;
 pub mod interrupt;
 mod learning;
+mod measure_text;
 mod model_file;
 mod places;
 mod predict;

@@ -15,6 +15,8 @@ use crate::train::{Config, ValueErrors};
 pub struct Evaluated {
     /// Loss and predictions.
     pub evaluation: Evaluation,
+    /// The logits of every row, [rows, classes].
+    pub outputs: Vec<f32>,
     /// Which rows were not predicted as labelled, in ascending order, if that was asked for; the device looks for them.
     pub errors: Option<Vec<u32>>,
     /// The device, for people.
@@ -41,11 +43,22 @@ pub fn read_for(model: &Model, data: Reader) -> Result<(Dataset, u64)> {
     test_set(data, model.network.inputs(), &model.transform, &model.meaning.classes)
 }
 
-/// How far the values that a model predicts are from those of a data set that was read for it; and the device, for people.
+/// What a model of values gave for a data set.
+#[derive(Debug)]
+pub struct EvaluatedValues {
+    /// How far its values are from those of the rows.
+    pub errors: ValueErrors,
+    /// Its values, [rows, outputs].
+    pub values: Vec<f32>,
+    /// The device, for people.
+    pub device: String,
+}
+
+/// How far the values that a model predicts are from those of a data set that was read for it.
 ///
 /// # Errors
 /// Those of the device; [`Error::Config`] for a model of classes.
-pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result<(ValueErrors, String)> {
+pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result<EvaluatedValues> {
     let TargetsRef::Values { values, columns } = data.targets.view() else {
         return Err(Error::Config("the model predicts classes".to_owned()));
     };
@@ -53,7 +66,8 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
     let outputs = engine.outputs(&data.view())?;
     let scale = model.meaning.target_scale.as_ref();
     let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale);
-    Ok((errors, engine.description().device))
+    let values = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
+    Ok(EvaluatedValues { errors, values, device: engine.description().device })
 }
 
 /// Loss and predictions of a model of classes on a data set that was read for it.
@@ -64,7 +78,8 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bo
     let mut engine = engine(model, device)?;
     let evaluation = engine.evaluate(&data.view())?;
     let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
-    Ok(Evaluated { evaluation, errors, device: engine.description().device })
+    let outputs = engine.outputs(&data.view())?;
+    Ok(Evaluated { evaluation, outputs, errors, device: engine.description().device })
 }
 
 fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {

@@ -6,6 +6,7 @@ mod epoch_loop;
 mod evaluation;
 mod events;
 mod keeper;
+mod measures;
 mod run;
 mod trained;
 mod training_data;
@@ -14,8 +15,11 @@ mod value_errors;
 
 pub use config::{ClassWeights, Config, DataOptions, Keep};
 pub use doubt::Doubt;
-pub use evaluation::{Evaluated, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for};
+pub use evaluation::{
+    Evaluated, EvaluatedValues, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for,
+};
 pub use events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
+pub use measures::{Measure, measures};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;
 pub use trial::Trial;
