@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::divide::runs;
@@ -15,6 +15,7 @@ use super::product::Products;
 use super::tensors::Tensors;
 use super::view::View;
 use crate::model::Layer;
+use crate::vectors::vectorized;
 
 /// Some columns of the first layer's weights. They are the work of one part, so that they stay in its core's cache. Their
 /// weights are [inputs, width] in the order of the groups of inputs, and behind them rows of zeros until they are a multiple
@@ -87,7 +88,7 @@ impl Panel {
             match share.held() {
                 Held::Lists(lists) => {
                     let weights = &parameters.weights;
-                    Arch::new().dispatch(ForwardSparse { weights, width, lists, z: z.values_mut() });
+                    vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
                 Held::Rows(rows, dense) => {
                     let weights = View::new(&parameters.weights[..self.inputs * width], width);
@@ -110,7 +111,7 @@ impl Panel {
             match share.held() {
                 Held::Lists(lists) => {
                     let weights = &mut to.weights;
-                    Arch::new().dispatch(AddSparse { weights, width, lists, delta });
+                    vectorized(AddSparse { weights, width, lists, delta });
                 }
                 Held::Rows(rows, dense) => {
                     let weights = &mut to.weights[..self.inputs * width];

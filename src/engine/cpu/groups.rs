@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
-
 use super::sparse::{Input, SAMPLE_ROWS};
 use crate::data::{Features, Rows};
+use crate::vectors::vectorized;
 
 /// Inputs of a group.
 pub const QUAD: usize = 4;
@@ -47,7 +46,7 @@ impl Groups {
         let count = |held: &Held| held.iter().map(|word| word.count_ones()).sum::<u32>();
         let mut free: Vec<u32> = (0..rows.inputs as u32).collect();
         let mut groups = Vec::new();
-        Arch::new().dispatch(|| {
+        vectorized(|| {
             free.sort_by_key(|input| std::cmp::Reverse(count(&columns[*input as usize])));
             while !free.is_empty() {
                 let first = free.remove(0);
