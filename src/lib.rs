@@ -13,6 +13,7 @@
 //! | [`profile`] | where the time of a run goes: kernels, gaps, the host, reading; as a table, JSON, a trace |
 //! | [`check`] | every kernel and every gradient of a device against the reference |
 //! | [`gpu`] | adapters, devices, pipelines, buffers |
+//! | [`vectors`] | how long the vectors of the processor are that are taken |
 //! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
 //!
 //! A run is one call. It starts when the first block of rows is there and reports through a closure; [`train::Run`] is the
@@ -63,5 +64,6 @@ pub mod step;
 mod threads;
 pub mod train;
 pub mod tune;
+pub mod vectors;
 
 pub use error::{Error, Result};

@@ -21,6 +21,7 @@ pub enum Purpose {
 }
 
 /// Ten rounds of Philox4x32: four independent uniform words for each counter and key.
+#[inline(always)]
 pub fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     let multiply = |a: u32, b: u32| {
         let product = u64::from(a) * u64::from(b);
@@ -38,6 +39,7 @@ pub fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 }
 
 /// Four words at `place` of a purpose's stream.
+#[inline(always)]
 pub fn words(seed: u64, purpose: Purpose, place: [u32; 2]) -> [u32; 4] {
     philox([place[0], place[1], 0, purpose as u32], [seed as u32, (seed >> 32) as u32])
 }

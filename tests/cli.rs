@@ -49,3 +49,5 @@ mod tables;
 mod train;
 #[path = "cli/tune.rs"]
 mod tune;
+#[path = "cli/vectors.rs"]
+mod vectors;

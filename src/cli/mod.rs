@@ -64,7 +64,9 @@ enum Command {
 /// A usage error or a request for help as [`clap::Error`], [`output::Unwritable`] for standard output, all else with a
 /// [`tinytrain::Error`] in its chain.
 pub fn run(start: Instant) -> anyhow::Result<()> {
-    match Cli::try_parse()?.command {
+    let command = Cli::try_parse()?.command;
+    environment::limit_vectors()?;
+    match command {
         Command::Train(options) => train::run(&options, start),
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),

@@ -19,7 +19,9 @@ use super::training::{Kernels, Known, Training};
                         tinytrain train --data table.csv --target class --validation-fraction 0.2\n\n\
                         Compiled kernels are kept for the next run where the driver allows it, and so is what \
                         `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
-                        (none if it is empty), else in the user's cache folder.")]
+                        (none if it is empty), else in the user's cache folder.\n\n\
+                        The CPU engine takes the longest vectors of the processor, or those of as many bits as the \
+                        environment variable TINYTRAIN_VECTORS says: 128, 256 or 512.")]
 pub struct Options {
     /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]

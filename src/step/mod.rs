@@ -13,7 +13,6 @@ mod setting;
 #[cfg(test)]
 mod tests;
 mod variants;
-mod vectors;
 
 pub use activation::Activation;
 pub use dropout::Dropout;

@@ -4,9 +4,10 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::kernels::Ceilings;
+use crate::vectors::vectorized;
 
 /// Bytes that the copy reads: more than the caches of most machines.
 const COPY_BYTES: usize = 64 << 20;
@@ -36,8 +37,7 @@ pub fn measure(threads: usize) -> Ceilings {
     let mut lanes = 0;
     let arithmetic = best(|| {
         thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..threads).map(|_| scope.spawn(|| Arch::new().dispatch(MultiplyAdds))).collect();
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| vectorized(MultiplyAdds))).collect();
             for thread in threads {
                 lanes = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }

@@ -1,10 +1,12 @@
 //! A network divided into pieces and parts, and where its steps are computed.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::dense_layer::DenseLayer;
 use super::divide::{columns, pieces, range};
 use super::first_layer::Panel;
+use super::groups::Groups;
 use super::inputs::Inputs;
 use super::loss::RowLosses;
 use super::matrix::Matrix;
@@ -21,6 +23,8 @@ pub struct DividedNetwork {
     pub network: Network,
     pub rule: UpdateRule,
     pub plan: Plan,
+    /// Which inputs are skipped together.
+    pub groups: Arc<Groups>,
     /// The first layer: columns for each piece.
     pub panels: Vec<Panel>,
     /// The layers above it.
@@ -70,6 +74,7 @@ impl DividedNetwork {
             network: network.clone(),
             rule: rule.clone(),
             plan,
+            groups: Arc::new(Groups::neighbours(layers[0].0)),
             above: above.collect(),
             parameters: Vec::new(),
             transposed: Vec::new(),
@@ -151,6 +156,28 @@ impl DividedNetwork {
         }
     }
 
+    /// Takes the first layer's inputs in other groups.
+    pub fn regroup(&mut self, groups: &Arc<Groups>) {
+        if self.groups != *groups {
+            let parameters = self.parameters();
+            let states: Vec<Parameters> = self.states().collect();
+            self.groups = Arc::clone(groups);
+            self.set(&parameters, &states);
+        }
+    }
+
+    /// The parameters of the whole network.
+    pub fn parameters(&self) -> Parameters {
+        self.join(|layer, part| &self.parameters[layer].read(part).values)
+    }
+
+    /// The optimizer's state, as much as it has.
+    pub fn states(&self) -> impl Iterator<Item = Parameters> {
+        let state =
+            |number: usize| self.join(|layer, part| &self.parameters[layer].read(part).states[number]);
+        (0..self.rule.optimizer.kind.states()).map(state)
+    }
+
     /// Makes the transpose of a piece of a layer above the first, where it is needed.
     pub fn transpose(&self, layer: usize, piece: usize) {
         if !self.plan.is_by_columns() {
@@ -164,7 +191,7 @@ impl DividedNetwork {
     fn cut(&self, parameters: &Parameters, layer: usize, number: usize) -> Tensors {
         let whole = &parameters.layers[layer];
         match layer.checked_sub(1) {
-            None => self.panels[number].cut(whole),
+            None => self.panels[number].cut(whole, &self.groups),
             Some(above) => self.above[above].cut(whole, number),
         }
     }
@@ -172,7 +199,7 @@ impl DividedNetwork {
     /// The whole network, from the pieces of each layer.
     pub fn join<'a>(&self, tensors: impl Fn(usize, usize) -> &'a Tensors) -> Parameters {
         let first = self.panels.iter().enumerate().map(|(number, panel)| (panel, tensors(0, number)));
-        let mut layers = vec![Panel::join(first)];
+        let mut layers = vec![Panel::join(first, &self.groups)];
         for (index, layer) in self.above.iter().enumerate() {
             layers.push(layer.join((0..layer.pieces.len()).map(|number| tensors(index + 1, number))));
         }

@@ -1,13 +1,17 @@
 //! Networks without training: outputs of rows, losses and predictions.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::thread;
 
 use super::divided::DividedNetwork;
+use super::groups::Groups;
 use super::inputs::Inputs;
 use super::loss::{as_f32_holds, predicted};
 use super::matrix::Matrix;
 use super::outputs::{Behind, Outputs, Tile};
-use super::sparse::{QUAD, ZeroMap};
+use super::sparse::PackedRows;
+use super::tensors::Tensors;
 use crate::data::Rows;
 use crate::threads::spawn_scoped;
 
@@ -44,13 +48,14 @@ pub fn evaluate(
     wanted: Wanted,
 ) -> Vec<EvaluatedPart> {
     let network = &*network;
+    let first = &first_layer(network);
     let order: Vec<u32> = (0..rows.len() as u32).collect();
     let part = rows.len().div_ceil(threads).next_multiple_of(ROWS).max(ROWS);
     thread::scope(|scope| {
         let threads: Vec<_> = order
             .chunks(part)
             .map(|order| {
-                let work = move || Evaluator::new(network).evaluate(rows, order, sparse, wanted);
+                let work = move || Evaluator::new(network, first).evaluate(rows, order, sparse, wanted);
                 spawn_scoped(scope, work).ok_or(work)
             })
             .collect();
@@ -63,26 +68,39 @@ pub fn evaluate(
     })
 }
 
+/// The first layer's parameters with the inputs in their own order: so outputs are the same bits whichever rows were trained.
+fn first_layer(network: &DividedNetwork) -> Vec<Cow<'_, Tensors>> {
+    let grouped = !network.groups.are_neighbours();
+    let pieces = network.panels.iter().zip(network.parameters[0].read_all());
+    let ungrouped = pieces.map(|(panel, owned)| match grouped {
+        true => Cow::Owned(panel.ungrouped(&owned.values, &network.groups)),
+        false => Cow::Borrowed(&owned.values),
+    });
+    ungrouped.collect()
+}
+
 /// One thread's walk through the network.
 struct Evaluator<'a> {
     network: &'a DividedNetwork,
+    first: &'a [Cow<'a, Tensors>],
     inputs: Inputs,
     /// How many there are of them.
     rows: usize,
-    zeros: ZeroMap,
+    packed: PackedRows,
     panel: Matrix,
     /// Of each layer.
     outputs: Vec<Outputs>,
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(network: &'a DividedNetwork) -> Self {
+    fn new(network: &'a DividedNetwork, first: &'a [Cow<'a, Tensors>]) -> Self {
         let outputs = network.outputs.iter().map(|_| Outputs::default()).collect();
         Self {
             network,
+            first,
             inputs: Inputs::default(),
             rows: 0,
-            zeros: ZeroMap::default(),
+            packed: PackedRows::new(Arc::new(Groups::neighbours(network.network.inputs()))),
             panel: Matrix::default(),
             outputs,
         }
@@ -117,9 +135,11 @@ impl<'a> Evaluator<'a> {
             return self.inputs.gather_rows(rows, order, 0..order.len());
         }
         let first = order.first().map_or(0, |row| *row as usize);
-        self.zeros.begin(first);
-        self.zeros.extend(rows, first + order.len());
-        self.inputs.gather_lists(rows, order, &self.zeros, 0..rows.inputs.div_ceil(QUAD));
+        self.packed.begin(first);
+        self.packed.extend(rows, first + order.len());
+        // Each group is a section: so the outputs of a row are the same bits beside whichever others.
+        let sections = (0..self.packed.groups().len()).map(|group| group..group + 1);
+        self.inputs.gather_lists(rows, order, &self.packed, sections);
     }
 
     /// From the inputs to the outputs of all layers.
@@ -136,9 +156,8 @@ impl<'a> Evaluator<'a> {
                     layer_above.forward(&parameters[layer], x, 0..dense.units, &mut here.y);
                 }
                 _ => {
-                    for (number, panel) in panels.iter().enumerate() {
+                    for (panel, parameters) in panels.iter().zip(self.first) {
                         self.panel.resize(rows, panel.columns.len());
-                        let parameters = &parameters[0].read(number).values;
                         panel.forward(parameters, [&self.inputs].into_iter(), &mut self.panel);
                         here.y.copy_block(0, panel.columns.start, &self.panel, 0..rows);
                     }

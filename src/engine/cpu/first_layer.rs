@@ -2,20 +2,24 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::divide::runs;
+use super::groups::{Groups, QUAD};
 use super::inputs::{Held, Inputs};
+use super::lists::Lists;
 use super::matrix::Matrix;
 use super::product::Products;
-use super::sparse::{Lists, QUAD};
+
 use super::tensors::Tensors;
 use super::view::View;
 use crate::model::Layer;
+use crate::vectors::vectorized;
 
 /// Some columns of the first layer's weights. They are the work of one part, so that they stay in its core's cache. Their
-/// weights are [inputs, width], and behind them rows of zeros until they are a multiple of [`QUAD`]; their bias is `[width]`.
+/// weights are [inputs, width] in the order of the groups of inputs, and behind them rows of zeros until they are a multiple
+/// of [`QUAD`]; their bias is `[width]`.
 #[derive(Debug, Clone)]
 pub struct Panel {
     /// Which columns.
@@ -34,29 +38,39 @@ impl Panel {
     }
 
     /// Its part of a whole layer.
-    pub fn cut(&self, layer: &Layer) -> Tensors {
+    pub fn cut(&self, layer: &Layer, groups: &Groups) -> Tensors {
         let own = |to: &mut [f32], row: &[f32]| {
             to[..self.columns.len()].copy_from_slice(&row[self.columns.clone()]);
         };
         let mut weights = Aligned::zeros(self.inputs.next_multiple_of(QUAD) * self.width);
-        let rows = layer.weights.chunks_exact(layer.outputs);
-        weights.chunks_exact_mut(self.width).zip(rows).for_each(|(to, row)| own(to, row));
+        for (row, place) in layer.weights.chunks_exact(layer.outputs).zip(groups.places()) {
+            own(&mut weights[place * self.width..], row);
+        }
         let mut bias = vec![0.0; self.width];
         own(&mut bias, &layer.bias);
         Tensors { weights, bias }
     }
 
     /// The whole layer from what [`Panel::cut`] makes of it.
-    pub fn join<'a>(parts: impl Iterator<Item = (&'a Panel, &'a Tensors)> + Clone) -> Layer {
+    pub fn join<'a>(parts: impl Iterator<Item = (&'a Panel, &'a Tensors)> + Clone, groups: &Groups) -> Layer {
         let inputs = parts.clone().map(|(panel, _)| panel.inputs).max().unwrap_or(0);
         let row_of = |values: fn(&Tensors) -> &[f32], row: usize| {
             parts.clone().flat_map(move |(panel, tensors)| {
                 values(tensors)[row * panel.width..][..panel.columns.len()].iter().copied()
             })
         };
-        let weights = (0..inputs).flat_map(|row| row_of(|tensors| &tensors.weights, row)).collect();
+        let weights = groups.places().flat_map(|place| row_of(|tensors| &tensors.weights, place)).collect();
         let bias: Vec<f32> = row_of(|tensors| &tensors.bias, 0).collect();
         Layer { inputs, outputs: bias.len(), weights, bias }
+    }
+
+    /// Its parameters with the inputs in their own order.
+    pub fn ungrouped(&self, tensors: &Tensors, groups: &Groups) -> Tensors {
+        let mut weights = Aligned::zeros(tensors.weights.len());
+        for (row, place) in weights.chunks_exact_mut(self.width).zip(groups.places()) {
+            row.copy_from_slice(&tensors.weights[place * self.width..][..self.width]);
+        }
+        Tensors { weights, bias: tensors.bias.clone() }
     }
 
     /// Z [rows, width] = X W + b for these columns, over all shares of the inputs.
@@ -72,9 +86,9 @@ impl Panel {
         }
         for share in inputs {
             match share.held() {
-                Held::Quads(lists) => {
-                    let weights = &parameters.weights[lists.first() * QUAD * width..];
-                    Arch::new().dispatch(ForwardSparse { weights, width, lists, z: z.values_mut() });
+                Held::Lists(lists) => {
+                    let weights = &parameters.weights;
+                    vectorized(ForwardSparse { weights, width, lists, z: z.values_mut() });
                 }
                 Held::Rows(rows, dense) => {
                     let weights = View::new(&parameters.weights[..self.inputs * width], width);
@@ -95,9 +109,9 @@ impl Panel {
         let width = self.width;
         for share in inputs {
             match share.held() {
-                Held::Quads(lists) => {
-                    let weights = &mut to.weights[lists.first() * QUAD * width..];
-                    Arch::new().dispatch(AddSparse { weights, width, lists, delta });
+                Held::Lists(lists) => {
+                    let weights = &mut to.weights;
+                    vectorized(AddSparse { weights, width, lists, delta });
                 }
                 Held::Rows(rows, dense) => {
                     let weights = &mut to.weights[..self.inputs * width];
@@ -137,7 +151,8 @@ fn forward_run<S: Simd, const N: usize>(
     z: &mut [S::f32s],
     (width, at): (usize, usize),
 ) {
-    for (list, weights) in lists.each().zip(weights.chunks_exact(QUAD * width)) {
+    for (group, list) in lists.each() {
+        let weights = &weights[group * QUAD * width..][..QUAD * width];
         let held: [[_; N]; QUAD] = load(simd, weights, (width, at));
         for quad in list {
             let start = quad.row as usize * width + at;
@@ -163,7 +178,8 @@ fn update_run<S: Simd, const N: usize>(
     (lists, delta, stride): (&Lists, &[S::f32s], usize),
     (width, at): (usize, usize),
 ) {
-    for (list, weights) in lists.each().zip(weights.chunks_exact_mut(QUAD * width)) {
+    for (group, list) in lists.each() {
+        let weights = &mut weights[group * QUAD * width..][..QUAD * width];
         let mut held: [[_; N]; QUAD] = load(simd, weights, (width, at));
         for quad in list {
             let start = quad.row as usize * stride + at;
@@ -183,7 +199,6 @@ fn update_run<S: Simd, const N: usize>(
 }
 
 struct ForwardSparse<'a> {
-    /// From the first quad of the lists on.
     weights: &'a [f32],
     width: usize,
     lists: &'a Lists,
@@ -212,7 +227,6 @@ impl WithSimd for ForwardSparse<'_> {
 }
 
 struct AddSparse<'a> {
-    /// From the first quad of the lists on.
     weights: &'a mut [f32],
     width: usize,
     lists: &'a Lists,
@@ -244,8 +258,10 @@ impl WithSimd for AddSparse<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::divide::{pieces, range};
-    use super::super::sparse::ZeroMap;
+    use super::super::sparse::PackedRows;
     use super::*;
     use crate::data::{Dataset, Features};
 
@@ -259,11 +275,11 @@ mod tests {
             let weights: Vec<f32> = (0..2 * outputs).map(|i| i as f32).collect();
             let bias: Vec<f32> = (0..outputs).map(|i| -(i as f32)).collect();
             let layer = Layer { inputs: 2, outputs, weights, bias };
-            let panels = pieces(outputs, most).into_iter();
+            let (panels, groups) = (pieces(outputs, most).into_iter(), Groups::neighbours(2));
             let panels: Vec<Panel> = panels.map(|columns| Panel::new(2, columns, Products::Small)).collect();
             let columns: Vec<usize> = panels.iter().flat_map(|panel| panel.columns.clone()).collect();
             assert_eq!(columns, (0..outputs).collect::<Vec<_>>());
-            let parts: Vec<Tensors> = panels.iter().map(|panel| panel.cut(&layer)).collect();
+            let parts: Vec<Tensors> = panels.iter().map(|panel| panel.cut(&layer, &groups)).collect();
             for (panel, part) in panels.iter().zip(&parts) {
                 for (offset, column) in panel.columns.clone().enumerate() {
                     assert_eq!(part.weights[panel.width + offset], (outputs + column) as f32);
@@ -271,7 +287,7 @@ mod tests {
                 }
                 assert!(part.bias[panel.columns.len()..].iter().all(|b| *b == 0.0));
             }
-            assert_eq!(Panel::join(panels.iter().zip(&parts)), layer);
+            assert_eq!(Panel::join(panels.iter().zip(&parts), &groups), layer);
         }
     }
 
@@ -285,15 +301,17 @@ mod tests {
         let values: Vec<f32> = (0..5 * inputs).map(|i| if i % 5 < 3 { 0.0 } else { number(i) }).collect();
         let (features, labels) = (Features::Floats(values), vec![0; 5]);
         let data = Dataset { inputs, features, targets: labels.into(), weights: Vec::new() };
-        let mut zeros = ZeroMap::default();
-        zeros.extend(&data.view(), 5);
-        let gathered = |parts: usize, zeros: Option<&ZeroMap>| -> Vec<Inputs> {
+        let groups = Arc::new(Groups::neighbours(inputs));
+        let mut packed = PackedRows::new(Arc::clone(&groups));
+        packed.extend(&data.view(), 5);
+        let gathered = |parts: usize, packed: Option<&PackedRows>| -> Vec<Inputs> {
             let share = |part| {
                 let (mut inputs, order) = (Inputs::default(), [4, 2, 0, 1]);
-                match zeros {
+                match packed {
                     None => inputs.gather_rows(&data.view(), &order, range(4, part, parts)),
-                    Some(zeros) => {
-                        inputs.gather_lists(&data.view(), &order, zeros, range(6, part, parts));
+                    Some(packed) => {
+                        let sections = range(6, part, parts).map(|group| group..group + 1);
+                        inputs.gather_lists(&data.view(), &order, packed, sections);
                     }
                 }
                 inputs
@@ -301,7 +319,7 @@ mod tests {
             (0..parts).map(share).collect()
         };
         let panel = Panel::new(inputs, 16..98, Products::Large);
-        let (tensors, width) = (panel.cut(&layer), panel.width);
+        let (tensors, width) = (panel.cut(&layer, &groups), panel.width);
         let beside: Vec<f32> = (0..4 * 3 * width).map(number).collect();
         let delta = View::new(&beside, 3 * width).columns(width..2 * width);
         let computed = |panel: &Panel, shares: &[Inputs]| {
@@ -316,15 +334,15 @@ mod tests {
             let close = |(got, want): (&f32, &f32)| (got - want).abs() <= 1e-5;
             assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{name}");
         };
-        for zeros in [None, Some(&zeros)] {
+        for packed in [None, Some(&packed)] {
             let small = Panel { products: Products::Small, ..panel.clone() };
-            let alone = computed(&small, &gathered(1, zeros));
+            let alone = computed(&small, &gathered(1, packed));
             alone.iter().zip(&want).for_each(|(got, want)| check("this processor", got, want));
             // The same bits, however the inputs are shared.
-            (2..8).for_each(|parts| assert_eq!(computed(&small, &gathered(parts, zeros)), alone, "{parts}"));
+            (2..8).for_each(|parts| assert_eq!(computed(&small, &gathered(parts, packed)), alone, "{parts}"));
         }
-        let sparse = gathered(1, Some(&zeros));
-        let Held::Quads(lists) = sparse[0].held() else { panic!("lists") };
+        let sparse = gathered(1, Some(&packed));
+        let Held::Lists(lists) = sparse[0].held() else { panic!("lists") };
         fn with<S: Simd>(simd: S, panel: &Tensors, lists: &Lists, delta: View<'_>) -> [Vec<f32>; 2] {
             let (mut z, width) = (panel.bias.repeat(4), panel.bias.len());
             simd.vectorize(ForwardSparse { weights: &panel.weights, width, lists, z: &mut z });

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::sparse::{Input, Lists, ZeroMap, divisor, padded};
+use super::lists::Lists;
+use super::sparse::{Input, PackedRows, divisor, padded};
 use crate::data::{Features, Rows, TargetsRef};
 use crate::step::Target;
 
 /// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows, or for some
-/// quads of inputs the lists of all rows of the batch.
+/// groups of inputs the lists of all rows of the batch.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// Which rows of the batch.
@@ -29,8 +30,8 @@ pub struct Inputs {
 pub enum Held<'a> {
     /// All inputs of these rows of the batch, one row behind the other.
     Rows(Range<usize>, &'a [f32]),
-    /// The lists of some quads.
-    Quads(&'a Lists),
+    /// The lists of some groups.
+    Lists(&'a Lists),
 }
 
 impl Inputs {
@@ -42,7 +43,7 @@ impl Inputs {
     /// What there is of the inputs.
     pub fn held(&self) -> Held<'_> {
         match &self.lists {
-            Some(lists) => Held::Quads(lists),
+            Some(lists) => Held::Lists(lists),
             None => Held::Rows(self.rows(), &self.dense),
         }
     }
@@ -90,12 +91,18 @@ impl Inputs {
         }
     }
 
-    /// Makes the lists of the quads `quads` for all rows that `order` names.
-    pub fn gather_lists(&mut self, rows: &Rows<'_>, order: &[u32], zeros: &ZeroMap, quads: Range<usize>) {
+    /// Makes the lists of neighbouring sections of groups for all rows that `order` names.
+    pub fn gather_lists(
+        &mut self,
+        rows: &Rows<'_>,
+        order: &[u32],
+        packed: &PackedRows,
+        sections: impl Iterator<Item = Range<usize>> + Clone,
+    ) {
         let lists = self.lists.get_or_insert_with(Lists::default);
         match rows.features {
-            Features::Bytes(bytes) => lists.take(bytes, rows, order, zeros, quads),
-            Features::Floats(floats) => lists.take(floats, rows, order, zeros, quads),
+            Features::Bytes(_) => lists.take::<u8>(packed, rows.scaling, order, sections),
+            Features::Floats(_) => lists.take::<f32>(packed, rows.scaling, order, sections),
         }
     }
 
@@ -115,8 +122,11 @@ impl Inputs {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::divide::range;
-    use super::super::sparse::{QUAD, Quad};
+    use super::super::groups::{Groups, QUAD};
+    use super::super::lists::Quad;
     use super::*;
     use crate::data::Scaling;
 
@@ -136,19 +146,19 @@ mod tests {
             let (targets, scaling) = (TargetsRef::Classes(&[0, 1, 0]), Scaling::Bytes);
             let rows =
                 Rows { inputs: 11, features: &features, targets, weights: &[], scaling, total: Some(3) };
-            let mut zeros = ZeroMap::default();
-            zeros.extend(&rows, 3);
+            let mut packed = PackedRows::new(Arc::new(Groups::neighbours(11)));
+            packed.extend(&rows, 3);
             for parts in 1..5 {
                 let mut lists = Vec::new();
                 for part in 0..parts {
                     let mut inputs = Inputs::default();
                     // Twice: nothing of the first time may be left.
                     for order in [&[0u32, 0, 0][..], &[2, 1, 0, 1]] {
-                        inputs.gather_lists(&rows, order, &zeros, range(3, part, parts));
+                        let sections = range(3, part, parts).map(|group| group..group + 1);
+                        inputs.gather_lists(&rows, order, &packed, sections);
                     }
-                    let Held::Quads(held) = inputs.held() else { panic!("lists") };
-                    assert_eq!(held.first(), lists.len());
-                    lists.extend(held.each().map(quads));
+                    let Held::Lists(held) = inputs.held() else { panic!("lists") };
+                    lists.extend(held.each().map(|(group, list)| (group, quads(list))));
                     inputs.gather_rows(&rows, &[0, 1], 1..2);
                     let Held::Rows(share, dense) = inputs.held() else { panic!("rows") };
                     assert_eq!((share, dense), (1..2, &[0.2, 0., 0., 0., 0., 0., 0., 0., 0., 0.4, 0.][..]));
@@ -156,7 +166,8 @@ mod tests {
                 let second = [0.2, 0.0, 0.0, 0.0];
                 let last = [0.0, 0.4, 0.0, 0.0];
                 let first = vec![(0, [0.8, 0.0, 0.0, 0.2]), (1, second), (3, second)];
-                assert_eq!(lists, [first, vec![], vec![(1, last), (2, [0.0, 0.0, 1.0, 0.0]), (3, last)]]);
+                let third = vec![(1, last), (2, [0.0, 0.0, 1.0, 0.0]), (3, last)];
+                assert_eq!(lists, [(0, first), (2, third)]);
             }
         }
     }

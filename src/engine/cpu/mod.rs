@@ -24,7 +24,9 @@ mod divide;
 mod divided;
 mod evaluation;
 mod first_layer;
+mod groups;
 mod inputs;
+mod lists;
 mod loss;
 mod matrix;
 mod meeting;
@@ -43,15 +45,17 @@ mod tests;
 mod tiles;
 mod view;
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use divided::DividedNetwork;
 use evaluation::{EvaluatedPart, Wanted, evaluate};
+use groups::Groups;
 use parts::{Parts, Turn};
 use pass::Pass;
 use plan::{Phase, Plan};
-use sparse::{ZeroMap, is_sparse};
+use sparse::{PackedRows, is_sparse};
 use step::Step;
 use tensors::{Owned, Tensors};
 
@@ -80,8 +84,10 @@ pub struct CpuEngine {
     network: DividedNetwork,
     options: EngineOptions,
     cores: usize,
-    /// Of the rows that are trained, where zeros are skipped.
-    zeros: ZeroMap,
+    /// The rows that are trained, where zeros are skipped.
+    packed: PackedRows,
+    /// Whether they are skipped, once the first rows are there.
+    sparse: Option<bool>,
     /// Whether the inputs of [`Engine::outputs`] are sparse, once it was asked.
     sparse_outputs: Option<bool>,
     observer: Observer,
@@ -123,11 +129,13 @@ impl CpuEngine {
         cores: usize,
         plan: Plan,
     ) -> Self {
+        let network = DividedNetwork::new(network, &options.rule, plan, parameters, &[]);
         Self {
-            network: DividedNetwork::new(network, &options.rule, plan, parameters, &[]),
             options: options.clone(),
             cores,
-            zeros: ZeroMap::default(),
+            packed: PackedRows::new(Arc::clone(&network.groups)),
+            sparse: None,
+            network,
             sparse_outputs: None,
             observer: None,
             host_order: HostOrder::default(),
@@ -135,6 +143,17 @@ impl CpuEngine {
             slice: FIRST_SLICE,
             ended: Vec::new(),
         }
+    }
+
+    /// Whether zeros are skipped: the first rows tell, and which inputs are skipped together.
+    fn skips_zeros(&mut self, rows: &Rows<'_>) -> bool {
+        *self.sparse.get_or_insert_with(|| {
+            let sparse = is_sparse(rows);
+            let groups = if sparse { Groups::learnt(rows) } else { Groups::neighbours(rows.inputs) };
+            self.packed = PackedRows::new(Arc::new(groups));
+            self.network.regroup(self.packed.groups());
+            sparse
+        })
     }
 
     fn evaluate_parts(&mut self, rows: &Rows<'_>, sparse: bool, wanted: Wanted) -> Vec<EvaluatedPart> {
@@ -164,24 +183,18 @@ impl Engine for CpuEngine {
     }
 
     fn parameters(&mut self) -> Result<Parameters> {
-        let network = &self.network;
-        Ok(network.join(|layer, part| &network.parameters[layer].read(part).values))
+        Ok(self.network.parameters())
     }
 
     fn state(&mut self) -> Result<EngineState> {
-        let network = &self.network;
-        let state =
-            |number: usize| network.join(|layer, part| &network.parameters[layer].read(part).states[number]);
-        let optimizer = (0..self.options.rule.optimizer.kind.states()).map(state).collect();
-        Ok(EngineState { step: self.steps, optimizer })
+        Ok(EngineState { step: self.steps, optimizer: self.network.states().collect() })
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
         self.network.set(parameters, &state.optimizer);
         self.steps = state.step;
         self.host_order = HostOrder::default();
-        self.sparse_outputs = None;
-        self.zeros.begin(0);
+        (self.sparse, self.sparse_outputs) = (None, None);
         self.ended.clear();
         Ok(())
     }
@@ -208,15 +221,16 @@ impl Engine for CpuEngine {
         if rows.is_empty() || rows.len() > batch {
             return Err(Error::Config(format!("{} rows are no batch of 1 to {batch}", rows.len())));
         }
-        let (network, sparse) = (&self.network, is_sparse(rows));
+        let network = &self.network;
+        let sparse = is_sparse(rows) || !network.groups.are_neighbours();
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         let record = StepRecord { rows: order.len() as u32, ..self.options.rule.record(self.steps) };
         let step = Step { record: &record, inputs: network.inputs_of(0), scale: 1.0 / order.len() as f32 };
-        let mut zeros = ZeroMap::default();
+        let mut packed = PackedRows::new(Arc::clone(&network.groups));
         if sparse {
-            zeros.extend(rows, rows.len());
+            packed.extend(rows, rows.len());
         }
-        let zeros = sparse.then_some(&zeros);
+        let packed = sparse.then_some(&packed);
         let regions = network.plan.regions(network.above.len(), false);
         let region = |region: u64, work: &mut dyn FnMut(usize)| {
             for part in 0..network.plan.parts() {
@@ -225,7 +239,7 @@ impl Engine for CpuEngine {
             }
         };
         let first = Turn::regions(regions.len() + 1);
-        region(first, &mut |part| network.gather(part, step.inputs, rows, &order, zeros));
+        region(first, &mut |part| network.gather(part, step.inputs, rows, &order, packed));
         for (number, phases) in (first + 1..).zip(&regions) {
             region(number, &mut |part| {
                 let phases = phases.iter().filter(|phase| **phase != Phase::Update);

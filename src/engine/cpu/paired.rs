@@ -2,14 +2,13 @@
 //! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
 //! part takes its rows of the batch through all layers.
 
-use pulp::Arch;
-
 use super::divided::DividedNetwork;
 use super::matrix::Matrix;
 use super::outputs::Tile;
 use super::step::Step;
 use super::tensors::Tensors;
 use super::view::View;
+use crate::vectors::vectorized;
 
 impl DividedNetwork {
     /// What the panels of part `part` add to the second layer's pre-activations.
@@ -66,7 +65,7 @@ impl DividedNetwork {
         }
         for sums in self.sums.read_all() {
             let (z, sums) = (z.values_mut(), sums.rows(tile.rows.clone()));
-            Arch::new().dispatch(|| z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
+            vectorized(|| z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum));
         }
     }
 

@@ -8,7 +8,7 @@ use super::meeting::{Meeting, SPINS};
 use super::parts::{Parts, Turn};
 use super::phases::{Phases, costs};
 use super::plan::{Phase, Plan};
-use super::sparse::{ZeroMap, is_sparse};
+use super::sparse::{PackedRows, share_taken};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
 use crate::step::StepRecord;
@@ -20,8 +20,8 @@ pub struct Pass<'a> {
     rows: &'a Rows<'a>,
     order: &'a [u32],
     batch: usize,
-    /// Where zeros are, if they are skipped.
-    zeros: Option<&'a ZeroMap>,
+    /// The same rows, where zeros are skipped.
+    packed: Option<&'a PackedRows>,
     /// The phases of a step, by regions.
     regions: Vec<Vec<Phase>>,
     /// Of each step.
@@ -36,10 +36,11 @@ pub struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// Over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
     pub fn new(engine: &'a mut CpuEngine, rows: &'a Rows<'a>, order: &'a [u32]) -> Self {
-        let CpuEngine { network, options, steps, observer, zeros, .. } = engine;
-        let (plan, sparse, batch) = (network.plan, is_sparse(rows), options.batch);
+        let sparse = engine.skips_zeros(rows);
+        let CpuEngine { network, options, steps, observer, packed, .. } = engine;
+        let (plan, batch) = (network.plan, options.batch);
         if sparse {
-            zeros.extend(rows, rows.len());
+            packed.extend(rows, rows.len());
         }
         // Where a thread does whole steps, another that has not even begun to gather by its end is away.
         let patience = if plan == Plan::Apart { 0 } else { SPINS };
@@ -55,7 +56,8 @@ impl<'a> Pass<'a> {
             .collect();
         let watched = observer.as_ref().map(|recorder| {
             let phases: Vec<Phase> = regions.concat();
-            let costs = costs(plan, &phases, &network.network, options, rows, sparse);
+            let share = sparse.then(|| share_taken(rows, &network.groups));
+            let costs = costs(plan, &phases, &network.network, options, rows, share);
             Phases::new(recorder, costs)
         });
         let none = |record: &StepRecord| BatchMetrics { rows: record.rows as usize, loss: 0.0, correct: 0 };
@@ -64,7 +66,7 @@ impl<'a> Pass<'a> {
             rows,
             order,
             batch,
-            zeros: sparse.then_some(&*zeros),
+            packed: sparse.then_some(&*packed),
             metrics: records.iter().map(none).collect(),
             meeting: Meeting::new(plan.threads(), patience),
             first_region: Turn::regions(2 + records.len() * regions.len()),
@@ -156,7 +158,7 @@ impl<'a> Pass<'a> {
     /// Part `part` of the inputs of a step, if there is one.
     fn gather(&self, part: usize, step: usize) {
         if let Some(order) = self.order.chunks(self.batch).nth(step) {
-            self.network.gather(part, self.network.inputs_of(step), self.rows, order, self.zeros);
+            self.network.gather(part, self.network.inputs_of(step), self.rows, order, self.packed);
         }
     }
 

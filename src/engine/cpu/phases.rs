@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::plan::{Phase, Plan};
-use super::sparse::share_taken;
 use crate::data::{Features, Rows};
 use crate::engine::{Clock, EngineOptions, Member, Recorder, Submission, Work};
 use crate::gpu::Span;
@@ -165,15 +164,15 @@ pub struct Costs {
     step: Vec<Member>,
 }
 
-/// What a step of batches of `batch` rows costs. Each tensor counts as read or written once; with B
-/// rows, a first layer of I inputs and O outputs, Z numbers among the B I inputs that are multiplied (all, or where zeros
-/// are skipped those of the fours that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
+/// What a step of batches of `batch` rows costs; `taken` is the share of the inputs that is, where zeros are skipped. Each
+/// tensor counts as read or written once; with B rows, a first layer of I inputs and O outputs, Z numbers among the B I inputs that are multiplied (all, or where zeros
+/// are skipped those of the groups that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
 /// layers above, each of i inputs and o outputs, C classes, P weights in all, and an optimizer other than plain gradient
 /// descent that has S numbers of state per parameter and does F FLOP for it:
 ///
 /// | phase | bytes | FLOP |
 /// |---|---|---|
-/// | gather | inputs as stored, and X | Z |
+/// | gather | Z inputs as stored, and X | Z |
 /// | first_layer | X + 4 I O + 4 B O | 2 Z O |
 /// | rows, over the layers above the second | sum of 8 i o + 8 B (i + o), and 8 B C | sum of 4 B i o, and 5 B C for the loss |
 /// | forward, of one layer | 4 i o + 4 B (i + o) | 2 B i o |
@@ -189,16 +188,19 @@ pub fn costs(
     network: &Network,
     options: &EngineOptions,
     rows: &Rows<'_>,
-    sparse: bool,
+    taken: Option<f64>,
 ) -> Costs {
     let EngineOptions { batch, ref rule, .. } = *options;
     let sizes = network.sizes();
     let (inputs, outputs, classes) = (sizes[0], sizes[1], sizes[sizes.len() - 1]);
-    let (stored, share) = taken(rows);
+    let stored = match rows.features {
+        Features::Bytes(_) => 1,
+        Features::Floats(_) => 4,
+    };
     let all = batch * inputs;
-    let used = if sparse { (all as f64 * share) as usize } else { all };
-    // A four has the number of its row beside it.
-    let x = 4 * used + if sparse { used } else { 0 };
+    let used = taken.map_or(all, |share| (all as f64 * share) as usize);
+    // A group has the number of its row beside it.
+    let x = 4 * used + if taken.is_some() { used } else { 0 };
     let above: Vec<_> = sizes[1..].windows(2).map(|pair| (pair[0], pair[1])).collect();
     let products: usize = above.iter().map(|(i, o)| i * o).sum();
     let between: usize = above.iter().map(|(i, o)| batch * (i + o)).sum();
@@ -220,7 +222,7 @@ pub fn costs(
     let weights = inputs * outputs + products;
     let gradient_bytes = x + 4 * batch * outputs + 8 * weights + 4 * between;
     let gradient_flop = 2 * used * outputs + 2 * batch * products;
-    let gather = || member("gather", inputs.to_string(), stored * all + x, used);
+    let gather = || member("gather", inputs.to_string(), stored * used + x, used);
     let phase = |phase: &Phase| match phase {
         Phase::Gather => gather(),
         Phase::FirstLayer => member(
@@ -257,15 +259,6 @@ pub fn costs(
     Costs { step: phases.iter().map(phase).collect(), gather: gather() }
 }
 
-/// Bytes of an input as it is stored, and which share of the first rows' inputs is taken where zeros are skipped.
-fn taken(rows: &Rows<'_>) -> (usize, f64) {
-    let bytes = match rows.features {
-        Features::Bytes(_) => 1,
-        Features::Floats(_) => 4,
-    };
-    (bytes, share_taken(rows))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,23 +272,24 @@ mod tests {
         let features = Features::Bytes([1, 0, 0, 2, 0, 0, 0, 0].repeat(10));
         let data = Dataset { inputs: 8, features, targets: (vec![0; 10]).into(), weights: Vec::new() };
         let mut options = EngineOptions::sgd(10, 0.1);
-        let costs_of = |options: &EngineOptions, sparse, plan: Plan| {
+        let costs_of = |options: &EngineOptions, sparse: bool, plan: Plan| {
             let phases = plan.regions(2, options.rule.clip_norm.is_some()).concat();
-            let Costs { gather, step } = costs(plan, &phases, &network, options, &data.view(), sparse);
+            let taken = sparse.then_some(0.5);
+            let Costs { gather, step } = costs(plan, &phases, &network, options, &data.view(), taken);
             assert_eq!(step.len(), phases.len());
             // Where a step has them, the next one's inputs are gathered as the first's are.
             assert!(phases.iter().zip(&step).all(|(phase, it)| *phase != Phase::Gather || *it == gather));
             step.iter().map(|phase| (phase.bytes, phase.flop)).collect::<Vec<_>>()
         };
         let figures = |sparse, plan| costs_of(&options, sparse, plan);
-        // B I = 80, of which half stand in fours that are taken; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 + 50.
+        // B I = 80, of which half stand in groups that are taken; B O = 40; products 4*3 + 3*2 = 18; B (i + o) = 70 + 50.
         let (large, small, loss) = ((48 + 280, 240), (24 + 200, 120), (160, 100));
         let (rows, gather, first) = ((48 + 400 + 160, 240 + 100), (80 + 320, 80), (320 + 128 + 160, 640));
         let update = (320 + 160 + 256 + 144 + 480, 640 + 360);
         let dense = [first, large, rows, gather, large, update];
         assert_eq!(figures(false, Plan::Rows(2)), dense);
         assert_eq!(figures(false, Plan::Apart), dense);
-        let (gather_lists, first_lists) = ((80 + 200, 40), (200 + 128 + 160, 320));
+        let (gather_lists, first_lists) = ((40 + 200, 40), (200 + 128 + 160, 320));
         let lists = (200 + 160 + 256 + 144 + 480, 320 + 360);
         assert_eq!(figures(true, Plan::Rows(2)), [first_lists, large, rows, gather_lists, large, lists]);
         let wide = [first, large, small, loss, gather, small, large, update];
@@ -333,7 +327,7 @@ mod tests {
             weights: Vec::new(),
         };
         let phases = [Phase::FirstLayer, Phase::Rows, Phase::Update];
-        let costs = costs(plan, &phases, &network, &EngineOptions::sgd(10, 0.1), &data.view(), false);
+        let costs = costs(plan, &phases, &network, &EngineOptions::sgd(10, 0.1), &data.view(), None);
         let phases = Phases::new(&recorder, costs);
         let (leader, other) = (phases.watch(0), phases.watch(1));
         work(&leader, &other);

@@ -1,170 +1,142 @@
-//! Inputs of which most are zero: where those are that are not, and the lists of a batch.
+//! Inputs of which most are zero, and where those are that are not.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::groups::{Groups, QUAD};
 use crate::data::{Features, Rows, Scaling};
 
-/// Below this share of inputs in quads that are not zero it pays to skip those that are.
+/// Below this share of groups that are not zero it pays to skip those that are.
 const SPARSE_SHARE: f64 = 0.6;
 
 /// Rows that are looked at to find out.
-const SAMPLE_ROWS: usize = 256;
+pub const SAMPLE_ROWS: usize = 256;
 
-/// Inputs that are taken or skipped together.
-pub const QUAD: usize = 4;
-
-/// Four neighbouring inputs of a row, not all of them zero.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Quad {
-    /// Which row of the batch.
-    pub row: u32,
-    /// The inputs; behind the last of a row, zeros.
-    pub values: [f32; QUAD],
-}
-
-/// Which quads of some neighbouring rows of a data set hold anything: a bit for each.
-#[derive(Debug, Default)]
-pub struct ZeroMap {
-    /// [rows, words of a row], the lowest bit first.
+/// What some neighbouring rows of a data set hold that is not zero. A batch takes rows from anywhere in memory, so what it
+/// takes stands together, and as it is stored: a quarter of the bytes of MNIST.
+#[derive(Debug)]
+pub struct PackedRows {
+    groups: Arc<Groups>,
+    /// A bit for each group that is not zero: [rows, words of a row], the lowest bit first.
     words: Vec<u64>,
-    /// Which rows.
-    rows: Range<usize>,
+    /// Those groups.
+    values: Packed,
+    /// Where the groups of each row begin, and where those of the last one end.
+    begins: Vec<usize>,
+    /// The first row.
+    first: usize,
 }
 
-impl ZeroMap {
-    /// Forgets all rows. The next one will be row `row`.
+/// Groups of inputs: there are only those of one kind.
+#[derive(Debug, Default)]
+pub struct Packed {
+    bytes: Vec<[u8; QUAD]>,
+    floats: Vec<[f32; QUAD]>,
+}
+
+impl PackedRows {
+    /// In these groups; there are none, and the first will be row 0.
+    pub fn new(groups: Arc<Groups>) -> Self {
+        Self { groups, words: Vec::new(), values: Packed::default(), begins: vec![0], first: 0 }
+    }
+
+    /// The groups.
+    pub fn groups(&self) -> &Arc<Groups> {
+        &self.groups
+    }
+
+    /// Forgets all rows. The first will be row `row`.
     pub fn begin(&mut self, row: usize) {
         self.words.clear();
-        self.rows = row..row;
+        self.values.bytes.clear();
+        self.values.floats.clear();
+        self.begins.truncate(1);
+        self.first = row;
     }
 
     /// Takes the rows up to `end`, this one not included; those that it has are the same.
     pub fn extend(&mut self, rows: &Rows<'_>, end: usize) {
-        let new = self.rows.end..end.max(self.rows.end);
-        let values = new.start * rows.inputs..new.end * rows.inputs;
+        let start = self.first + self.begins.len() - 1;
+        let values = start * rows.inputs..end.max(start) * rows.inputs;
         match rows.features {
             Features::Bytes(bytes) => self.take(&bytes[values], rows.inputs),
             Features::Floats(floats) => self.take(&floats[values], rows.inputs),
         }
-        self.rows.end = new.end;
     }
 
     fn take<T: Input>(&mut self, values: &[T], inputs: usize) {
         const BITS: usize = u64::BITS as usize;
-        self.words.reserve(values.len() / inputs * Self::row_words(inputs));
+        let Self { groups, words, values: to, begins, .. } = self;
+        let (to, count) = (T::packed_mut(to), groups.len());
         for row in values.chunks_exact(inputs) {
-            for values in row.chunks(QUAD * BITS) {
-                let (quads, rest) = values.as_chunks();
+            let mut end = to.len();
+            // Room for all, without asking for each group whether it is taken.
+            to.resize(end + count, [T::default(); QUAD]);
+            for first in (0..count).step_by(BITS) {
                 let mut word = 0;
-                for (bit, quad) in quads.iter().enumerate() {
-                    word |= u64::from(!T::is_zero(*quad)) << bit;
+                for group in first..count.min(first + BITS) {
+                    let quad = groups.values(row, group);
+                    let holds = !T::is_zero(quad);
+                    to[end] = quad;
+                    end += usize::from(holds);
+                    word |= u64::from(holds) << (group - first);
                 }
-                if !rest.is_empty() {
-                    word |= u64::from(!T::is_zero(padded(rest))) << quads.len();
-                }
-                self.words.push(word);
+                words.push(word);
             }
+            to.truncate(end);
+            begins.push(end);
         }
     }
 
-    fn row_words(inputs: usize) -> usize {
-        inputs.div_ceil(QUAD).div_ceil(u64::BITS as usize)
+    fn words(&self, row: usize) -> &[u64] {
+        let count = self.groups.len().div_ceil(u64::BITS as usize);
+        &self.words[(row - self.first) * count..][..count]
     }
 
-    /// Asks for what is known of some rows at once, as [`Input::fetch`] does for the rows.
-    fn fetch(&self, rows: &[u32], inputs: usize) {
-        let count = Self::row_words(inputs);
-        let words = rows.iter().map(|row| self.words[(*row as usize - self.rows.start) * count]);
-        std::hint::black_box(words.filter(|word| *word == 0).count());
+    /// Rows stand anywhere in memory: asked for at once, they come while others are on their way.
+    pub fn fetch<T: Input>(&self, rows: &[u32]) {
+        const LINE: usize = 64;
+        let (words, values) = (rows.iter().map(|row| self.words(*row as usize)), T::packed(&self.values));
+        std::hint::black_box(words.filter(|words| words[0] == 0).count());
+        let values = rows.iter().flat_map(|row| {
+            let place = *row as usize - self.first;
+            values[self.begins[place]..self.begins[place + 1]].iter().step_by(LINE / (QUAD * size_of::<T>()))
+        });
+        std::hint::black_box(values.filter(|quad| T::is_zero(**quad)).count());
     }
 
-    /// Those of the quads `quads` of a row that hold anything.
+    /// Those of the groups `groups` of a row that are not zero: `take` gets the number of each. Gives where they stand.
     #[inline(always)]
-    fn each(&self, row: usize, inputs: usize, quads: &Range<usize>, mut take: impl FnMut(usize)) {
+    pub fn each(&self, row: usize, groups: &Range<usize>, mut take: impl FnMut(usize)) -> Range<usize> {
         const BITS: usize = u64::BITS as usize;
-        let count = Self::row_words(inputs);
-        let words = &self.words[(row - self.rows.start) * count..][..count];
-        let numbers = quads.start / BITS..quads.end.div_ceil(BITS);
+        let words = self.words(row);
+        let numbers = groups.start / BITS..groups.end.div_ceil(BITS);
+        let mut start = self.begins[row - self.first];
+        start += words[..numbers.start].iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        let mut count = 0;
         for (first, word) in (numbers.start * BITS..).step_by(BITS).zip(&words[numbers]) {
             let mut word = *word;
-            if quads.start > first {
-                word &= u64::MAX << (quads.start - first);
+            if groups.start > first {
+                let taken = word & u64::MAX << (groups.start - first);
+                start += (word ^ taken).count_ones() as usize;
+                word = taken;
             }
-            if quads.end - first < BITS {
-                word &= (1 << (quads.end - first)) - 1;
+            if groups.end - first < BITS {
+                word &= (1 << (groups.end - first)) - 1;
             }
             while word != 0 {
                 take(first + word.trailing_zeros() as usize);
+                count += 1;
                 word &= word - 1;
             }
         }
-    }
-}
-
-/// For some quads of inputs, the rows of a batch in which they are not zero.
-#[derive(Debug, Default)]
-pub struct Lists {
-    /// The first quad.
-    first: usize,
-    /// Room for every row of the batch in each list.
-    room: usize,
-    /// Where the list of each quad ends: the first begins at 0, the second at `room`.
-    ends: Vec<usize>,
-    quads: Vec<Quad>,
-}
-
-impl Lists {
-    /// Number of the first quad.
-    pub fn first(&self) -> usize {
-        self.first
+        start..start + count
     }
 
-    /// The lists of one quad after the other, in the order of the rows.
-    #[inline(always)]
-    pub fn each(&self) -> impl Iterator<Item = &[Quad]> {
-        let starts = (0..).step_by(self.room);
-        starts.zip(&self.ends).map(|(start, end)| &self.quads[start..*end])
+    /// What stands there.
+    pub fn quads<T: Input>(&self, place: Range<usize>) -> &[[T; QUAD]] {
+        &T::packed(&self.values)[place]
     }
-
-    /// Makes the lists of the quads `quads` for the rows that `order` names.
-    pub fn take<T: Input>(
-        &mut self,
-        values: &[T],
-        rows: &Rows<'_>,
-        order: &[u32],
-        zeros: &ZeroMap,
-        quads: Range<usize>,
-    ) {
-        let (inputs, divisor) = (rows.inputs, divisor(rows.scaling));
-        let row = |number: u32| &values[number as usize * inputs..][..inputs];
-        zeros.fetch(order, inputs);
-        let columns = quads.start * QUAD..(quads.end * QUAD).min(inputs);
-        T::fetch(order.iter().map(|number| &row(*number)[columns.clone()]));
-        (self.first, self.room) = (quads.start, order.len().max(1));
-        self.ends.clear();
-        self.ends.extend((0..quads.len()).map(|list| list * self.room));
-        // What stands there from batches before is written over.
-        if self.quads.len() < quads.len() * self.room {
-            self.quads.resize(quads.len() * self.room, Quad::default());
-        }
-        let (ends, to) = (&mut self.ends, &mut self.quads);
-        for (place, number) in (0..).zip(order) {
-            let values = row(*number);
-            zeros.each(*number as usize, inputs, &quads, |quad| {
-                let end = &mut ends[quad - quads.start];
-                let values = T::scaled(quad_of(values, quad), divisor);
-                to[*end] = Quad { row: place, values };
-                *end += 1;
-            });
-        }
-    }
-}
-
-/// Four values of a row, zeros behind its end.
-#[inline(always)]
-fn quad_of<T: Input>(row: &[T], number: usize) -> [T; QUAD] {
-    let rest = &row[QUAD * number..];
-    rest.first_chunk().copied().unwrap_or_else(|| padded(rest))
 }
 
 /// Fewer than four values, and zeros.
@@ -199,6 +171,12 @@ pub trait Input: Copy + Default + PartialEq + 'static {
     /// As a float.
     fn number(self) -> f32;
 
+    /// Groups of this kind.
+    fn packed(values: &Packed) -> &[[Self; QUAD]];
+
+    /// The same.
+    fn packed_mut(values: &mut Packed) -> &mut Vec<[Self; QUAD]>;
+
     /// Rows stand anywhere in memory: asked for at once, they come while others are on their way.
     fn fetch<'a>(rows: impl Iterator<Item = &'a [Self]>) {
         const LINE: usize = 64;
@@ -212,6 +190,14 @@ impl Input for u8 {
     fn number(self) -> f32 {
         f32::from(self)
     }
+
+    fn packed(values: &Packed) -> &[[Self; QUAD]] {
+        &values.bytes
+    }
+
+    fn packed_mut(values: &mut Packed) -> &mut Vec<[Self; QUAD]> {
+        &mut values.bytes
+    }
 }
 
 impl Input for f32 {
@@ -219,25 +205,34 @@ impl Input for f32 {
     fn number(self) -> f32 {
         self
     }
+
+    fn packed(values: &Packed) -> &[[Self; QUAD]] {
+        &values.floats
+    }
+
+    fn packed_mut(values: &mut Packed) -> &mut Vec<[Self; QUAD]> {
+        &mut values.floats
+    }
 }
 
-/// Whether so many inputs are zero that skipping them pays, by the first rows.
+/// Whether so many neighbouring inputs are zero that skipping them pays, by the first rows.
 pub fn is_sparse(rows: &Rows<'_>) -> bool {
-    share_taken(rows) < SPARSE_SHARE
+    share_taken(rows, &Groups::neighbours(rows.inputs)) < SPARSE_SHARE
 }
 
-/// The share of the first rows' inputs that stand in quads which are not zero.
-pub fn share_taken(rows: &Rows<'_>) -> f64 {
-    fn share<T: Input>(values: &[T], width: usize) -> f64 {
-        let quads = values.chunks_exact(width).flat_map(|row| row.chunks(QUAD));
-        let taken = quads.filter(|quad| quad.iter().any(|value| *value != T::default()));
-        taken.map(<[T]>::len).sum::<usize>() as f64 / values.len().max(1) as f64
+/// The share of the groups that are not zero in the first rows.
+pub fn share_taken(rows: &Rows<'_>, groups: &Groups) -> f64 {
+    fn taken<T: Input>(values: &[T], width: usize, groups: &Groups) -> usize {
+        let in_row = |row| (0..groups.len()).filter(|group| !T::is_zero(groups.values(row, *group))).count();
+        values.chunks_exact(width).map(in_row).sum()
     }
-    let values = rows.inputs * rows.len().min(SAMPLE_ROWS);
-    match rows.features {
-        Features::Bytes(bytes) => share(&bytes[..values], rows.inputs),
-        Features::Floats(floats) => share(&floats[..values], rows.inputs),
-    }
+    let count = rows.len().min(SAMPLE_ROWS);
+    let values = ..rows.inputs * count;
+    let taken = match rows.features {
+        Features::Bytes(bytes) => taken(&bytes[values], rows.inputs, groups),
+        Features::Floats(floats) => taken(&floats[values], rows.inputs, groups),
+    };
+    taken as f64 / (count * groups.len()).max(1) as f64
 }
 
 #[cfg(test)]
@@ -245,26 +240,35 @@ mod tests {
     use super::*;
     use crate::data::TargetsRef;
 
-    /// Rows of more than a word, a word and less, taken as they come; any range of quads.
+    /// Rows of more than a word, a word and less, taken as they come; any range of groups.
     #[test]
-    fn maps_name_what_is_not_zero() {
+    fn what_is_not_zero_is_kept() {
         for (first, inputs) in [(0, 1), (0, 3), (1, 4), (0, 17), (2, 255), (0, 256), (0, 257), (0, 784)] {
             let values: Vec<u8> = (0..5 * inputs).map(|i| u8::from((i * 7 + 3) % 11 == 0)).collect();
             let features = [2, 2, 5].map(|rows| Features::Bytes(values[..rows * inputs].to_vec()));
-            let mut zeros = ZeroMap::default();
-            zeros.begin(first);
-            for features in &features {
+            let rows = |features| {
                 let (targets, scaling) = (TargetsRef::Classes(&[]), Scaling::AsIs);
-                let rows = Rows { inputs, features, targets, weights: &[], scaling, total: None };
-                zeros.extend(&rows, rows.len());
-            }
-            let count = inputs.div_ceil(QUAD);
-            for quads in [0..count, 0..1, count / 3..count / 2 + 1, count..count] {
-                for (row, values) in values.chunks(inputs).enumerate().skip(first) {
-                    let mut got = Vec::new();
-                    zeros.each(row, inputs, &quads, |quad| got.push(quad));
-                    let holds = |quad: &usize| quad_of(values, *quad) != [0; QUAD];
-                    assert_eq!(got, quads.clone().filter(holds).collect::<Vec<_>>(), "{inputs} {quads:?}");
+                Rows { inputs, features, targets, weights: &[], scaling, total: None }
+            };
+            for groups in [Groups::neighbours(inputs), Groups::learnt(&rows(&features[2]))] {
+                let count = groups.len();
+                let mut packed = PackedRows::new(Arc::new(groups));
+                packed.begin(first);
+                for features in &features {
+                    let rows = rows(features);
+                    packed.extend(&rows, rows.len());
+                }
+                for range in [0..count, 0..1, count / 3..count / 2 + 1, count..count] {
+                    for (row, values) in values.chunks(inputs).enumerate().skip(first) {
+                        let mut got = Vec::new();
+                        let place = packed.each(row, &range, |group| got.push(group));
+                        let value = |group| packed.groups().values(values, group);
+                        let want: Vec<usize> =
+                            range.clone().filter(|group| value(*group) != [0; QUAD]).collect();
+                        assert_eq!(got, want, "{inputs} {range:?}");
+                        let quads: &[[u8; QUAD]] = packed.quads(place);
+                        assert_eq!(quads, want.into_iter().map(value).collect::<Vec<_>>());
+                    }
                 }
             }
         }

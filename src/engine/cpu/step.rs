@@ -11,7 +11,7 @@ use super::matrix::Matrix;
 use super::outputs::{Behind, Tile};
 use super::parts::Parts;
 use super::plan::Phase;
-use super::sparse::{QUAD, ZeroMap};
+use super::sparse::PackedRows;
 use super::tensors::{Tensors, clip_scale};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
@@ -54,14 +54,16 @@ impl DividedNetwork {
         to: &Parts<Inputs>,
         rows: &Rows<'_>,
         order: &[u32],
-        zeros: Option<&ZeroMap>,
+        packed: Option<&PackedRows>,
     ) {
         let (to, share) = (to.write(part), self.share_of(part, order.len()));
-        match zeros {
+        match packed {
             None => to.gather_rows(rows, order, share.clone()),
-            Some(zeros) => {
-                let quads = range(rows.inputs.div_ceil(QUAD), part, self.plan.parts());
-                to.gather_lists(rows, order, zeros, quads);
+            Some(packed) => {
+                // As many sections as panels: their lists do not depend on the number of threads.
+                let sections =
+                    self.owned(0, part).map(|section| packed.groups().section(section, self.panels.len()));
+                to.gather_lists(rows, order, packed, sections);
             }
         }
         to.gather_targets(rows, order, share);

@@ -1,9 +1,8 @@
 //! The parameters of a layer that one part owns, and what belongs to them.
 
-use pulp::Arch;
-
 use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
+use crate::vectors::vectorized;
 
 /// Parameters that are updated together: small enough that they stay in the nearest cache with all that belongs to them.
 const CHUNK: usize = 1 << 11;
@@ -44,7 +43,7 @@ fn sum_of_squares(values: &[f32]) -> f64 {
     let square = |value: f32| f64::from(value) * f64::from(value);
     let (eights, rest) = values.as_chunks::<8>();
     let mut sums = [0.0; 8];
-    Arch::new().dispatch(|| {
+    vectorized(|| {
         for eight in eights {
             for (sum, value) in sums.iter_mut().zip(eight) {
                 *sum += square(*value);

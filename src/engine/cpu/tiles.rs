@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::divide::{LANES, runs};
 use super::view::View;
+use crate::vectors::vectorized;
 
 /// Steps of the inner dimension after which sums go back to memory: so many rows of a run of B stay in the nearest cache.
 const DEPTH: usize = 256;
@@ -31,7 +32,7 @@ pub fn add_product(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
             b.column_count() <= stride && last + b.column_count() <= c.len(),
             "C has the product's shape"
         );
-        Arch::new().dispatch(AddProduct { c, stride, a, b });
+        vectorized(AddProduct { c, stride, a, b });
     }
 }
 

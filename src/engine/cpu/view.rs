@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
-
 use super::divide::LANES;
+use crate::vectors::vectorized;
 
 /// A row-major matrix or its transpose.
 #[derive(Clone, Copy)]
@@ -96,7 +95,7 @@ impl<'a> View<'a> {
     /// Adds the sum of each column to `sums`.
     pub fn add_column_sums(self, sums: &mut [f32]) {
         assert!(self.columns == sums.len() && self.column_stride == 1, "a sum for each column");
-        Arch::new().dispatch(|| {
+        vectorized(|| {
             for row in self.values.chunks(self.row_stride.max(1)).take(self.rows) {
                 for (sum, value) in sums.iter_mut().zip(row) {
                     *sum += value;

@@ -1,7 +1,7 @@
 //! z for z > 0, else exp(z) - 1 (D.-A. Clevert and others, "Fast and accurate deep network learning by exponential linear
 //! units", 2016), with alpha 1.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 

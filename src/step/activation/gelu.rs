@@ -2,7 +2,7 @@
 //! u = sqrt(2 / pi) (z + 0.044715 z^3) (D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016): JAX's default and
 //! PyTorch's `approximate="tanh"`. Computed as z / (1 + exp(-2 u)), which is the same.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 

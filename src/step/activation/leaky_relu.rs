@@ -1,7 +1,7 @@
 //! z for z > 0, else 0.01 z (A. L. Maas and others, "Rectifier nonlinearities improve neural network acoustic
 //! models", 2013). The slope at 0 is 0.01.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 
 pub(super) struct LeakyRelu;

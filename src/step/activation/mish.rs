@@ -2,7 +2,7 @@
 //!
 //! With n = exp(z), the tanh is (n^2 + 2 n) / (n^2 + 2 n + 2); for z > 0 both are divided by n^2, so that nothing overflows.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp};
 

@@ -1,6 +1,6 @@
 //! max(0, z).
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 
 pub(super) struct Relu;

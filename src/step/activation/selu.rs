@@ -1,6 +1,6 @@
 //! scale z for z > 0, else scale alpha (exp(z) - 1) (G. Klambauer and others, "Self-normalizing neural networks", 2017).
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 

@@ -1,6 +1,6 @@
 //! 1 / (1 + exp(-z)), the logistic function.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::logistic;
 

@@ -1,7 +1,7 @@
 //! z / (1 + exp(-z)) (S. Elfwing and others, "Sigmoid-weighted linear units for neural network function approximation",
 //! 2018); also called swish.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 

@@ -1,6 +1,6 @@
 //! tanh(z) = (1 - exp(-2 z)) / (1 + exp(-2 z)).
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 

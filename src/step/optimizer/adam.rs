@@ -2,7 +2,7 @@
 //! m becomes beta1 m + (1 - beta1) g and v becomes beta2 v + (1 - beta2) g^2, and p becomes
 //! p - rate m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon).
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Adam;

@@ -1,7 +1,7 @@
 //! AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): p becomes p - rate decay p first, then as
 //! with [`Adam`](super::OptimizerKind::Adam) without weight decay. Biases do not decay.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 use super::adam::change;
 

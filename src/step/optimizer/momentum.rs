@@ -1,6 +1,6 @@
 //! Stochastic gradient descent with momentum (PyTorch's form): b becomes beta1 b + g + decay p, and p becomes p - rate b.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Momentum;

@@ -1,7 +1,7 @@
 //! Nesterov's momentum (PyTorch's form, after I. Sutskever and others, "On the importance of initialization and momentum in
 //! deep learning", 2013): with g for g + decay p, b becomes beta1 b + g, and p becomes p - rate (g + beta1 b).
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Nesterov;

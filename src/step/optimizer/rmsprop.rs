@@ -2,7 +2,7 @@
 //! g + decay p, v becomes beta2 v + (1 - beta2) g^2, b becomes beta1 b + g / (sqrt(v) + epsilon), and p becomes p - rate b.
 //! The default rate is Keras's; PyTorch's 0.01 moves every weight by 0.1 in the first step.
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct RmsProp;

@@ -1,6 +1,6 @@
 //! Stochastic gradient descent: p becomes p - rate (g + decay p).
 
-use crate::step::vectors::vectorized;
+use crate::vectors::vectorized;
 use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
 
 pub(super) struct Sgd;

@@ -209,6 +209,27 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
+/// Which inputs are skipped together is seen neither in parameters nor in what is computed from them.
+#[test]
+fn groups_of_inputs_are_seen_nowhere() {
+    for plan in [Plan::Rows(2), Plan::Columns(3), Plan::Apart] {
+        let mut problem = Problem::new(&[21, 50, 5], Activation::Relu, 0.0, Loss::CrossEntropy, true);
+        let options = options(8, UpdateRule::sgd(0.1));
+        let mut trained = problem.engine(&options, plan);
+        train(&mut trained, &problem, &order());
+        assert!(!trained.network.groups.are_neighbours());
+        problem.parameters = trained.parameters().unwrap();
+        let mut other = problem.engine(&options, plan);
+        let (rows, batch) = (problem.data.view(), problem.first_rows(8));
+        assert_eq!(trained.outputs(&rows).unwrap(), other.outputs(&rows).unwrap());
+        assert!(trained.evaluate(&rows).unwrap().loss == other.evaluate(&rows).unwrap().loss);
+        let gradients = [&mut trained, &mut other].map(|it| numbers(&it.gradients(&batch.view()).unwrap()));
+        for (got, want) in gradients[0].iter().zip(&gradients[1]) {
+            assert!((got - want).abs() <= 1e-5 * want.abs().max(0.1), "{plan:?}: {got}, not {want}");
+        }
+    }
+}
+
 /// A norm that is never reached changes no bit; one that is, bounds the step.
 #[test]
 fn clipping_bounds_the_step() {

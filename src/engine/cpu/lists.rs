@@ -1,0 +1,160 @@
+//! The inputs of a batch that are not zero, in lists.
+
+use std::ops::Range;
+
+use super::groups::QUAD;
+use super::sparse::{Input, PackedRows, divisor};
+use crate::data::Scaling;
+
+/// A group of inputs of a row, not all of them zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Quad {
+    /// Which row of the batch.
+    pub row: u32,
+    /// The inputs; in the place of those that are not there, zeros.
+    pub values: [f32; QUAD],
+}
+
+/// For some groups of inputs, the rows of a batch in which they are not zero.
+///
+/// The lists of a section of groups stand one behind the other, the longest first: a processor foresees where a list ends if
+/// those before it were as long, and what it does not foresee costs as much as some rows.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// Groups that are not zero in all rows, and where the list of each ends.
+    ends: Vec<(u32, u32)>,
+    quads: Vec<Quad>,
+    /// Where what is taken of each row stands among the packed rows.
+    rows: Vec<Range<usize>>,
+    /// The groups of one row after the other, counted from the first.
+    groups: Vec<u32>,
+    /// Of each group, its rows; then where the next one of them stands.
+    places: Vec<u32>,
+    /// Of each length, the groups with such lists; then where the next one of them stands.
+    lengths: Vec<u32>,
+}
+
+impl Lists {
+    /// The groups and their lists, each in the order of the rows.
+    #[inline(always)]
+    pub fn each(&self) -> impl Iterator<Item = (usize, &[Quad])> {
+        let mut start = 0;
+        self.ends.iter().map(move |(group, end)| {
+            let list = &self.quads[start as usize..*end as usize];
+            start = *end;
+            (*group as usize, list)
+        })
+    }
+
+    /// Makes the lists of neighbouring sections of groups for the rows that `order` names.
+    pub fn take<T: Input>(
+        &mut self,
+        packed: &PackedRows,
+        scaling: Scaling,
+        order: &[u32],
+        sections: impl Iterator<Item = Range<usize>> + Clone,
+    ) {
+        let first = sections.clone().next().map_or(0, |section| section.start);
+        let taken = first..sections.clone().last().map_or(first, |section| section.end);
+        packed.fetch::<T>(order);
+        self.places.clear();
+        self.places.resize(taken.len(), 0);
+        // Room for all, without asking for more at each.
+        self.groups.resize(order.len() * taken.len(), 0);
+        self.rows.clear();
+        let mut count = 0;
+        self.rows.extend(order.iter().map(|number| {
+            packed.each(*number as usize, &taken, |group| {
+                self.places[group - first] += 1;
+                self.groups[count] = (group - first) as u32;
+                count += 1;
+            })
+        }));
+        self.ends.clear();
+        sections.for_each(|section| self.sort(&section, first, order.len()));
+        // What stands there from batches before is written over.
+        if self.quads.len() < count {
+            self.quads.resize(count, Quad::default());
+        }
+        let (divisor, mut groups) = (divisor(scaling), self.groups.iter());
+        for (row, place) in (0..).zip(&self.rows) {
+            for (quad, group) in packed.quads(place.clone()).iter().zip(groups.by_ref()) {
+                let to = &mut self.places[*group as usize];
+                self.quads[*to as usize] = Quad { row, values: T::scaled(*quad, divisor) };
+                *to += 1;
+            }
+        }
+    }
+
+    /// Puts the lists of a section behind those that are there, the longest first; lists of the same length in the order of
+    /// the groups. `places` gets where each begins.
+    fn sort(&mut self, section: &Range<usize>, first: usize, longest: usize) {
+        let Self { ends, places, lengths, .. } = self;
+        let places = &mut places[section.start - first..section.end - first];
+        lengths.clear();
+        lengths.resize(longest + 1, 0);
+        places.iter().for_each(|rows| lengths[longest - *rows as usize] += 1);
+        let mut place = 0;
+        for groups in lengths.iter_mut() {
+            place += std::mem::replace(groups, place);
+        }
+        let before = ends.len();
+        let mut end = ends.last().map_or(0, |(_, end)| *end);
+        ends.resize(before + lengths[longest] as usize, (0, 0));
+        let sorted = &mut ends[before..];
+        for (group, rows) in (section.start as u32..).zip(places.iter()).filter(|(_, rows)| **rows > 0) {
+            let to = &mut lengths[longest - *rows as usize];
+            sorted[*to as usize] = (group, *rows);
+            *to += 1;
+        }
+        for (group, list) in sorted {
+            places[*group as usize - section.start] = end;
+            end += *list;
+            *list = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::groups::Groups;
+    use super::*;
+    use crate::data::{Features, Rows, TargetsRef};
+
+    /// Rows in which group g of five is not zero: the first 0, 3, 1, 3 and 2.
+    #[test]
+    fn the_longest_lists_of_a_section_come_first() {
+        let lengths = [0, 3, 1, 3, 2];
+        let value = |i: usize| u8::from(i % 20 % QUAD == 2 && i / 20 < lengths[i % 20 / QUAD]);
+        let values: Vec<u8> = (0..4 * 20).map(value).collect();
+        let features = Features::Bytes(values);
+        let (targets, scaling) = (TargetsRef::Classes(&[]), Scaling::AsIs);
+        let rows = Rows { inputs: 20, features: &features, targets, weights: &[], scaling, total: None };
+        let mut packed = PackedRows::new(Arc::new(Groups::neighbours(20)));
+        packed.extend(&rows, 4);
+        let mut lists = Lists::default();
+        for (edges, want) in [
+            (&[0, 5][..], vec![(1, 3), (3, 3), (4, 2), (2, 1)]),
+            (&[0, 1, 3, 3, 5], vec![(1, 3), (2, 1), (3, 3), (4, 2)]),
+            (&[2, 4, 5], vec![(3, 3), (2, 1), (4, 2)]),
+            (&[0, 1], vec![]),
+            (&[0], vec![]),
+        ] {
+            lists.take::<u8>(
+                &packed,
+                scaling,
+                &[3, 2, 1, 0],
+                edges.windows(2).map(|edges| edges[0]..edges[1]),
+            );
+            assert_eq!(lists.each().map(|(group, list)| (group, list.len())).collect::<Vec<_>>(), want);
+            for (_, list) in lists.each() {
+                // The first rows of the data set are the last of the batch.
+                let places: Vec<u32> = (4 - list.len() as u32..4).collect();
+                assert_eq!(list.iter().map(|quad| quad.row).collect::<Vec<_>>(), places);
+                assert!(list.iter().all(|quad| quad.values == [0.0, 0.0, 1.0, 0.0]));
+            }
+        }
+    }
+}
