@@ -11,7 +11,6 @@ use super::inputs::{Held, Inputs};
 use super::lists::Lists;
 use super::matrix::Matrix;
 use super::product::Products;
-
 use super::tensors::Tensors;
 use super::view::View;
 use crate::model::Layer;
