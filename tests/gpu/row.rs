@@ -122,3 +122,24 @@ fn logits_far_below_zero_have_the_loss_of_others() {
         assert!((loss - want).abs() <= bound, "{loss}, not {want}");
     });
 }
+
+/// Of equal logits the first is predicted, of logits with NaN the first of those.
+#[test]
+fn the_first_of_the_largest_is_predicted() {
+    everywhere(|lab, tuning| {
+        let network = network(&[5, 3], false);
+        let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, 3, tuning).unwrap();
+        let words = 4 * shape.layout().state_distance();
+        for (of_unit, class) in
+            [([-2.0; 4], 0), ([1.0, f32::NAN, f32::NAN, 1.0], 1), ([-1.0, 3.0, 3.0, 5.0], 1)]
+        {
+            // A row of the weights and of the sums is one block.
+            let values: Vec<f32> = (0..words).map(|word| of_unit[word % 4]).collect();
+            for target in 0..3 {
+                let [_, counts] = run_with(lab, tuning, &shape, &values, &[target; 6], 3);
+                let (_, correct) = metrics(&counts, tuning.batch_groups(3), 1);
+                assert_eq!(correct, if target == class { 3.0 } else { 0.0 }, "{of_unit:?}, target {target}");
+            }
+        }
+    });
+}

@@ -4,9 +4,6 @@ use crate::gpu::{Context, DeviceKind};
 
 use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
 
-/// Rows of a batch that a workgroup takes through all layers.
-pub(crate) const ROWS_TOGETHER: usize = 2;
-
 /// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
 /// same tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,9 +154,17 @@ impl Tuning {
         rows.div_ceil(self.rows).clamp(1, MOST)
     }
 
+    /// Rows of a batch of `rows` that a workgroup takes through all layers: one where it has many threads and a large GPU has
+    /// room for all workgroups at once; else two, which halves the loads of weights.
+    pub(crate) fn rows_together(&self, rows: usize) -> usize {
+        const THREADS: usize = 256;
+        const ROOM: usize = 128;
+        if self.row >= THREADS && rows <= ROOM { 1 } else { 2 }
+    }
+
     /// Workgroups of a kernel whose workgroups own rows of a batch.
     pub fn batch_groups(&self, rows: usize) -> usize {
-        rows.div_ceil(ROWS_TOGETHER)
+        rows.div_ceil(self.rows_together(rows))
     }
 
     /// The shape that a product C [rows, columns] takes: [`Tuning::wide`] where C fills so many of those tiles that all of a
@@ -214,7 +219,10 @@ impl Tuning {
         }
         match layout {
             ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => Vec::new(),
-            ThreadLayout::BatchRows(_) | ThreadLayout::Networks(_) => vec![("THREADS", self.row)],
+            ThreadLayout::BatchRows(rows) => {
+                vec![("THREADS", self.row), ("ROWS", self.rows_together(rows))]
+            }
+            ThreadLayout::Networks(_) => vec![("THREADS", self.row)],
             ThreadLayout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
             ThreadLayout::Plane { .. } => {
                 vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]
