@@ -39,7 +39,7 @@ impl Tuning {
         product: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
         wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 2 },
         row: 256,
-        column: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
+        column: MatmulTile::Tiled { across: 4, down: 16, inner: 4, split: 2 },
         owners: 240,
         lanes: 16,
         rows: 4,
