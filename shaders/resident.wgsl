@@ -155,7 +155,9 @@ fn before(product: u32, l: u32, row: u32, n: u32) -> Parameter {
     if product == OUTPUTS {
         old.value = result[layer.offset + layer.inputs * blocks(layer.outputs) + n];
     } else if product == DELTAS {
-        old.value = kept_value(l - 1u, row, n);
+        if is_live(row) {
+            old.value = kept_value(l - 1u, row, n);
+        }
     } else if row <= layer.inputs {
         old = load_parameter(layer.offset + row * blocks(layer.outputs) + n);
     }
@@ -297,12 +299,26 @@ fn multiply(product: u32, l: u32, rows: u32) {
     }
 }
 
+// The loss of a row, whose deltas are made, and whether it is classified correctly.
+fn loss_row(row: u32) -> vec2<f32> {
+    let source = sample(row);
+    let class_of_row = target_class(source);
+    var of_row: Statistics;
+    if NEEDS_SOFTMAX {
+        of_row = statistics_of(row);
+    }
+    var loss = 0.0;
+    for (var block = 0u; block < blocks(outputs_of_network()); block += 1u) {
+        loss += loss_block(row, block, source, class_of_row, of_row);
+    }
+    return vec2<f32>(loss, f32(CLASSES && of_row.prediction == class_of_row));
+}
+
 // The losses of all rows, and their gradients.
 fn losses(rows: u32) {
     var share = vec2<f32>();
     for (var row = local; row < rows; row += THREADS) {
-        let source = sample(row);
-        share += loss_row(row, source, target_class(source));
+        share += loss_row(row);
     }
     sums[local] = vec4<f32>(share, 0.0, 0.0);
     workgroupBarrier();

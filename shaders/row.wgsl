@@ -2,7 +2,7 @@
 //   D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; and the loss: all of a step that goes along the rows of the batch
 // parameters, activations as `network` has them, targets of the data set, order [samples] u32,
 // metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
-// A workgroup takes two rows through all layers; see `through`. Dead rows are neither read nor written in storage; the
+// A workgroup takes ROWS rows, one or two, through all layers; see `through`. Dead rows are neither read nor written in storage; the
 // padding of H and D is written as 0.
 //#include blocks
 //#include record
@@ -25,19 +25,37 @@
 @group(0) @binding(5) var<storage, read_write> metrics: array<vec2<f32>>;
 
 override THREADS: u32 = 256u;
+override ROWS: u32 = 1u;
 override WEIGHTED: bool = false;
 override DROPOUT: bool = false;
 
-const ROWS = 2u;
-var<workgroup> held: array<vec4<f32>, THREADS>; // [ROWS][most()]: the operand of the next product
-var<workgroup> sums: array<vec4<f32>, 2u * THREADS>; // [2][THREADS]
+var<workgroup> held: array<vec4<f32>, THREADS + ROWS>; // [ROWS][most() + 1]: the operand of the next product, and 0
+var<workgroup> sums: array<vec4<f32>, ROWS * THREADS>; // [ROWS][THREADS]
+var<workgroup> samples_of: array<vec2<u32>, ROWS>; // of each row its number in the data set, and its class
+var<workgroup> statistics: array<Statistics, ROWS>;
+var<workgroup> losses: array<f32, THREADS>; // what each thread has found of the loss
 
 var<private> local: u32; // of the thread
 var<private> first: u32; // of the workgroup's rows
 
 // Blocks of a chunk.
 fn most() -> u32 {
-    return THREADS / 2u;
+    return THREADS / ROWS;
+}
+
+// Where a block of a row stands in `held`; behind the last a row has a block of 0.
+fn held_at(lane: u32, block: u32) -> u32 {
+    return lane * (most() + 1u) + block;
+}
+
+// Which row has element i of two, where each has `width`.
+fn lane_of(i: u32, width: u32) -> u32 {
+    return select(0u, 1u, ROWS > 1u && i >= width);
+}
+
+// local / size: exact, since both are small, and shorter than a division of integers.
+fn quotient(size: u32) -> u32 {
+    return u32(f32(2u * local + 1u) / f32(2u * size));
 }
 
 fn stored(index: u32) -> vec4<f32> {
@@ -55,7 +73,7 @@ fn is_live(lane: u32) -> bool {
 // Holds a block of the operand of the next product, if all of its `width` blocks fit.
 fn hold(lane: u32, block: u32, width: u32, values: vec4<f32>) {
     if width <= most() {
-        held[lane * most() + block] = values;
+        held[held_at(lane, block)] = values;
     }
 }
 
@@ -66,71 +84,110 @@ fn publish(width: u32) {
     }
 }
 
-// What stands at `index` of the parameters, or 0: a load without a branch.
-fn parameter(index: u32, live: bool) -> vec4<f32> {
-    return select(vec4<f32>(), parameters[select(0u, index, live)], live);
+// A block of the partial sums of a part, or 0 where it is not there: a load without a branch.
+fn part_of(at: u32, pitch: u32, part: u32, live: bool) -> vec4<f32> {
+    let there = live & (part < params.parts);
+    return select(vec4<f32>(), parameters[select(0u, at + part * pitch, there)], there);
 }
 
-// The outputs of the first layer, from the partial sums.
+// The outputs of the first layer, from the partial sums. Threads that are left over share the parts.
 fn first_layer() {
     let owner = params.network[0];
     let width = blocks(owner.outputs);
-    let pitch = params.capacity * width;
+    let slices = min(THREADS / (ROWS * min(most(), width)), (params.parts + 7u) / 8u);
     for (var n0 = 0u; n0 < width; n0 += most()) {
         let chunk = min(most(), width - n0);
-        let lane = local / chunk;
-        let block = n0 + local % chunk;
-        let own = local < ROWS * chunk;
-        let live = own & is_live(lane);
+        let team = ROWS * chunk;
+        let slice = quotient(team);
+        let unit = local - slice * team;
+        let lane = lane_of(unit, chunk);
+        let block = n0 + unit - lane * chunk;
+        let own = slice == 0u;
+        let live = (slice < slices) & is_live(lane);
         let at = partial_row(0u, first + lane) + block;
+        let pitch = params.capacity * width;
+        let bias = parameters[owner.offset + owner.inputs * width + block];
         var sum = vec4<f32>();
         // Eight loads on their way.
-        for (var part = 0u; part < params.parts; part += 8u) {
-            let start = at + part * pitch;
-            let value0 = parameter(start, live);
-            let value1 = parameter(start + pitch, live & (part + 1u < params.parts));
-            let value2 = parameter(start + 2u * pitch, live & (part + 2u < params.parts));
-            let value3 = parameter(start + 3u * pitch, live & (part + 3u < params.parts));
-            let value4 = parameter(start + 4u * pitch, live & (part + 4u < params.parts));
-            let value5 = parameter(start + 5u * pitch, live & (part + 5u < params.parts));
-            let value6 = parameter(start + 6u * pitch, live & (part + 6u < params.parts));
-            let value7 = parameter(start + 7u * pitch, live & (part + 7u < params.parts));
+        for (var start = 0u; start < params.parts; start += 8u * slices) {
+            let part = start + slice;
+            let value0 = part_of(at, pitch, part, live);
+            let value1 = part_of(at, pitch, part + slices, live);
+            let value2 = part_of(at, pitch, part + 2u * slices, live);
+            let value3 = part_of(at, pitch, part + 3u * slices, live);
+            let value4 = part_of(at, pitch, part + 4u * slices, live);
+            let value5 = part_of(at, pitch, part + 5u * slices, live);
+            let value6 = part_of(at, pitch, part + 6u * slices, live);
+            let value7 = part_of(at, pitch, part + 7u * slices, live);
+            // In the loop: drivers would load it where alone it was needed, and wait.
+            sum += select(vec4<f32>(), bias, own & (start == 0u));
             sum += ((value0 + value1) + (value2 + value3)) + ((value4 + value5) + (value6 + value7));
         }
+        if slices > 1u {
+            sums[local] = sum;
+            workgroupBarrier();
+        }
         if own {
-            store_outputs(0u, lane, block, sum + parameters[owner.offset + owner.inputs * width + block]);
+            if slices > 1u {
+                sum = added_up(local, team, slices);
+            }
+            store_outputs(0u, lane, block, sum);
         }
     }
     publish(width);
     workgroupBarrier();
 }
 
-// A block of a layer's weights: rows 4k.. of W at block n; with `back`, rows 4n.. at block k, transposed. In the place of rows
-// behind the last the bias comes: it is multiplied by padding, or makes units that are not there.
-fn weights(owner: Layer, back: bool, k: u32, n: u32) -> mat4x4<f32> {
+// Where a thread's blocks of a layer's weights stand: rows 4k.. of W at its units; with `back` rows of its units at block k,
+// transposed. In the place of rows behind the last the bias comes: it is multiplied by 0, or makes units that are not there.
+struct Places {
+    rows: vec4<u32>, // of the first block
+    pitch: u32,      // from block to block
+    last: u32,       // how far behind the first the last stands
+    bias: u32,
+}
+
+fn places_of(owner: Layer, back: bool, n: u32) -> Places {
     let width = blocks(owner.outputs);
-    let row = 4u * select(k, n, back);
-    let at = owner.offset + select(n, k, back);
-    let block = mat4x4<f32>(
-        parameters[at + row * width],
-        parameters[at + min(row + 1u, owner.inputs) * width],
-        parameters[at + min(row + 2u, owner.inputs) * width],
-        parameters[at + min(row + 3u, owner.inputs) * width],
-    );
+    let steps = vec4<u32>(0u, 1u, 2u, 3u) * width;
+    let bias = owner.inputs * width;
     if back {
-        return transpose(block);
+        let rows = min(4u * n * width + steps, vec4<u32>(bias));
+        return Places(owner.offset + rows, 1u, width - 1u, owner.offset + bias);
     }
-    return block;
+    let start = owner.offset + n;
+    return Places(start + steps, 4u * width, (blocks(owner.inputs) - 1u) * 4u * width, start + bias);
 }
 
-// Block k of the operand, of both rows; 0 where there is none.
+// The block of weights that stands so far behind the first; behind the last the last again.
+fn weights(its: Places, back: bool, distance: u32) -> mat4x4<f32> {
+    let at = its.rows + min(distance, its.last);
+    if back {
+        return transpose(mat4x4<f32>(parameters[at.x], parameters[at.y], parameters[at.z], parameters[at.w]));
+    }
+    // A layer has an input at least, and a bias.
+    return mat4x4<f32>(
+        parameters[at.x],
+        parameters[at.y],
+        parameters[min(at.z, its.bias)],
+        parameters[min(at.w, its.bias)],
+    );
+}
+
+// Block k of the operand, of all rows; 0 where there is none.
 fn operand(k: u32, there: bool) -> mat2x4<f32> {
-    let zero = vec4<f32>();
-    return mat2x4<f32>(select(zero, held[k], there), select(zero, held[most() + k], there));
+    let block = select(most(), k, there);
+    if ROWS == 1u {
+        return mat2x4<f32>(held[block], vec4<f32>());
+    }
+    return mat2x4<f32>(held[block], held[held_at(1u, block)]);
 }
 
-// c + b*a, of both rows.
+// c + b*a, of all rows.
 fn with_block(c: mat2x4<f32>, b: mat4x4<f32>, a: mat2x4<f32>) -> mat2x4<f32> {
+    if ROWS == 1u {
+        return mat2x4<f32>(added(c[0], b, a[0]), vec4<f32>());
+    }
     return mat2x4<f32>(added(c[0], b, a[0]), added(c[1], b, a[1]));
 }
 
@@ -138,13 +195,13 @@ fn with_block(c: mat2x4<f32>, b: mat4x4<f32>, a: mat2x4<f32>) -> mat2x4<f32> {
 fn bring(place: u32, width: u32, first_block: u32, count: u32) {
     workgroupBarrier();
     for (var i = local; i < ROWS * count; i += THREADS) {
-        let lane = i / count;
-        let block = i % count;
+        let lane = lane_of(i, count);
+        let block = i - lane * count;
         var values = vec4<f32>();
         if is_live(lane) {
             values = activations[place + (first + lane) * width + first_block + block];
         }
-        held[lane * most() + block] = values;
+        held[held_at(lane, block)] = values;
     }
     workgroupBarrier();
 }
@@ -160,63 +217,82 @@ fn through(l: u32, back: bool) {
     let operand_place = select(below, owner.place + params.deltas, back);
     let inner = blocks(select(owner.inputs, owner.outputs, back));
     let outer = blocks(select(owner.outputs, owner.inputs, back));
+    // Blocks of the inner dimension that a thread takes at a time. A network has few outputs: three blocks are twelve.
+    let at_once = select(4u, 3u, back);
     for (var n0 = 0u; n0 < outer; n0 += most()) {
         let chunk = min(most(), outer - n0);
-        // A thread takes four blocks of the inner dimension at a time.
-        let slices = min(THREADS / chunk, (inner + 3u) / 4u);
+        let slices = min(THREADS / chunk, (inner + at_once - 1u) / at_once);
         // Neighbouring threads load neighbours: of W along its rows.
-        let x = select(local % chunk, local / slices, back);
-        let slice = select(local / chunk, local % slices, back);
+        let side = select(chunk, slices, back);
+        let line = quotient(side);
+        let rest = local - line * side;
+        let x = select(rest, line, back);
+        let slice = select(line, rest, back);
         let n = n0 + x;
         let busy = (slice < slices) & (x < chunk);
         // Of the outputs that this thread makes of the sums.
-        let lane = local / chunk;
-        let block = n0 + local % chunk;
+        let lane = lane_of(local, chunk);
+        let block = n0 + local - lane * chunk;
         let own = local < ROWS * chunk;
+        var bias: vec4<f32>;
         var kept: vec4<f32>;
-        if own {
-            if back {
+        if back {
+            // Some number: a constant is written to the same registers behind the load, which it then waits for.
+            kept = vec4<f32>(f32(slice));
+            if own && is_live(lane) {
                 kept = kept_value(l - 1u, lane, block);
-            } else {
-                kept = parameters[owner.offset + owner.inputs * outer + block];
             }
+        } else {
+            bias = parameters[owner.offset + owner.inputs * outer + min(n, outer - 1u)];
         }
+        let its = places_of(owner, back, n);
+        let apart = slices * its.pitch;
         var c: mat2x4<f32>;
         for (var piece = 0u; piece < inner; piece += most()) {
             let count = min(most(), inner - piece);
             if inner > most() {
                 bring(operand_place, inner, piece, count);
             }
-            for (var k = select(count, slice, busy); k < count; k += 4u * slices) {
-                // Those behind the last are the last, times 0.
-                let last = count - 1u;
+            for (var k = select(count, slice, busy); k < count; k += at_once * slices) {
                 let k1 = k + slices;
                 let k2 = k1 + slices;
                 let k3 = k2 + slices;
-                let b0 = weights(owner, back, piece + k, n);
-                let b1 = weights(owner, back, piece + min(k1, last), n);
-                let b2 = weights(owner, back, piece + min(k2, last), n);
-                let b3 = weights(owner, back, piece + min(k3, last), n);
+                let distance = (piece + k) * its.pitch;
+                let b0 = weights(its, back, distance);
+                let b1 = weights(its, back, distance + apart);
+                let b2 = weights(its, back, distance + 2u * apart);
+                var b3: mat4x4<f32>;
+                if !back {
+                    b3 = weights(its, back, distance + 3u * apart);
+                }
                 let a0 = operand(k, true);
-                let a1 = operand(min(k1, last), k1 < count);
-                let a2 = operand(min(k2, last), k2 < count);
-                let a3 = operand(min(k3, last), k3 < count);
-                c = with_block(with_block(with_block(with_block(c, b0, a0), b1, a1), b2, a2), b3, a3);
+                let a1 = operand(k1, k1 < count);
+                let a2 = operand(k2, k2 < count);
+                if !back {
+                    // In the loop, as in the first layer.
+                    let begins = piece + k == 0u;
+                    c = mat2x4<f32>(select(c[0], bias, begins), select(c[1], bias, begins));
+                }
+                c = with_block(with_block(with_block(c, b0, a0), b1, a1), b2, a2);
+                if !back {
+                    c = with_block(c, b3, operand(k3, k3 < count));
+                }
             }
         }
-        let first_sum = select(local % chunk, (local % chunk) * slices, back) + (local / chunk) * THREADS;
-        let pitch = select(chunk, 1u, back);
         if busy {
             sums[local] = c[0];
-            sums[THREADS + local] = c[1];
+            if ROWS > 1u {
+                sums[THREADS + local] = c[1];
+            }
         }
         workgroupBarrier();
         if own {
-            let sum = added_up(first_sum, pitch, slices);
+            let first_sum = lane * THREADS + (block - n0) * select(1u, slices, back);
+            let sum = added_up(first_sum, select(chunk, 1u, back), slices);
             if back {
                 store_deltas(l - 1u, lane, block, sum, kept);
             } else {
-                store_outputs(l, lane, block, sum + kept);
+                store_outputs(l, lane, block, sum);
             }
         }
         workgroupBarrier();
@@ -227,9 +303,46 @@ fn through(l: u32, back: bool) {
 // A block of the operand of one row, which stands at `place`.
 fn held_or_stored(lane: u32, block: u32, place: u32, width: u32) -> vec4<f32> {
     if width <= most() {
-        return held[lane * most() + block];
+        return held[held_at(lane, block)];
     }
     return stored(place + (first + lane) * width + block);
+}
+
+// The losses of the rows, and the deltas of their outputs: of a block by a thread.
+fn losses_and_deltas() {
+    let width = blocks(outputs_of_network());
+    if NEEDS_SOFTMAX {
+        if local < ROWS && is_live(local) {
+            statistics[local] = statistics_of(local);
+        }
+        workgroupBarrier();
+    }
+    var loss = 0.0;
+    for (var i = local; i < ROWS * width; i += THREADS) {
+        let lane = lane_of(i, width);
+        if is_live(lane) {
+            let sample = samples_of[lane];
+            loss += loss_block(lane, i - lane * width, sample.x, sample.y, statistics[lane]);
+        }
+    }
+    losses[local] = loss;
+    publish(width);
+    workgroupBarrier();
+}
+
+// What all threads have found of the loss, and how many rows are classified correctly.
+fn loss_and_correct() -> vec2<f32> {
+    var result = vec2<f32>();
+    for (var i = 0u; i < min(ROWS * blocks(outputs_of_network()), THREADS); i += 1u) {
+        result.x += losses[i];
+    }
+    if CLASSES {
+        for (var lane = 0u; lane < ROWS; lane += 1u) {
+            let correct = statistics[lane].prediction == samples_of[lane].y;
+            result.y += f32(is_live(lane) & correct);
+        }
+    }
+    return result;
 }
 
 @compute @workgroup_size(THREADS)
@@ -241,33 +354,26 @@ fn row(
     let tile = team(group, groups);
     local = thread;
     first = tile * ROWS;
-    let has_loss = local < ROWS && is_live(local);
-    var source = 0u;
-    var class_of_row = 0u;
-    if has_loss {
-        source = min(order[record.first + first + local], params.samples - 1u);
-        class_of_row = target_class(source);
+    if local < ROWS {
+        held[held_at(local, most())] = vec4<f32>();
+    }
+    // The last threads have the least to do: they wait for two loads, one after the other, while the first add up.
+    let lane = THREADS - 1u - local;
+    if lane < ROWS && is_live(lane) {
+        let source = min(order[record.first + first + lane], params.samples - 1u);
+        samples_of[lane] = vec2<u32>(source, target_class(source));
     }
 
     first_layer();
     for (var l = 1u; l < params.layers; l += 1u) {
         through(l, false);
     }
-    var share = vec2<f32>();
-    if has_loss {
-        share = loss_row(local, source, class_of_row);
-    }
-    publish(blocks(outputs_of_network()));
-    workgroupBarrier();
+    losses_and_deltas();
     for (var l = params.layers - 1u; l > 0u; l -= 1u) {
         through(l, true);
     }
 
-    if local < ROWS {
-        sums[local] = vec4<f32>(share, 0.0, 0.0);
-    }
-    workgroupBarrier();
-    if local == 0u && first < params.capacity {
-        metrics[record.slot * pieces(params.capacity, ROWS) + tile] = (sums[0] + sums[1]).xy;
+    if local == THREADS - 1u && first < params.capacity {
+        metrics[record.slot * pieces(params.capacity, ROWS) + tile] = loss_and_correct();
     }
 }

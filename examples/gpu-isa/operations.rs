@@ -72,6 +72,10 @@ fn ternary(name: &str) -> Option<fn(u32, u32, u32) -> u32> {
         "v_min3_u32" => |a, b, c| a.min(b).min(c),
         "v_max3_u32" => |a, b, c| a.max(b).max(c),
         "v_med3_u32" => |a, b, c| a.max(b).min(a.min(b).max(c)),
+        "v_med3_f32" => |a, b, c| {
+            let [a, b, c] = [a, b, c].map(f32::from_bits);
+            a.max(b).min(a.min(b).max(c)).to_bits()
+        },
         _ => return None,
     })
 }

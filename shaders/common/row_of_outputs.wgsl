@@ -12,48 +12,55 @@ fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
     return select(vec4<f32>(lowest()), values, column < vec4<u32>(last.outputs));
 }
 
-// Makes the delta of the outputs of one row that is live; gives its scaled loss, and 1 if it is classified correctly.
-fn loss_row(lane: u32, source: u32, class_of_row: u32) -> vec2<f32> {
+// What the loss of a row needs to know of all its outputs.
+struct Statistics {
+    largest: f32,
+    sum: f32,        // of exp(z - largest)
+    prediction: u32, // the first of the largest; NaN is larger than any number
+}
+
+fn statistics_of(lane: u32) -> Statistics {
+    let width = blocks(outputs_of_network());
+    var row = Statistics(lowest(), 0.0, 0u);
+    for (var block = 0u; block < width; block += 1u) {
+        let z = last_outputs(lane, block);
+        for (var i = 0u; i < 4u; i += 1u) {
+            let larger = !is_nan(row.largest) & (is_nan(z[i]) | (z[i] > row.largest));
+            row.largest = select(row.largest, z[i], larger);
+            row.prediction = select(row.prediction, 4u * block + i, larger);
+        }
+    }
+    for (var block = 0u; block < width; block += 1u) {
+        // Beyond the outputs this is exp(-infinity).
+        let z = last_outputs(lane, block);
+        let e = exp(z - row.largest);
+        row.sum += (e.x + e.y) + (e.z + e.w);
+    }
+    return row;
+}
+
+// Makes a block of the deltas of the outputs of a row that is live; gives its share of the scaled loss.
+fn loss_block(lane: u32, block: u32, source: u32, class_of_row: u32, row: Statistics) -> f32 {
     let outputs = outputs_of_network();
     let width = blocks(outputs);
     let weight = row_weight(source);
     let terms = select(1.0, f32(outputs), PER_OUTPUT);
-    var largest = lowest();
-    var sum = 0.0;
-    var prediction = outputs;
-    if NEEDS_SOFTMAX {
-        for (var block = 0u; block < width; block += 1u) {
-            let z = last_outputs(lane, block);
-            largest = maximum(largest, maximum(maximum(z.x, z.y), maximum(z.z, z.w)));
-        }
-        for (var block = 0u; block < width; block += 1u) {
-            let z = last_outputs(lane, block);
-            let e = inside(exp(z - largest), block, outputs);
-            sum += (e.x + e.y) + (e.z + e.w);
-            for (var i = 0u; i < 4u; i += 1u) {
-                prediction = select(prediction, min(prediction, 4u * block + i), same(z[i], largest));
-            }
-        }
-    }
-    var loss = 0.0;
     let place = params.network[params.layers - 1u].place + params.deltas + (first + lane) * width;
-    for (var block = 0u; block < width; block += 1u) {
-        let z = last_outputs(lane, block);
-        var d = vec4<f32>();
-        for (var i = 0u; i < 4u; i += 1u) {
-            let column = 4u * block + i;
-            if column < outputs {
-                let t = target_of(source, class_of_row, column);
-                loss += loss_term(z[i], t, largest, sum);
-                d[i] = weight * loss_slope(z[i], t, largest, sum) / (f32(record.rows) * terms);
-            }
-        }
-        hold(lane, block, width, d);
-        store(place + block, d);
+    let z = last_outputs(lane, block);
+    var loss = 0.0;
+    var d = vec4<f32>();
+    for (var i = 0u; i < 4u; i += 1u) {
+        let column = 4u * block + i;
+        let t = target_of(source, class_of_row, min(column, outputs - 1u));
+        loss += select(0.0, loss_term(z[i], t, row.largest, row.sum), column < outputs);
+        d[i] = loss_slope(z[i], t, row.largest, row.sum);
     }
+    d = inside(d * (weight / (f32(record.rows) * terms)), block, outputs);
+    hold(lane, block, width, d);
+    store(place + block, d);
     if CLASSES {
         // A target that is no class has probability 0.
         loss = select(loss, -lowest(), class_of_row >= outputs);
     }
-    return vec2<f32>(loss * (weight * LOSS_SCALE / terms), f32(CLASSES && prediction == class_of_row));
+    return loss * (weight * LOSS_SCALE / terms);
 }

@@ -25,14 +25,11 @@ fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
     }
 }
 
-// What layer `l` kept for its deltas. This thread has stored it itself.
+// What layer `l` kept for its deltas, of a row that is live. This thread has stored it itself.
 fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
     let index = params.network[l].place + (first + lane) * blocks(params.network[l].outputs) + block;
     let keeps_z = activation_keeps_z(params.network[l].activation);
-    var value = vec4<f32>();
-    if is_live(lane) {
-        value = stored(index + select(0u, params.deltas, keeps_z));
-    }
+    var value = stored(index + select(0u, params.deltas, keeps_z));
     if DROPOUT && !keeps_z {
         value /= params.network[l].scale;
     }

@@ -117,6 +117,10 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
         let stored = [FeatureFormat::Bytes, FeatureFormat::Floats][number % 2];
         all.push(Box::new(Resident::new(&resident, samples(stored))));
     }
+    // So many parts of the first layer that threads share them.
+    let network = Network::new(700, vec![Dense::new(3, Activation::Identity)], Loss::Mae).unwrap();
+    let shape = StepShape::new(&network, &UpdateRule::sgd(0.5), false, rows, tuning).unwrap();
+    all.push(Box::new(Row::new(&shape, 2)));
     all
 }
 

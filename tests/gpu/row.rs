@@ -108,17 +108,59 @@ fn a_target_that_is_no_class_has_an_infinite_loss() {
     });
 }
 
-/// The padding behind three logits is not the largest of them.
+/// The padding behind three logits is not the largest of them; 602 are more blocks than some workgroups have threads.
 #[test]
 fn logits_far_below_zero_have_the_loss_of_others() {
     everywhere(|lab, tuning| {
+        for outputs in [3, 602] {
+            let network = network(&[5, outputs], false);
+            let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, 3, tuning).unwrap();
+            let values = vec![-200.0; 4 * shape.layout().state_distance()];
+            let [_, counts] = run_with(lab, tuning, &shape, &values, &[1; 6], 3);
+            let (loss, _) = metrics(&counts, tuning.batch_groups(3), 1);
+            // Each row's is a difference of logits of some hundreds.
+            let (want, bound) = (3.0 * (outputs as f64).ln(), 3.0 * 1000.0 * f64::from(f32::EPSILON));
+            assert!((loss - want).abs() <= bound, "{loss}, not {want}");
+        }
+    });
+}
+
+/// Of equal logits the first is predicted, of logits with NaN the first of those.
+#[test]
+fn the_first_of_the_largest_is_predicted() {
+    everywhere(|lab, tuning| {
         let network = network(&[5, 3], false);
         let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, 3, tuning).unwrap();
-        let values = vec![-200.0; 4 * shape.layout().state_distance()];
-        let [_, counts] = run_with(lab, tuning, &shape, &values, &[1; 6], 3);
-        let (loss, _) = metrics(&counts, tuning.batch_groups(3), 1);
-        // Each row's is a difference of logits of some hundreds.
-        let (want, bound) = (3.0 * 3f64.ln(), 3.0 * 1000.0 * f64::from(f32::EPSILON));
-        assert!((loss - want).abs() <= bound, "{loss}, not {want}");
+        let words = 4 * shape.layout().state_distance();
+        for (of_unit, class) in
+            [([-2.0; 4], 0), ([1.0, f32::NAN, f32::NAN, 1.0], 1), ([-1.0, 3.0, 3.0, 5.0], 1)]
+        {
+            // A row of the weights and of the sums is one block.
+            let values: Vec<f32> = (0..words).map(|word| of_unit[word % 4]).collect();
+            for target in 0..3 {
+                let [_, counts] = run_with(lab, tuning, &shape, &values, &[target; 6], 3);
+                let (_, correct) = metrics(&counts, tuning.batch_groups(3), 1);
+                assert_eq!(correct, if target == class { 3.0 } else { 0.0 }, "{of_unit:?}, target {target}");
+            }
+        }
+    });
+}
+
+/// Of some networks so many that threads share them.
+#[test]
+fn every_part_of_the_first_layer_is_added_once_and_the_bias_too() {
+    everywhere(|lab, tuning| {
+        for inputs in [5, 700] {
+            let shape =
+                StepShape::new(&network(&[inputs, 3], false), &UpdateRule::sgd(0.1), false, 3, tuning)
+                    .unwrap();
+            // Whatever its order, the sum of quarters is exact.
+            let values = vec![0.25; 4 * shape.layout().state_distance()];
+            let [got, _] = run_with(lab, tuning, &shape, &values, &[1; 6], 3);
+            let want = 0.25 * (shape.parts() + 1) as f32;
+            for row in got[4 * shape.place(1)..].chunks(4).take(3) {
+                assert_eq!(row, [want, want, want, 0.0], "{inputs} inputs");
+            }
+        }
     });
 }

@@ -25,8 +25,8 @@ const ROUND_TRIPS: [(&str, usize, f64); 8] = [
     ("input_gradient", 4, 1.0),
     ("weight_gradient", 4, 1.0),
     ("weight_gradient", 3, 1.0),
-    ("row", 5, 2.0),
-    ("column", 4, 2.0),
+    ("row", 5, 1.0),
+    ("column", 4, 1.0),
     ("resident", 5, 1.0),
 ];
 

@@ -54,10 +54,11 @@ impl MatmulTile {
     /// dimension; a deeper step has fewer barriers and takes more memory.
     /// Direct: at least 8 threads, as software adapters compute eight at once; 32 for GPUs, whose subgroups have no
     /// fewer.
-    pub const CANDIDATES: [MatmulTile; 13] = [
+    pub const CANDIDATES: [MatmulTile; 14] = [
         MatmulTile::BroadcastTall,
         MatmulTile::Broadcast,
         tiled(4, 8, 4, 4),
+        tiled(4, 16, 4, 2),
         tiled(8, 4, 4, 4),
         tiled(4, 4, 4, 4),
         tiled(8, 8, 2, 4),

@@ -27,5 +27,4 @@ pub use latency::{Latency, Machine};
 pub use matmul_tile::MatmulTile;
 pub use source::{Piece, compose};
 pub use tensor::{Element, Matrix, Tensor, Vector};
-pub(crate) use tuning::ROWS_TOGETHER;
 pub use tuning::{SegmentShape, Tuning};

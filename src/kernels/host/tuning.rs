@@ -4,9 +4,6 @@ use crate::gpu::{Context, DeviceKind};
 
 use crate::kernels::{Cost, MatmulTile, Piece, ThreadLayout, blocks};
 
-/// Rows of a batch that a workgroup takes through all layers.
-pub(crate) const ROWS_TOGETHER: usize = 2;
-
 /// All sizes that the host may choose. They change the order of sums, so results repeat bit for bit only under the
 /// same tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +39,7 @@ impl Tuning {
         product: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
         wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 2 },
         row: 256,
-        column: MatmulTile::Tiled { across: 4, down: 8, inner: 4, split: 4 },
+        column: MatmulTile::Tiled { across: 4, down: 16, inner: 4, split: 2 },
         owners: 240,
         lanes: 16,
         rows: 4,
@@ -157,21 +154,38 @@ impl Tuning {
         rows.div_ceil(self.rows).clamp(1, MOST)
     }
 
+    /// Rows of a batch of `rows` that a workgroup takes through all layers: one where it has many threads and a large GPU has
+    /// room for all workgroups at once; else two, which halves the loads of weights.
+    pub(crate) fn rows_together(&self, rows: usize) -> usize {
+        const THREADS: usize = 256;
+        const ROOM: usize = 128;
+        if self.row >= THREADS && rows <= ROOM { 1 } else { 2 }
+    }
+
     /// Workgroups of a kernel whose workgroups own rows of a batch.
     pub fn batch_groups(&self, rows: usize) -> usize {
-        rows.div_ceil(ROWS_TOGETHER)
+        rows.div_ceil(self.rows_together(rows))
     }
 
     /// The shape that a product C [rows, columns] takes: [`Tuning::wide`] where C fills so many of those tiles that all of a
-    /// large device has work.
+    /// large device has work, and a still larger one where it fills enough of that. A shape that was measured stands for both.
     pub(crate) fn product_for(&self, rows: usize, columns: usize) -> MatmulTile {
         const ENOUGH: usize = 240;
-        let [down, across] = self.wide.tile();
-        let tiles = (blocks(rows) / down) * (blocks(columns) / across);
+        // Two workgroups for each unit of such a device: a tile has half as many threads as two of the others. It takes less
+        // memory than one of those, so it fits where they do.
+        const ENOUGH_OF_WIDEST: usize = 264;
+        const WIDEST: MatmulTile = MatmulTile::TiledTall { across: 16, down: 16, inner: 4 };
+        let tiles = |shape: MatmulTile| {
+            let [down, across] = shape.tile();
+            (blocks(rows) / down) * (blocks(columns) / across)
+        };
+        if self.wide == Tuning::GPU.wide && tiles(WIDEST) >= ENOUGH_OF_WIDEST {
+            return WIDEST;
+        }
         let fills = match self.wide {
             // A processor has few cores: what counts is that no thread is idle.
-            MatmulTile::BroadcastTall => blocks(rows) > down / 2,
-            _ => tiles >= ENOUGH,
+            MatmulTile::BroadcastTall => blocks(rows) > self.wide.tile()[0] / 2,
+            wide => tiles(wide) >= ENOUGH,
         };
         if fills { self.wide } else { self.product }
     }
@@ -214,7 +228,10 @@ impl Tuning {
         }
         match layout {
             ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => Vec::new(),
-            ThreadLayout::BatchRows(_) | ThreadLayout::Networks(_) => vec![("THREADS", self.row)],
+            ThreadLayout::BatchRows(rows) => {
+                vec![("THREADS", self.row), ("ROWS", self.rows_together(rows))]
+            }
+            ThreadLayout::Networks(_) => vec![("THREADS", self.row)],
             ThreadLayout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
             ThreadLayout::Plane { .. } => {
                 vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]
@@ -250,4 +267,40 @@ pub(crate) fn row_fits(threads: usize, context: &Context) -> bool {
         && within(threads, limits.max_compute_invocations_per_workgroup)
         && within(threads, limits.max_compute_workgroup_size_x)
         && within(64 * threads, limits.max_compute_workgroup_storage_size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_takes_the_largest_tiles_of_which_it_fills_enough() {
+        let Tuning { product, wide, .. } = Tuning::GPU;
+        let widest = MatmulTile::TiledTall { across: 16, down: 16, inner: 4 };
+        // 239 and 240 tiles of 32 x 32; 263 and 264 of 64 x 64, in a line and as 12 by 22.
+        for (rows, columns, shape) in [
+            (64, 300, product),
+            (32, 239 * 32, product),
+            (32, 240 * 32, wide),
+            (64, 263 * 64, wide),
+            (64, 264 * 64, widest),
+            (12 * 64, 22 * 64, widest),
+            (12 * 64 - 4, 22 * 64, wide),
+        ] {
+            assert_eq!(Tuning::GPU.product_for(rows, columns), shape, "{rows} x {columns}");
+        }
+        // One that was measured is taken for all.
+        let measured =
+            Tuning { wide: MatmulTile::Tiled { across: 8, down: 8, inner: 4, split: 1 }, ..Tuning::GPU };
+        assert_eq!(measured.product_for(64, 264 * 64), measured.wide);
+        let software = Tuning::SOFTWARE_SUBGROUPS;
+        assert_eq!([32, 33].map(|rows| software.product_for(rows, 3)), [software.product, software.wide]);
+    }
+
+    #[test]
+    fn a_workgroup_takes_one_row_where_there_is_room_for_all() {
+        let groups = |tuning: Tuning| [1, 128, 129].map(|rows| tuning.batch_groups(rows));
+        assert_eq!(groups(Tuning::GPU), [1, 128, 65]);
+        assert_eq!(groups(Tuning { row: 128, ..Tuning::GPU }), [1, 64, 65]);
+    }
 }

@@ -98,7 +98,7 @@ mod tests {
     fn what_is_written_reads_back() {
         assert_eq!(
             Tuning::GPU.to_string(),
-            "product=tiled 4x8x4x4; wide=tiled 8x8x4x2; row=256; column=tiled 4x8x4x4; owners=240; lanes=16; rows=4; \
+            "product=tiled 4x8x4x4; wide=tiled 8x8x4x2; row=256; column=tiled 4x16x4x2; owners=240; lanes=16; rows=4; \
              workgroup=64; plane=8x8; team=256; sorters=64"
         );
         for tuning in Tuning::ALL {

@@ -112,8 +112,9 @@ impl Kernel for Resident {
         let (rows, threads) = (*rows, tuning.row);
         let outputs = layers[layers.len() - 1].outputs;
         // The losses: the outputs, three times for losses of classes; a row's number, targets and weight.
-        let (passes, of_row) = if targets.loss.of_classes() { (3, 1) } else { (1, outputs) };
-        let of_row = 1 + of_row + usize::from(targets.weighted);
+        let width = blocks(outputs);
+        let (passes, targets_read) = if targets.loss.of_classes() { (3, 1) } else { (1, 4 * width) };
+        let of_row = 1 + targets_read + if targets.weighted { width } else { 0 };
         let z = rows * 4 * blocks(outputs);
         let losses = Cost::dispatch(
             passes * z + rows * of_row,

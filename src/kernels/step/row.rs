@@ -3,9 +3,11 @@
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
-    Cost, EPILOGUE, Kernel, Latency, Piece, ROWS_TOGETHER, Shader, StepRecord, StepShape, ThreadLayout,
-    Tuning, blocks, vec4s, words,
+    Cost, EPILOGUE, Kernel, Latency, Piece, Shader, StepRecord, StepShape, ThreadLayout, Tuning, blocks,
+    vec4s, words,
 };
+
+use super::step_shape::LayerPlace;
 
 static SHADER: Shader = Shader {
     name: "row",
@@ -55,7 +57,7 @@ impl Kernel for Row {
         self.shape.fused_into_rows()
     }
 
-    fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
+    fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let shape = &self.shape;
         let words_of_row = shape.targets.words(shape.layers[shape.layers.len() - 1].outputs);
         Ok(vec![
@@ -63,7 +65,7 @@ impl Kernel for Row {
             words(&[&[self.samples.max(1), words_of_row]]),
             record.order_bytes(false),
             vec4s(&[&[2, shape.activations()]]),
-            record.metrics_bytes(shape.rows.div_ceil(ROWS_TOGETHER)),
+            record.metrics_bytes(tuning.batch_groups(shape.rows)),
         ])
     }
 
@@ -73,50 +75,48 @@ impl Kernel for Row {
 
     fn latency(&self, tuning: &Tuning) -> Latency {
         let StepShape { layers, parts, targets, .. } = &self.shape;
-        let (threads, most) = (tuning.row, tuning.row / 2);
+        let team = Team::of(tuning, self.shape.rows);
         // The first layer: eight parts at a time.
-        let chunks = blocks(layers[0].outputs).div_ceil(most);
-        let first = Latency::default().with(
-            chunks * (1 + parts.div_ceil(8)),
-            1,
-            chunks * (20 * parts.div_ceil(8) + EPILOGUE),
-        );
-        let latency = layers.iter().skip(1).fold(first, |all, layer| {
-            let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
-            let forward = Through { inner: inputs, outer: outputs, threads };
-            let back = Through { inner: outputs, outer: inputs, threads };
-            [forward, back].into_iter().fold(all, |all, pass| all + pass.latency())
+        let width = blocks(layers[0].outputs);
+        let (chunks, slices) = (team.chunks(width).len(), team.slices_of_parts(width, *parts));
+        let turns = chunks * parts.div_ceil(8 * slices);
+        let operations = 120 * turns + 8 * slices + chunks * EPILOGUE;
+        let first = Latency::default().with(turns, usize::from(slices > 1), operations);
+        let latency = layers.iter().skip(1).fold(first.with(0, 1, 0), |all, layer| {
+            Through::both(team, layer).into_iter().fold(all, |all, pass| all + pass.latency())
         });
         let outputs = layers[layers.len() - 1].outputs;
-        latency.with(2, 2, targets.operations(outputs))
+        let barriers = 1 + usize::from(targets.loss.of_classes());
+        latency.with(0, barriers, targets.operations(outputs))
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
         let StepShape { rows, layers, parts, targets, .. } = &self.shape;
-        let (rows, groups, threads) = (*rows, tuning.batch_groups(*rows), tuning.row);
-        let most = threads / 2;
+        let (rows, groups, team) = (*rows, tuning.batch_groups(*rows), Team::of(tuning, *rows));
+        let (most, together, threads) = (team.most(), team.rows, team.threads);
         let copies = |layer: usize| {
             if layer + 1 < layers.len() && layers[layer].nonlinearity.keeps_z() { 2 } else { 1 }
         };
         // What is kept of a layer's outputs or deltas in workgroup memory, and the barrier where that has no room.
-        let held = |width: usize| if width <= most { 4 * ROWS_TOGETHER * width } else { 0 };
+        let held = |width: usize| if width <= most { 4 * together * width } else { 0 };
         let published = |width: usize| usize::from(width > most);
 
         // The first layer's outputs: eight parts at a time, and the bias.
         let width = blocks(layers[0].outputs);
-        let loads = width.div_ceil(most) * threads * 8 * parts.div_ceil(8) + ROWS_TOGETHER * width;
         let stores = copies(0) * rows * 4 * width;
-        let mut cost = Cost::dispatch(groups * 4 * loads, stores, (parts + 1) * rows * 4 * width).sharing(
-            0,
-            groups * held(width),
-            groups * (1 + published(width)),
-        );
+        let mut cost = Cost::dispatch(0, stores, (parts + 1) * rows * 4 * width);
+        let slices = team.slices_of_parts(width, *parts);
+        let loads = threads * (1 + 8 * parts.div_ceil(8 * slices));
+        cost = cost.with(groups * 4 * loads * team.chunks(width).len(), 0, 0);
+        if slices > 1 {
+            let sums = 4 * together * width * slices.next_multiple_of(4);
+            cost = cost.sharing(groups * sums, groups * 4 * threads, groups);
+        }
+        cost = cost.sharing(0, groups * held(width), groups * (1 + published(width)));
         for (number, layer) in layers.iter().enumerate().skip(1) {
             let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
             let flop = 2 * rows * layer.inputs * layer.outputs;
-            let forward = Through { inner: inputs, outer: outputs, threads };
-            let back = Through { inner: outputs, outer: inputs, threads };
-            for pass in [forward, back] {
+            for pass in Through::both(team, layer) {
                 cost += Cost { dispatches: 0, ..pass.cost(rows, groups) };
                 cost = cost.with(0, 0, flop).sharing(
                     0,
@@ -124,17 +124,16 @@ impl Kernel for Row {
                     groups * published(pass.outer),
                 );
             }
-            // The bias; what was kept of the layer below, and its deltas.
-            let bias = groups * ROWS_TOGETHER * outputs * 4;
-            cost = cost.with(bias, copies(number) * rows * 4 * outputs, 0);
+            // What was kept of the layer below, and its deltas.
+            cost = cost.with(0, copies(number) * rows * 4 * outputs, 0);
             cost = cost.with(rows * 4 * inputs, rows * 4 * inputs, 0);
         }
 
         // Three passes over the outputs for losses of classes, else one; a row's number, targets and weight.
-        let outputs = layers[layers.len() - 1].outputs;
-        let width = blocks(outputs);
-        let (passes, of_row) = if targets.loss.of_classes() { (3, 1) } else { (1, outputs) };
-        let of_row = 1 + of_row + usize::from(targets.weighted);
+        let width = blocks(layers[layers.len() - 1].outputs);
+        let classes = targets.loss.of_classes();
+        let (passes, targets_read) = if classes { (3, 1) } else { (1, 4 * width) };
+        let of_row = 1 + targets_read + if targets.weighted { width } else { 0 };
         let z = rows * passes * 4 * width;
         let [from_storage, from_held] = if width <= most { [0, z] } else { [z, 0] };
         let deltas = if width <= most { rows * 4 * width } else { 0 };
@@ -143,12 +142,45 @@ impl Kernel for Row {
             rows * 4 * width + 2 * groups,
             rows * (targets.loss.flop() * 4 * width + 3),
         );
+        // The statistics are three numbers, of a sample two: all are read for each block, and one of each at the end.
+        let losses = threads.min(together * width);
+        let [statistics, at_end] = if classes { [3 * rows, 2 * together * groups] } else { [0, 0] };
+        let zeros = 4 * together;
         let cost = cost.sharing(
-            from_held + groups * 4 * ROWS_TOGETHER,
-            deltas + groups * 4 * ROWS_TOGETHER,
-            groups * (2 + published(width)),
+            from_held + 5 * rows * width + groups * losses + at_end,
+            deltas + statistics + 2 * rows + groups * (threads + zeros),
+            groups * (1 + usize::from(classes) + published(width)),
         );
         Cost { dispatches: 1, ..cost }
+    }
+}
+
+/// A workgroup.
+#[derive(Clone, Copy)]
+struct Team {
+    threads: usize,
+    /// Rows that it takes together.
+    rows: usize,
+}
+
+impl Team {
+    fn of(tuning: &Tuning, rows: usize) -> Self {
+        Self { threads: tuning.row, rows: tuning.rows_together(rows) }
+    }
+
+    /// Most blocks of a chunk.
+    fn most(self) -> usize {
+        self.threads / self.rows
+    }
+
+    /// The chunks of so many blocks.
+    fn chunks(self, outer: usize) -> Vec<usize> {
+        (0..outer).step_by(self.most()).map(|start| self.most().min(outer - start)).collect()
+    }
+
+    /// Threads that share the parts of a block of the first layer, of which a row has so many.
+    fn slices_of_parts(self, width: usize, parts: usize) -> usize {
+        (self.threads / (self.rows * width.min(self.most()))).min(parts.div_ceil(8))
     }
 }
 
@@ -157,56 +189,68 @@ impl Kernel for Row {
 struct Through {
     inner: usize,
     outer: usize,
-    threads: usize,
+    /// Of the inner dimension, that a thread takes at a time.
+    at_once: usize,
+    /// Whether it is the forward one, which has a bias.
+    forward: bool,
+    team: Team,
 }
 
 impl Through {
+    /// Forward and back through a layer.
+    fn both(team: Team, layer: &LayerPlace) -> [Self; 2] {
+        let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
+        [
+            Self { inner: inputs, outer: outputs, at_once: 4, forward: true, team },
+            Self { inner: outputs, outer: inputs, at_once: 3, forward: false, team },
+        ]
+    }
+
     /// Blocks of the units, and slices of the inner dimension, of each chunk.
     fn chunks(self) -> Vec<[usize; 2]> {
-        let most = self.threads / 2;
-        let chunks = (0..self.outer).step_by(most).map(|start| most.min(self.outer - start));
-        chunks.map(|chunk| [chunk, (self.threads / chunk).min(self.inner.div_ceil(4))]).collect()
+        let slices = |chunk: usize| (self.team.threads / chunk).min(self.inner.div_ceil(self.at_once));
+        self.team.chunks(self.outer).into_iter().map(|chunk| [chunk, slices(chunk)]).collect()
     }
 
     /// What a thread does one after the other.
     fn latency(self) -> Latency {
-        let most = self.threads / 2;
-        let pieces = self.inner.div_ceil(most);
+        let pieces = self.inner.div_ceil(self.team.most());
         self.chunks().into_iter().fold(Latency::default(), |all, [_, slices]| {
-            // Four blocks of weights at a time; a block takes 32 multiply-adds and nearly as many others.
-            let blocks = self.inner.div_ceil(slices).next_multiple_of(4);
+            let turns = self.inner.div_ceil(self.at_once * slices);
+            // A block takes 16 multiply-adds a row, and as many others.
+            let operations = turns * self.at_once * (16 + 16 * self.team.rows);
             let bring = if pieces > 1 { [pieces, 2 * pieces] } else { [0, 0] };
-            let operations = 57 * blocks + 8 * slices + 3 * EPILOGUE;
-            all.with(blocks / 4 + bring[0], 2 + bring[1], operations)
+            all.with(turns + bring[0], 2 + bring[1], operations + 8 * slices + 3 * EPILOGUE)
         })
     }
 
     /// What the weights, the operand and the sums cost.
     fn cost(self, rows: usize, groups: usize) -> Cost {
-        let most = self.threads / 2;
+        let Team { threads, rows: together } = self.team;
+        let most = self.team.most();
         let pieces = self.inner.div_ceil(most);
         let mut cost = Cost::default();
         for [chunk, slices] in self.chunks() {
+            if self.forward {
+                cost = cost.with(groups * threads * 4, 0, 0);
+            }
             for piece in 0..pieces {
                 let count = most.min(self.inner - piece * most);
-                // A thread takes four blocks of weights and of the operand at a time; behind the last comes the last again.
-                let times: usize =
-                    (0..slices).map(|slice| count.saturating_sub(slice).div_ceil(4 * slices)).sum();
-                cost += Cost::dispatch(groups * chunk * times * 4 * 16, 0, 0).sharing(
-                    groups * chunk * times * 4 * 4 * ROWS_TOGETHER,
+                // Behind the last block comes the last again, times 0.
+                let of_slice = |slice: usize| count.saturating_sub(slice).div_ceil(self.at_once * slices);
+                let taken = self.at_once * (0..slices).map(of_slice).sum::<usize>();
+                cost += Cost::dispatch(groups * chunk * taken * 16, 0, 0).sharing(
+                    groups * chunk * taken * 4 * together,
                     0,
                     0,
                 );
                 if pieces > 1 {
                     let operand = 4 * count;
-                    cost = cost.with(rows * operand, 0, 0).sharing(
-                        0,
-                        groups * ROWS_TOGETHER * operand,
-                        groups * 2,
-                    );
+                    cost =
+                        cost.with(rows * operand, 0, 0).sharing(0, groups * together * operand, groups * 2);
                 }
             }
-            let sums = groups * 4 * ROWS_TOGETHER * chunk;
+            let sums = groups * 4 * together * chunk;
             cost = cost.sharing(sums * slices.next_multiple_of(4), sums * slices, groups * 2);
         }
         cost
