@@ -277,7 +277,7 @@ impl<'a> TrainReport<'a> {
         if self.options.verbose {
             let parameters = grouped(network.parameter_count() as u64);
             self.console.notice(&format!(
-                "seed {}, {parameters} parameters, inputs scaled by {transform}",
+                "seed {}, {parameters} parameters, inputs scaled: {transform}",
                 self.options.training.seed
             ));
             if engine.engine == EngineKind::Cpu {

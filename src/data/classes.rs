@@ -106,6 +106,18 @@ impl Classes {
         self.names.iter().position(is_it).map(|class| class as u32)
     }
 
+    /// [`Classes::find`] for many labels: one look each, however many classes there are.
+    pub(super) fn finder(&self) -> impl Fn(&str) -> Option<u32> + '_ {
+        let by_text: HashMap<&str, u32> = self.names.iter().map(String::as_str).zip(0..).collect();
+        let values = self.names.iter().filter(|_| self.is_numeric).filter_map(|name| number(name));
+        let by_value: HashMap<u64, u32> = values.map(f64::to_bits).zip(0..).collect();
+        move |label| {
+            let label = label.trim();
+            let of_value = || by_value.get(&number(label)?.to_bits());
+            by_text.get(label).or_else(of_value).copied()
+        }
+    }
+
     /// Some names, for a message.
     pub fn some_names(&self) -> String {
         super::number::some(self.names.iter().map(|name| super::number::show_name(name.as_bytes())))
@@ -245,6 +257,11 @@ mod tests {
         for (text, class) in texts.iter().zip(&of) {
             assert_eq!(classes.find(text), Some(*class), "{text}");
         }
+        let find = classes.finder();
+        for text in texts.iter().copied().chain(["", "2.0", " 3", "-0", "x", "class 2"]) {
+            assert_eq!(find(text), classes.find(text), "{text}");
+        }
+        drop(find);
         assert_eq!(Classes::named(classes.names.clone()), Some(classes.clone()));
         (classes.names, of)
     }

@@ -83,8 +83,10 @@ impl Reader {
     /// Checks the rows from this one on for missing values, if they are errors.
     pub(super) fn check_missing(&self, from: usize) -> Result<()> {
         let Features::Floats(values) = &self.table.features else { return Ok(()) };
-        let is_missing = |value: &f32| value.is_nan();
-        match values[from * self.inputs()..].iter().position(is_missing).filter(|_| self.refuses_missing) {
+        if !self.refuses_missing {
+            return Ok(());
+        }
+        match values[from * self.inputs()..].iter().position(|value| value.is_nan()) {
             None => Ok(()),
             Some(found) => {
                 let column = self.schema().and_then(|schema| schema.inputs.get(found % self.inputs()));

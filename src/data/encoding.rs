@@ -1,5 +1,7 @@
 //! How the columns of a table become the inputs of a network: learnt on the training rows, kept in the model.
 
+use std::path::Path;
+
 use super::categories::{Dictionary, MISSING};
 use super::classes::Classes;
 use super::dataset::Features;
@@ -97,7 +99,7 @@ impl Encoding {
         let (from, to) = (self.columns.len(), self.inputs());
         let rows = features.len() / from;
         let floats = features.make_floats()?;
-        super::table::reserve(floats, rows * (to - from), std::path::Path::new("encoded"))?;
+        super::table::reserve(floats, rows * (to - from), Path::new(&format!("rows of {to} inputs")))?;
         floats.resize(rows * to, 0.0);
         let mut dictionaries = dictionaries.iter();
         let known: Vec<Vec<Option<u32>>> = self
@@ -106,8 +108,8 @@ impl Encoding {
             .map(|code| match code {
                 Code::Number { .. } => Vec::new(),
                 Code::Category { categories, .. } => dictionaries.next().map_or(Vec::new(), |dictionary| {
-                    let find = |number| categories.find(dictionary.text(number)?);
-                    (0..dictionary.numbers() as u32).map(find).collect()
+                    let find = categories.finder();
+                    (0..dictionary.numbers() as u32).map(|number| find(dictionary.text(number)?)).collect()
                 }),
             })
             .collect();

@@ -49,7 +49,8 @@ impl Reader {
         if self.values() > 0 {
             return self.into_rows(transform);
         }
-        let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| classes.find(name)).collect();
+        let find = classes.finder();
+        let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| find(name)).collect();
         if let Some(unknown) = own.iter().position(Option::is_none) {
             return Err(self.unknown_label(unknown, classes));
         }

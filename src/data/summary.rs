@@ -53,9 +53,9 @@ impl Reader {
     fn of_categories(&self, index: usize, values: statistics::Column<'_>) -> (usize, usize, Contents) {
         let dictionary = &self.table.dictionaries[index];
         let categories = dictionary.categories(0..dictionary.numbers() as u32);
-        let place: Vec<Option<u32>> = (0..dictionary.numbers() as u32)
-            .map(|number| dictionary.text(number).and_then(|text| categories.find(text)))
-            .collect();
+        let find = categories.finder();
+        let place: Vec<Option<u32>> =
+            (0..dictionary.numbers() as u32).map(|number| find(dictionary.text(number)?)).collect();
         let mut counts = vec![0; categories.len()];
         let mut missing = 0;
         for value in values.values() {
