@@ -80,7 +80,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Some(name) if of_classes => Target::Column(name.clone()),
         Some(name) => Target::Values(vec![name.clone()]),
     };
-    let reader = Reader::open(&source, &options.written.like(model.meaning.schema.clone(), target))?;
+    let mut read = options.written.like(model.meaning.schema.clone(), target);
+    if part.is_some() {
+        // How the rows were held out.
+        let setting = |key: &str| model.settings.get(key).cloned();
+        (read.columns.group, read.columns.time) = (setting("group"), setting("time"));
+    }
+    let reader = Reader::open(&source, &read)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let mut file = places::file(&source).display().to_string();
     let (data, unknown) = match &part {

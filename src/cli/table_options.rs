@@ -218,6 +218,14 @@ pub struct HeldOut {
     #[arg(long, help_heading = HELD_OUT, value_name = "SHARE", value_parser = args::share, conflicts_with = "validation",
           allow_hyphen_values = true)]
     pub validation_fraction: Option<f64>,
+    /// Column of a table whose rows with the same cell are held out together or not at all, such as a person's; it is no input.
+    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
+          allow_hyphen_values = true)]
+    pub group: Option<String>,
+    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate; it is no
+    /// input.
+    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    pub time: Option<String>,
     /// Ends training when so many epochs in a row have brought nothing better on the validation data.
     #[arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", value_parser = args::count, allow_hyphen_values = true)]
     pub patience: Option<usize>,
@@ -248,6 +256,12 @@ impl HeldOut {
             test: self.test_fraction.unwrap_or(0.0),
             seed,
         }
+    }
+
+    /// The option that says how rows are held out, where none are.
+    pub fn unused(&self) -> Option<&'static str> {
+        let named = self.group.as_ref().map(|_| "--group").or(self.time.as_ref().map(|_| "--time"));
+        named.filter(|_| self.split(0).is_none())
     }
 
     /// Whether there are rows that can say which model is best.

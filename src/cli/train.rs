@@ -34,6 +34,12 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
             "--patience: expected validation data, found neither --validation nor --validation-fraction";
         return Err(Error::Config(text.to_owned()).into());
     }
+    if let Some(option) = held_out.unused() {
+        let text = format!(
+            "{option}: expected rows to hold out, found neither --validation-fraction nor --test-fraction"
+        );
+        return Err(Error::Config(text).into());
+    }
     if held_out.keep() == Some(Keep::Best) && !held_out.validates() {
         let text = "--keep: best needs validation data, found neither --validation nor --validation-fraction";
         return Err(Error::Config(text.to_owned()).into());
@@ -53,7 +59,9 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     places::spare_data("--out", options.out.as_deref(), read)?;
     places::spare_data("--profile", options.profile.as_deref(), read)?;
     // All readers work while the device opens.
-    let reader = Reader::open(&train, &training.read_options()?)?;
+    let mut read = training.read_options()?;
+    (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
+    let reader = Reader::open(&train, &read)?;
     let like = training
         .columns
         .written

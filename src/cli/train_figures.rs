@@ -45,6 +45,8 @@ pub fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, Stri
             None => settings.insert("unnamed_test_data".to_owned(), "true".to_owned()),
         };
     }
+    let columns = [("group", &options.held_out.group), ("time", &options.held_out.time)];
+    settings.extend(columns.into_iter().filter_map(|(key, column)| Some((key.to_owned(), column.clone()?))));
     settings.extend(data.file_rows().map(|rows| ("rows".to_owned(), rows.to_string())));
     settings
 }

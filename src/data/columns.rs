@@ -71,6 +71,10 @@ pub struct Selection {
     pub refuse_missing: bool,
     /// How much each row counts in the loss; no input.
     pub weight: Option<String>,
+    /// Rows with the same cell here are held out together, or not at all; no input.
+    pub group: Option<String>,
+    /// When rows are of: the last ones are held out; no input.
+    pub time: Option<String>,
     /// Is handed on as it is, row by row.
     pub id: Option<String>,
     /// The table that a model was trained on: its inputs are looked for, all else here only adds to it.
@@ -87,6 +91,8 @@ pub(super) struct Columns {
     /// Values to predict.
     pub values: Vec<usize>,
     pub weight: Option<usize>,
+    pub group: Option<usize>,
+    pub time: Option<usize>,
     pub id: Option<usize>,
     /// Columns of categories that may hold numbers.
     pub categorical: Vec<usize>,
@@ -190,8 +196,11 @@ impl Header<'_> {
     pub(super) fn columns(&self, wanted: &Selection) -> Result<Columns> {
         self.refuse_duplicates()?;
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
-        let weight =
-            wanted.weight.as_deref().map(|name| self.find(name, "a column of weights")).transpose()?;
+        let find =
+            |name: &Option<String>, what| name.as_deref().map(|name| self.find(name, what)).transpose();
+        let weight = find(&wanted.weight, "a column of weights")?;
+        let (group, time) =
+            (find(&wanted.group, "a column of groups")?, find(&wanted.time, "a column of times")?);
         let named = match &wanted.target {
             Target::Column(name) => vec![self.find(name, "a target column")?],
             Target::Values(names) => self.distinct(names)?,
@@ -199,9 +208,9 @@ impl Header<'_> {
         };
         let mut columns = match &wanted.schema {
             Some(schema) => self.known(schema, &named, &wanted.target)?,
-            None => self.chosen(wanted, &named, weight)?,
+            None => self.chosen(wanted, &named, &[weight, group, time])?,
         };
-        (columns.id, columns.weight) = (id, weight);
+        (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
         if wanted.target == Target::Absent {
             // They are no inputs either, but nobody looks at them.
             (columns.target, columns.values) = (None, Vec::new());

@@ -3,12 +3,13 @@
 use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
 use super::BLOCK_ROWS;
-use super::categories::{MISSING, Numbering};
+use super::categories::Numbering;
 use super::classes::Interner;
 use super::columns::{Columns, Header, LeftOut, Run, Schema, Selection};
 use super::dataset::Features;
-use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS, with_point};
-use super::number::{Value, expected_feature, float, show, show_name};
+use super::dialect::{Dialect, Format, SAMPLE_ROWS};
+use super::groups::Groups;
+use super::number::{Value, show, show_name};
 use super::quotes::{QuoteWatch, TooLong};
 use super::stream::Stream;
 use super::table::Chunk;
@@ -32,19 +33,20 @@ pub(super) struct CsvRows {
     /// CsvRows read so far, a header included.
     records: u64,
     names: Option<Vec<String>>,
-    columns: Columns,
+    pub(super) columns: Columns,
     pub(super) dialect: Dialect,
     /// Whether `record` holds the first row of numbers, which is still to be parsed.
     first_is_pending: bool,
     most_columns: usize,
-    labels: Interner,
+    pub(super) labels: Interner,
     /// Of the columns of categories, in their order.
-    numberings: Vec<Numbering>,
+    pub(super) numberings: Vec<Numbering>,
+    pub(super) groups: Groups,
     /// Cells that stand for a missing value, besides those that always do.
     missing: Vec<String>,
     /// Those of them that are numbers.
     pub(super) missing_numbers: Vec<f32>,
-    refuses_missing: bool,
+    pub(super) refuses_missing: bool,
 }
 
 impl CsvRows {
@@ -78,6 +80,7 @@ impl CsvRows {
             most_columns: (format.row_limit / BYTES_A_COLUMN).max(1),
             labels: Interner::new("label", "labels: classification needs classes"),
             numberings: Vec::new(),
+            groups: Groups::default(),
             missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
             missing: format.missing.clone(),
             refuses_missing: wanted.refuse_missing,
@@ -163,6 +166,7 @@ impl CsvRows {
             let mut features = Features::with_room(BLOCK_ROWS.saturating_mul(self.inputs()), floats);
             let (mut rows, mut labels, mut ids) = (0, Vec::new(), Vec::new());
             let (mut values, mut weights) = (Vec::new(), Vec::new());
+            let (mut groups, mut times) = (Vec::new(), Vec::new());
             while rows < BLOCK_ROWS && (std::mem::take(&mut self.first_is_pending) || self.next()?) {
                 self.parse(&mut features)?;
                 self.check_row_numbers(all_rows)?;
@@ -172,13 +176,16 @@ impl CsvRows {
                     values.push(self.number(*column, "a value to predict")?);
                 }
                 weights.extend(self.weight()?);
+                groups.extend(self.group()?);
+                times.extend(self.time()?);
                 ids.extend(self.columns.id.map(|id| String::from_utf8_lossy(&self.record[id]).into_owned()));
                 rows += 1;
             }
             floats = matches!(features, Features::Floats(_));
             let new_labels = self.labels.take_new();
             let new_categories = self.numberings.iter_mut().map(Numbering::take_new).collect();
-            let chunk = Chunk { features, labels, values, weights, new_labels, new_categories, ids };
+            let chunk =
+                Chunk { features, labels, values, weights, groups, times, new_labels, new_categories, ids };
             if rows > 0 && !emit(chunk) || rows < BLOCK_ROWS {
                 return Ok(());
             }
@@ -231,26 +238,6 @@ impl CsvRows {
         Ok(())
     }
 
-    /// The number of a cell in a column of categories, which is the one with this number among them.
-    fn category(&mut self, index: usize, column: usize) -> Result<u32> {
-        let known = self.numberings[index].find(&self.record[column]);
-        if let Some(number) = known.filter(|number| !(*number == MISSING && self.refuses_missing)) {
-            return Ok(number);
-        }
-        let (cell, row) = (&self.record[column], self.row());
-        let is_missing = self.dialect.is_missing(cell);
-        if is_missing && self.refuses_missing {
-            return Err(self.cell_error(column, "a category (a missing one is refused)"));
-        }
-        if matches!(self.dialect.kind(cell), Kind::Number(_)) && !self.columns.categorical.contains(&column) {
-            let expected =
-                "text, as in the first rows (a number among text: say that the column is one of categories)";
-            return Err(self.cell_error(column, expected));
-        }
-        let number = self.numberings[index].add(cell, is_missing, row);
-        number.map_err(|expected| self.cell_error(column, &expected))
-    }
-
     /// Checks that the columns which were taken for numbers of the rows still are, in data row `row`, counted from 0.
     fn check_row_numbers(&self, row: u64) -> Result<()> {
         for (column, first) in &self.columns.counted {
@@ -274,40 +261,6 @@ impl CsvRows {
             }
         }
         Ok(())
-    }
-
-    /// The number of the label of `record`, if the table has labels.
-    fn label(&mut self) -> Result<Option<u32>> {
-        let Some(column) = self.columns.target else { return Ok(None) };
-        if let Some(number) = self.labels.find(&self.record[column]) {
-            return Ok(Some(number));
-        }
-        let row = self.row();
-        if self.dialect.is_missing(&self.record[column]) {
-            let expected = "a label (rows without one are not supported: remove them)";
-            return Err(self.cell_error(column, expected));
-        }
-        let number = self.labels.add(&self.record[column], row);
-        number.map(Some).map_err(|expected| self.cell_error(column, &expected))
-    }
-
-    /// A cell as a finite number.
-    fn number(&self, column: usize, what: &str) -> Result<f32> {
-        let cell = &self.record[column];
-        let text = String::from_utf8_lossy(cell);
-        let number =
-            if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
-        number.map_err(|fault| self.cell_error(column, &format!("{what}: {fault}")))
-    }
-
-    /// How much the row counts in the loss, if the table says so.
-    fn weight(&self) -> Result<Option<f32>> {
-        let Some(column) = self.columns.weight else { return Ok(None) };
-        let weight = self.number(column, "the weight of a row")?;
-        if weight < 0.0 {
-            return Err(self.cell_error(column, "a weight of 0 or more"));
-        }
-        Ok(Some(weight))
     }
 
     /// Numbers of a row to predict; 0 where targets are labels.
@@ -338,7 +291,7 @@ impl CsvRows {
     }
 
     /// The line on which `record` begins.
-    fn row(&self) -> u64 {
+    pub(super) fn row(&self) -> u64 {
         let last_line = self.reader.get_ref().line_before(self.reader.position().byte());
         let lines_inside = self.record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
         // Where lines end in a lone CR only the records can be counted.
@@ -349,20 +302,7 @@ impl CsvRows {
         self.stream().error(Place::row(self.row()), expected, found)
     }
 
-    /// What stands for a cell that is no number: NaN where it is missing.
-    pub(super) fn without_number(&self, column: usize, fault: &str) -> Result<f32> {
-        let cell = &self.record[column];
-        let is_marker = || float(cell).is_ok_and(|value| self.missing_numbers.contains(&value));
-        if !self.dialect.is_missing(cell) && !is_marker() {
-            return Err(self.cell_error(column, &expected_feature(cell, fault)));
-        }
-        if self.refuses_missing {
-            return Err(self.cell_error(column, "a number (a missing one is refused)"));
-        }
-        Ok(f32::NAN)
-    }
-
-    fn cell_error(&self, column: usize, expected: &str) -> Error {
+    pub(super) fn cell_error(&self, column: usize, expected: &str) -> Error {
         let name = self.names.as_ref().and_then(|names| names.get(column));
         let name = name.map(|name| show_name(name.as_bytes()).into());
         let place = Place { row: Some(self.row()), column: Some(column + 1), name };

@@ -5,6 +5,7 @@ use super::dataset::{Dataset, Features};
 use super::encoding::Encoding;
 use super::labelled::place_of;
 use super::reader::Reader;
+use super::split::{Parts, Split};
 use super::table::Table;
 use super::transform::{Scale, Transform};
 use super::{TargetScale, Targets};
@@ -109,5 +110,23 @@ impl Reader {
             "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
         let found = format!("a center of {center:e} and a width of {width:e}");
         Err(Error::Data { path: self.name.clone(), place, expected, found })
+    }
+
+    /// Reads to the end and takes the rows out that validate and those that test.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`].
+    pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
+        self.read_to_end()?;
+        let Table { groups, times, labels, .. } = &self.table;
+        let Parts { train, validation, test } = match (self.values, &groups[..], &times[..]) {
+            (_, [_, ..], _) => split.parts_of_groups(groups),
+            (_, _, [_, ..]) => split.parts_by_time(times),
+            (0, ..) => split.parts(labels),
+            // Rows with values are all of one kind.
+            _ => split.parts(&vec![0; self.rows()]),
+        };
+        self.known_rows = Some(train.len());
+        Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
     }
 }

@@ -25,7 +25,7 @@ impl Header<'_> {
         &self,
         wanted: &Selection,
         named: &[usize],
-        weight: Option<usize>,
+        others: &[Option<usize>],
     ) -> Result<Columns> {
         let find = |names: &[String], what| {
             names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
@@ -41,7 +41,7 @@ impl Header<'_> {
             (named, _) => named.to_vec(),
         };
         let free = |column: &usize| {
-            !targets.contains(column) && weight != Some(*column) && !excluded.contains(column)
+            !targets.contains(column) && !others.contains(&Some(*column)) && !excluded.contains(column)
         };
         let (mut counted, mut left_out) = (Vec::new(), Vec::new());
         let may_be_left_out =

@@ -11,11 +11,10 @@ use std::time::Instant;
 use super::classes::Classes;
 use super::columns::{LeftOut, Schema, Selection};
 use super::csv::CsvRows;
-use super::dataset::{Dataset, Features, FeaturesRef, Rows as RowsView, Scaling};
+use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::dialect::Format;
 use super::idx::{CHUNK_ROWS, Images, read_labels};
 use super::locate::Source;
-use super::split::{Parts, Split};
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::{BLOCK_ROWS, TargetsRef};
@@ -62,7 +61,7 @@ pub struct Reader {
     /// Numbers of a row to predict; 0 where targets are labels.
     pub(super) values: usize,
     pub(super) table: Table,
-    known_rows: Option<usize>,
+    pub(super) known_rows: Option<usize>,
     form: Form,
     times: Option<Times>,
     state: State,
@@ -337,20 +336,6 @@ impl Reader {
     /// Whether all values so far are whole numbers from 0 to 255.
     pub fn has_bytes(&self) -> bool {
         matches!(self.table.features, Features::Bytes(_))
-    }
-
-    /// Reads to the end and takes the rows out that validate and those that test.
-    ///
-    /// # Errors
-    /// As [`Reader::next_block`].
-    pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
-        self.read_to_end()?;
-        // Rows with values are all of one kind.
-        let alike = vec![0; if self.values > 0 { self.rows() } else { 0 }];
-        let kinds = if self.values > 0 { &alike } else { &self.table.labels };
-        let Parts { train, validation, test } = split.parts(kinds);
-        self.known_rows = Some(train.len());
-        Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
     }
 
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.

@@ -56,9 +56,100 @@ impl Split {
     }
 }
 
+impl Split {
+    /// Divides rows so that those of one group stay together. Groups are taken in a random order; the first ones test until
+    /// they have test x rows of all, the next validate; at least one trains.
+    pub fn parts_of_groups(&self, groups: &[u32]) -> Parts {
+        let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
+        let mut sizes = vec![0usize; count];
+        groups.iter().for_each(|group| sizes[*group as usize] += 1);
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        order.sort_by_key(|group| (words(self.seed, Purpose::Split, [*group, 1])[0], *group));
+        let rows = groups.len() as f64;
+        let (mut part_of, mut taken) = (vec![Part::Train; count], [0usize; 2]);
+        for group in order.into_iter().take(count.saturating_sub(1)) {
+            let parts = [(Part::Test, self.test), (Part::Validation, self.validation)];
+            let next =
+                parts.iter().zip(&mut taken).find(|((_, share), taken)| (**taken as f64) < share * rows);
+            if let Some(((part, _), taken)) = next {
+                part_of[group as usize] = *part;
+                *taken += sizes[group as usize];
+            }
+        }
+        Parts::of(groups.iter().map(|group| part_of[*group as usize]))
+    }
+
+    /// Divides rows by time: the last round(test x rows) test, the round(validation x rows) before them validate. Of rows of
+    /// one time the later ones of the file are the later ones.
+    pub fn parts_by_time(&self, times: &[f64]) -> Parts {
+        let mut order: Vec<u32> = (0..times.len() as u32).collect();
+        order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
+        let count = |share: f64, most: usize| ((share * times.len() as f64).round() as usize).min(most);
+        let test = count(self.test, times.len().saturating_sub(1));
+        let validation = count(self.validation, times.len().saturating_sub(1 + test));
+        let mut part_of = vec![Part::Train; times.len()];
+        let held_out = order.iter().rev().zip(0..test + validation);
+        held_out.for_each(|(row, place)| {
+            part_of[*row as usize] = if place < test { Part::Test } else { Part::Validation };
+        });
+        Parts::of(part_of.into_iter())
+    }
+}
+
+/// What a row is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Train,
+    Validation,
+    Test,
+}
+
+impl Parts {
+    fn of(rows: impl Iterator<Item = Part>) -> Self {
+        let mut parts = Self::default();
+        for (row, part) in (0..).zip(rows) {
+            match part {
+                Part::Train => parts.train.push(row),
+                Part::Validation => parts.validation.push(row),
+                Part::Test => parts.test.push(row),
+            }
+        }
+        parts
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_stay_together_and_the_last_rows_test() {
+        let groups: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
+        let split = Split { validation: 0.1, test: 0.2, seed: 5 };
+        let parts = split.parts_of_groups(&groups);
+        assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (200, 100, 700));
+        let of = |rows: &[u32]| -> std::collections::BTreeSet<u32> {
+            rows.iter().map(|row| groups[*row as usize]).collect()
+        };
+        let (train, validation, test) = (of(&parts.train), of(&parts.validation), of(&parts.test));
+        assert!(train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation));
+        assert_ne!(Split { seed: 6, ..split }.parts_of_groups(&groups), parts);
+        // One group cannot be divided, and of two one trains.
+        assert_eq!(split.parts_of_groups(&[0, 0, 0]).train, [0, 1, 2]);
+        assert_eq!(split.parts_of_groups(&[0, 1, 0, 1]).train.len(), 2);
+        assert_eq!(split.parts_of_groups(&[]), Parts::default());
+
+        let times: Vec<f64> = (0..1000).map(|row| f64::from(row * 7 % 1000) - 500.0).collect();
+        let parts = split.parts_by_time(&times);
+        assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (200, 100, 700));
+        let least = |rows: &[u32]| rows.iter().map(|row| times[*row as usize]).fold(f64::INFINITY, f64::min);
+        assert_eq!(
+            (least(&parts.test), least(&parts.validation), least(&parts.train)),
+            (300.0, 200.0, -500.0)
+        );
+        assert_eq!(split.parts_by_time(&[3.0, 1.0, 3.0, 2.0, 3.0]).test, [4]);
+        assert_eq!(split.parts_by_time(&[]), Parts::default());
+    }
 
     #[test]
     fn each_class_is_divided_alike_and_each_row_is_in_one_part() {

@@ -94,6 +94,10 @@ pub(super) struct Chunk {
     pub(super) values: Vec<f32>,
     /// How much each row counts in the loss.
     pub(super) weights: Vec<f32>,
+    /// The group of each row, numbered in the order in which they come, if rows have groups.
+    pub(super) groups: Vec<u32>,
+    /// When each row is of, if rows have times.
+    pub(super) times: Vec<f64>,
     /// The labels that came first in these rows.
     pub(super) new_labels: Vec<Label>,
     /// The categories that came first in these rows, of each column of categories.
@@ -111,6 +115,10 @@ pub(super) struct Table {
     pub(super) values: Vec<f32>,
     /// How much each row counts in the loss.
     pub(super) weights: Vec<f32>,
+    /// The group of each row, if rows have groups.
+    pub(super) groups: Vec<u32>,
+    /// When each row is of, if rows have times.
+    pub(super) times: Vec<f64>,
     pub(super) ids: Vec<String>,
     pub(super) classes: Classes,
     /// The number of each row's label.
@@ -130,6 +138,8 @@ impl Table {
             labels: Vec::new(),
             values: Vec::new(),
             weights: Vec::new(),
+            groups: Vec::new(),
+            times: Vec::new(),
             ids: Vec::new(),
             classes: Classes::numbered(0),
             numbers: Vec::new(),
@@ -218,7 +228,7 @@ impl Table {
             Targets::Values { values, .. } => self.values = values,
         }
         // No rows come any more whose labels would need them.
-        self.numbers = Vec::new();
+        (self.numbers, self.groups, self.times) = (Vec::new(), Vec::new(), Vec::new());
         out
     }
 
@@ -229,6 +239,10 @@ impl Table {
         grow(&mut self.weights, chunk.weights.len(), name)?;
         self.values.extend_from_slice(&chunk.values);
         self.weights.extend_from_slice(&chunk.weights);
+        grow(&mut self.groups, chunk.groups.len(), name)?;
+        grow(&mut self.times, chunk.times.len(), name)?;
+        self.groups.extend_from_slice(&chunk.groups);
+        self.times.extend_from_slice(&chunk.times);
         self.ids.extend(chunk.ids);
         self.dictionaries.resize_with(chunk.new_categories.len(), Dictionary::default);
         for (dictionary, new) in self.dictionaries.iter_mut().zip(chunk.new_categories) {

@@ -147,6 +147,57 @@ fn patience_ends_a_run() {
     }
 }
 
+/// Rows of twenty persons on a hundred days, in no order of either; `a` tells the class but for the last twenty days.
+fn persons() -> String {
+    let row = |row: usize| {
+        let (person, day) = (row * 7 % 20, row * 37 % 100);
+        let class = row % 3 % 2;
+        let a = if day < 80 { class } else { 1 - class };
+        format!("{a}.5,{},p{person},2026-{:02}-{:02},{class}\n", row % 5, 1 + day / 28, 1 + day % 28)
+    };
+    "a,b,person,day,class\n".to_owned() + &(0..1000).map(row).collect::<String>()
+}
+
+#[test]
+fn groups_stay_together_and_times_are_divided_by_order() {
+    let place = Workplace::new();
+    place.write("t.csv", persons());
+    let run = |options: &[&str]| {
+        let common =
+            ["train", "--data", "t.csv", "--device", "cpu", "--hidden", "4", "--epochs", "3", "--out", "m"];
+        place.succeed(&[&common[..], &["--format", "json"], options].concat()).objects()
+    };
+    let evaluated = || {
+        let eval = ["eval", "--model", "m", "--device", "cpu", "--format", "json"];
+        let found = place.succeed(&eval).objects()[0].clone();
+        (found["samples"].as_u64().unwrap(), found["accuracy"].as_f64().unwrap())
+    };
+    // The person and the day are no inputs; eval finds the same rows again.
+    let objects = run(&["--group", "person", "--exclude", "day", "--test-fraction", "0.2"]);
+    assert_eq!(objects[0]["layers"][0], 2);
+    assert_eq!(place.model("m").entry("group"), "person");
+    let summary = objects.last().unwrap();
+    assert_eq!(evaluated(), (200, summary["test_accuracy"].as_f64().unwrap()));
+    let objects = run(&["--time", "day", "--exclude", "person", "--test-fraction", "0.2"]);
+    let summary = objects.last().unwrap();
+    // Of the last days nothing was learnt: there a says the opposite.
+    assert!(summary["test_accuracy"].as_f64().unwrap() < 0.1, "{summary}");
+    assert_eq!(evaluated(), (200, summary["test_accuracy"].as_f64().unwrap()));
+    let random = run(&["--exclude", "person", "day", "--test-fraction", "0.2"]);
+    assert!(random.last().unwrap()["test_accuracy"].as_f64().unwrap() > 0.6);
+    for (options, expected) in [
+        (&["--group", "person"][..], "--group: expected rows to hold out"),
+        (&["--time", "day"], "--time: expected rows to hold out"),
+        (&["--group", "nobody", "--test-fraction", "0.2"], "a column of groups"),
+        (&["--time", "person", "--test-fraction", "0.2"], "row 2, column 3 (person): expected a time"),
+        (&["--time", "day", "--group", "person", "--test-fraction", "0.2"], "--group"),
+    ] {
+        let outcome = place.run(&[&["train", "--data", "t.csv", "--device", "cpu"][..], options].concat());
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.error().contains(expected), "{expected}: {}", outcome.stderr);
+    }
+}
+
 #[test]
 fn an_accuracy_or_a_time_ends_a_run() {
     let place = with_tables();
