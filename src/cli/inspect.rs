@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::data::{
-    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, Reader, Transform, Why,
+    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, Reader, Scale, Transform, Why,
 };
 use tinytrain::model::Model;
 use tinytrain::train::load_model;
@@ -61,9 +61,15 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     reader.read_to_end()?;
     let found = Found::of(&reader);
     match options.format {
-        Format::Json => Ok(print_object(&found.fields())?),
-        Format::Text => print_all(&found.text(places::file(&source))),
+        Format::Json => print_object(&found.fields())?,
+        Format::Text => print_all(&found.text(places::file(&source), &options.columns))?,
     }
+    // What training would refuse.
+    reader.check_classes()?;
+    if !reader.holds_images() {
+        reader.check_encoding(&reader.encoding(Scale::Auto))?;
+    }
+    Ok(())
 }
 
 fn print_all(lines: &[String]) -> anyhow::Result<()> {
@@ -136,7 +142,7 @@ impl<'a> Found<'a> {
         if self.reader.values() > 0 { "regression" } else { "classification" }
     }
 
-    fn text(&self, file: &Path) -> Vec<String> {
+    fn text(&self, file: &Path, given: &Columns) -> Vec<String> {
         let reader = self.reader;
         let rows = counted(reader.rows() as u64, "row", "rows");
         let mut lines = match (reader.image(), self.columns.len()) {
@@ -157,7 +163,7 @@ impl<'a> Found<'a> {
             lines.extend([
                 String::new(),
                 "the same, said by options:".to_owned(),
-                self.command(file, written),
+                self.command(file, written) + &given.said(),
             ]);
         }
         lines
@@ -203,7 +209,8 @@ impl<'a> Found<'a> {
 
     /// The command that trains on the same without finding anything out.
     fn command(&self, file: &Path, written: &Written) -> String {
-        let word = |text: &str| shell_word(Path::new(text));
+        // A path has ./ in front where it begins with a hyphen; nothing else may.
+        let word = |text: &str| shell_word(Path::new(text)).trim_start_matches("./").to_owned();
         let byte = |byte: Option<u8>| match byte {
             Some(b'\t') => "tab".to_owned(),
             Some(byte) => word(&char::from(byte).to_string()),
@@ -212,7 +219,11 @@ impl<'a> Found<'a> {
         let header = if written.header == Some(true) { "yes" } else { "no" };
         let mut command = format!(
             "tinytrain train --data {} --header {header} --delimiter {} --decimal {} --task {} --target",
-            shell_word(file),
+            if file == Path::new("standard input") || file == Path::new("-") {
+                "-".to_owned()
+            } else {
+                shell_word(file)
+            },
             byte(written.delimiter),
             byte(written.decimal),
             self.task()
@@ -230,17 +241,16 @@ impl<'a> Found<'a> {
             command += " --categorical";
             categories.iter().for_each(|column| command += &format!(" {}", word(&name(column))));
         }
-        if !written.missing.is_empty() {
-            command += " --missing-marker";
-            written.missing.iter().for_each(|text| command += &format!(" {}", word(text)));
-        }
+        written.missing.iter().for_each(|text| command += &format!(" --missing-marker={}", word(text)));
         command
     }
 }
 
 /// The name of a column, or its index.
 fn name(column: &Column) -> String {
-    column.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| column.position.to_string())
+    // An option would be taken for one.
+    let is_usable = |name: &String| !name.is_empty() && !name.starts_with('-');
+    column.name.clone().filter(is_usable).unwrap_or_else(|| column.position.to_string())
 }
 
 /// A number as a 32-bit float shows it, which is how values are read.

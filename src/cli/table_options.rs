@@ -1,6 +1,6 @@
 //! Options about tables: how they are written, which columns are read, which rows are held out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tinytrain::Error;
@@ -9,6 +9,7 @@ use tinytrain::step::Loss;
 use tinytrain::train::{DataOptions, Keep};
 
 use super::args;
+use super::text::shell_word;
 
 /// Headings of the help.
 const TABLES: &str = "Tables";
@@ -192,6 +193,30 @@ impl Columns {
     /// As [`Columns::task`].
     pub fn target_like(&self, reader: &Reader, loss: Option<Loss>) -> tinytrain::Result<Target> {
         Ok(if reader.schema().is_some() { Target::Auto } else { self.target(self.task(loss)?) })
+    }
+
+    /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual.
+    pub fn said(&self) -> String {
+        let scales = [
+            (Scale::Standard, "standard"),
+            (Scale::MinMax, "minmax"),
+            (Scale::Robust, "robust"),
+            (Scale::Quantile, "quantile"),
+            (Scale::None, "none"),
+            (Scale::Bytes, "bytes"),
+        ];
+        let scale = scales.iter().find(|(scale, _)| *scale == self.scale);
+        let mut said = scale.map_or_else(String::new, |(_, name)| format!(" --scale {name}"));
+        if self.scale_target == ScaleTarget::None {
+            said += " --scale-target none";
+        }
+        if self.missing == Missing::Error {
+            said += " --missing error";
+        }
+        if let Some(weight) = &self.weight {
+            said += &format!(" --weight={}", shell_word(Path::new(weight)).trim_start_matches("./"));
+        }
+        said
     }
 
     /// What is done to rows of which none are held out.

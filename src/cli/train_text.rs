@@ -25,7 +25,7 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
         (Why::NumbersRows, "since it only numbers the rows", "--only names inputs"),
         (
             Why::DifferentTexts,
-            "since its text is another one in most rows",
+            "since its text is another one in nearly all of the first rows",
             "--categorical takes it for categories, --exclude leaves it out without a word",
         ),
     ];

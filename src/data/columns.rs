@@ -117,7 +117,7 @@ pub(super) enum Run {
 pub enum Why {
     /// It only numbers the rows.
     NumbersRows,
-    /// Its text is another one in most rows.
+    /// Its text is another one in nearly all of the first rows.
     DifferentTexts,
 }
 
@@ -144,6 +144,11 @@ impl Schema {
     /// The label's column, or those of the values to predict.
     pub fn targets(&self) -> impl Iterator<Item = &Column> {
         self.target.iter().chain(&self.values)
+    }
+
+    /// Whether the columns have no names.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.inputs.iter().all(|input| input.name.is_none())
     }
 
     /// Whether these names are those of the inputs, and perhaps others.

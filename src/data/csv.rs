@@ -109,6 +109,8 @@ impl CsvRows {
             Some(said) => said,
             // The names of a model are proof.
             None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
+            // The rows that a model without names was trained on had none.
+            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => false,
             None => sample.has_header(&header.dialect).map_err(|doubt| header.undecided("header", doubt))?,
         };
         let header = Header { names: has_header.then_some(&names), ..header };

@@ -33,10 +33,20 @@ impl Reader {
     }
 
     /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
-    pub fn standardise_targets(&mut self) -> TargetScale {
+    ///
+    /// # Errors
+    /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
+    pub fn standardise_targets(&mut self) -> Result<TargetScale> {
         let scale = TargetScale::learn(&mut self.table.values, self.values);
+        if let Some(column) = scale.coarse() {
+            let place = place_of(self.schema().and_then(|schema| schema.values.get(column)));
+            let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();
+            let found =
+                format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
+            return Err(Error::Data { path: self.name.clone(), place, expected, found });
+        }
         self.table.values = scale.scaled(&self.table.values);
-        scale
+        Ok(scale)
     }
 
     /// Applies a transform to the rows so far; call it once, when all are here.

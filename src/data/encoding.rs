@@ -6,7 +6,7 @@ use super::categories::{Dictionary, MISSING};
 use super::classes::Classes;
 use super::dataset::Features;
 use super::normal_score::normal_score;
-use super::statistics::{Column, Moments};
+use super::statistics::{Column, Moments, is_coarse};
 use super::transform::Scale;
 use crate::Result;
 
@@ -133,10 +133,7 @@ impl Encoding {
     pub(super) fn coarse(&self) -> Option<(usize, f64, f64)> {
         self.columns.iter().enumerate().find_map(|(column, code)| match code {
             Code::Number { map: Map::Affine { center, width }, .. } => {
-                // Half the distance between two neighbours.
-                let rounding = center.abs() * f64::from(f32::EPSILON) / 2.0;
-                let width = if *width > 0.0 { *width } else { 1.0 };
-                (rounding > 0.02 * width).then_some((column, *center, width))
+                is_coarse(*center, *width).then_some((column, *center, *width))
             }
             _ => None,
         })
@@ -170,7 +167,7 @@ impl Code {
 
     fn number(column: &Column<'_>, scale: Scale, moments: Option<(f64, f64)>) -> Self {
         let mut present: Vec<f32> = column.values().filter(|value| !value.is_nan()).collect();
-        let has_indicator = !present.is_empty() && present.len() < column.values().len();
+        let has_indicator = present.len() < column.values().len();
         let affine = |center: f64, width: f64| Map::Affine { center, width };
         let quantile = |present: &mut [f32], rank| super::statistics::quantile(present, rank).unwrap_or(0.0);
         let map = match (scale, moments) {
@@ -348,7 +345,9 @@ mod tests {
         // Quartiles that are the same: half the distance of the others.
         let robust = learn(&[1.0, 1.0, 1.0, 1.0, 1.0, 9.0], 1, &[], Scale::Robust);
         assert_eq!(encoded(&robust, &[1.0, 9.0], &[]).0, [0.0, 2.0]);
-        assert_eq!(encoded(&learn(&[NAN, NAN], 1, &[], Scale::Auto), &[NAN, 3.0], &[]).0, [0.0, 0.0]);
+        // Of a column that is always missing only that is known.
+        let missing = encoded(&learn(&[NAN, NAN], 1, &[], Scale::Auto), &[NAN, 3.0], &[]);
+        assert_eq!(missing, (vec![0.0, 1.0, 0.0, 0.0], 0));
     }
 
     #[test]

@@ -5,17 +5,24 @@ use std::time::UNIX_EPOCH;
 
 /// Numbers groups in the order in which they come.
 #[derive(Default)]
-pub(super) struct Groups(HashMap<Box<[u8]>, u32>);
+pub(super) struct Groups {
+    numbers: HashMap<Box<[u8]>, u32>,
+    count: u32,
+}
 
 impl Groups {
-    /// The number of the group that a cell names; nothing where there are more than can be counted.
-    pub(super) fn number(&mut self, cell: &[u8]) -> Option<u32> {
+    /// The number of the group that a cell names, or of a group of its own if it is missing; nothing where there are more than
+    /// can be counted.
+    pub(super) fn number(&mut self, cell: &[u8], is_missing: bool) -> Option<u32> {
         let cell = cell.trim_ascii();
-        if let Some(number) = self.0.get(cell) {
+        if let Some(number) = self.numbers.get(cell).filter(|_| !is_missing) {
             return Some(*number);
         }
-        let number = u32::try_from(self.0.len()).ok()?;
-        self.0.insert(cell.into(), number);
+        let number = self.count;
+        self.count = number.checked_add(1)?;
+        if !is_missing {
+            self.numbers.insert(cell.into(), number);
+        }
         Some(number)
     }
 }
@@ -62,8 +69,10 @@ mod tests {
     #[test]
     fn groups_are_numbered_as_they_come() {
         let mut groups = Groups::default();
-        let numbers: Vec<Option<u32>> =
-            ["b", "a", " b", "", "a"].iter().map(|cell| groups.number(cell.as_bytes())).collect();
-        assert_eq!(numbers, [0, 1, 0, 2, 1].map(Some));
+        let numbers: Vec<Option<u32>> = ["b", "a", " b", "", "a", ""]
+            .iter()
+            .map(|cell| groups.number(cell.as_bytes(), cell.is_empty()))
+            .collect();
+        assert_eq!(numbers, [0, 1, 0, 2, 1, 3].map(Some));
     }
 }

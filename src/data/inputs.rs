@@ -1,5 +1,7 @@
 //! Which columns of a table are inputs, and what they hold, where nobody has said so.
 
+use std::collections::HashSet;
+
 use super::columns::{Columns, Header, Selection, Target, Why, runs};
 use super::dialect::Kind;
 use super::target::MNIST_COLUMNS;
@@ -7,6 +9,9 @@ use crate::Result;
 
 /// Names of a column that numbers the rows, where its values are different whole numbers.
 const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
+
+/// Texts from which on a column of different ones is no category.
+const LEAST_TEXTS: usize = 20;
 
 /// Rows from which on a column that counts up is taken for numbers of the rows.
 const COUNTED_ROWS: usize = 8;
@@ -74,7 +79,10 @@ impl Header<'_> {
                     format!("no other among {}, but numbers of the rows", self.list())
                 }
                 _ if !left_out.is_empty() => {
-                    format!("no other among {}, but text that is another one in most rows", self.list())
+                    format!(
+                        "no other among {}, but text that is another one in nearly every row",
+                        self.list()
+                    )
                 }
                 _ => format!("no other among {}", self.list()),
             };
@@ -109,14 +117,16 @@ impl Header<'_> {
         holds(|kind| *kind == Kind::Text) && !holds(|kind| matches!(kind, Kind::Number(_)))
     }
 
-    /// Whether a column holds text that is another one in most of the first rows, like names and dates.
+    /// Whether a column holds text that is another one in nearly all of the first rows, like names.
     fn holds_different_texts(&self, column: usize) -> bool {
-        let (text, numbers) = self.kinds(column).fold((0, 0), |(text, numbers), kind| match kind {
-            Kind::Text => (text + 1, numbers),
-            Kind::Number(_) => (text, numbers + 1),
-            Kind::Missing => (text, numbers),
-        });
-        text > 0 && numbers == 0 && !self.holds_classes(column)
+        let texts: Vec<&[u8]> = self
+            .data_rows()
+            .filter_map(|row| row.get(column))
+            .map(<[u8]>::trim_ascii)
+            .filter(|cell| !self.dialect.is_missing(cell))
+            .collect();
+        let different: HashSet<&[u8]> = texts.iter().copied().collect();
+        self.is_category(column) && texts.len() >= LEAST_TEXTS && different.len() * 20 >= texts.len() * 19
     }
 
     /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different

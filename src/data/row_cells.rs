@@ -62,10 +62,11 @@ impl CsvRows {
         Ok(Some(weight))
     }
 
-    /// The number of the row's group, if the table has groups. Rows without one are a group, too.
+    /// The number of the row's group, if the table has groups. A row without one is a group of its own.
     pub(super) fn group(&mut self) -> Result<Option<u32>> {
         let Some(column) = self.columns.group else { return Ok(None) };
-        let number = self.groups.number(&self.record[column]);
+        let is_missing = self.dialect.is_missing(&self.record[column]);
+        let number = self.groups.number(&self.record[column], is_missing);
         number.map(Some).ok_or_else(|| self.cell_error(column, "fewer groups"))
     }
 

@@ -57,8 +57,8 @@ impl Split {
 }
 
 impl Split {
-    /// Divides rows so that those of one group stay together. Groups are taken in a random order; the first ones test until
-    /// they have test x rows of all, the next validate; at least one trains.
+    /// Divides rows so that those of one group stay together. Groups are taken in a random order; each that
+    /// brings the rows that test nearer to test x rows of all tests, else those that validate; at least one trains.
     pub fn parts_of_groups(&self, groups: &[u32]) -> Parts {
         let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
         let mut sizes = vec![0usize; count];
@@ -69,11 +69,16 @@ impl Split {
         let (mut part_of, mut taken) = (vec![Part::Train; count], [0usize; 2]);
         for group in order.into_iter().take(count.saturating_sub(1)) {
             let parts = [(Part::Test, self.test), (Part::Validation, self.validation)];
-            let next =
-                parts.iter().zip(&mut taken).find(|((_, share), taken)| (**taken as f64) < share * rows);
+            let size = sizes[group as usize];
+            // Only what brings a part nearer to its share.
+            let is_nearer = |share: f64, taken: usize| {
+                let off = |taken: usize| (taken as f64 - share * rows).abs();
+                off(taken + size) < off(taken)
+            };
+            let next = parts.iter().zip(&mut taken).find(|((_, share), taken)| is_nearer(*share, **taken));
             if let Some(((part, _), taken)) = next {
                 part_of[group as usize] = *part;
-                *taken += sizes[group as usize];
+                *taken += size;
             }
         }
         Parts::of(groups.iter().map(|group| part_of[*group as usize]))
@@ -134,9 +139,17 @@ mod tests {
         let (train, validation, test) = (of(&parts.train), of(&parts.validation), of(&parts.test));
         assert!(train.is_disjoint(&validation) && train.is_disjoint(&test) && test.is_disjoint(&validation));
         assert_ne!(Split { seed: 6, ..split }.parts_of_groups(&groups), parts);
-        // One group cannot be divided, and of two one trains.
+        // A group that is far too large trains.
+        let large: Vec<u32> = (0..100).map(|row| row.max(60)).map(|row| row - 60).collect();
+        for seed in 0..20 {
+            let parts = Split { validation: 0.0, test: 0.2, seed }.parts_of_groups(&large);
+            assert_eq!(parts.test.len(), 20, "{seed}");
+        }
+        // One group cannot be divided, and two only by half.
         assert_eq!(split.parts_of_groups(&[0, 0, 0]).train, [0, 1, 2]);
-        assert_eq!(split.parts_of_groups(&[0, 1, 0, 1]).train.len(), 2);
+        assert_eq!(split.parts_of_groups(&[0, 1, 0, 1]).train.len(), 4);
+        let half = Split { validation: 0.0, test: 0.4, seed: 5 };
+        assert_eq!(half.parts_of_groups(&[0, 1, 0, 1]).train.len(), 2);
         assert_eq!(split.parts_of_groups(&[]), Parts::default());
 
         let times: Vec<f64> = (0..1000).map(|row| f64::from(row * 7 % 1000) - 500.0).collect();

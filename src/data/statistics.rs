@@ -88,6 +88,13 @@ impl Moments {
     }
 }
 
+/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width.
+pub(super) fn is_coarse(center: f64, width: f64) -> bool {
+    // Half the distance between two neighbours.
+    let rounding = center.abs() * f64::from(f32::EPSILON) / 2.0;
+    rounding > 0.02 * if width > 0.0 { width } else { 1.0 }
+}
+
 /// The quantile of values at a rank from 0 to 1, between two of them interpolated (the definition that NumPy takes, too);
 /// nothing of no values. Changes their order.
 pub(super) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use super::zstd::{MAGIC as ZSTD_MAGIC, Zstd};
+use super::zstd::{MAGIC as ZSTD_MAGIC, Zstd, is_zstd};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -76,7 +76,7 @@ impl Stream {
         if start.starts_with(&GZIP_MAGIC) {
             stream.inner = Box::new(MultiGzDecoder::new(stream.inner));
             stream.packing = Some(Packing::Gzip);
-        } else if start == ZSTD_MAGIC {
+        } else if is_zstd(&start) {
             stream.inner = Box::new(Zstd::new(stream.inner));
             stream.packing = Some(Packing::Zstd);
         }

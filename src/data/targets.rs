@@ -1,7 +1,7 @@
 //! What rows should give.
 
 use super::dataset::Features;
-use super::statistics::Moments;
+use super::statistics::{Moments, is_coarse};
 
 /// What the rows of a data set should give.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +80,11 @@ impl TargetScale {
             center,
             width: width.into_iter().map(|width| if width == 0.0 { 1.0 } else { width }).collect(),
         }
+    }
+
+    /// The first column whose values are so far from 0 that 32-bit floats, which they are read as, hardly tell them apart.
+    pub(super) fn coarse(&self) -> Option<usize> {
+        self.center.iter().zip(&self.width).position(|(center, width)| is_coarse(*center, *width))
     }
 
     /// The values as a network learns them.

@@ -10,6 +10,12 @@ pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The first bytes of a frame that holds nothing for us, as little endian, without its lowest four bits.
 const SKIPPABLE: u32 = 0x184d_2a50;
 
+/// Whether data begin with a frame.
+pub(super) fn is_zstd(start: &[u8]) -> bool {
+    let word = start.first_chunk().map(|start| u32::from_le_bytes(*start));
+    word.is_some_and(|word| word.to_le_bytes() == MAGIC || word & !0xf == SKIPPABLE)
+}
+
 type Source = Box<dyn Read + Send>;
 
 /// A frame whose first bytes have been looked at.

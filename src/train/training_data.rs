@@ -102,7 +102,7 @@ impl TrainingData {
             reader.apply(&transform)?;
         }
         let standardises = options.standardise_targets && reader.values() > 0;
-        let target_scale = standardises.then(|| reader.standardise_targets());
+        let target_scale = standardises.then(|| reader.standardise_targets()).transpose()?;
         let mut rows = held_out.into_iter().map(|rows: Dataset| Some(rows).filter(|rows| rows.rows() > 0));
         let mut held_out = |file: Option<Reader>| -> Result<Option<HeldOut>> {
             let rows = rows.next().flatten();

@@ -51,8 +51,11 @@ fn its_command_line_reads_the_same_without_finding_anything_out() {
     assert_eq!(
         command,
         "tinytrain train --data 'a table.csv' --header yes --delimiter ';' --decimal , --task classification --target class \
-         --only colour size --categorical colour --missing-marker 10"
+         --only colour size --categorical colour --missing-marker=10"
     );
+    let robust = ["--scale", "robust", "--scale-target", "none", "--only", "name", "--categorical", "name"];
+    let said = place.succeed(&[&["inspect", "a table.csv"][..], &robust].concat()).stdout;
+    assert!(said.trim_end().ends_with(" --categorical name --scale robust --scale-target none"), "{said}");
     let train = |options: &[&str], out: &str| {
         let common = ["--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", out];
         place.succeed(&[&["train", "--data", "a table.csv"][..], options, &common].concat());

@@ -149,6 +149,15 @@ fn the_target_tells_the_task() {
     let figures = place.succeed(&eval).objects()[0].clone();
     let (r2, rmse) = (figures["r2"].as_f64().unwrap(), figures["rmse"].as_f64().unwrap());
     assert!(r2 > 0.99 && rmse < 500.0, "{figures}");
+    let far = |row: usize| format!("{}.5", 1_700_000_000 + row % 17);
+    place.write("far.csv", table(&far));
+    let outcome = place.run(&[&["train", "--data", "far.csv", "--out", "m"][..], &CPU].concat());
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.error().contains("column 2 (y)") && outcome.error().contains("32-bit floats"),
+        "{}",
+        outcome.stderr
+    );
     let unscaled = [&["train", "--data", "t.csv", "--scale-target", "none", "--out", "m"][..], &CPU].concat();
     assert_eq!(place.run(&unscaled).code, 3);
 }
