@@ -155,8 +155,7 @@ pub fn decimal(text: &str) -> Result<u8, String> {
 
 /// How values become inputs.
 pub fn scale() -> impl TypedValueParser<Value = Scale> {
-    PossibleValuesParser::new(["auto", "standard", "minmax", "robust", "quantile", "none", "bytes"])
-        .try_map(|text| text.parse::<Scale>())
+    PossibleValuesParser::new(Scale::ALL.map(Scale::name)).try_map(|text| text.parse::<Scale>())
 }
 
 /// The name of a schedule.

@@ -1,5 +1,6 @@
 //! `tinytrain inspect`.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +15,7 @@ use super::args::Format;
 use super::output::{print_line, print_object};
 use super::places;
 use super::table_options::Columns;
-use super::text::{Align, counted, grouped, percent, shell_word, table};
+use super::text::{Align, counted, grouped, percent, quoted, shell_word, table};
 
 /// Categories and classes of which a text shows the rows.
 const SHOWN: usize = 6;
@@ -209,8 +210,7 @@ impl<'a> Found<'a> {
 
     /// The command that trains on the same without finding anything out.
     fn command(&self, file: &Path, written: &Written) -> String {
-        // A path has ./ in front where it begins with a hyphen; nothing else may.
-        let word = |text: &str| shell_word(Path::new(text)).trim_start_matches("./").to_owned();
+        let word = |text: &str| quoted(OsStr::new(text));
         let byte = |byte: Option<u8>| match byte {
             Some(b'\t') => "tab".to_owned(),
             Some(byte) => word(&char::from(byte).to_string()),

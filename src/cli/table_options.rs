@@ -1,6 +1,7 @@
 //! Options about tables: how they are written, which columns are read, which rows are held out.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tinytrain::Error;
@@ -9,7 +10,7 @@ use tinytrain::step::Loss;
 use tinytrain::train::{DataOptions, Keep};
 
 use super::args;
-use super::text::shell_word;
+use super::text::quoted;
 
 /// Headings of the help.
 const TABLES: &str = "Tables";
@@ -197,16 +198,10 @@ impl Columns {
 
     /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual.
     pub fn said(&self) -> String {
-        let scales = [
-            (Scale::Standard, "standard"),
-            (Scale::MinMax, "minmax"),
-            (Scale::Robust, "robust"),
-            (Scale::Quantile, "quantile"),
-            (Scale::None, "none"),
-            (Scale::Bytes, "bytes"),
-        ];
-        let scale = scales.iter().find(|(scale, _)| *scale == self.scale);
-        let mut said = scale.map_or_else(String::new, |(_, name)| format!(" --scale {name}"));
+        let mut said = String::new();
+        if self.scale != Scale::Auto {
+            said += &format!(" --scale {}", self.scale.name());
+        }
         if self.scale_target == ScaleTarget::None {
             said += " --scale-target none";
         }
@@ -214,7 +209,7 @@ impl Columns {
             said += " --missing error";
         }
         if let Some(weight) = &self.weight {
-            said += &format!(" --weight={}", shell_word(Path::new(weight)).trim_start_matches("./"));
+            said += &format!(" --weight={}", quoted(OsStr::new(weight)));
         }
         said
     }

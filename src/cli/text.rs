@@ -60,7 +60,7 @@ pub fn shell_word(path: &Path) -> String {
 
 /// A word as a shell takes it; in `$'...'`, which bash, zsh and other shells but the oldest know, where it could not be
 /// printed else.
-fn quoted(word: &OsStr) -> String {
+pub fn quoted(word: &OsStr) -> String {
     let is_plain = |letter: char| {
         letter.is_alphanumeric() || "/._-+,:@".contains(letter) || (cfg!(windows) && letter == '\\')
     };

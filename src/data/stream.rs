@@ -137,16 +137,7 @@ impl Stream {
 
     /// Reads until `buffer` is full or the stream ends; returns how many bytes came.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match self.inner.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.fault(error)),
-            }
-        }
-        Ok(filled)
+        fill(&mut self.inner, buffer).map_err(|error| self.fault(error))
     }
 
     /// Checks what a header promises against the length of the file, where it is known.
@@ -210,6 +201,20 @@ impl Stream {
             None => Error::Read { path: self.name.clone(), source },
         }
     }
+}
+
+/// Reads until `buffer` is full or the source ends; returns how many bytes came.
+pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 impl Read for Stream {

@@ -29,23 +29,40 @@ pub enum Scale {
     Bytes,
 }
 
+impl Scale {
+    /// All of them.
+    pub const ALL: [Scale; 7] = [
+        Scale::Auto,
+        Scale::Standard,
+        Scale::MinMax,
+        Scale::Robust,
+        Scale::Quantile,
+        Scale::None,
+        Scale::Bytes,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scale::Auto => "auto",
+            Scale::Standard => "standard",
+            Scale::MinMax => "minmax",
+            Scale::Robust => "robust",
+            Scale::Quantile => "quantile",
+            Scale::None => "none",
+            Scale::Bytes => "bytes",
+        }
+    }
+}
+
 impl FromStr for Scale {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Scale::Auto),
-            "standard" => Ok(Scale::Standard),
-            "minmax" => Ok(Scale::MinMax),
-            "robust" => Ok(Scale::Robust),
-            "quantile" => Ok(Scale::Quantile),
-            "none" => Ok(Scale::None),
-            "bytes" => Ok(Scale::Bytes),
-            _ => {
-                let expected = "auto, standard, minmax, robust, quantile, none or bytes".to_owned();
-                Err(Error::Setting { setting: "scale", expected, found: format!("{text:?}") })
-            }
-        }
+        Self::ALL.into_iter().find(|scale| scale.name() == text).ok_or_else(|| {
+            let expected = "auto, standard, minmax, robust, quantile, none or bytes".to_owned();
+            Error::Setting { setting: "scale", expected, found: format!("{text:?}") }
+        })
     }
 }
 

@@ -4,6 +4,8 @@ use std::io::{Chain, Cursor, Error, ErrorKind, Read, Result};
 
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
+use super::stream::fill;
+
 /// The first bytes of a frame.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -39,7 +41,7 @@ impl Zstd {
     fn begin(mut source: Source) -> Result<State> {
         loop {
             let mut magic = [0; 4];
-            match read_up_to(&mut source, &mut magic)? {
+            match fill(&mut source, &mut magic)? {
                 0 => return Ok(State::Ended),
                 4 => {}
                 _ => return Err(ErrorKind::UnexpectedEof.into()),
@@ -85,19 +87,6 @@ fn damage(error: impl std::fmt::Display) -> Error {
     // Its own lines end in stops and may be several.
     let text = error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
     Error::new(ErrorKind::InvalidData, text)
-}
-
-fn read_up_to(source: &mut Source, buffer: &mut [u8]) -> Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match source.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]

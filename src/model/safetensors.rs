@@ -268,7 +268,6 @@ fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Classes, Code, Encoding, Map};
 
     fn model() -> Model {
         let network = Network::classifier(&[5, 3, 4]).unwrap();
@@ -278,91 +277,6 @@ mod tests {
         let meaning = Meaning { image: Some((1, 5)), ..Meaning::numbered(4) };
         let settings = [("seed".to_owned(), "7".to_owned())].into();
         Model { parameters, network, transform: Transform::Bytes, meaning, origin: Some(origin), settings }
-    }
-
-    fn encoded(columns: Vec<Code>) -> Model {
-        let meaning = Meaning { image: None, ..model().meaning };
-        Model { transform: Transform::Columns(Encoding { columns }), meaning, ..model() }
-    }
-
-    fn number(map: Map, has_indicator: bool) -> Code {
-        Code::Number { map, fill: 0.3, has_indicator }
-    }
-
-    fn category(names: &[&str], has_missing: bool) -> Code {
-        let categories = Classes::named(names.iter().map(|name| (*name).to_owned()).collect()).unwrap();
-        Code::Category { categories, has_missing }
-    }
-
-    /// As the first versions wrote standardised columns.
-    #[test]
-    fn an_old_file_of_standardised_columns_is_read() {
-        let columns: Vec<Code> = [(0.5, 1.0), (-2.0, 0.1), (0.1, 2e-9), (7.0, 3e30), (0.0, 1.0)]
-            .into_iter()
-            .map(|(center, width)| Code::Number {
-                map: Map::Affine { center, width },
-                fill: center,
-                has_indicator: false,
-            })
-            .collect();
-        let model = encoded(columns);
-        let bytes = model.to_bytes().unwrap();
-        let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
-        let header = String::from_utf8(bytes[8..8 + length].to_vec()).unwrap();
-        let old = header
-            .replace("\"input_scaling\":\"columns\"", "\"input_scaling\":\"standard\"")
-            .replace("\"input_center\"", "\"input_mean\"")
-            .replace("\"input_width\"", "\"input_deviation\"");
-        let mut old: serde_json::Value = serde_json::from_str(&old).unwrap();
-        // The centers are what missing values were taken for, too.
-        let file = old.as_object_mut().unwrap();
-        let fill = file.remove("input_fill").unwrap();
-        let mean = file["input_mean"].clone();
-        for tensor in ["input_mean", "input_deviation"] {
-            assert_eq!(file[tensor]["shape"], fill["shape"]);
-        }
-        file["__metadata__"].as_object_mut().unwrap().remove("encoding");
-        // Offsets must count on without a gap: the tensor that is gone stood between the others.
-        let gone = fill["data_offsets"][0].as_u64().unwrap()..fill["data_offsets"][1].as_u64().unwrap();
-        assert!(mean["data_offsets"][0].as_u64().unwrap() < gone.end);
-        for (_, tensor) in file.iter_mut().filter(|(name, _)| *name != "__metadata__") {
-            for offset in tensor["data_offsets"].as_array_mut().unwrap() {
-                let value = offset.as_u64().unwrap();
-                *offset = if value >= gone.end { value - (gone.end - gone.start) } else { value }.into();
-            }
-        }
-        let header = old.to_string();
-        let mut bytes_of_old = (header.len() as u64).to_le_bytes().to_vec();
-        bytes_of_old.extend(header.as_bytes());
-        let data = &bytes[8 + length..];
-        bytes_of_old.extend([&data[..gone.start as usize], &data[gone.end as usize..]].concat());
-        assert_eq!(Model::from_bytes(&bytes_of_old, Path::new("m")).unwrap(), model);
-    }
-
-    #[test]
-    fn encodings_are_read_as_they_were_written_or_refused() {
-        let affine = |center, width| Map::Affine { center, width };
-        let normal = Map::Normal(vec![-1.0, 0.1, 0.1, 7e30]);
-        let columns = [
-            vec![number(affine(0.1, 2e-9), true), category(&["b", "a"], false), category(&["x"], true)],
-            vec![category(&["1", "2", "3"], true), category(&["yes", "no"], false)],
-            vec![number(normal.clone(), false), category(&["a", "b", "c"], false), number(normal, false)],
-        ];
-        for columns in columns {
-            let model = encoded(columns);
-            let bytes = model.to_bytes().unwrap();
-            assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
-        }
-        let text = |columns: Vec<Code>| {
-            let error = Model::from_bytes(&encoded(columns).to_bytes().unwrap(), Path::new("m")).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            error.to_string()
-        };
-        assert!(text(vec![number(affine(0.0, 1.0), false); 4]).contains("5 inputs in its encoding"));
-        assert!(text(vec![number(affine(0.0, -1.0), false); 5]).contains("widths of 0 or more"));
-        assert!(text(vec![number(affine(f64::NAN, 1.0), false); 5]).contains("input_center of finite f64"));
-        assert!(text(vec![number(Map::Normal(vec![2.0, 1.0]), false); 5]).contains("ascending order"));
-        assert!(text(Vec::new()).contains("an encoding of columns"));
     }
 
     #[test]
