@@ -26,7 +26,7 @@ pub(super) const STEP: u64 = 2;
 pub(super) fn rule(kind: OptimizerKind) -> UpdateRule {
     let mut optimizer = kind.defaults();
     optimizer.weight_decay = 0.1;
-    let factors = RateFactors { weights: 1.0, biases: 2.0, layers: vec![0.5] };
+    let factors = RateFactors { biases: 2.0, layers: vec![0.5], ..RateFactors::default() };
     UpdateRule { optimizer, factors, ..UpdateRule::sgd(0.1) }
 }
 

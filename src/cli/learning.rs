@@ -117,6 +117,7 @@ impl Learning {
                 weights: self.lr_weights,
                 biases: self.lr_biases,
                 layers: self.lr_layers.clone(),
+                ..RateFactors::default()
             },
             clip_norm: self.clip_norm,
             ..config

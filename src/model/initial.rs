@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Network, Parameters};
+use super::{InputParameters, Network, Parameters};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, normal, uniform};
 
@@ -72,6 +72,7 @@ impl Parameters {
     /// Random weights and zero biases. A seed gives the same weights on every machine.
     pub fn initial(network: &Network, init: Init, seed: u64) -> Self {
         let mut parameters = Self::zeros(network);
+        parameters.input = network.input_layer().map(|layer| InputParameters::initial(layer, seed));
         let last = parameters.layers.len() - 1;
         for (place, layer) in parameters.layers.iter_mut().enumerate() {
             let (inputs, outputs) = (layer.inputs as f64, layer.outputs as f64);

@@ -5,13 +5,13 @@
 //!
 //! | region | vec4s |
 //! |---|---|
-//! | weights and biases, layer by layer | [`ParameterLayout::weights`] |
+//! | weights and biases, layer by layer, and behind them those of the input layer and its scale | [`ParameterLayout::weights`] |
 //! | partial sums of the first layer, or activations, for schedules that keep them | [`ParameterLayout::partials`] |
 //! | optimizer state: 0, 1 or 2 copies of the first region | [`ParameterLayout::states`] of them |
 //!
 //! With several models each has such a buffer's worth, one behind the other.
 
-use super::{Layer, Network, Parameters};
+use super::{InputLayer, InputParameters, Layer, Network, Parameters};
 
 /// Number of vec4s that hold `n` values: ceil(n / 4).
 pub const fn blocks(n: usize) -> usize {
@@ -54,10 +54,34 @@ impl LayerLayout {
     }
 }
 
+/// Where the parameters of an input layer stand, in vec4s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputLayout {
+    /// Where its weights begin in a region.
+    pub offset: usize,
+    /// Length of its weights.
+    pub weights: usize,
+    /// Factors of inputs, which stand behind the weights.
+    pub scales: usize,
+}
+
+impl InputLayout {
+    /// Where its factors of inputs begin.
+    pub fn scale(&self) -> usize {
+        self.offset + self.weights
+    }
+
+    /// Length of its weights and factors.
+    pub fn length(&self) -> usize {
+        self.weights + blocks(self.scales)
+    }
+}
+
 /// The layout of all parameters of a network and of what goes with them. Lengths and places are in vec4s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterLayout {
     layers: Vec<LayerLayout>,
+    input: Option<InputLayout>,
     partials: usize,
     states: usize,
     models: usize,
@@ -72,12 +96,18 @@ impl ParameterLayout {
             offset += layer.length();
             layer
         });
-        Self { layers: layers.collect(), partials: 0, states: 0, models: 1 }
+        Self { layers: layers.collect(), input: None, partials: 0, states: 0, models: 1 }
     }
 
     /// The parameters of one network and nothing else.
     pub fn new(network: &Network) -> Self {
-        Self::of_sizes(&network.sizes())
+        let dense = Self::of_sizes(&network.sizes());
+        let place = |layer: &InputLayer| InputLayout {
+            offset: dense.weights(),
+            weights: layer.weights(),
+            scales: layer.scales(),
+        };
+        Self { input: network.input_layer().map(place), ..dense }
     }
 
     /// The same with so many vec4s of partial sums, or of what else a schedule keeps there.
@@ -103,9 +133,15 @@ impl ParameterLayout {
         &self.layers
     }
 
-    /// Length of the weights and biases, and of each copy of the state.
+    /// The input layer, if there is one.
+    pub fn input(&self) -> Option<InputLayout> {
+        self.input
+    }
+
+    /// Length of all parameters, and of each copy of the state.
     pub fn weights(&self) -> usize {
-        self.layers.iter().map(LayerLayout::length).sum()
+        let dense: usize = self.layers.iter().map(LayerLayout::length).sum();
+        dense + self.input.map_or(0, |input| input.length())
     }
 
     /// Where the partial sums begin.
@@ -144,7 +180,12 @@ impl ParameterLayout {
         let layer = |layer: &Layer| {
             [pad_rows(&layer.weights, layer.outputs), pad_rows(&layer.bias, layer.outputs)].concat()
         };
-        parameters.layers.iter().flat_map(layer).collect()
+        let mut region: Vec<f32> = parameters.layers.iter().flat_map(layer).collect();
+        if let Some(input) = &parameters.input {
+            region.extend_from_slice(&input.weights);
+            region.extend(pad_rows(&input.scale, input.scale.len()));
+        }
+        region
     }
 
     /// The inverse of [`ParameterLayout::pack`].
@@ -155,13 +196,18 @@ impl ParameterLayout {
             let bias = weights.split_off(inputs * outputs);
             Layer { inputs, outputs, weights, bias }
         };
-        Parameters { layers: self.layers.iter().map(layer).collect() }
+        let input = self.input.map(|input| InputParameters {
+            weights: region[4 * input.offset..4 * input.scale()].to_vec(),
+            scale: region[4 * input.scale()..][..input.scales].to_vec(),
+        });
+        Parameters { layers: self.layers.iter().map(layer).collect(), input }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::InputColumn;
 
     #[test]
     fn regions_stand_one_behind_the_other() {
@@ -182,5 +228,22 @@ mod tests {
         let packed = layout.pack(&parameters);
         assert_eq!(packed.len(), 4 * layout.weights());
         assert_eq!(layout.unpack(&packed), parameters);
+    }
+
+    #[test]
+    fn the_input_layer_stands_behind_the_others() {
+        let columns = vec![InputColumn::Periodic, InputColumn::Embedding { categories: 3, size: 5 }];
+        for (scaled, scales) in [(true, 9), (false, 0)] {
+            let input = InputLayer::new(columns.clone(), scaled).unwrap();
+            let network = Network::classifier(&[9, 3]).unwrap().behind(input).unwrap();
+            let layout = ParameterLayout::new(&network);
+            let want = InputLayout { offset: 10, weights: 21 + 6, scales };
+            assert_eq!(layout.input(), Some(want));
+            assert_eq!(layout.weights(), 10 + 27 + blocks(scales));
+            let parameters = Parameters::he_normal(&network, 3);
+            let packed = layout.pack(&parameters);
+            assert_eq!(packed.len(), 4 * layout.weights());
+            assert_eq!(layout.unpack(&packed), parameters);
+        }
     }
 }

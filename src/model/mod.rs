@@ -1,6 +1,7 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
 mod initial;
+mod input_layer;
 mod layout;
 mod metadata;
 mod network;
@@ -10,7 +11,10 @@ mod safetensors;
 mod transform_entries;
 
 pub use initial::{Init, Variance};
-pub use layout::{LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};
+pub use input_layer::{
+    FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PERIODIC_BLOCKS, PlacedColumn,
+};
+pub use layout::{InputLayout, LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};
 pub use metadata::Meaning;
 pub use network::{Dense, Network};
 pub use parameters::{Layer, Parameters};

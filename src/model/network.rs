@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::InputLayer;
 use crate::error::{Error, Result};
 use crate::step::{Activation, Dropout, Loss};
 
@@ -24,9 +25,10 @@ impl Dense {
 }
 
 /// A multi-layer perceptron: dense layers one behind the other, and the loss that it is trained for. The last layer has no
-/// activation and no dropout: its outputs are the logits, or the predicted values.
+/// activation and no dropout: its outputs are the logits, or the predicted values. An input layer may stand before the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
+    input_layer: Option<InputLayer>,
     inputs: usize,
     layers: Vec<Dense>,
     loss: Loss,
@@ -39,7 +41,7 @@ impl Network {
     /// [`Error::Config`] without inputs or layers, for a layer of 0 units, a last layer with an activation or dropout, a
     /// share of dropout that is not from 0 to below 1, or more parameters than can be counted.
     pub fn new(inputs: usize, layers: Vec<Dense>, loss: Loss) -> Result<Self> {
-        let network = Self { inputs, layers, loss };
+        let network = Self { input_layer: None, inputs, layers, loss };
         let sizes = network.sizes();
         if sizes.len() < 2 || sizes.contains(&0) {
             return Err(Error::Config(format!(
@@ -73,7 +75,29 @@ impl Network {
         Self::new(*inputs, layers, Loss::CrossEntropy)
     }
 
+    /// The same network behind an input layer.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an input layer that does not make the inputs of the first dense layer.
+    pub fn behind(self, input_layer: InputLayer) -> Result<Self> {
+        let (made, inputs) = (input_layer.inputs(), self.inputs);
+        if made != inputs {
+            return Err(Error::Config(format!("an input layer of {made} inputs before a layer of {inputs}")));
+        }
+        Ok(Self { input_layer: Some(input_layer), ..self })
+    }
+
+    /// What stands before the first dense layer, if anything does.
+    pub fn input_layer(&self) -> Option<&InputLayer> {
+        self.input_layer.as_ref()
+    }
+
     /// Numbers of a row that goes in.
+    pub fn columns(&self) -> usize {
+        self.input_layer.as_ref().map_or(self.inputs, |layer| layer.columns().len())
+    }
+
+    /// Inputs of the first dense layer: numbers of a row that goes in, unless an input layer makes them.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
@@ -106,10 +130,11 @@ impl Network {
         })
     }
 
-    /// Number of weights and biases; as many as can be counted where there are more.
+    /// Number of weights and biases, and of what an input layer learns; as many as can be counted where there are more.
     pub fn parameter_count(&self) -> usize {
         let counts = self.layers().map(|(inputs, outputs)| inputs.saturating_add(1).saturating_mul(outputs));
-        counts.fold(0, usize::saturating_add)
+        let before = self.input_layer.as_ref().map_or(0, InputLayer::parameter_count);
+        counts.fold(before, usize::saturating_add)
     }
 
     /// Dropout behind a layer, from 0, where there is any.

@@ -1,6 +1,6 @@
 //! Weights and biases on the host.
 
-use super::Network;
+use super::{InputParameters, Network};
 
 /// Weights `[inputs, outputs]`, row-major, and bias `[outputs]` of one layer.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub struct Layer {
 pub struct Parameters {
     /// First layer first.
     pub layers: Vec<Layer>,
+    /// Those of the input layer, where there is one.
+    pub input: Option<InputParameters>,
 }
 
 impl Parameters {
@@ -34,12 +36,23 @@ impl Parameters {
                 bias: vec![0.0; outputs],
             })
             .collect();
-        Self { layers }
+        Self { layers, input: network.input_layer().map(InputParameters::zeros) }
     }
 
     /// Whether no number is NaN or infinite.
     pub fn is_finite(&self) -> bool {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
-        self.layers.iter().all(|layer| finite(&layer.weights) && finite(&layer.bias))
+        self.tensors().all(|tensor| finite(tensor))
+    }
+
+    /// All tensors: weights and bias of each layer, and weights and scale of the input layer.
+    pub fn tensors(&self) -> impl Iterator<Item = &[f32]> {
+        let dense = self.layers.iter().flat_map(|layer| [&layer.weights[..], &layer.bias]);
+        dense.chain(self.input.iter().flat_map(|input| [&input.weights[..], &input.scale]))
+    }
+
+    /// All numbers, tensor by tensor.
+    pub fn numbers(&self) -> impl Iterator<Item = f32> {
+        self.tensors().flatten().copied()
     }
 }

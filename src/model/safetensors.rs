@@ -235,7 +235,14 @@ impl Model {
         let known: Vec<&str> = known.into_iter().chain(KEYS).chain(transform_entries::KEYS).collect();
         let is_setting = |key: &String| !known.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
-        Ok(Self { network, transform, meaning, parameters: Parameters { layers }, origin, settings })
+        Ok(Self {
+            network,
+            transform,
+            meaning,
+            parameters: Parameters { layers, input: None },
+            origin,
+            settings,
+        })
     }
 }
 

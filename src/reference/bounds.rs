@@ -4,6 +4,7 @@
 //! well than IEEE 754 asks.
 
 mod elementwise;
+mod input_layer;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -82,10 +83,15 @@ pub fn gradients_of(
     pass: &ReferencePass,
     targets: &ReferenceTargets<'_>,
 ) -> ReferenceNetwork {
-    let ReferencePass { activations, pre_activations, masks } = pass;
+    let ReferencePass { embedded, activations, pre_activations, masks } = pass;
     let layers = network.weights.len();
     // Of what each layer reads, and of what it computes.
-    let mut of_inputs = vec![Array2::zeros(activations[0].dim())];
+    let before = network.input.as_ref().zip(embedded.as_ref());
+    let of_embedded = before.map(|(input, (rows, _))| input_layer::embedded(input, rows));
+    let mut of_inputs = vec![match (before, &of_embedded) {
+        (Some((input, (_, embedded))), Some(of)) => input_layer::scaled(input, embedded, of),
+        _ => Array2::zeros(activations[0].dim()),
+    }];
     let mut of_z = Vec::new();
     for (layer, w) in network.weights.iter().enumerate() {
         let (input, z) = (&activations[layer], &pre_activations[layer]);
@@ -115,10 +121,15 @@ pub fn gradients_of(
         let of_db = ones.dot(&of_delta) + rounding(&ones, &delta.view(), &db.insert_axis(Axis(0)));
         bounds.weights.insert(0, of_dw.mapv(bound));
         bounds.biases.insert(0, of_db.row(0).mapv(bound));
-        let Some(below) = layer.checked_sub(1) else { break };
         let w = &network.weights[layer];
         let dh = ops::input_gradient(delta.view(), w.view());
         let of_dh = of_delta.dot(&square(w).t()) + rounding(delta, &w.t(), &dh);
+        let Some(below) = layer.checked_sub(1) else {
+            bounds.input = before.zip(of_embedded.as_ref()).map(|((input, (rows, embedded)), of)| {
+                input_layer::gradients(input, rows, [embedded, of], [&dh, &of_dh])
+            });
+            break;
+        };
         let (f, z) = (network.hidden[below].activation, &pre_activations[below]);
         let masked = masked_rounding(&deltas[below], &masks[below]);
         of_delta = Array2::from_shape_fn(of_dh.dim(), |at| {

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{ReferenceTargets, ops};
+use super::{ReferenceInput, ReferenceTargets, ops};
 use crate::model::{Network, Parameters};
 use crate::step::{Activation, Loss, StepRecord};
 
@@ -18,6 +18,8 @@ pub struct Hidden {
 /// A multi-layer perceptron. Gradients have the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceNetwork {
+    /// What stands before the first dense layer, if anything does.
+    pub input: Option<ReferenceInput>,
     /// Weights [inputs, outputs] of each layer.
     pub weights: Vec<Array2<f64>>,
     /// Bias `[outputs]` of each layer.
@@ -31,6 +33,8 @@ pub struct ReferenceNetwork {
 /// What a forward pass computes, layer by layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferencePass {
+    /// The rows that go in, and E of the input layer, where there is one.
+    pub embedded: Option<(Array2<f64>, Array2<f64>)>,
     /// What each layer reads, and last the outputs of the network: X, H1, H2, ..., Z.
     pub activations: Vec<Array2<f64>>,
     /// Z = X W + b of each layer.
@@ -55,20 +59,27 @@ impl ReferenceNetwork {
         let dense = network.dense();
         let hidden = dense[..dense.len() - 1].iter();
         let hidden = hidden.map(|layer| Hidden { activation: layer.activation, dropout: layer.dropout });
-        Self { weights, biases, hidden: hidden.collect(), loss: network.loss() }
+        let input = network.input_layer().zip(parameters.input.as_ref());
+        let input = input.map(|(layer, parameters)| ReferenceInput::new(layer, parameters));
+        Self { input, weights, biases, hidden: hidden.collect(), loss: network.loss() }
     }
 
     /// With ReLU between its layers and softmax cross-entropy behind the last.
     pub fn relu(weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> Self {
         let hidden =
             vec![Hidden { activation: Activation::Relu, dropout: 0.0 }; weights.len().saturating_sub(1)];
-        Self { weights, biases, hidden, loss: Loss::CrossEntropy }
+        Self { input: None, weights, biases, hidden, loss: Loss::CrossEntropy }
     }
 
     /// A forward pass: with dropout as in the step of a record, or without.
     pub fn pass(&self, x: ArrayView2<f64>, record: Option<&StepRecord>) -> ReferencePass {
-        let mut pass =
-            ReferencePass { activations: vec![x.to_owned()], pre_activations: Vec::new(), masks: Vec::new() };
+        let embedded = self.input.as_ref().map(|input| (x.to_owned(), input.embedded(x)));
+        let x = match (&self.input, &embedded) {
+            (Some(input), Some((_, embedded))) => input.scaled(embedded),
+            _ => x.to_owned(),
+        };
+        let (pre_activations, masks) = (Vec::new(), Vec::new());
+        let mut pass = ReferencePass { embedded, activations: vec![x], pre_activations, masks };
         for (layer, (w, b)) in self.weights.iter().zip(&self.biases).enumerate() {
             let z = ops::forward(pass.activations[layer].view(), w.view(), b.view());
             if let Some(hidden) = self.hidden.get(layer) {
@@ -135,18 +146,23 @@ impl ReferenceNetwork {
 
     /// The same of a forward pass.
     pub fn gradients_of(&self, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> ReferenceNetwork {
-        let (weights, biases) = self
-            .deltas_of(pass, targets)
+        let deltas = self.deltas_of(pass, targets);
+        let (weights, biases) = deltas
             .iter()
             .zip(&pass.activations)
             .map(|(delta, input)| ops::weight_gradient(input.view(), delta.view()))
             .unzip();
-        self.holding(weights, biases)
+        let input = self.input.as_ref().zip(pass.embedded.as_ref()).map(|(input, (rows, embedded))| {
+            let dx = ops::input_gradient(deltas[0].view(), self.weights[0].view());
+            input.gradients(rows.view(), embedded, &dx)
+        });
+        ReferenceNetwork { input, ..self.holding(weights, biases) }
     }
 
-    /// A network of the same form that holds other numbers.
+    /// A network of the same form that holds other numbers, and zeros before the first dense layer.
     pub fn holding(&self, weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> ReferenceNetwork {
-        Self { weights, biases, hidden: self.hidden.clone(), loss: self.loss }
+        let input = self.input.as_ref().map(ReferenceInput::zeros);
+        Self { input, weights, biases, hidden: self.hidden.clone(), loss: self.loss }
     }
 
     /// One step of plain stochastic gradient descent without dropout: every parameter p becomes p - rate dp.

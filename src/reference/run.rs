@@ -41,6 +41,9 @@ impl ReferenceRun {
             let scale = (f64::from(clip) / (norm(&gradients) + 1e-6)).min(1.0);
             gradients.weights.iter_mut().for_each(|w| *w *= scale);
             gradients.biases.iter_mut().for_each(|b| *b *= scale);
+            if let Some(input) = &mut gradients.input {
+                input.weights.iter_mut().chain(&mut input.scale).for_each(|g| *g *= scale);
+            }
         }
         gradients
     }
@@ -62,16 +65,34 @@ impl ReferenceRun {
         let decay = f64::from(self.rule.optimizer.weight_decay);
         let factors = self.rule.factors.clone();
         let bias_decay = if ops::decays_biases(self.rule.optimizer.kind) { decay } else { 0.0 };
+        let (optimizer, t) = (&self.rule.optimizer, step + 1);
         for layer in 0..gradients.weights.len() {
-            let rate = rate * f64::from(*factors.layers.get(layer).unwrap_or(&1.0));
+            let of_layer = |factors: &[f32]| f64::from(*factors.get(layer).unwrap_or(&1.0));
+            let rate = rate * of_layer(&factors.layers);
             let [first, second] = &mut self.states;
-            let (optimizer, t) = (&self.rule.optimizer, step + 1);
-            let update = Update { optimizer, t, settings: [rate * f64::from(factors.weights), decay] };
+            let of_weights = rate * of_layer(&factors.layer_weights) * f64::from(factors.weights);
+            let update = Update { optimizer, t, settings: [of_weights, decay] };
             let states = (&mut first.weights[layer], &mut second.weights[layer]);
             update.apply(&mut self.network.weights[layer], &gradients.weights[layer], states);
             let update = Update { optimizer, t, settings: [rate * f64::from(factors.biases), bias_decay] };
             let states = (&mut first.biases[layer], &mut second.biases[layer]);
             update.apply(&mut self.network.biases[layer], &gradients.biases[layer], states);
+        }
+        let [first, second] = &mut self.states;
+        let input = self.network.input.as_mut().zip(gradients.input.as_ref());
+        if let (Some((input, gradients)), Some(first), Some(second)) =
+            (input, first.input.as_mut(), second.input.as_mut())
+        {
+            let settings = [rate * f64::from(factors.embeddings), decay];
+            let update = Update { optimizer, t, settings };
+            update.apply_each(
+                &mut input.weights,
+                &gradients.weights,
+                (&mut first.weights, &mut second.weights),
+            );
+            let settings = [rate * f64::from(factors.scale), bias_decay];
+            let update = Update { optimizer, t, settings };
+            update.apply_each(&mut input.scale, &gradients.scale, (&mut first.scale, &mut second.scale));
         }
         loss
     }
@@ -79,8 +100,9 @@ impl ReferenceRun {
 
 /// The square root of the sum of the squares of all weights and biases.
 fn norm(of: &ReferenceNetwork) -> f64 {
-    let weights = of.weights.iter().flatten();
-    weights.chain(of.biases.iter().flatten()).map(|g| g * g).sum::<f64>().sqrt()
+    let dense = of.weights.iter().flatten().chain(of.biases.iter().flatten());
+    let input = of.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+    dense.chain(input).map(|g| g * g).sum::<f64>().sqrt()
 }
 
 /// Update number `t`, from 1, of a tensor, with its learning rate and weight decay.
@@ -100,6 +122,17 @@ impl Update<'_> {
         Zip::from(parameters).and(gradients).and(first).and(second).for_each(|p, g, a, b| {
             (*p, [*a, *b]) = ops::optimize(self.optimizer, (*p, *g), [*a, *b], self.settings, self.t);
         });
+    }
+
+    fn apply_each(
+        &self,
+        parameters: &mut [f64],
+        gradients: &[f64],
+        (first, second): (&mut [f64], &mut [f64]),
+    ) {
+        for (((p, g), a), b) in parameters.iter_mut().zip(gradients).zip(first).zip(second) {
+            (*p, [*a, *b]) = ops::optimize(self.optimizer, (*p, *g), [*a, *b], self.settings, self.t);
+        }
     }
 }
 
@@ -188,7 +221,7 @@ mod tests {
     fn factors_and_decay_belong_to_their_tensors() {
         let layers = vec![0.0, 2.0];
         let rule = UpdateRule {
-            factors: RateFactors { weights: 1.0, biases: 0.5, layers },
+            factors: RateFactors { biases: 0.5, layers, ..RateFactors::default() },
             optimizer: OptimizerKind::AdamW.defaults(),
             ..UpdateRule::sgd(0.1)
         };

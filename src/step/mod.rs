@@ -13,6 +13,7 @@ mod setting;
 #[cfg(test)]
 mod tests;
 mod variants;
+mod wave;
 
 pub use activation::Activation;
 pub use dropout::Dropout;
@@ -21,3 +22,4 @@ pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;
 pub use rule::{RateFactors, UpdateRule};
+pub use wave::sine_and_cosine;

@@ -14,19 +14,32 @@ pub struct RateFactors {
     pub biases: f32,
     /// Of single layers, first to last; those that are not named have 1.
     pub layers: Vec<f32>,
+    /// Of the weights of single layers besides, likewise.
+    pub layer_weights: Vec<f32>,
+    /// Of the weights of an input layer: its embeddings.
+    pub embeddings: f32,
+    /// Of the factors of inputs that an input layer learns.
+    pub scale: f32,
 }
 
 impl Default for RateFactors {
     fn default() -> Self {
-        Self { weights: 1.0, biases: 1.0, layers: Vec::new() }
+        let (layers, layer_weights) = (Vec::new(), Vec::new());
+        Self { weights: 1.0, biases: 1.0, layers, layer_weights, embeddings: 1.0, scale: 1.0 }
     }
 }
 
 impl RateFactors {
     /// Factors of the weights and of the bias of a layer, from 0.
     pub fn of(&self, layer: usize) -> [f32; 2] {
-        let factor = self.layers.get(layer).copied().unwrap_or(1.0);
-        [factor * self.weights, factor * self.biases]
+        let of = |list: &[f32]| list.get(layer).copied().unwrap_or(1.0);
+        let factor = of(&self.layers);
+        [factor * of(&self.layer_weights) * self.weights, factor * self.biases]
+    }
+
+    /// Factors of the weights of an input layer and of its factors of inputs.
+    pub fn of_input(&self) -> [f32; 2] {
+        [self.embeddings, self.scale]
     }
 }
 
@@ -67,8 +80,8 @@ impl UpdateRule {
     pub fn validate(&self) -> Result<()> {
         self.optimizer.validate()?;
         self.rates.validate()?;
-        let RateFactors { weights, biases, layers } = &self.factors;
-        for factor in [weights, biases].into_iter().chain(layers) {
+        let RateFactors { weights, biases, layers, layer_weights, embeddings, scale } = &self.factors;
+        for factor in [weights, biases, embeddings, scale].into_iter().chain(layers).chain(layer_weights) {
             let fits = factor.is_finite() && *factor >= 0.0;
             demand(fits, "learning rate factor", "a finite number of at least 0", *factor)?;
         }

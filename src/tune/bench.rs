@@ -188,7 +188,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
 }
 
 fn flat(parameters: &Parameters) -> Vec<f32> {
-    parameters.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias)).copied().collect()
+    parameters.numbers().collect()
 }
 
 /// Whether two results of the same steps from `start` are the same within float error. The norm counts, not the

@@ -16,7 +16,7 @@ pub fn rules() -> Vec<UpdateRule> {
         optimizer.weight_decay = 0.1;
         // RMSprop with momentum too.
         optimizer.beta1 = if *kind == OptimizerKind::RmsProp { 0.5 } else { optimizer.beta1 };
-        let factors = RateFactors { weights: 1.0, biases: 2.0, layers: vec![1.0, 0.5] };
+        let factors = RateFactors { biases: 2.0, layers: vec![1.0, 0.5], ..RateFactors::default() };
         UpdateRule { optimizer, factors, rates: Rates::constant(0.3), ..UpdateRule::sgd(0.3) }
     };
     OptimizerKind::ALL.iter().map(rule).chain([UpdateRule::sgd(0.3)]).collect()

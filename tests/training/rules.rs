@@ -48,7 +48,7 @@ impl Problem {
         let rule = UpdateRule {
             optimizer,
             rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 10, 4) },
-            factors: RateFactors { weights: 1.0, biases: 2.0, layers: vec![1.0, 0.5] },
+            factors: RateFactors { biases: 2.0, layers: vec![1.0, 0.5], ..RateFactors::default() },
             clip_norm: Some(0.4).filter(|_| case % 4 == 2),
             label_smoothing: if loss.of_classes() { 0.1 } else { 0.0 },
             seed: 0x1_0000_0003,

@@ -20,8 +20,15 @@ impl DividedNetwork {
         let (tile, to) = (self.tile(0, part, step), self.outputs[0].write(part));
         to.y.resize(tile.rows.len(), tile.columns.len());
         for number in self.owned(0, part) {
-            let column = self.panels[number].columns.start - tile.columns.start;
-            to.y.copy_block(0, column, &self.hidden.read(number).y, tile.rows.clone());
+            let column = self.first_pieces[number].start - tile.columns.start;
+            let from = &self.hidden.read(number).y;
+            match self.input.get(number) {
+                Some(panel) => {
+                    let parameters = &self.parameters[0].read(number).values;
+                    panel.scale_into(parameters, from, &mut to.y, column);
+                }
+                None => to.y.copy_block(0, column, from, tile.rows.clone()),
+            }
         }
         to.activate(self.behind(0, step), &tile);
     }

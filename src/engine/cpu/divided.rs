@@ -7,6 +7,7 @@ use super::dense_layer::DenseLayer;
 use super::divide::{columns, pieces, range};
 use super::first_layer::Panel;
 use super::groups::Groups;
+use super::input_panel::InputPanel;
 use super::inputs::Inputs;
 use super::loss::RowLosses;
 use super::matrix::Matrix;
@@ -18,15 +19,20 @@ use crate::model::{Network, Parameters};
 use crate::step::UpdateRule;
 
 /// The parameters of a network in pieces, and everything that is computed in a step: memory that is taken in the first steps
-/// and stays. Pieces do not depend on the number of parts; each part owns some of each layer, one beside the other.
+/// and stays. Pieces do not depend on the number of parts; each part owns some of each layer, one beside the other. An input
+/// layer is the first layer here, and the first dense one the second.
 pub struct DividedNetwork {
     pub network: Network,
     pub rule: UpdateRule,
     pub plan: Plan,
     /// Which inputs are skipped together.
     pub groups: Arc<Groups>,
-    /// The first layer: columns for each piece.
+    /// The first layer, if it is dense: columns for each piece.
     pub panels: Vec<Panel>,
+    /// The first layer, if it is an input layer.
+    pub input: Vec<InputPanel>,
+    /// The columns of its outputs that go with each of its pieces.
+    pub first_pieces: Vec<Range<usize>>,
     /// The layers above it.
     pub above: Vec<DenseLayer>,
     /// Of each layer, its pieces.
@@ -63,13 +69,24 @@ impl DividedNetwork {
         parameters: &Parameters,
         states: &[Parameters],
     ) -> Self {
-        let layers: Vec<(usize, usize)> = network.layers().collect();
+        let before = network.input_layer().map(|layer| (network.columns(), layer.inputs()));
+        let layers: Vec<(usize, usize)> = before.into_iter().chain(network.layers()).collect();
         let products = plan.products();
         let pieces_of = |columns: usize| pieces(columns, plan.piece_vectors());
-        let panel = |columns| Panel::new(layers[0].0, columns, products);
-        let panels: Vec<Panel> = pieces_of(layers[0].1).into_iter().map(panel).collect();
-        let above = layers[1..].iter();
-        let above = above.map(|(inputs, outputs)| DenseLayer::new(*outputs, pieces_of(*inputs), products));
+        let input = network.input_layer().map(InputPanel::all).unwrap_or_default();
+        let first_pieces: Vec<Range<usize>> = match &input[..] {
+            [] => pieces_of(layers[0].1),
+            panels => panels.iter().map(InputPanel::inputs).collect(),
+        };
+        let panel = |columns: &Range<usize>| Panel::new(layers[0].0, columns.clone(), products);
+        let panels: Vec<Panel> = match &input[..] {
+            [] => first_pieces.iter().map(panel).collect(),
+            _ => Vec::new(),
+        };
+        let pieces_below =
+            [first_pieces.clone()].into_iter().chain(layers[1..].iter().map(|it| pieces_of(it.1)));
+        let above = layers[1..].iter().zip(pieces_below);
+        let above = above.map(|((_, outputs), pieces)| DenseLayer::new(*outputs, pieces, products));
         let mut divided = Self {
             network: network.clone(),
             rule: rule.clone(),
@@ -81,13 +98,15 @@ impl DividedNetwork {
             inputs: (0..2 * plan.steps_of_region())
                 .map(|_| parts(plan.parts(), |_| Inputs::default()))
                 .collect(),
-            hidden: parts(panels.len(), |_| Outputs::default()),
-            sums: parts(panels.len(), |_| Matrix::default()),
+            hidden: parts(first_pieces.len(), |_| Outputs::default()),
+            sums: parts(first_pieces.len(), |_| Matrix::default()),
             deltas: parts(plan.parts(), |_| Matrix::default()),
             outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
             losses: parts(plan.parts(), |_| RowLosses::default()),
             squares: Vec::new(),
             panels,
+            input,
+            first_pieces,
         };
         let counts = (0..layers.len()).map(|layer| divided.piece_count(layer));
         divided.squares = counts.map(|count| parts(count, |_| 0.0)).collect();
@@ -97,7 +116,17 @@ impl DividedNetwork {
 
     /// Into how many pieces a layer is divided.
     fn piece_count(&self, layer: usize) -> usize {
-        layer.checked_sub(1).map_or(self.panels.len(), |above| self.above[above].pieces.len())
+        layer.checked_sub(1).map_or(self.hidden.len(), |above| self.above[above].pieces.len())
+    }
+
+    /// Whether the first layer is a dense one, of whose inputs zeros may be skipped.
+    pub fn has_dense_inputs(&self) -> bool {
+        self.input.is_empty()
+    }
+
+    /// The number of a layer among the dense ones; nothing of an input layer.
+    pub fn dense_number(&self, layer: usize) -> Option<usize> {
+        if self.input.is_empty() { Some(layer) } else { layer.checked_sub(1) }
     }
 
     /// The pieces of a layer that part `part` owns.
@@ -114,19 +143,11 @@ impl DividedNetwork {
 
     /// Where piece `piece` of a layer begins; the end of all behind the last.
     fn edge(&self, layer: usize, piece: usize) -> usize {
-        let ranges =
-            |ranges: &mut dyn Iterator<Item = &Range<usize>>| ranges.nth(piece).map(|range| range.start);
-        let (found, end) = match layer.checked_sub(1) {
-            None => {
-                let found = ranges(&mut self.panels.iter().map(|panel| &panel.columns));
-                (found, self.panels.last().map_or(0, |panel| panel.columns.end))
-            }
-            Some(above) => {
-                let pieces = &self.above[above].pieces;
-                (ranges(&mut pieces.iter()), pieces.last().map_or(0, |rows| rows.end))
-            }
+        let edge = |pieces: &[Range<usize>]| match pieces.get(piece) {
+            Some(columns) => columns.start,
+            None => pieces.last().map_or(0, |columns| columns.end),
         };
-        found.unwrap_or(end)
+        layer.checked_sub(1).map_or(edge(&self.first_pieces), |above| edge(&self.above[above].pieces))
     }
 
     /// The columns of a layer's outputs that part `part` has where columns are divided: those that go with the pieces that it
@@ -189,7 +210,11 @@ impl DividedNetwork {
 
     /// A piece of a layer.
     fn cut(&self, parameters: &Parameters, layer: usize, number: usize) -> Tensors {
-        let whole = &parameters.layers[layer];
+        let Some(dense) = self.dense_number(layer) else {
+            let input = parameters.input.as_ref().map(|input| self.input[number].cut(input));
+            return input.unwrap_or_default();
+        };
+        let whole = &parameters.layers[dense];
         match layer.checked_sub(1) {
             None => self.panels[number].cut(whole, &self.groups),
             Some(above) => self.above[above].cut(whole, number),
@@ -199,10 +224,15 @@ impl DividedNetwork {
     /// The whole network, from the pieces of each layer.
     pub fn join<'a>(&self, tensors: impl Fn(usize, usize) -> &'a Tensors) -> Parameters {
         let first = self.panels.iter().enumerate().map(|(number, panel)| (panel, tensors(0, number)));
-        let mut layers = vec![Panel::join(first, &self.groups)];
+        let mut layers = Vec::new();
+        if self.input.is_empty() {
+            layers.push(Panel::join(first, &self.groups));
+        }
+        let input = self.network.input_layer();
+        let input = input.map(|_| InputPanel::join((0..self.input.len()).map(|number| tensors(0, number))));
         for (index, layer) in self.above.iter().enumerate() {
             layers.push(layer.join((0..layer.pieces.len()).map(|number| tensors(index + 1, number))));
         }
-        Parameters { layers }
+        Parameters { layers, input }
     }
 }

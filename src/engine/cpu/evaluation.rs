@@ -13,6 +13,7 @@ use super::outputs::{Behind, Outputs, Tile};
 use super::sparse::PackedRows;
 use super::tensors::Tensors;
 use crate::data::Rows;
+use crate::step::Activation;
 use crate::threads::spawn_scoped;
 
 /// Rows that are computed at a time, on each thread.
@@ -100,7 +101,7 @@ impl<'a> Evaluator<'a> {
             first,
             inputs: Inputs::default(),
             rows: 0,
-            packed: PackedRows::new(Arc::new(Groups::neighbours(network.network.inputs()))),
+            packed: PackedRows::new(Arc::new(Groups::neighbours(network.network.columns()))),
             panel: Matrix::default(),
             outputs,
         }
@@ -144,16 +145,19 @@ impl<'a> Evaluator<'a> {
 
     /// From the inputs to the outputs of all layers.
     fn walk(&mut self) {
-        let DividedNetwork { network, panels, above, parameters, .. } = self.network;
+        let DividedNetwork { network, panels, input, above, parameters, .. } = self.network;
         let rows = self.rows;
-        for (layer, dense) in network.dense().iter().enumerate() {
+        for layer in 0..self.outputs.len() {
+            let dense = self.network.dense_number(layer).map(|number| network.dense()[number]);
+            let (units, activation) = dense
+                .map_or((network.inputs(), Activation::Identity), |dense| (dense.units, dense.activation));
             let (below, here) = self.outputs.split_at_mut(layer);
             let (below, here) = (below.last(), &mut here[0]);
-            here.y.resize(rows, dense.units);
+            here.y.resize(rows, units);
             match (layer.checked_sub(1).map(|index| &above[index]), below) {
                 (Some(layer_above), Some(below)) => {
                     let x = |piece: usize| below.y.view().columns(layer_above.pieces[piece].clone());
-                    layer_above.forward(&parameters[layer], x, 0..dense.units, &mut here.y);
+                    layer_above.forward(&parameters[layer], x, 0..units, &mut here.y);
                 }
                 _ => {
                     for (panel, parameters) in panels.iter().zip(self.first) {
@@ -161,10 +165,16 @@ impl<'a> Evaluator<'a> {
                         panel.forward(parameters, [&self.inputs].into_iter(), &mut self.panel);
                         here.y.copy_block(0, panel.columns.start, &self.panel, 0..rows);
                     }
+                    for (panel, owned) in input.iter().zip(parameters[0].read_all()) {
+                        let parameters = &owned.values;
+                        self.panel.resize(rows, panel.inputs().len());
+                        panel.forward(parameters, [&self.inputs].into_iter(), &mut self.panel);
+                        panel.scale_into(parameters, &self.panel, &mut here.y, panel.inputs().start);
+                    }
                 }
             }
-            let tile = Tile { rows: 0..rows, columns: 0..dense.units };
-            here.activate(Behind { activation: dense.activation, dropout: None }, &tile);
+            let tile = Tile { rows: 0..rows, columns: 0..units };
+            here.activate(Behind { activation, dropout: None }, &tile);
         }
     }
 }

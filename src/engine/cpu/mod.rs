@@ -25,6 +25,7 @@ mod divided;
 mod evaluation;
 mod first_layer;
 mod groups;
+mod input_panel;
 mod inputs;
 mod lists;
 mod loss;
@@ -147,8 +148,9 @@ impl CpuEngine {
 
     /// Whether zeros are skipped: the first rows tell, and which inputs are skipped together.
     fn skips_zeros(&mut self, rows: &Rows<'_>) -> bool {
+        let is_dense = self.network.has_dense_inputs();
         *self.sparse.get_or_insert_with(|| {
-            let sparse = is_sparse(rows);
+            let sparse = is_dense && is_sparse(rows);
             let groups = if sparse { Groups::learnt(rows) } else { Groups::neighbours(rows.inputs) };
             self.packed = PackedRows::new(Arc::new(groups));
             self.network.regroup(self.packed.groups());
@@ -200,7 +202,8 @@ impl Engine for CpuEngine {
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        let parts = self.evaluate_parts(rows, is_sparse(rows), Wanted::Evaluation);
+        let sparse = self.network.has_dense_inputs() && is_sparse(rows);
+        let parts = self.evaluate_parts(rows, sparse, Wanted::Evaluation);
         // Summed in the order of the rows, whichever thread was first.
         let loss = parts.iter().flat_map(|part| &part.losses).sum::<f64>() / rows.len() as f64;
         Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
@@ -208,7 +211,8 @@ impl Engine for CpuEngine {
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
-        let sparse = *self.sparse_outputs.get_or_insert_with(|| is_sparse(rows));
+        let is_dense = self.network.has_dense_inputs();
+        let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
         Ok(self
             .evaluate_parts(rows, sparse, Wanted::Outputs)
             .into_iter()
@@ -222,7 +226,7 @@ impl Engine for CpuEngine {
             return Err(Error::Config(format!("{} rows are no batch of 1 to {batch}", rows.len())));
         }
         let network = &self.network;
-        let sparse = is_sparse(rows) || !network.groups.are_neighbours();
+        let sparse = network.has_dense_inputs() && is_sparse(rows) || !network.groups.are_neighbours();
         let order: Vec<u32> = (0..rows.len() as u32).collect();
         let record = StepRecord { rows: order.len() as u32, ..self.options.rule.record(self.steps) };
         let step = Step { record: &record, inputs: network.inputs_of(0), scale: 1.0 / order.len() as f32 };
@@ -248,7 +252,11 @@ impl Engine for CpuEngine {
         }
         let of_piece = |layer: usize, (piece, owned): (usize, &Owned)| {
             let mut gradients = owned.values.zeros();
-            network.add_gradient(layer, piece, network.owner(layer, piece).0, step, &mut gradients);
+            let part = network.owner(layer, piece).0;
+            match network.dense_number(layer) {
+                Some(_) => network.add_gradient(layer, piece, part, step, &mut gradients),
+                None => network.add_input_gradient(piece, part, step, &owned.values, &mut gradients),
+            }
             gradients
         };
         let of_layer = |(layer, pieces): (usize, &Parts<Owned>)| -> Vec<Tensors> {

@@ -53,7 +53,8 @@ impl Plan {
     pub fn new(network: &Network, batch: usize, parts: usize, cores: usize) -> Self {
         let above: usize = network.layers().skip(1).map(|(inputs, outputs)| inputs * outputs).sum();
         match parts {
-            parts if above >= WIDE => Plan::Columns(parts),
+            // Only there may what stands below a dense layer learn.
+            parts if above >= WIDE || network.input_layer().is_some() => Plan::Columns(parts),
             1 if cores > 1 && batch * network.inputs() >= APART => Plan::Apart,
             parts => Plan::Rows(parts),
         }

@@ -12,10 +12,10 @@ use super::outputs::{Behind, Tile};
 use super::parts::Parts;
 use super::plan::Phase;
 use super::sparse::PackedRows;
-use super::tensors::{Tensors, clip_scale};
+use super::tensors::{Owned, Tensors, clip_scale};
 use crate::data::Rows;
 use crate::engine::BatchMetrics;
-use crate::step::StepRecord;
+use crate::step::{Activation, StepRecord};
 
 /// A step.
 #[derive(Clone, Copy)]
@@ -105,13 +105,21 @@ impl DividedNetwork {
 
     /// What stands behind the products of a layer.
     pub fn behind<'a>(&self, layer: usize, step: Step<'a>) -> Behind<'a> {
+        let Some(layer) = self.dense_number(layer) else {
+            return Behind { activation: Activation::Identity, dropout: None };
+        };
         let dropout = self.network.dropout(layer).map(|dropout| (dropout, step.record));
         Behind { activation: self.network.dense()[layer].activation, dropout }
     }
 
     /// The panels that part `part` owns.
     fn first_layer(&self, part: usize, step: Step<'_>) {
-        for number in self.owned(0, part) {
+        for number in self.owned(0, part).filter(|_| !self.input.is_empty()) {
+            let (panel, to) = (&self.input[number], self.hidden.write(number));
+            to.y.resize(step.rows(), panel.inputs().len());
+            panel.forward(&self.parameters[0].read(number).values, step.inputs.read_all(), &mut to.y);
+        }
+        for number in self.owned(0, part).filter(|_| self.input.is_empty()) {
             let (panel, to) = (&self.panels[number], self.hidden.write(number));
             to.y.resize(step.rows(), panel.columns.len());
             panel.forward(&self.parameters[0].read(number).values, step.inputs.read_all(), &mut to.y);
@@ -148,6 +156,22 @@ impl DividedNetwork {
         }
     }
 
+    /// Adds the gradient by a piece that part `part` owns of an input layer, with these parameters.
+    pub fn add_input_gradient(
+        &self,
+        piece: usize,
+        part: usize,
+        step: Step<'_>,
+        parameters: &Tensors,
+        to: &mut Tensors,
+    ) {
+        let panel = &self.input[piece];
+        let first = panel.inputs().start - self.columns(0, part).start;
+        let dx = self.outputs[0].read(part).delta.view();
+        let dx = dx.columns(first..first + panel.inputs().len());
+        panel.add_gradient(parameters, step.inputs.read_all(), &self.hidden.read(piece).y, dx, to);
+    }
+
     /// What part `part` owns: the layers with the numbers of their pieces.
     fn all_owned(&self, part: usize) -> impl Iterator<Item = (usize, usize)> {
         (0..self.parameters.len())
@@ -157,9 +181,12 @@ impl DividedNetwork {
     /// Gradients by all that part `part` owns, and their sums of squares.
     fn gradient(&self, part: usize, step: Step<'_>) {
         for (layer, piece) in self.all_owned(part) {
-            let to = &mut self.parameters[layer].write(piece).gradients;
-            self.add_gradient(layer, piece, part, step, to);
-            *self.squares[layer].write(piece) = to.sum_of_squares();
+            let Owned { values, gradients, .. } = self.parameters[layer].write(piece);
+            match self.dense_number(layer) {
+                Some(_) => self.add_gradient(layer, piece, part, step, gradients),
+                None => self.add_input_gradient(piece, part, step, values, gradients),
+            }
+            *self.squares[layer].write(piece) = gradients.sum_of_squares();
         }
     }
 
@@ -178,13 +205,26 @@ impl DividedNetwork {
 
     fn update_piece(&self, layer: usize, piece: usize, part: usize, step: Step<'_>, scale: f32) {
         let owned = self.parameters[layer].write(piece);
+        let Owned { values, gradients, .. } = owned;
+        let Some(dense) = self.dense_number(layer) else {
+            if self.rule.is_plain_sgd() {
+                // What is added depends on what it is added to.
+                let mut update = values.zeros();
+                self.add_input_gradient(piece, part, step, values, &mut update);
+                return values.add(&update);
+            }
+            if self.rule.clip_norm.is_none() {
+                self.add_input_gradient(piece, part, step, values, gradients);
+            }
+            return owned.apply(&self.rule, step.record, self.rule.factors.of_input(), scale);
+        };
         if self.rule.is_plain_sgd() {
-            return self.add_gradient(layer, piece, part, step, &mut owned.values);
+            return self.add_gradient(layer, piece, part, step, values);
         }
         if self.rule.clip_norm.is_none() {
-            self.add_gradient(layer, piece, part, step, &mut owned.gradients);
+            self.add_gradient(layer, piece, part, step, gradients);
         }
-        owned.apply(&self.rule, step.record, layer, scale);
+        owned.apply(&self.rule, step.record, self.rule.factors.of(dense), scale);
     }
 
     /// What the step has given.

@@ -32,6 +32,12 @@ impl Tensors {
         Self { weights: Aligned::zeros(self.weights.len()), bias: vec![0.0; self.bias.len()] }
     }
 
+    /// Adds as many others.
+    pub fn add(&mut self, others: &Self) {
+        let pairs = self.weights.iter_mut().zip(&*others.weights);
+        pairs.chain(self.bias.iter_mut().zip(&others.bias)).for_each(|(to, other)| *to += other);
+    }
+
     /// The sum of the squares of all numbers.
     pub fn sum_of_squares(&self) -> f64 {
         sum_of_squares(&self.weights) + sum_of_squares(&self.bias)
@@ -64,10 +70,11 @@ impl Owned {
         Self { values, gradients, states }
     }
 
-    /// Updates parameters of layer `layer` and their state from `scale` times the gradients, which become 0.
-    pub fn apply(&mut self, rule: &UpdateRule, record: &StepRecord, layer: usize, scale: f32) {
+    /// Updates parameters and their state from `scale` times the gradients, which become 0; `factors` of the learning rate
+    /// are those of weights and biases.
+    pub fn apply(&mut self, rule: &UpdateRule, record: &StepRecord, factors: [f32; 2], scale: f32) {
         let Self { values, gradients, states: [first, second] } = self;
-        let [of_weights, of_biases] = rule.factors.of(layer).map(|factor| factor * record.rate);
+        let [of_weights, of_biases] = factors.map(|factor| factor * record.rate);
         let update = |[parameters, gradients, first, second]: [&mut [f32]; 4], rate, decay| {
             for start in (0..parameters.len()).step_by(CHUNK) {
                 let range = start..parameters.len().min(start + CHUNK);
@@ -150,7 +157,7 @@ mod tests {
             rule.optimizer.apply(&record, tile);
             [parameters, first, second]
         };
-        owned.apply(&rule, &record, 0, 0.5);
+        owned.apply(&rule, &record, rule.factors.of(0), 0.5);
         let Owned { values, gradients, states: [first, second] } = owned;
         let weights = [values.weights, first.weights, second.weights].map(|weights| weights.to_vec());
         assert_eq!(weights, whole(0.5, 0.5));

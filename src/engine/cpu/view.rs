@@ -71,6 +71,12 @@ impl<'a> View<'a> {
         self.columns
     }
 
+    /// The rows one by one, whose numbers stand side by side.
+    pub fn each_row(self) -> impl Iterator<Item = &'a [f32]> {
+        assert_eq!(self.column_stride, 1, "rows are no columns");
+        (0..self.rows).map(move |row| &self.values[row * self.row_stride..][..self.columns])
+    }
+
     /// Whether each row is whole vectors, one number behind the other.
     pub fn has_whole_vectors(self) -> bool {
         self.column_stride == 1

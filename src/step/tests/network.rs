@@ -182,7 +182,7 @@ fn ten_steps_agree_with_a_run_of_the_reference() {
         let rule = UpdateRule {
             optimizer,
             rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 5, 2) },
-            factors: RateFactors { weights: 1.0, biases: 2.0, layers: vec![1.0, 0.5] },
+            factors: RateFactors { biases: 2.0, layers: vec![1.0, 0.5], ..RateFactors::default() },
             clip_norm: Some(0.3),
             label_smoothing: 0.1,
             seed: 9,

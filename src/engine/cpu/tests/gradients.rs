@@ -1,5 +1,6 @@
 //! Gradients, outputs and losses of one batch.
 
+use super::super::plan::Plan;
 use super::{PLANS, Problem, ROWS, flat, numbers};
 use crate::data::{Rows, TargetsRef};
 use crate::engine::{Engine, EngineOptions};
@@ -7,7 +8,7 @@ use crate::reference::bounds;
 use crate::step::{Activation, Loss, UpdateRule};
 
 /// Gradients with weights, label smoothing and dropout of the step, within the bounds of rounding.
-fn check_gradients(problem: &Problem, rows: usize) {
+pub fn check_gradients(problem: &Problem, rows: usize, plans: &[Plan]) {
     let rule = UpdateRule { label_smoothing: 0.1, seed: 3, ..UpdateRule::sgd(0.1) };
     let options = EngineOptions { rule: rule.clone(), ..EngineOptions::sgd(ROWS, 0.1) };
     let order: Vec<u32> = (0..rows as u32).collect();
@@ -16,7 +17,7 @@ fn check_gradients(problem: &Problem, rows: usize) {
     let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
     let want = flat(&reference.gradients_of(&pass, &targets));
     let bounds = flat(&bounds::gradients_of(&reference, &pass, &targets));
-    for plan in PLANS {
+    for plan in plans.iter().copied() {
         if plan.is_by_columns() && problem.network.dense().len() == 1 {
             continue; // Nothing above the first layer is divided.
         }
@@ -37,7 +38,11 @@ fn gradients_of_every_activation_and_loss_are_those_of_the_reference() {
     for activation in Activation::ALL.iter().copied() {
         for loss in Loss::ALL.iter().copied() {
             for (dropout, sparse) in [(0.0, false), (0.3, true)] {
-                check_gradients(&Problem::new(&[9, 50, 17, 5], activation, dropout, loss, sparse), ROWS);
+                check_gradients(
+                    &Problem::new(&[9, 50, 17, 5], activation, dropout, loss, sparse),
+                    ROWS,
+                    &PLANS,
+                );
             }
         }
     }
@@ -49,7 +54,7 @@ fn layers_of_any_size_and_batches_of_any_size_have_gradients() {
     {
         for (loss, sparse) in [(Loss::CrossEntropy, false), (Loss::Mse, true)] {
             for rows in [1, 2, ROWS] {
-                check_gradients(&Problem::new(sizes, Activation::Silu, 0.2, loss, sparse), rows);
+                check_gradients(&Problem::new(sizes, Activation::Silu, 0.2, loss, sparse), rows, &PLANS);
             }
         }
     }

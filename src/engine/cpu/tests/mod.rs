@@ -1,6 +1,7 @@
 //! The engine as a whole against the reference, however steps are divided.
 
 mod gradients;
+mod input_layer;
 mod training;
 
 use ndarray::Array2;
@@ -132,10 +133,12 @@ fn wide(values: impl IntoIterator<Item = f32>) -> Vec<f64> {
 /// All numbers of a network, layer by layer.
 fn flat(network: &ReferenceNetwork) -> Vec<f64> {
     let both = network.weights.iter().zip(&network.biases);
-    both.flat_map(|(weights, bias)| weights.iter().chain(bias).copied()).collect()
+    let dense = both.flat_map(|(weights, bias)| weights.iter().chain(bias));
+    let input = network.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+    dense.chain(input).copied().collect()
 }
 
 /// The same.
 fn numbers(parameters: &Parameters) -> Vec<f32> {
-    parameters.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias).copied()).collect()
+    parameters.numbers().collect()
 }

@@ -8,30 +8,30 @@ use crate::reference::ReferenceRun;
 use crate::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
 /// Five rounds over the data set, each in another order.
-fn order() -> Vec<u32> {
+pub fn order() -> Vec<u32> {
     let rows = ROWS as u32;
     (1..6).flat_map(|round| (0..rows).map(move |row| (row * (2 * round + 1) + round) % rows)).collect()
 }
 
 /// Everything at once.
-fn rule(kind: OptimizerKind) -> UpdateRule {
+pub fn rule(kind: OptimizerKind) -> UpdateRule {
     let mut optimizer = kind.defaults();
     optimizer.weight_decay = 0.02;
     UpdateRule {
         optimizer,
         rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 12, 2) },
-        factors: RateFactors { weights: 1.0, biases: 2.0, layers: vec![1.0, 0.5] },
+        factors: RateFactors { biases: 2.0, layers: vec![1.0, 0.5], ..RateFactors::default() },
         clip_norm: Some(0.3),
         label_smoothing: 0.1,
         seed: 9,
     }
 }
 
-fn options(batch: usize, rule: UpdateRule) -> EngineOptions {
+pub fn options(batch: usize, rule: UpdateRule) -> EngineOptions {
     EngineOptions { rule, ..EngineOptions::sgd(batch, 0.1) }
 }
 
-fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<BatchMetrics> {
+pub fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<BatchMetrics> {
     let mut ended = Vec::new();
     let mut sink = |metrics| {
         ended.push(metrics);
@@ -44,7 +44,7 @@ fn train(engine: &mut impl Engine, problem: &Problem, order: &[u32]) -> Vec<Batc
 
 /// 21 steps, the last with fewer rows. Losses and parameters stay near those of the reference: what divides by the root of a
 /// mean of squares carries the relative error of single gradients.
-fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
+pub fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
     let (batch, order) = (9, order());
     let order = &order[..20 * batch + 2];
     let mut run = ReferenceRun::new(problem.reference(), rule.clone());
