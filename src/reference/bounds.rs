@@ -12,6 +12,7 @@ use super::{ReferenceNetwork, ReferencePass, ReferenceTargets, ops};
 use crate::step::{Activation, Loss};
 
 pub use elementwise::{activation, activation_gradient, optimize};
+pub use input_layer::{input_gradients, inputs};
 
 const EPS: f64 = f32::EPSILON as f64;
 /// Results below this may be flushed to 0.

@@ -3,11 +3,11 @@
 use super::dispatches::{Buffer, Dispatch, Schedule};
 use super::{ScheduleKind, TrainingStep};
 use crate::kernels::{
-    Activate, ActivateBackward, Column, CrossEntropy, Forward, Gather, InputGradient, Kernel, LayerInputs,
-    LayerUpdate, LossGradient, LossTargets, Nonlinearity, Resident, Row, Samples, StepShape, SumSquares,
-    Tuning, Update, WeightGradient, blocks,
+    Activate, ActivateBackward, Column, CrossEntropy, Embed, EmbedGradient, Forward, Gather, InputGradient,
+    Kernel, LayerInputs, LayerUpdate, LossGradient, LossTargets, Nonlinearity, Resident, Row, Samples,
+    ScaleGradient, StepShape, SumSquares, Tuning, Update, WeightGradient, blocks,
 };
-use crate::model::{LayerLayout, ParameterLayout};
+use crate::model::{InputLayer, InputLayout, LayerLayout, ParameterLayout};
 
 /// What the functions below know.
 struct Builder<'a> {
@@ -98,10 +98,42 @@ impl<'a> Builder<'a> {
 
     /// Inputs and targets of the batch, the targets of so many words.
     fn gather(&mut self, words: usize) {
-        use Buffer::{BatchTargets, Features, Hidden, Order, Targets};
-        let (rows, inputs, samples) = (self.step.rows, self.step.network.inputs(), self.samples);
+        use Buffer::{BatchTargets, Features, Hidden, Order, Parameters, TableRows, Targets};
+        let (rows, inputs, samples) = (self.step.rows, self.step.network.columns(), self.samples);
         let kernel = Gather { rows, inputs, words, samples };
-        self.push(kernel, &[Features, Targets, Order, Hidden(0), BatchTargets]);
+        let Some((layer, layout)) = self.input() else {
+            return self.push(kernel, &[Features, Targets, Order, Hidden(0), BatchTargets]);
+        };
+        self.push(kernel, &[Features, Targets, Order, TableRows, BatchTargets]);
+        for kernel in Embed::all(rows, layer, layout) {
+            self.push(kernel, &[TableRows, Parameters, Hidden(0)]);
+        }
+    }
+
+    /// The input layer, if there is one.
+    fn input(&self) -> Option<(&'a InputLayer, InputLayout)> {
+        self.step.network.input_layer().zip(self.layout.input())
+    }
+
+    /// The gradients by the parameters of the input layer, or their updates at once, from that by the inputs of the first
+    /// dense layer.
+    fn input_gradients(&mut self, are_updated: bool) {
+        use Buffer::{Delta, Gradients, Hidden, Parameters, TableRows};
+        let Some((layer, layout)) = self.input() else { return };
+        let (rows, inputs) = (self.step.rows, layer.inputs());
+        let update = are_updated.then(|| LayerUpdate::of_input(self.step.rule, &self.layout));
+        let result = if are_updated { Parameters } else { Gradients };
+        for kernel in EmbedGradient::all(rows, layer, layout, update) {
+            match are_updated {
+                true => self.push(kernel, &[TableRows, Delta(0), Parameters]),
+                false => self.push(kernel, &[TableRows, Delta(0), Parameters, Gradients]),
+            }
+        }
+        // Factors are read above, so they are updated last.
+        if layer.is_scaled() {
+            let kernel = ScaleGradient { rows, inputs, offset: layout.scale(), update };
+            self.push(kernel, &[Hidden(0), Delta(0), result]);
+        }
     }
 
     /// All layers, each in one kernel.
@@ -196,22 +228,34 @@ impl<'a> Builder<'a> {
                     ActivateBackward { rows, columns: inputs, nonlinearity },
                     &[kept, HiddenGradient(below), Delta(below)],
                 );
+            } else if self.input().is_some() {
+                self.push(
+                    InputGradient { rows, inputs, outputs, offset, below: None },
+                    &[Delta(1), Parameters, Hidden(0), Delta(0)],
+                );
             }
         }
+        self.input_gradients(false);
     }
 
     fn fused_step(&mut self) {
         use Buffer::{Delta, Gradients, Hidden, Parameters};
         let (rows, rule) = (self.step.rows, self.step.rule);
-        let first = LayerInputs::DataSet(self.samples);
+        let has_input = self.input().is_some();
+        let first = if has_input {
+            self.gather(self.targets().words(self.step.network.outputs()));
+            LayerInputs::Matrix
+        } else {
+            LayerInputs::DataSet(self.samples)
+        };
         self.forward(first);
-        self.loss(false);
+        self.loss(has_input);
         // Clipping needs all gradients before the first update.
         let clips = rule.clip_norm.is_some();
         for (number, LayerLayout { inputs, outputs, offset }) in self.layers().into_iter().rev() {
             // The gradient below needs the weights before their update.
-            if number > 1 {
-                let below = Some(self.nonlinearity(number - 1));
+            if number > 1 || has_input {
+                let below = (number > 1).then(|| self.nonlinearity(number - 1));
                 self.push(
                     InputGradient { rows, inputs, outputs, offset, below },
                     &[Delta(number), Parameters, Hidden(number - 1), Delta(number - 1)],
@@ -223,6 +267,7 @@ impl<'a> Builder<'a> {
             let result = if clips { Gradients } else { Parameters };
             self.push_product(weights, source, [Hidden(number - 1), Delta(number), result]);
         }
+        self.input_gradients(!clips);
         if clips {
             self.update();
         }
@@ -282,11 +327,15 @@ impl<'a> Builder<'a> {
             Buffer::Gradients => self.layout.weight_bytes(),
             Buffer::SquareSums => 4 * self.tuning.row_groups(self.layout.weights()) as u64,
             Buffer::Activations => 2 * sizes[1..].iter().map(|size| matrix(*size)).sum::<u64>(),
+            Buffer::Hidden(0) if network.input_layer().is_some_and(InputLayer::is_scaled) => {
+                2 * matrix(sizes[0])
+            }
             Buffer::Hidden(layer) if layer > 0 && network.keeps_z(layer - 1) => 2 * matrix(sizes[layer]),
             Buffer::Hidden(layer)
             | Buffer::PreActivation(layer)
             | Buffer::Delta(layer)
             | Buffer::HiddenGradient(layer) => matrix(sizes[layer]),
+            Buffer::TableRows => matrix(network.columns()),
             Buffer::Outputs => matrix(network.outputs()),
             Buffer::Metrics => 8 * self.groups as u64,
         }

@@ -14,6 +14,8 @@ pub enum Buffer {
     Targets,
     /// Row numbers in the order of training.
     Order,
+    /// Rows of the batch before an input layer.
+    TableRows,
     /// Targets of the batch.
     BatchTargets,
     /// All weights and biases, layer after layer, and what a [`ParameterLayout`](crate::model::ParameterLayout) puts behind them.
@@ -25,13 +27,13 @@ pub enum Buffer {
     /// Sums of squares of the gradients.
     SquareSums,
     /// Outputs of a hidden layer, with its pre-activations behind them where the activation keeps them; 0 is the batch's
-    /// input.
+    /// input, with the inputs before their factors behind it where an input layer has factors.
     Hidden(usize),
     /// Products of a hidden layer, before its activation.
     PreActivation(usize),
     /// Outputs of the last layer.
     Outputs,
-    /// Gradient of the mean loss by a layer's pre-activation.
+    /// Gradient of the mean loss by a layer's pre-activation; 0 is that by the inputs that an input layer makes.
     Delta(usize),
     /// Gradient of the mean loss by a hidden layer's output.
     HiddenGradient(usize),
@@ -52,6 +54,7 @@ impl Buffer {
 impl fmt::Display for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Buffer::TableRows => f.write_str("T"),
             Buffer::Hidden(0) => f.write_str("X"),
             Buffer::Hidden(layer) => write!(f, "H{layer}"),
             Buffer::PreActivation(layer) => write!(f, "Z{layer}"),

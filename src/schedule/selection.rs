@@ -90,6 +90,9 @@ fn impossible(kind: ScheduleKind, step: &TrainingStep<'_>, limits: &DeviceLimits
     if step.rule.clip_norm.is_some() {
         return Some(format!("{kind} cannot clip gradients by their norm"));
     }
+    if step.network.input_layer().is_some() {
+        return Some(format!("{kind} cannot train embeddings or factors of inputs"));
+    }
     let Some(shape) = shape else {
         let layers = step.network.layers().len();
         return Some(format!("{kind} takes networks of up to {MOST_LAYERS} layers, this has {layers}"));

@@ -23,13 +23,15 @@ impl<'a> TrainingStep<'a> {
         Self { network, rule, rows, weighted: false }
     }
 
-    /// The two-dispatch step, where the kernels have room for so many layers.
+    /// The two-dispatch step, where the kernels have room for so many layers and none of them is an input layer.
     pub fn shape(&self, tuning: &Tuning) -> Option<StepShape> {
-        StepShape::new(self.network, self.rule, self.weighted, self.rows, tuning)
+        let shape = || StepShape::new(self.network, self.rule, self.weighted, self.rows, tuning);
+        self.network.input_layer().is_none().then(shape).flatten()
     }
 
     /// The resident step, likewise.
     pub fn resident_shape(&self) -> Option<StepShape> {
-        StepShape::resident(self.network, self.rule, self.weighted, self.rows)
+        let shape = || StepShape::resident(self.network, self.rule, self.weighted, self.rows);
+        self.network.input_layer().is_none().then(shape).flatten()
     }
 }

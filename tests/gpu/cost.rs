@@ -3,13 +3,13 @@
 use tinytrain::gpu::read_buffer;
 use tinytrain::kernels::{
     Activate, ActivateBackward, Argmax, Axis, Column, Compact, Convolve, Cost, CrossEntropy,
-    CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
-    LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel, Matmul, Mode, MultiplyAdd,
-    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row, Samples, Scan, ScanAdd,
-    Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip,
-    ZipKernel, grid, program,
+    CrossEntropyProbabilities, Dot, Embed, EmbedGradient, FeatureFormat, Forward, Gather, Grid,
+    InputGradient, Kernel, LayerInputs, LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel,
+    Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row,
+    Samples, ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepRecord, StepShape, SumSquares, Tuning,
+    Update, WeightGradient, Window, Zip, ZipKernel, grid, program,
 };
-use tinytrain::model::{Dense, Network, ParameterLayout};
+use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
@@ -68,6 +68,35 @@ fn step([rows, inputs, outputs]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
         for (weighted, samples) in [(false, None), (true, None), (true, Some(2))] {
             let targets = LossTargets { loss, smoothing: 0.1, weighted };
             all.push(Box::new(LossGradient { rows, outputs, targets, samples }));
+        }
+    }
+    all
+}
+
+/// The kernels of an input layer.
+fn input_layers([rows, columns, categories]: [usize; 3]) -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    let kinds = [
+        InputColumn::Periodic,
+        InputColumn::Embedding { categories, size: 5 },
+        InputColumn::Number,
+        InputColumn::OneHot { categories: 3 },
+    ];
+    let kinds: Vec<InputColumn> = kinds.into_iter().cycle().take(columns.min(9)).collect();
+    for (scaled, kind) in [(false, OptimizerKind::Sgd), (true, OptimizerKind::Adam)] {
+        let layer = InputLayer::new(kinds.clone(), scaled).unwrap();
+        let inputs = layer.inputs();
+        let network = Network::classifier(&[inputs, 2]).unwrap().behind(layer.clone()).unwrap();
+        let layout = ParameterLayout::new(&network).with_states(kind.states());
+        let place = layout.input().unwrap();
+        let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.5) };
+        all.extend(Embed::all(rows, &layer, place).into_iter().map(|it| Box::new(it) as _));
+        for update in [None, Some(LayerUpdate::of_input(&rule, &layout))] {
+            let gradients = EmbedGradient::all(rows, &layer, place, update);
+            all.extend(gradients.into_iter().map(|it| Box::new(it) as Box<dyn Kernel>));
+            if scaled {
+                all.push(Box::new(ScaleGradient { rows, inputs, offset: place.scale(), update }));
+            }
         }
     }
     all
@@ -187,7 +216,11 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
 pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let general =
         [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
-    [step(shape), whole_steps(shape, tuning)].into_iter().chain(general).flatten().collect()
+    [step(shape), input_layers(shape), whole_steps(shape, tuning)]
+        .into_iter()
+        .chain(general)
+        .flatten()
+        .collect()
 }
 
 /// Runs a kernel with counters in it. All words that it reads are 1, but 0 for the sort, whose offsets would else lead a key

@@ -16,7 +16,8 @@ pub fn rules() -> Vec<UpdateRule> {
         optimizer.weight_decay = 0.1;
         // RMSprop with momentum too.
         optimizer.beta1 = if *kind == OptimizerKind::RmsProp { 0.5 } else { optimizer.beta1 };
-        let factors = RateFactors { biases: 2.0, layers: vec![1.0, 0.5], ..RateFactors::default() };
+        let (layers, embeddings, scale) = (vec![1.0, 0.5], 0.5, 3.0);
+        let factors = RateFactors { biases: 2.0, layers, embeddings, scale, ..RateFactors::default() };
         UpdateRule { optimizer, factors, rates: Rates::constant(0.3), ..UpdateRule::sgd(0.3) }
     };
     OptimizerKind::ALL.iter().map(rule).chain([UpdateRule::sgd(0.3)]).collect()
@@ -39,7 +40,27 @@ pub fn optimized(
     parameter: (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    let rate = rule.rates.at(STEP) * rule.factors.of(layer)[bias];
+    optimized_at(rule, rule.factors.of(layer)[bias], bias, parameter, state)
+}
+
+/// The same of a weight of an input layer, or of a factor of an input, which is updated as a bias is.
+pub fn optimized_input(
+    rule: &UpdateRule,
+    bias: usize,
+    parameter: (f64, f64, f64),
+    state: [f64; 2],
+) -> [[f64; 2]; 3] {
+    optimized_at(rule, rule.factors.of_input()[bias], bias, parameter, state)
+}
+
+fn optimized_at(
+    rule: &UpdateRule,
+    factor: f32,
+    bias: usize,
+    parameter: (f64, f64, f64),
+    state: [f64; 2],
+) -> [[f64; 2]; 3] {
+    let rate = rule.rates.at(STEP) * factor;
     let decays = bias == 0 || ops::decays_biases(rule.optimizer.kind);
     let decay = if decays { rule.optimizer.weight_decay } else { 0.0 };
     bounds::optimize(&rule.optimizer, parameter, state, [rate, decay].map(f64::from), STEP + 1)

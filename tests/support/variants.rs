@@ -2,12 +2,13 @@
 
 use tinytrain::kernels::{
     Activate, ActivateBackward, Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy,
-    CrossEntropyProbabilities, Dot, FeatureFormat, Forward, Gather, Grid, InputGradient, Kernel, LayerInputs,
-    LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel, Matmul, Mode, MultiplyAdd,
-    NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row, Samples, Scan, ScanAdd,
-    Segments, Softmax, StepShape, SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
+    CrossEntropyProbabilities, Dot, Embed, EmbedGradient, FeatureFormat, Forward, Gather, Grid,
+    InputGradient, Kernel, LayerInputs, LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel,
+    Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row,
+    Samples, ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepShape, SumSquares, Tuning, Update,
+    WeightGradient, Window, Zip, ZipKernel,
 };
-use tinytrain::model::{Dense, Network, ParameterLayout};
+use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 const ROWS: usize = 5;
@@ -17,7 +18,10 @@ const SAMPLES: usize = 11;
 
 /// Every kernel in every variant; sizes that depend on a tuning are for this one.
 pub fn variants(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
-    [general(tuning), activations(), losses(), updates(), whole_steps(tuning)].into_iter().flatten().collect()
+    [general(tuning), activations(), losses(), updates(), input_layers(), whole_steps(tuning)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn segments(axis: Axis) -> Segments {
@@ -145,6 +149,40 @@ fn updates() -> Vec<Box<dyn Kernel>> {
         for clip in [None, Some(3)] {
             all.extend(Update::all(&rule, &layout, clip).into_iter().map(|it| Box::new(it) as _));
         }
+    }
+    all
+}
+
+/// The kernels of an input layer.
+fn input_layers() -> Vec<Box<dyn Kernel>> {
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    for scaled in [false, true] {
+        let columns = vec![
+            InputColumn::OneHot { categories: 3 },
+            InputColumn::Number,
+            InputColumn::Embedding { categories: 4, size: 5 },
+            InputColumn::Periodic,
+        ];
+        let layer = InputLayer::new(columns, scaled).unwrap();
+        let inputs = layer.inputs();
+        let network = Network::classifier(&[inputs, OUTPUTS]).unwrap().behind(layer.clone()).unwrap();
+        let layout = ParameterLayout::new(&network);
+        let place = layout.input().unwrap();
+        let mut add = |layout: &ParameterLayout, rule: Option<&UpdateRule>| {
+            let update = rule.map(|rule| LayerUpdate::of_input(rule, layout));
+            let gradients = EmbedGradient::all(ROWS, &layer, place, update);
+            all.extend(gradients.into_iter().map(|it| Box::new(it) as Box<dyn Kernel>));
+            if scaled {
+                all.push(Box::new(ScaleGradient { rows: ROWS, inputs, offset: place.scale(), update }));
+            }
+        };
+        add(&layout, None);
+        for kind in OptimizerKind::ALL {
+            let rule = UpdateRule { optimizer: kind.defaults(), ..UpdateRule::sgd(0.1) };
+            add(&layout.clone().with_states(kind.states()), Some(&rule));
+        }
+        all.extend(Embed::all(ROWS, &layer, place).into_iter().map(|it| Box::new(it) as _));
+        all.extend(Update::all(&UpdateRule::sgd(0.1), &layout, None).into_iter().map(|it| Box::new(it) as _));
     }
     all
 }

@@ -5,7 +5,7 @@
 use ndarray::Array2;
 use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
-use tinytrain::model::{Dense, Network, Parameters};
+use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{self, ReferenceNetwork, ReferenceRun, bounds, ops};
 use tinytrain::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
@@ -15,6 +15,8 @@ use crate::support::{Make, engines};
 const SIZES: [usize; 4] = [13, 18, 11, 5];
 const ROWS: usize = 200;
 const BATCH: usize = 16;
+/// Problems from this number on have an input layer.
+const WITHOUT_INPUT_LAYER: usize = 12;
 
 /// What is trained, how, and with which rows.
 struct Problem {
@@ -41,6 +43,14 @@ impl Problem {
             Dense::new(SIZES[3], Activation::Identity),
         ];
         let network = Network::new(SIZES[0], layers, loss).unwrap();
+        let columns = [
+            InputColumn::OneHot { categories: 3 },
+            InputColumn::Periodic,
+            InputColumn::Embedding { categories: 4, size: 5 },
+            InputColumn::Number,
+        ];
+        let input_layer = InputLayer::new(columns.to_vec(), case % 3 > 0).unwrap();
+        let network = if case < WITHOUT_INPUT_LAYER { network } else { network.behind(input_layer).unwrap() };
         // In the second round another loss goes with each optimizer.
         let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];
         let mut optimizer = kind.defaults();
@@ -48,7 +58,14 @@ impl Problem {
         let rule = UpdateRule {
             optimizer,
             rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 10, 4) },
-            factors: RateFactors { biases: 2.0, layers: vec![1.0, 0.5], ..RateFactors::default() },
+            factors: RateFactors {
+                biases: 2.0,
+                layers: vec![1.0, 0.5],
+                layer_weights: vec![1.0, 1.0, 0.75],
+                embeddings: 0.5,
+                scale: 3.0,
+                ..RateFactors::default()
+            },
             clip_norm: Some(0.4).filter(|_| case % 4 == 2),
             label_smoothing: if loss.of_classes() { 0.1 } else { 0.0 },
             seed: 0x1_0000_0003,
@@ -68,8 +85,18 @@ impl Problem {
         };
         let weight = |row: usize| [1.0, 0.5, 2.0][row % 3];
         let weights = (0..ROWS).filter(|_| weighted).map(weight).collect();
-        let features = Features::Floats((0..ROWS * SIZES[0]).map(|i| number(200, i)).collect());
-        let data = Dataset { inputs: SIZES[0], features, targets, weights };
+        let inputs = network.columns();
+        let value = |i: usize| match columns[i % inputs % columns.len()] {
+            // The last one is unknown.
+            InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }
+                if network.input_layer().is_some() =>
+            {
+                (i / inputs % (categories + 1)) as f32
+            }
+            _ => number(200, i),
+        };
+        let features = Features::Floats((0..ROWS * inputs).map(value).collect());
+        let data = Dataset { inputs, features, targets, weights };
         Self { network, options, parameters, data }
     }
 
@@ -89,7 +116,7 @@ impl Problem {
         }
         let weight = |row: &usize| f64::from(self.data.view().weight(*row));
         Batch {
-            x: matrix(SIZES[0], &|row| self.data.row(row)),
+            x: matrix(self.data.inputs, &|row| self.data.row(row)),
             classes,
             values,
             weights: rows.iter().map(weight).collect(),
@@ -134,12 +161,13 @@ fn order(steps: usize) -> Vec<u32> {
 /// All numbers of a network, weights and bias of each layer in turn.
 fn flat(network: &ReferenceNetwork) -> Vec<f64> {
     let both = network.weights.iter().zip(&network.biases);
-    both.flat_map(|(w, b)| w.iter().chain(b).copied()).collect()
+    let dense = both.flat_map(|(w, b)| w.iter().chain(b));
+    let input = network.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+    dense.chain(input).copied().collect()
 }
 
 fn numbers(parameters: &Parameters) -> Vec<f64> {
-    let layers = parameters.layers.iter();
-    layers.flat_map(|layer| layer.weights.iter().chain(&layer.bias).copied().map(f64::from)).collect()
+    parameters.numbers().map(f64::from).collect()
 }
 
 /// Fails with the first number that is further from `want` than `bound`.
@@ -152,14 +180,18 @@ fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) -> f
     }
 }
 
-/// For each number of a network, weights and biases in turn: its layer, and whether it is of a bias.
-fn places(network: &Network) -> Vec<[usize; 2]> {
+/// For each number of a network, weights and biases in turn: the factor of its rate, and whether it is of a bias, as those of
+/// inputs are.
+fn places(network: &Network, factors: &RateFactors) -> Vec<(f32, bool)> {
+    let of = |[weights, biases]: [f32; 2], lengths: [usize; 2]| {
+        [vec![(weights, false); lengths[0]], vec![(biases, true); lengths[1]]].concat()
+    };
     let layers = network.layers().enumerate();
-    layers
-        .flat_map(|(layer, (inputs, outputs))| {
-            [vec![[layer, 0]; inputs * outputs], vec![[layer, 1]; outputs]].concat()
-        })
-        .collect()
+    let dense =
+        layers.flat_map(|(layer, (inputs, outputs))| of(factors.of(layer), [inputs * outputs, outputs]));
+    let input = network.input_layer().into_iter();
+    let input = input.flat_map(|layer| of(factors.of_input(), [4 * layer.weights(), layer.scales()]));
+    dense.chain(input).collect()
 }
 
 /// One step: every parameter, and its state, is as near to the reference as its gradient is.
@@ -180,13 +212,13 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
         of_g.iter_mut().zip(&g).for_each(|(bound, g)| *bound = *bound * scale + relative * g.abs());
     }
     let before = flat(&run.network);
-    let want: Vec<[[f64; 2]; 3]> = places(network)
+    let want: Vec<[[f64; 2]; 3]> = places(network, &rule.factors)
         .into_iter()
         .enumerate()
-        .map(|(i, [layer, bias])| {
-            let decays = bias == 0 || ops::decays_biases(rule.optimizer.kind);
+        .map(|(i, (factor, is_bias))| {
+            let decays = !is_bias || ops::decays_biases(rule.optimizer.kind);
             let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
-            let settings = [f64::from(rule.rates.at(0) * rule.factors.of(layer)[bias]), decay];
+            let settings = [f64::from(rule.rates.at(0) * factor), decay];
             bounds::optimize(&rule.optimizer, (before[i], g[i], of_g[i]), [0.0; 2], settings, 1)
         })
         .collect();
@@ -282,7 +314,7 @@ fn each(cases: impl Iterator<Item = usize> + Clone, test: impl Fn(&str, usize, &
 /// Every value of each setting, under every schedule once.
 #[test]
 fn every_rule_on_every_schedule() {
-    each(0..12, |what, case, make| {
+    each(0..WITHOUT_INPUT_LAYER + 6, |what, case, make| {
         let problem = Problem::new(case);
         if case % 3 != 1 {
             one_step(what, &problem, make);
@@ -296,5 +328,7 @@ fn every_rule_on_every_schedule() {
 /// One number of state and two; with dropout, which depends on the step.
 #[test]
 fn a_state_that_is_restored_continues_with_the_same_bits() {
-    each([1, 3, 5].into_iter(), |what, case, make| continued(what, &Problem::new(case), make));
+    each([1, 3, 5, WITHOUT_INPUT_LAYER + 4].into_iter(), |what, case, make| {
+        continued(what, &Problem::new(case), make)
+    });
 }

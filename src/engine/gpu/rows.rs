@@ -53,7 +53,7 @@ pub fn row_bytes(inputs: usize, stored: FeatureFormat) -> u64 {
 }
 
 impl DeviceRows {
-    /// Room for `capacity` rows of a network's inputs and targets, and for their order, or that of some batches of `batch`
+    /// Room for `capacity` rows as a network takes them, and their targets, and for their order, or that of some batches of `batch`
     /// rows. Without a form for training, targets are labels.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl DeviceRows {
         capacity: usize,
         batch: usize,
     ) -> Result<Self> {
-        let inputs = network.inputs();
+        let inputs = network.columns();
         let words = form.map_or(1, |form| form.words(network.outputs()));
         let ordered = if capacity <= ORDERED_ROWS { capacity } else { 0 };
         let positions = batch * ordered.max(ORDER_POSITIONS).div_ceil(batch);

@@ -64,7 +64,7 @@ impl GpuEngine {
     /// Rows of a window for batches of `batch` rows: whole batches, one at least.
     pub(super) fn window_rows(&self, stored: FeatureFormat, batch: usize) -> usize {
         let budget = WINDOW_BYTES.min(self.compute.context.largest_storage());
-        let rows = (budget / row_bytes(self.network.inputs(), stored)) as usize;
+        let rows = (budget / row_bytes(self.network.columns(), stored)) as usize;
         batch * (rows.min(ORDER_POSITIONS) / batch).clamp(1, MOST_STEPS)
     }
 
@@ -93,7 +93,7 @@ impl GpuEngine {
 
     /// Rows of the whole set, if their number is known and the device has room for them.
     fn resident_rows(&self, rows: &Rows<'_>) -> Option<usize> {
-        let bytes = row_bytes(self.network.inputs(), stored(rows));
+        let bytes = row_bytes(self.network.columns(), stored(rows));
         let most = self.compute.context.largest_storage().min(RESIDENT_BYTES);
         rows.total.filter(|total| bytes * *total as u64 <= most)
     }

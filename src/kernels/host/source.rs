@@ -16,6 +16,7 @@ const PIECES: &[(&str, &str)] = &[
     ("features_floats", include_str!("../../../shaders/common/features_floats.wgsl")),
     ("grid_line", include_str!("../../../shaders/common/grid_line.wgsl")),
     ("grid_plane", include_str!("../../../shaders/common/grid_plane.wgsl")),
+    ("input_columns", include_str!("../../../shaders/common/input_columns.wgsl")),
     ("item_f32", include_str!("../../../shaders/common/item_f32.wgsl")),
     ("item_u32", include_str!("../../../shaders/common/item_u32.wgsl")),
     ("layer", include_str!("../../../shaders/common/layer.wgsl")),
@@ -50,6 +51,9 @@ const PIECES: &[(&str, &str)] = &[
     ("team", include_str!("../../../shaders/common/team.wgsl")),
     ("tree", include_str!("../../../shaders/common/tree.wgsl")),
     ("units", include_str!("../../../shaders/common/units.wgsl")),
+    ("wave", include_str!("../../../shaders/common/wave.wgsl")),
+    ("weights_apart", include_str!("../../../shaders/common/weights_apart.wgsl")),
+    ("weights_updated", include_str!("../../../shaders/common/weights_updated.wgsl")),
     ("zip_f32", include_str!("../../../shaders/common/zip_f32.wgsl")),
     ("zip_u32", include_str!("../../../shaders/common/zip_u32.wgsl")),
 ];

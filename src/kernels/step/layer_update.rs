@@ -22,11 +22,20 @@ pub struct LayerUpdate {
 impl LayerUpdate {
     /// Of layer `layer`, from 0, by this rule in this layout.
     pub fn of(rule: &UpdateRule, layout: &ParameterLayout, layer: usize) -> Self {
+        Self::at(rule, layout, rule.factors.of(layer))
+    }
+
+    /// Of the input layer: its weights, and as a bias its factors of inputs.
+    pub fn of_input(rule: &UpdateRule, layout: &ParameterLayout) -> Self {
+        Self::at(rule, layout, rule.factors.of_input())
+    }
+
+    fn at(rule: &UpdateRule, layout: &ParameterLayout, rates: [f32; 2]) -> Self {
         Self {
             optimizer: rule.optimizer.kind,
             state: layout.state_distance(),
             region: layout.weights(),
-            rates: rule.factors.of(layer),
+            rates,
             bias_decay: rule.bias_decay(),
         }
     }

@@ -6,7 +6,7 @@ use crate::kernels::{
     Cost, Kernel, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, shape_error, uniform,
     vec4s, word, words,
 };
-use crate::model::{LayerLayout, ParameterLayout};
+use crate::model::ParameterLayout;
 use crate::step::UpdateRule;
 
 static SHADER: Shader = Shader {
@@ -22,12 +22,39 @@ static CLIPPING: Shader = Shader { bindings: &[Access::Read, Access::Read, Acces
 /// The most layers of one dispatch: so many the uniform has room for.
 pub const MOST_UPDATED: usize = 64;
 
+/// Parameters that stand one behind the other, in vec4s: weights, and behind them a bias.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Updated {
+    /// Where the weights begin.
+    pub start: usize,
+    /// Where the bias begins.
+    pub bias: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+impl Updated {
+    /// Those of all layers, and of the input layer, whose factors are taken as a bias.
+    fn all(layout: &ParameterLayout) -> Vec<Self> {
+        let dense = layout.layers().iter().map(|layer| {
+            let end = layer.offset + layer.length();
+            Self { start: layer.offset, bias: end - blocks(layer.outputs), end }
+        });
+        let input = layout.input().filter(|input| input.length() > 0).map(|input| Self {
+            start: input.offset,
+            bias: input.scale(),
+            end: input.offset + input.length(),
+        });
+        dense.chain(input).collect()
+    }
+}
+
 /// The optimizer applied to some layers. Buffers: gradients, with `clip` their sums of squares `[groups]`, and parameters with
 /// the optimizer's state behind them.
 #[derive(Debug, Clone)]
 pub struct Update {
     /// The layers and how each is updated, at most [`MOST_UPDATED`], one behind the other.
-    pub layers: Vec<(LayerLayout, LayerUpdate)>,
+    pub layers: Vec<(Updated, LayerUpdate)>,
     /// Numbers in the sums of squares, if gradients are clipped.
     pub clip: Option<usize>,
 }
@@ -35,15 +62,19 @@ pub struct Update {
 impl Update {
     /// Of all layers of a network by this rule: as many dispatches as it takes.
     pub fn all(rule: &UpdateRule, layout: &ParameterLayout, clip: Option<usize>) -> Vec<Self> {
-        let layers = layout.layers().iter().enumerate();
-        let layers: Vec<_> =
-            layers.map(|(number, at)| (*at, LayerUpdate::of(rule, layout, number))).collect();
+        let dense = layout.layers().len();
+        let of = |number| match number < dense {
+            true => LayerUpdate::of(rule, layout, number),
+            false => LayerUpdate::of_input(rule, layout),
+        };
+        let layers = Updated::all(layout).into_iter().enumerate();
+        let layers: Vec<_> = layers.map(|(number, at)| (at, of(number))).collect();
         layers.chunks(MOST_UPDATED).map(|layers| Self { layers: layers.to_vec(), clip }).collect()
     }
 
     /// vec4s of all layers.
     fn length(&self) -> usize {
-        self.layers.iter().map(|(layer, _)| layer.length()).sum()
+        self.layers.iter().map(|(at, _)| at.end - at.start).sum()
     }
 }
 
@@ -55,12 +86,11 @@ impl Kernel for Update {
     fn params(&self) -> Vec<u8> {
         let (first, update) = self.layers[0];
         let [state, region, .., bias_decay] = update.params();
-        let sizes = [first.offset, self.length(), self.layers.len(), self.clip.unwrap_or(0)].map(word);
+        let sizes = [first.start, self.length(), self.layers.len(), self.clip.unwrap_or(0)].map(word);
         let mut words = [&sizes[..], &[state, region, bias_decay, 0]].concat();
         for (layer, update) in &self.layers {
-            let end = layer.offset + layer.length();
             let [_, _, weights, bias, _] = update.params();
-            words.extend([word(end), word(end - blocks(layer.outputs)), weights, bias]);
+            words.extend([word(layer.end), word(layer.bias), weights, bias]);
         }
         words.resize(8 + 4 * MOST_UPDATED, 0);
         uniform(&words)
@@ -87,7 +117,7 @@ impl Kernel for Update {
             return Err(shape_error(&SHADER, expected, self.layers.len().to_string()));
         }
         let (first, update) = self.layers[0];
-        let gradients = vec4s(&[&[first.offset], &[self.length()]]);
+        let gradients = vec4s(&[&[first.start], &[self.length()]]);
         let squares = self.clip.map(|groups| words(&[&[groups]]));
         Ok([gradients].into_iter().chain(squares).chain([gradients.saturating_add(update.reach())]).collect())
     }

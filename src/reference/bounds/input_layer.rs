@@ -8,6 +8,19 @@ use super::{EPS, TINY};
 use crate::model::{FREQUENCIES, InputColumn, MIXED, PlacedColumn, blocks};
 use crate::reference::ReferenceInput;
 
+/// Of E and of X [rows, inputs]: sixteen standard deviations.
+pub fn inputs(input: &ReferenceInput, rows: &Array2<f64>) -> [Array2<f64>; 2] {
+    let (e, of_e) = (input.embedded(rows.view()), embedded(input, rows));
+    let of_x = scaled(input, &e, &of_e);
+    [of_e, of_x].map(|of| of.mapv(|variance| 16.0 * variance.sqrt() + TINY))
+}
+
+/// Of the gradients by the parameters of an input layer from gradients by X that are exact.
+pub fn input_gradients(input: &ReferenceInput, rows: &Array2<f64>, dx: &Array2<f64>) -> ReferenceInput {
+    let e = input.embedded(rows.view());
+    gradients(input, rows, [&e, &embedded(input, rows)], [dx, &Array2::zeros(dx.dim())])
+}
+
 /// A standard deviation that covers the rounding of cos and sin of so many turns, x w + b: that of the turns, times 2 pi,
 /// and 2 eps of the polynomial.
 fn of_wave(x: f64, w: f64, b: f64) -> f64 {

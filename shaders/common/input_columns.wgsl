@@ -1,0 +1,21 @@
+// Columns of a table and the inputs and weights that go with them (src/model/input_layer.rs).
+const FREQUENCY_BLOCKS = 4u; // vec4s of the 16 frequencies of a periodic column
+const MIXED = 3u;            // inputs that they make
+const NO_WEIGHTS = 0xffffffffu;
+
+struct Column {
+    number: u32,     // which number of a row it is
+    input: u32,      // its first input
+    size: u32,       // its inputs
+    categories: u32, // none of a column of numbers
+    weights: u32,    // where its weights begin, in vec4s
+    unit: u32,       // the first of its threads, where one owns a part of its weights
+    unused0: u32,
+    unused1: u32,
+}
+
+// Which category a number is; `categories` of one that is unknown.
+fn category(value: f32, categories: u32) -> u32 {
+    let count = f32(categories);
+    return select(categories, u32(clamp(value, 0.0, count)), value >= 0.0 && value < count);
+}

@@ -1,0 +1,10 @@
+// Weights that are updated at once: they stand where they were loaded from.
+const RESULT = 3u;
+
+fn weight_number(index: u32, number: u32) -> f32 {
+    return result[index][number];
+}
+
+fn value_of(loaded: Parameter, index: u32) -> vec4<f32> {
+    return loaded.value;
+}

@@ -1,0 +1,135 @@
+// embed_gradient: the gradient by the weights of the columns of a table; stored, or applied at once by the optimizer
+// T [rows, columns], dX [rows, inputs], f32 in rows of vec4s; parameters: weights of the columns, s with SCALE; result
+// A thread owns a vec4 of a row of an embedding, or four frequencies of a column with all that belongs to them, or the biases
+// of its inputs; it walks the batch in order. Threads beyond the last do nothing.
+//#include blocks
+//#include record
+//#include elementwise
+//#include wave
+//#include input_columns
+struct Params {
+    columns: u32, // numbers of a row
+    inputs: u32,
+    count: u32,   // columns in the table
+    units: u32,   // threads that own something
+    scale: u32,   // where s begins, in vec4s
+    state: u32,   // how far behind a parameter its optimizer state stands, in vec4s
+    region: u32,  // how far behind that the second number
+    rate: f32,    // factor of the learning rate
+    table: array<Column, 128>,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> t: array<f32>;
+@group(0) @binding(2) var<storage, read> dx: array<f32>;
+@group(0) @binding(RESULT) var<storage, read_write> result: array<vec4<f32>>;
+//#include parameter
+//#include weights
+
+override SCALE: bool = false;
+
+// s of an input.
+fn factor(input: u32) -> f32 {
+    if SCALE {
+        return weight_number(params.scale + input / 4u, input % 4u);
+    }
+    return 1.0;
+}
+
+fn table_value(row: u32, column: Column) -> f32 {
+    return t[4u * row * blocks(params.columns) + column.number];
+}
+
+// Gradients by the three mixed inputs of a row.
+fn mixed_gradient(row: u32, column: Column, factors: vec3<f32>) -> vec3<f32> {
+    let at = 4u * row * blocks(params.inputs) + column.input + 1u;
+    return factors * vec3<f32>(dx[at], dx[at + 1u], dx[at + 2u]);
+}
+
+fn store(index: u32, old: Parameter, gradient: vec4<f32>) {
+    store_parameter(index, updated(old, gradient, record.rate * params.rate, record.decay));
+}
+
+fn of_frequencies(column: Column, k: u32, factors: vec3<f32>) {
+    let at = column.weights + k;
+    var old: array<Parameter, 5>;
+    var known: array<vec4<f32>, 5>;
+    for (var i = 0u; i < 5u; i += 1u) {
+        old[i] = load_parameter(at + i * FREQUENCY_BLOCKS);
+        known[i] = value_of(old[i], at + i * FREQUENCY_BLOCKS);
+    }
+    var sums = array<vec4<f32>, 5>();
+    for (var row = 0u; row < record.rows; row += 1u) {
+        let value = table_value(row, column);
+        let de = mixed_gradient(row, column, factors);
+        let turns = value * known[0] + known[1];
+        let wave = cosine(turns);
+        let slope = sine(turns) * (known[2] * de.x + known[3] * de.y + known[4] * de.z) * -6.283185;
+        sums[0] += slope * value;
+        sums[1] += slope;
+        sums[2] += wave * de.x;
+        sums[3] += wave * de.y;
+        sums[4] += wave * de.z;
+    }
+    for (var i = 0u; i < 5u; i += 1u) {
+        store(at + i * FREQUENCY_BLOCKS, old[i], sums[i]);
+    }
+}
+
+fn of_biases(column: Column, factors: vec3<f32>) {
+    let index = column.weights + 5u * FREQUENCY_BLOCKS;
+    let old = load_parameter(index);
+    var sum = vec3<f32>();
+    for (var row = 0u; row < record.rows; row += 1u) {
+        sum += mixed_gradient(row, column, factors);
+    }
+    store(index, old, vec4<f32>(sum, 0.0));
+}
+
+fn of_embedding(column: Column, found: u32, block: u32) {
+    let index = column.weights + found * blocks(column.size) + block;
+    let old = load_parameter(index);
+    let live = min(column.size - 4u * block, 4u);
+    var factors = vec4<f32>();
+    for (var k = 0u; k < live; k += 1u) {
+        factors[k] = factor(column.input + 4u * block + k);
+    }
+    var sum = vec4<f32>();
+    for (var row = 0u; row < record.rows; row += 1u) {
+        if category(table_value(row, column), column.categories) == found {
+            let at = 4u * row * blocks(params.inputs) + column.input + 4u * block;
+            for (var k = 0u; k < live; k += 1u) {
+                sum[k] += factors[k] * dx[at + k];
+            }
+        }
+    }
+    store(index, old, sum);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn embed_gradient(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let i = element(group, groups, thread);
+    if i < params.units {
+        var column = params.table[0];
+        for (var c = 1u; c < params.count; c += 1u) {
+            if i >= params.table[c].unit {
+                column = params.table[c];
+            }
+        }
+        let unit = i - column.unit;
+        if column.categories > 0u {
+            of_embedding(column, unit / blocks(column.size), unit % blocks(column.size));
+            return;
+        }
+        let input = column.input + 1u;
+        let factors = vec3<f32>(factor(input), factor(input + 1u), factor(input + 2u));
+        if unit < FREQUENCY_BLOCKS {
+            of_frequencies(column, unit, factors);
+        } else {
+            of_biases(column, factors);
+        }
+    }
+}

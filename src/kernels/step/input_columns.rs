@@ -1,0 +1,73 @@
+//! Which columns a dispatch of the kernels of an input layer takes: the table of `shaders/common/input_columns.wgsl`.
+
+use crate::kernels::{blocks, word};
+use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, PlacedColumn};
+
+/// The most columns of one dispatch: so many the uniform has room for.
+pub const MOST_COLUMNS: usize = 128;
+
+/// Words of a column.
+const COLUMN_WORDS: usize = 8;
+
+/// In place of where weights begin.
+const NO_WEIGHTS: u32 = u32::MAX;
+
+/// Threads that own the weights of a column: of each row of an embedding one a vec4; of a periodic column one for four
+/// frequencies, and one for the biases.
+pub(super) fn units(column: InputColumn) -> usize {
+    match column {
+        InputColumn::Number | InputColumn::OneHot { .. } => 0,
+        InputColumn::Periodic => FREQUENCIES / 4 + 1,
+        InputColumn::Embedding { categories, size } => categories.saturating_mul(blocks(size)),
+    }
+}
+
+/// Some columns of an input layer, at most [`MOST_COLUMNS`], and where its parameters stand.
+#[derive(Debug, Clone)]
+pub(super) struct InputColumns {
+    pub columns: Vec<PlacedColumn>,
+    pub layout: InputLayout,
+    /// Numbers of a row.
+    pub row: usize,
+    /// Inputs of all columns.
+    pub inputs: usize,
+}
+
+impl InputColumns {
+    /// Those of a layer of which `wanted` is true, in as many dispatches as it takes.
+    pub fn all(layer: &InputLayer, layout: InputLayout, wanted: impl Fn(&PlacedColumn) -> bool) -> Vec<Self> {
+        let columns: Vec<PlacedColumn> = layer.placed().filter(wanted).collect();
+        let (row, inputs) = (layer.columns().len(), layer.inputs());
+        let some = |columns: &[PlacedColumn]| Self { columns: columns.to_vec(), layout, row, inputs };
+        columns.chunks(MOST_COLUMNS).map(some).collect()
+    }
+
+    /// Whether inputs have learnt factors.
+    pub fn is_scaled(&self) -> bool {
+        self.layout.scales > 0
+    }
+
+    /// Threads that own weights of these columns.
+    pub fn units(&self) -> usize {
+        self.columns.iter().map(|it| units(it.column)).fold(0, usize::saturating_add)
+    }
+
+    /// The table.
+    pub fn table(&self) -> Vec<u32> {
+        let mut table = Vec::with_capacity(COLUMN_WORDS * MOST_COLUMNS);
+        let mut first = 0usize;
+        for PlacedColumn { number, column, input, weights } in &self.columns {
+            let categories = match column {
+                InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. } => *categories,
+                InputColumn::Number | InputColumn::Periodic => 0,
+            };
+            let place = if column.weights() == 0 { NO_WEIGHTS } else { word(self.layout.offset + weights) };
+            let [number, input, size, categories, unit] =
+                [*number, *input, column.inputs(), categories, first].map(word);
+            table.extend([number, input, size, categories, place, unit, 0, 0]);
+            first = first.saturating_add(units(*column));
+        }
+        table.resize(COLUMN_WORDS * MOST_COLUMNS, 0);
+        table
+    }
+}
