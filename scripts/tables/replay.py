@@ -19,13 +19,28 @@ import numpy
 TABLES = pathlib.Path(__file__).resolve().parents[2] / "data" / "tables"
 BOUND = 1e-5
 MISSING = {"", "na", "n/a", "nan", "null", "?", "-", "\\n", "#n/a", "<na>", "nat"}
-ACTIVATIONS = {"relu": lambda x: numpy.maximum(x, 0), "tanh": numpy.tanh}
+def selu(x):
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    return scale * numpy.where(x > 0, x, alpha * numpy.expm1(numpy.minimum(x, 0)))
+
+
+def mish(x):
+    return x * numpy.tanh(numpy.logaddexp(0, x))
+
+
+ACTIVATIONS = {"relu": lambda x: numpy.maximum(x, 0), "tanh": numpy.tanh, "selu": selu, "mish": mish}
+# Validation rows make --preset table the default.
+VALIDATED = ["--validation-fraction", "0.2"]
 RUNS = [
     ("penguins", ["--target", "species", "--hidden", "16,8"]),
     ("penguins", ["--target", "species", "--scale", "robust", "--hidden", "none"]),
     ("penguins", ["--target", "species", "--scale", "quantile", "--hidden", "8", "--activation", "tanh"]),
     ("penguins", ["--target", "island", "--scale", "minmax", "--hidden", "8", "--categorical", "year"]),
     ("diabetes", ["--target", "progression", "--hidden", "16,8"]),
+    ("penguins", ["--target", "species", *VALIDATED]),
+    ("penguins", ["--target", "island", *VALIDATED, "--embeddings", "pbld", "--categorical", "year", "--one-hot", "2"]),
+    ("penguins", ["--target", "species", "--one-hot", "1", "--hidden", "8"]),
+    ("diabetes", ["--target", "progression", *VALIDATED, "--embeddings", "pbld"]),
     ("diabetes", ["--target", "progression", "s6", "--hidden", "8", "--categorical", "sex", "--scale", "none", "--lr", "1e-6"]),
 ]
 
@@ -74,9 +89,10 @@ def inputs(metadata, tensors, rows):
             fill = next(numbers)
             # Values are read as 32-bit floats.
             values = [fill if is_missing(cell) else float(numpy.float32(cell)) for cell in cells]
-            if code["number"] == "affine":
+            if code["number"] in ("affine", "clipped"):
                 center, width = next(affine)
-                columns.append([(value - center) / width if width else 0.0 for value in values])
+                scaled = numpy.array([(value - center) / width if width else 0.0 for value in values])
+                columns.append(scaled / numpy.sqrt(1 + (scaled / 3) ** 2) if code["number"] == "clipped" else scaled)
             else:
                 quantiles = next(normal)
                 columns.append([normal_score(quantiles, value) for value in values])
@@ -87,6 +103,11 @@ def inputs(metadata, tensors, rows):
         if len(names) == 2 and not code["missing"]:
             columns.append([{names[0]: -1.0, names[1]: 1.0}.get(cell, 0.0) for cell in cells])
             continue
+        if metadata.get("input_categories") == "numbers":
+            numbered = {name: float(number) for number, name in enumerate(names)}
+            missing = float(len(names)) if code["missing"] else -1.0
+            columns.append([missing if is_missing(cell) else numbered.get(cell, -1.0) for cell in cells])
+            continue
         for category in names:
             columns.append([float(cell == category) for cell in cells])
         if code["missing"]:
@@ -94,10 +115,33 @@ def inputs(metadata, tensors, rows):
     return numpy.array(columns).T
 
 
+def input_layer(metadata, tensors, rows):
+    """What the first dense layer reads."""
+    made = []
+    for number, column in enumerate(json.loads(metadata["input_layer"])):
+        values = rows[:, number]
+        if column in ("number", "periodic"):
+            made.append(values)
+        if column == "periodic":
+            frequencies, phases, *mixing = tensors[f"f{number + 1}"]
+            waves = numpy.cos(2 * numpy.pi * (numpy.outer(values, frequencies) + phases))
+            made.extend(waves @ mix + bias for mix, bias in zip(mixing, tensors[f"c{number + 1}"]))
+        if column.startswith("one-hot"):
+            made.extend(values == category for category in range(int(column.split()[1])))
+        if column.startswith("embedding"):
+            table = tensors[f"e{number + 1}"]
+            known = (values >= 0) & (values < len(table))
+            embedded = table[numpy.where(known, values, 0).astype(int)] * known[:, None]
+            made.extend(embedded.T)
+    return numpy.array(made).T * tensors.get("s", 1.0)
+
+
 def replay(path, rows):
     """Probabilities or values of every row."""
     metadata, tensors = model_file(path)
     h = inputs(metadata, tensors, rows)
+    if "input_layer" in metadata:
+        h = input_layer(metadata, tensors, h)
     layers = len(metadata["layers"].split(",")) - 1
     for layer in range(1, layers + 1):
         h = h @ tensors[f"w{layer}"] + tensors[f"b{layer}"]

@@ -55,7 +55,7 @@ impl TrainingRecord {
         let before = Parameters::initial(&network, config.init, config.seed);
         let data = rows(&config, steps * BATCH)?;
         let is_weighted = !data.weights.is_empty();
-        let options = config.training_options(BATCH, Some(EPOCH_STEPS * BATCH), is_weighted);
+        let options = config.training_options(&network, BATCH, Some(EPOCH_STEPS * BATCH), is_weighted);
         let mut engine = device.engine(&before, &network, &options)?;
         let order: Vec<u32> = (0..data.rows() as u32).collect();
         engine.train(&data.view(), &order, &mut |_| Ok(()))?;

@@ -61,8 +61,10 @@ pub struct Options {
 /// # Errors
 /// Those of the device and the output, and when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    options.learning.check()?;
-    let config = Config { schedule: options.schedule, ..options.learning.config(Config::default()) };
+    let plain = Config { schedule: options.schedule, ..Config::default() };
+    let rate = Config::default_rate(plain.optimizer.kind, options.learning.loss.unwrap_or(plain.loss));
+    let config = options.learning.config(Config { learning_rate: rate, ..plain });
+    options.learning.check(&config)?;
     TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
     let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));

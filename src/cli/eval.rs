@@ -236,7 +236,7 @@ fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
     let Some(data) = setting("data").map(Path::new) else {
         // The first models did not say; they were of MNIST as likely as not.
         let is_old =
-            setting("version").is_none() && (model.network.inputs(), model.network.outputs()) == (784, 10);
+            setting("version").is_none() && (model.network.columns(), model.network.outputs()) == (784, 10);
         return if is_old { whole(None) } else { unknown("data") };
     };
     let share = |key: &str| match setting(key) {

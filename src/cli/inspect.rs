@@ -5,20 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::data::{
-    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, Reader, Scale, Transform, Why,
-};
-use tinytrain::model::Model;
+use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, Reader, Scale, Why};
 use tinytrain::train::load_model;
 
 use super::args::Format;
+use super::inspect_model::{model_fields, model_text};
 use super::output::{print_line, print_object};
 use super::places;
 use super::table_options::Columns;
-use super::text::{Align, counted, grouped, percent, quoted, shell_word, table};
-
-/// Categories and classes of which a text shows the rows.
-const SHOWN: usize = 6;
+use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
 
 /// Show what is understood of data, or what a model holds.
 ///
@@ -134,7 +129,7 @@ impl<'a> Found<'a> {
             ("columns", columns.iter().map(column).collect()),
             ("left_out", left_out.collect()),
             ("task", self.task().into()),
-            ("targets", self.targets().iter().map(|column| Value::from(name(column))).collect()),
+            ("targets", self.targets().iter().map(|column| Value::from(column_name(column))).collect()),
             ("classes", rows_of_classes.map(|(name, rows)| json!({ "name": name, "rows": rows })).collect()),
         ]
     }
@@ -182,13 +177,13 @@ impl<'a> Found<'a> {
             };
             let counts = [summary.missing, summary.distinct].map(|count| grouped(count as u64));
             let [missing, distinct] = counts;
-            vec![name(&summary.column), holds.to_owned(), missing, distinct, values]
+            vec![column_name(&summary.column), holds.to_owned(), missing, distinct, values]
         }));
         table(&rows, &[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left])
     }
 
     fn target_lines(&self) -> Vec<String> {
-        let names: Vec<String> = self.targets().iter().map(|column| name(column)).collect();
+        let names: Vec<String> = self.targets().iter().map(|column| column_name(column)).collect();
         if self.reader.values() > 0 {
             return vec![format!("values to predict: {}", names.join(", "))];
         }
@@ -229,33 +224,23 @@ impl<'a> Found<'a> {
             self.task()
         );
         let mut add = |columns: &mut dyn Iterator<Item = &Column>| {
-            columns.for_each(|column| command += &format!(" {}", word(&name(column))));
+            columns.for_each(|column| command += &format!(" {}", word(&column_name(column))));
         };
         add(&mut self.targets().into_iter());
         let is_category = |summary: &&ColumnSummary| matches!(summary.contents, Contents::Categories(_));
         let categories: Vec<&Column> =
             self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
         command += " --only";
-        self.columns.iter().for_each(|summary| command += &format!(" {}", word(&name(&summary.column))));
+        self.columns
+            .iter()
+            .for_each(|summary| command += &format!(" {}", word(&column_name(&summary.column))));
         if !categories.is_empty() {
             command += " --categorical";
-            categories.iter().for_each(|column| command += &format!(" {}", word(&name(column))));
+            categories.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));
         }
         written.missing.iter().for_each(|text| command += &format!(" --missing-marker={}", word(text)));
         command
     }
-}
-
-/// The name of a column, or its index.
-fn name(column: &Column) -> String {
-    // An option would be taken for one.
-    let is_usable = |name: &String| !name.is_empty() && !name.starts_with('-');
-    column.name.clone().filter(is_usable).unwrap_or_else(|| column.position.to_string())
-}
-
-/// A number as a 32-bit float shows it, which is how values are read.
-fn short(value: f64) -> String {
-    (value as f32).to_string()
 }
 
 /// The most frequent categories with their rows.
@@ -269,97 +254,4 @@ fn shares(categories: &[(String, usize)]) -> String {
         shown.push("...".to_owned());
     }
     shown.join(", ")
-}
-
-fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
-    let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
-    let column = |index: usize, code: &Code| {
-        let mut object = match code {
-            Code::Number { map: Map::Affine { center, width }, fill, has_indicator } => {
-                json!({ "type": "number", "center": center, "width": width, "fill": fill, "missing": has_indicator })
-            }
-            Code::Number { map: Map::Normal(quantiles), fill, has_indicator } => {
-                json!({ "type": "number", "quantiles": quantiles, "fill": fill, "missing": has_indicator })
-            }
-            Code::Category { categories, has_missing } => {
-                json!({ "type": "categories", "categories": categories.names(), "missing": has_missing })
-            }
-        };
-        object["name"] = columns.get(index).map(name).into();
-        object["inputs"] = code.inputs().into();
-        object
-    };
-    let encoded = match &model.transform {
-        Transform::Columns(Encoding { columns }) => {
-            columns.iter().enumerate().map(|(index, code)| column(index, code)).collect()
-        }
-        Transform::Bytes | Transform::None => Value::Null,
-    };
-    let settings = model.settings.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
-    vec![
-        ("network", model.network.to_string().into()),
-        ("parameters", model.network.parameter_count().into()),
-        ("loss", model.network.loss().to_string().into()),
-        ("scaling", model.transform.to_string().into()),
-        ("columns", encoded),
-        ("classes", model.meaning.classes.names().to_vec().into()),
-        ("settings", Value::Object(settings.collect())),
-    ]
-}
-
-fn model_text(model: &Model) -> Vec<String> {
-    let parameters = counted(model.network.parameter_count() as u64, "parameter", "parameters");
-    let mut lines = vec![
-        format!("{} network, {parameters}, loss {}", model.network, model.network.loss()),
-        super::train_text::data_line(&model.transform, &model.meaning, None).replacen(
-            "rows still read, ",
-            "",
-            1,
-        ),
-    ];
-    if let Transform::Columns(Encoding { columns }) = &model.transform {
-        let names = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
-        let mut rows = vec![["column", "inputs", "becomes", "missing"].map(String::from).to_vec()];
-        rows.extend(columns.iter().enumerate().map(|(index, code)| {
-            let column = names.get(index).map_or_else(|| index.to_string(), name);
-            let [becomes, missing] = code_text(code);
-            vec![column, code.inputs().to_string(), becomes, missing]
-        }));
-        lines.push(String::new());
-        lines.extend(table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left]));
-    }
-    if !model.settings.is_empty() {
-        lines.push(String::new());
-        lines.extend(model.settings.iter().map(|(key, value)| format!("{key}: {value}")));
-    }
-    lines
-}
-
-/// What a column becomes, and what stands for a missing value.
-fn code_text(code: &Code) -> [String; 2] {
-    match code {
-        Code::Number { map, fill, has_indicator } => {
-            let becomes = match map {
-                Map::Affine { width: 0.0, .. } => "0".to_owned(),
-                Map::Affine { center: 0.0, width: 1.0 } => "as it is".to_owned(),
-                Map::Affine { center, width } => format!("(value - {}) / {}", short(*center), short(*width)),
-                Map::Normal(quantiles) => format!("normal score among {} quantiles", quantiles.len()),
-            };
-            let also = if *has_indicator { ", and an input of its own" } else { "" };
-            [becomes, format!("{}{also}", short(*fill))]
-        }
-        Code::Category { categories, has_missing } => {
-            let becomes = match categories.names() {
-                [no, yes] if !has_missing => format!("-1 for {no}, 1 for {yes}"),
-                names => {
-                    let more = if names.len() > SHOWN { ", ..." } else { "" };
-                    format!(
-                        "one of {}{more}",
-                        names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")
-                    )
-                }
-            };
-            [becomes, if *has_missing { "a category of its own" } else { "none of them" }.to_owned()]
-        }
-    }
 }

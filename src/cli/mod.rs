@@ -11,6 +11,7 @@ mod comparison_text;
 mod devices;
 mod eval;
 mod inspect;
+mod inspect_model;
 pub mod interrupt;
 mod learning;
 mod measure_text;

@@ -211,7 +211,7 @@ impl Work<'_> {
 
     /// A picture as the model's images are.
     fn image(&self, file: &Path) -> Result<Features> {
-        let inputs = self.model.network.inputs();
+        let inputs = self.model.network.columns();
         let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
         let is_image = self.model.transform == tinytrain::data::Transform::Bytes;
         let Some((height, width)) = self.model.meaning.image.or(square.filter(|_| is_image)) else {

@@ -17,7 +17,7 @@ use super::output::{Console, print_json, print_line};
 use super::places;
 use super::profile_text::lines;
 use super::progress::Bar;
-use super::training::{Kernels, Known, Training};
+use super::training::{Kernels, Training};
 
 /// Show where the time of training goes.
 ///
@@ -60,8 +60,8 @@ pub struct Options {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let Training { data, .. } = &options.training;
-    options.training.check()?;
-    options.training.config(Known::default(), Measurements::default()).validate()?;
+    options.training.check(options.training.asked())?;
+    options.training.config(options.training.asked(), Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
     let (source, beside) = places::training(data.as_deref())?;

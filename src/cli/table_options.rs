@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tinytrain::Error;
 use tinytrain::data::{Format, ReadOptions, Reader, Scale, Schema, Selection, Split, Target};
 use tinytrain::step::Loss;
-use tinytrain::train::{DataOptions, Keep};
+use tinytrain::train::{DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
 
 use super::args;
 use super::text::quoted;
@@ -57,6 +57,18 @@ enum ScaleTarget {
 enum Missing {
     Fill,
     Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Clip {
+    None,
+    Smooth,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Embeddings {
+    None,
+    Pbld,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -122,9 +134,26 @@ pub struct Columns {
     /// How numbers become inputs, by the training rows: `standard` takes the mean of a column from them and divides by its
     /// standard deviation; `minmax` makes the least 0 and the greatest 1; `robust` takes the median from them and divides
     /// by the distance of the quartiles; `quantile` gives them a normal distribution by their rank; `bytes` divides by
-    /// 255; `none` takes them as they are; `auto` is bytes for images and standard for every other table.
-    #[arg(long, help_heading = TABLES, value_name = "HOW", default_value = "auto", value_parser = args::scale())]
-    scale: Scale,
+    /// 255; `none` takes them as they are; `auto` is bytes for images and standard for every other table. [default: auto;
+    /// robust with --preset table]
+    #[arg(long, help_heading = TABLES, value_name = "HOW", value_parser = args::scale())]
+    scale: Option<Scale>,
+    /// What is done to scaled numbers that are far from the others: `smooth` makes y / sqrt(1 + (y / 3)^2) of them, which is
+    /// never beyond -3 and 3; `none` leaves them. [default: none; smooth with --preset table]
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW")]
+    clip: Option<Clip>,
+    /// What columns of numbers become: an input each, or with `pbld` four, of which three are learnt mixtures of 16 waves of
+    /// learnt frequencies and phases (Holzmüller and others, 2024). [default: none]
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "NAME")]
+    embeddings: Option<Embeddings>,
+    /// Categories up to which a column becomes one input for each; a column of more becomes an embedding of 8 learnt numbers a
+    /// category.
+    #[arg(long, help_heading = TABLES, value_name = "N", default_value_t = ONE_HOT_CATEGORIES, value_parser = args::count,
+          allow_hyphen_values = true)]
+    one_hot: usize,
+    /// Whether every input is multiplied by a factor of its own, which is learnt. [default: no; yes with --preset table]
+    #[arg(long, help_heading = TABLES, value_enum, value_name = "WHETHER", num_args = 0..=1, default_missing_value = "yes")]
+    learn_scale: Option<YesNo>,
     #[command(flatten)]
     pub written: Written,
 }
@@ -199,8 +228,20 @@ impl Columns {
     /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual.
     pub fn said(&self) -> String {
         let mut said = String::new();
-        if self.scale != Scale::Auto {
-            said += &format!(" --scale {}", self.scale.name());
+        if let Some(scale) = self.scale.filter(|scale| *scale != Scale::Auto) {
+            said += &format!(" --scale {}", scale.name());
+        }
+        if let Some(clip) = self.clip {
+            said += if clip == Clip::Smooth { " --clip smooth" } else { " --clip none" };
+        }
+        if let Some(embeddings) = self.embeddings {
+            said += if embeddings == Embeddings::Pbld { " --embeddings pbld" } else { " --embeddings none" };
+        }
+        if self.one_hot != ONE_HOT_CATEGORIES {
+            said += &format!(" --one-hot {}", self.one_hot);
+        }
+        if let Some(learn) = self.learn_scale {
+            said += if learn == YesNo::Yes { " --learn-scale yes" } else { " --learn-scale no" };
         }
         if self.scale_target == ScaleTarget::None {
             said += " --scale-target none";
@@ -214,10 +255,20 @@ impl Columns {
         said
     }
 
-    /// What is done to rows of which none are held out.
-    pub fn data_options(&self) -> DataOptions {
-        let standardise_targets = self.scale_target == ScaleTarget::Standard;
-        DataOptions { scale: self.scale, split: Split::default(), standardise_targets }
+    /// What is done to rows of which none are held out, in the place of `usual` where these options say so.
+    pub fn data_options(&self, usual: DataOptions) -> DataOptions {
+        let inputs = InputOptions {
+            periodic: self.embeddings.map_or(usual.inputs.periodic, |it| it == Embeddings::Pbld),
+            scaled: self.learn_scale.map_or(usual.inputs.scaled, |learn| learn == YesNo::Yes),
+            most_one_hot: self.one_hot,
+        };
+        DataOptions {
+            scale: self.scale.unwrap_or(usual.scale),
+            split: Split::default(),
+            standardise_targets: self.scale_target == ScaleTarget::Standard,
+            clip: self.clip.map_or(usual.clip, |clip| clip == Clip::Smooth),
+            inputs,
+        }
     }
 }
 

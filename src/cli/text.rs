@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use tinytrain::data::Column;
+
 use super::printable::{is_printable, printable};
 
 /// With a comma before every three digits: 60,000.
@@ -125,6 +127,21 @@ pub fn table(rows: &[Vec<String>], align: &[Align]) -> Vec<String> {
         cells.join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
+}
+
+/// Categories and classes of which a text shows the rows.
+pub const SHOWN: usize = 6;
+
+/// The name of a column, or its index.
+pub fn column_name(column: &Column) -> String {
+    // An option would be taken for one.
+    let is_usable = |name: &String| !name.is_empty() && !name.starts_with('-');
+    column.name.clone().filter(is_usable).unwrap_or_else(|| column.position.to_string())
+}
+
+/// A number as a 32-bit float shows it, which is how values are read.
+pub fn short(value: f64) -> String {
+    (value as f32).to_string()
 }
 
 #[cfg(test)]

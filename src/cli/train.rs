@@ -18,7 +18,7 @@ use super::places;
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::TrainReport;
-use super::training::Known;
+use super::training::{Known, Preset};
 
 /// Trains and saves.
 ///
@@ -26,9 +26,13 @@ use super::training::Known;
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let (training, held_out) = (&options.training, &options.held_out);
-    let settings = options.config(Known::default(), Measurements::default());
-    training.check()?;
-    settings.validate()?;
+    let asked = training.asked();
+    // With validation data the preset depends on what they are.
+    let is_open = training.preset.is_none() && held_out.validates();
+    if !is_open {
+        training.check(asked)?;
+    }
+    options.config(asked, Measurements::default()).validate()?;
     if held_out.patience.is_some() && !held_out.validates() {
         let text =
             "--patience: expected validation data, found neither --validation nor --validation-fraction";
@@ -61,7 +65,13 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     // All readers work while the device opens.
     let mut read = training.read_options()?;
     (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
-    let reader = Reader::open(&train, &read)?;
+    let mut reader = Reader::open(&train, &read)?;
+    let mut known = Known { predicts_values: reader.values() > 0, ..asked };
+    if is_open && reader.schema().is_some() && reader.next_block()? && !reader.holds_images() {
+        known.preset = Preset::Table;
+    }
+    training.check(known)?;
+    let settings = options.config(known, Measurements::default());
     let like = training
         .columns
         .written
@@ -71,14 +81,15 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     let data = TrainingData::new(reader, validation, test, &settings.data)?;
-    let config = options.config(Known::of(&data), measured);
+    let config = options.config(known.of(&data), measured);
     if data.predicts_values() && training.columns.task(training.learning.loss)? == Task::Auto {
         let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
                     classification takes them for classes";
         notices.push(text.to_owned());
     }
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let mut report = TrainReport::new(options, &config, &data, model_file, notices, interrupts, start);
+    let mut report =
+        TrainReport::new(options, (&config, known.preset), &data, model_file, notices, interrupts, start);
     let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
     let trained = train_on(&config, data, &device, &observer, &mut |event| report.take(event));
     let made = observer.as_ref().zip(trained.as_ref().ok());

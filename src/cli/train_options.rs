@@ -9,7 +9,7 @@ use tinytrain::train::{Config, DataOptions};
 
 use super::args::{self, Format};
 use super::table_options::HeldOut;
-use super::training::{Kernels, Known, Training};
+use super::training::{Kernels, Known, Preset, Training};
 
 /// Train a network and save it.
 ///
@@ -23,7 +23,7 @@ use super::training::{Kernels, Known, Training};
                         The CPU engine takes the longest vectors of the processor, or those of as many bits as the \
                         environment variable TINYTRAIN_VECTORS says: 128, 256 or 512.")]
 pub struct Options {
-    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most]
+    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most; 256 with --preset table]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub epochs: Option<usize>,
     /// Ends training after the epoch that reaches this accuracy on the validation data, or else on the training data: a share
@@ -64,7 +64,10 @@ impl Options {
         let config = self.training.config(known, measured);
         let data = DataOptions { split: self.held_out.split(self.training.seed), ..config.data };
         Config {
-            epochs: self.epochs.unwrap_or_else(|| Config::default_epochs(known.rows)),
+            epochs: self.epochs.unwrap_or_else(|| match known.preset {
+                Preset::Table => Config::table(config.loss).epochs,
+                Preset::Plain => Config::default_epochs(known.rows),
+            }),
             data,
             keep: self.held_out.keep(),
             patience: self.held_out.patience,

@@ -19,7 +19,8 @@ use super::output::{Console, Unwritable};
 use super::text::{counted, grouped, percent, seconds, shell_word, unknown_cells};
 use super::train_figures::{accuracy, decimal, measure, settings, value_figures};
 use super::train_options::Options;
-use super::train_text::{ByRows, Table, data_line, left_out, plan_line};
+use super::train_text::{Chosen, Table, data_line, left_out, plan_line, spelled_out};
+use super::training::Preset;
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
@@ -34,6 +35,8 @@ pub struct TrainReport<'a> {
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
+    /// Whether the settings are not those of the preset for tables.
+    is_plain: bool,
     model_file: ModelFile,
     saved: Option<Saved>,
     interrupts: Interrupts,
@@ -50,7 +53,7 @@ impl<'a> TrainReport<'a> {
     /// Nothing told yet. `notices` are to be told first.
     pub fn new(
         options: &'a Options,
-        config: &'a Config,
+        (config, preset): (&'a Config, Preset),
         data: &TrainingData,
         model_file: ModelFile,
         mut notices: Vec<String>,
@@ -68,6 +71,7 @@ impl<'a> TrainReport<'a> {
             settings: settings(options, data),
             table: None,
             validates: data.validates(),
+            is_plain: preset == Preset::Plain,
             model_file,
             saved: None,
             interrupts,
@@ -189,6 +193,7 @@ impl<'a> TrainReport<'a> {
                     ("target", target.into()),
                     ("classes", meaning.classes.names().to_vec().into()),
                     ("rows", (*rows).into()),
+                    ("preset", if self.is_plain { "plain" } else { "table" }.into()),
                     ("epochs", self.config.epochs.into()),
                     ("seed", options.training.seed.into()),
                     ("batch_size", self.config.batch_size.into()),
@@ -238,14 +243,17 @@ impl<'a> TrainReport<'a> {
             Event::Started(started) => {
                 let Started { engine, network, transform, meaning, rows } = &**started;
                 let parameters = grouped(network.parameter_count() as u64);
-                let by_rows = ByRows {
-                    epochs: self.options.epochs.is_none(),
-                    batch_size: self.options.training.batch_size.is_none(),
+                let chosen = match self.is_plain {
+                    false => Chosen::ByPreset,
+                    true => Chosen::ByRows {
+                        epochs: self.options.epochs.is_none(),
+                        batch_size: self.options.training.batch_size.is_none(),
+                    },
                 };
                 self.console.line(&data_line(transform, meaning, *rows))?;
                 self.console
                     .line(&format!("{network} network, {parameters} parameters, on {}", engine.device))?;
-                self.console.line(&plan_line(self.config, *rows, by_rows))?;
+                self.console.line(&plan_line(self.config, *rows, chosen))?;
                 self.details(started);
                 if self.table.is_none() {
                     let table = Table::new(self.validates, self.config.epochs, self.config.loss);
@@ -275,6 +283,9 @@ impl<'a> TrainReport<'a> {
             self.console.notice("--threads is for the CPU engine: it has no effect here");
         }
         if self.options.verbose {
+            if !self.is_plain {
+                self.console.notice(&format!("--preset table is here {}", spelled_out(self.config)));
+            }
             let parameters = grouped(network.parameter_count() as u64);
             self.console.notice(&format!(
                 "seed {}, {parameters} parameters, inputs scaled: {transform}",

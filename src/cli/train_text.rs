@@ -5,18 +5,24 @@ use tinytrain::model::Meaning;
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, Score};
 
+use super::args::Hidden;
 use super::text::{counted, grouped, loss, percent};
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
 
-/// Which settings were chosen by the number of rows, since nobody gave them.
+/// Which settings nobody gave, and where they come from.
 #[derive(Debug, Clone, Copy)]
-pub struct ByRows {
-    /// The number of epochs.
-    pub epochs: bool,
-    /// The rows of a batch.
-    pub batch_size: bool,
+pub enum Chosen {
+    /// From the preset for tables.
+    ByPreset,
+    /// From the number of rows.
+    ByRows {
+        /// The number of epochs.
+        epochs: bool,
+        /// The rows of a batch.
+        batch_size: bool,
+    },
 }
 
 /// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
@@ -90,18 +96,19 @@ pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) 
 }
 
 /// How long it will train, and what of that was chosen here.
-pub fn plan_line(config: &Config, rows: Option<usize>, chosen: ByRows) -> String {
+pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String {
     let Config { epochs, batch_size, learning_rate, optimizer, rate_schedule, .. } = config;
     let epochs = counted(*epochs as u64, "epoch", "epochs");
     let steps = rows.map_or_else(String::new, |rows| {
         format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
     });
     let batch = counted(*batch_size as u64, "row", "rows");
-    let by_rows = match (chosen.epochs, chosen.batch_size) {
-        (true, true) => " (both by the number of rows)",
-        (true, false) => " (epochs by the number of rows)",
-        (false, true) => " (batches by the number of rows)",
-        (false, false) => "",
+    let by_rows = match chosen {
+        Chosen::ByPreset => " (--preset table)",
+        Chosen::ByRows { epochs: true, batch_size: true } => " (both by the number of rows)",
+        Chosen::ByRows { epochs: true, batch_size: false } => " (epochs by the number of rows)",
+        Chosen::ByRows { epochs: false, batch_size: true } => " (batches by the number of rows)",
+        Chosen::ByRows { epochs: false, batch_size: false } => "",
     };
     let optimizer = match optimizer.kind {
         OptimizerKind::Sgd => String::new(),
@@ -114,6 +121,28 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: ByRows) -> String
     format!(
         "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
     )
+}
+
+/// The options that a preset for tables stands for.
+pub fn spelled_out(config: &Config) -> String {
+    let list = |values: Vec<String>| values.join(",");
+    let Config { optimizer, factors, data, .. } = config;
+    let yes = |set: bool, yes, no| if set { yes } else { no };
+    [
+        format!("--hidden {}", Hidden(config.hidden.clone())),
+        format!("--epochs {} --batch-size {}", config.epochs, config.batch_size),
+        format!("--activation {}", list(config.activation.iter().map(ToString::to_string).collect())),
+        format!("--init {} --parametrization {}", config.init, yes(config.ntk, "ntk", "standard")),
+        format!("--label-smoothing {}", config.label_smoothing),
+        format!("--optimizer {} --betas {},{}", optimizer.kind, optimizer.beta1, optimizer.beta2),
+        format!("--lr {} --lr-schedule {}", config.learning_rate, config.rate_schedule),
+        format!("--lr-biases {} --lr-scale {}", factors.biases, factors.scale),
+        format!("--lr-embeddings {}", factors.embeddings),
+        format!("--scale {} --clip {}", data.scale.name(), yes(data.clip, "smooth", "none")),
+        format!("--embeddings {}", yes(data.inputs.periodic, "pbld", "none")),
+        format!("--learn-scale {}", yes(data.inputs.scaled, "yes", "no")),
+    ]
+    .join(" ")
 }
 
 /// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80

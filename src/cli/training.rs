@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tinytrain::Result;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
@@ -19,13 +19,19 @@ use super::tuning_file;
 /// What is trained, on which data, by what.
 #[derive(Debug, Args)]
 pub struct Training {
-    /// Rows that one training step looks at. [default: 64; 32 below 2,048 training rows, 16 below 512]
+    /// Settings that the defaults of all others come from: `table` is RealMLP-TD-S (Holzmüller and others, 2024), made for
+    /// tables with validation data, and what it stands for `--verbose` lists; `plain` is a network with ReLU and gradient
+    /// descent. [default: table for tables with validation data, else plain]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub preset: Option<Preset>,
+    /// Rows that one training step looks at. [default: 64; 32 below 2,048 training rows, 16 below 512; 256 with --preset
+    /// table]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub batch_size: Option<usize>,
-    /// Units of the hidden layers, first to last; `none` for no hidden layer.
-    #[arg(long, value_name = "SIZES", default_value_t = Hidden(Config::default().hidden),
-          allow_hyphen_values = true)]
-    pub hidden: Hidden,
+    /// Units of the hidden layers, first to last; `none` for no hidden layer. [default: 300,100; 256,256,256 with --preset
+    /// table]
+    #[arg(long, value_name = "SIZES", allow_hyphen_values = true)]
+    pub hidden: Option<Hidden>,
     /// Decides the first weights and the order of the rows: the same seed on the same device (a GPU under the
     /// same tile shapes) gives the same model.
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
@@ -56,27 +62,43 @@ impl Training {
     /// What the library needs of them for one epoch over such rows. Tile shapes that were `measured` for this network are
     /// taken.
     pub fn config(&self, known: Known, measured: Measurements) -> Config {
-        let Known { rows, predicts_values } = known;
+        let usual = self.usual(known);
         self.learning.config(Config {
-            loss: if predicts_values { Loss::Mse } else { Loss::CrossEntropy },
-            hidden: self.hidden.0.clone(),
+            hidden: self.hidden.as_ref().map_or_else(|| usual.hidden.clone(), |hidden| hidden.0.clone()),
             epochs: 1,
-            batch_size: self.batch_size.unwrap_or_else(|| Config::default_batch_size(rows)),
+            batch_size: self.batch_size.unwrap_or(usual.batch_size),
             seed: self.seed,
             schedule: self.schedule,
             threads: self.threads,
-            data: self.columns.data_options(),
+            data: self.columns.data_options(usual.data),
             measured,
-            ..Config::default()
+            ..usual
         })
+    }
+
+    /// The settings of the preset.
+    fn usual(&self, known: Known) -> Config {
+        let Known { rows, predicts_values, preset } = known;
+        let loss = if predicts_values { Loss::Mse } else { Loss::CrossEntropy };
+        let loss = self.learning.loss.unwrap_or(loss);
+        if preset == Preset::Table {
+            return Config::table(loss);
+        }
+        let plain = Config { loss, batch_size: Config::default_batch_size(rows), ..Config::default() };
+        Config { learning_rate: Config::default_rate(plain.optimizer.kind, loss), ..plain }
+    }
+
+    /// What is known before any row is read.
+    pub fn asked(&self) -> Known {
+        Known { preset: self.preset.unwrap_or_default(), ..Known::default() }
     }
 
     /// Checks whether every option that was given goes with the others.
     ///
     /// # Errors
     /// Of the first that does not.
-    pub fn check(&self) -> Result<()> {
-        self.learning.check()?;
+    pub fn check(&self, known: Known) -> Result<()> {
+        self.learning.check(&self.config(known, Measurements::default()))?;
         self.columns.check(self.learning.loss)?;
         self.columns.task(self.learning.loss).map(|_| ())
     }
@@ -95,10 +117,12 @@ impl Training {
     /// Those of the data.
     pub fn known(&self, open: impl FnOnce() -> Result<Reader>) -> Result<Known> {
         let reader = open()?;
+        let known = Known { predicts_values: reader.values() > 0, ..self.asked() };
         if self.batch_size.is_some() {
-            return Ok(Known { rows: None, predicts_values: reader.values() > 0 });
+            return Ok(known);
         }
-        Ok(Known::of(&TrainingData::new(reader, None, None, &self.columns.data_options())?))
+        let options = self.config(known, Measurements::default()).data;
+        Ok(known.of(&TrainingData::new(reader, None, None, &options)?))
     }
 }
 
@@ -109,13 +133,25 @@ pub struct Known {
     pub rows: Option<usize>,
     /// Whether targets are values, not classes.
     pub predicts_values: bool,
+    /// Which settings are usual.
+    pub preset: Preset,
 }
 
 impl Known {
-    /// What training data tell.
-    pub fn of(data: &TrainingData) -> Self {
-        Self { rows: data.rows(), predicts_values: data.predicts_values() }
+    /// The same with what training data tell.
+    pub fn of(self, data: &TrainingData) -> Self {
+        Self { rows: data.rows(), predicts_values: data.predicts_values(), ..self }
     }
+}
+
+/// Where defaults come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// [`Config::table`]
+    Table,
+    /// [`Config::default`]
+    #[default]
+    Plain,
 }
 
 /// Which kernels a GPU trains with.

@@ -47,18 +47,21 @@ pub struct Options {
 /// Those of the options, the data, the device and the cache folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let work = &options.work;
-    work.check()?;
-    work.config(Known::default(), Measurements::default()).validate()?;
+    let asked = work.asked();
+    work.check(asked)?;
+    work.config(asked, Measurements::default()).validate()?;
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(work.data.as_deref())?;
     let reader = Reader::open(&source, &work.read_options()?)?;
     let adapter = adapter(&work.device)?;
-    let mut data = TrainingData::new(reader, None, None, &work.columns.data_options())?;
-    let config = work.config(Known::of(&data), Measurements::default());
+    let known = Known { predicts_values: reader.values() > 0, ..asked };
+    let of_data = work.config(known, Measurements::default()).data;
+    let mut data = TrainingData::new(reader, None, None, &of_data)?;
+    let config = work.config(known.of(&data), Measurements::default());
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
-    let network = config.network(data.inputs(), data.outputs(), batch)?;
+    let network = config.network_for(&data, batch)?;
     Device::Gpu(Box::new(adapter.clone())).check(&network, config.optimizer.kind.states(), batch)?;
     let mut rows = data.view();
     // What is here is enough: the device need not make room for what is not.

@@ -15,6 +15,9 @@ use crate::Result;
 pub struct Encoding {
     /// One for each column.
     pub columns: Vec<Code>,
+    /// Whether categories of more than two become their numbers from 0, which an input layer of a network takes (the missing
+    /// one is the last, an unknown one -1).
+    pub is_numbered: bool,
 }
 
 /// How a column becomes inputs.
@@ -49,6 +52,14 @@ pub enum Map {
         /// What becomes 1, seen from there; not negative.
         width: f64,
     },
+    /// y / sqrt(1 + (y / 3)^2) with y = (value - center) / width: no input is beyond -3 and 3, and near 0 it is y; 0 where the
+    /// width is 0. Known as smooth clipping (D. Holzmüller and others, "Better by default", 2024).
+    Clipped {
+        /// What becomes 0.
+        center: f64,
+        /// Of a value as far from the center y is 1; not negative.
+        width: f64,
+    },
     /// The quantile of the standard normal distribution at the value's rank among these quantiles of the training rows,
     /// which ascend and stand evenly; between two of them the rank is interpolated, and it is kept 1e-7 away from 0 and 1.
     Normal(Vec<f64>),
@@ -76,7 +87,20 @@ impl Encoding {
                 Code::number(&Column { features, width, column }, scale, of_column)
             }
         };
-        Self { columns: (0..width).map(code).collect() }
+        Self { columns: (0..width).map(code).collect(), is_numbered: false }
+    }
+
+    /// The same with smooth clipping of all numbers that are not mapped by quantiles.
+    #[must_use]
+    pub fn clipped(mut self) -> Self {
+        for code in &mut self.columns {
+            if let Code::Number { map, .. } = code
+                && let Map::Affine { center, width } = *map
+            {
+                *map = Map::Clipped { center, width };
+            }
+        }
+        self
     }
 
     /// Which columns are categories.
@@ -87,7 +111,15 @@ impl Encoding {
 
     /// Inputs of a network for rows like this.
     pub fn inputs(&self) -> usize {
-        self.columns.iter().map(Code::inputs).sum()
+        self.columns.iter().map(|code| self.width(code)).sum()
+    }
+
+    /// Inputs of a network for a column.
+    fn width(&self, code: &Code) -> usize {
+        match code {
+            Code::Category { .. } if self.is_numbered => 1,
+            code => code.inputs(),
+        }
     }
 
     /// Puts the inputs in the place of rows as they stand in a table, with a dictionary for each column of categories.
@@ -120,9 +152,9 @@ impl Encoding {
             cells.copy_from_slice(&floats[row * from..][..from]);
             let mut inputs = &mut floats[row * to..][..to];
             for ((code, known), cell) in self.columns.iter().zip(&known).zip(&cells) {
-                let (own, others) = inputs.split_at_mut(code.inputs());
+                let (own, others) = inputs.split_at_mut(self.width(code));
                 inputs = others;
-                unknown += u64::from(!code.encode(*cell, known, own));
+                unknown += u64::from(!code.encode(*cell, known, self.is_numbered, own));
             }
         }
         Ok(unknown)
@@ -132,7 +164,7 @@ impl Encoding {
     /// tell them apart.
     pub(super) fn coarse(&self) -> Option<(usize, f64, f64)> {
         self.columns.iter().enumerate().find_map(|(column, code)| match code {
-            Code::Number { map: Map::Affine { center, width }, .. } => {
+            Code::Number { map: Map::Affine { center, width } | Map::Clipped { center, width }, .. } => {
                 is_coarse(*center, *width).then_some((column, *center, *width))
             }
             _ => None,
@@ -141,7 +173,7 @@ impl Encoding {
 }
 
 impl Code {
-    /// Inputs of a network for the column.
+    /// Inputs of a network for the column, if they are one-hot.
     pub fn inputs(&self) -> usize {
         match self {
             Code::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
@@ -154,7 +186,7 @@ impl Code {
     }
 
     /// Whether the column holds two categories and no missing cells.
-    fn is_binary(&self) -> bool {
+    pub fn is_binary(&self) -> bool {
         matches!(self, Code::Category { categories, has_missing: false } if categories.len() == 2)
     }
 
@@ -197,7 +229,7 @@ impl Code {
     }
 
     /// Writes the inputs of a cell, which are 0 so far; false where it is something that training rows did not hold.
-    fn encode(&self, cell: f32, known: &[Option<u32>], inputs: &mut [f32]) -> bool {
+    fn encode(&self, cell: f32, known: &[Option<u32>], is_numbered: bool, inputs: &mut [f32]) -> bool {
         inputs.fill(0.0);
         match self {
             Code::Number { map, fill, has_indicator } => {
@@ -212,9 +244,16 @@ impl Code {
                 let number = cell as u32;
                 match known.get(number as usize).copied().flatten() {
                     Some(category) if self.is_binary() => inputs[0] = if category == 0 { -1.0 } else { 1.0 },
+                    Some(category) if is_numbered => inputs[0] = category as f32,
                     Some(category) => inputs[category as usize] = 1.0,
+                    None if number == MISSING && *has_missing && is_numbered => {
+                        inputs[0] = categories.len() as f32;
+                    }
                     None if number == MISSING && *has_missing => inputs[categories.len()] = 1.0,
-                    None => return false,
+                    None => {
+                        inputs[0] = if is_numbered && !self.is_binary() { -1.0 } else { 0.0 };
+                        return false;
+                    }
                 }
                 true
             }
@@ -228,6 +267,11 @@ impl Map {
         match self {
             Map::Affine { width, .. } if *width == 0.0 => 0.0,
             Map::Affine { center, width } => (value - center) / width,
+            Map::Clipped { width, .. } if *width == 0.0 => 0.0,
+            Map::Clipped { center, width } => {
+                let y = (value - center) / width;
+                y / (1.0 + (y / 3.0).powi(2)).sqrt()
+            }
             Map::Normal(quantiles) => normal_score(quantiles, value),
         }
     }
@@ -311,6 +355,37 @@ mod tests {
     }
 
     #[test]
+    fn categories_may_stay_numbers() {
+        let (colours, answers) = (dictionary(&["red", "blue", "green"]), dictionary(&["yes", "no"]));
+        let rows = [1.0, 1.0, 2.0, 2.0, 3.0, 1.0, 0.0, 2.0];
+        let dictionaries = [(0, colours.clone()), (1, answers.clone())];
+        let mut encoding = learn(&rows, 2, &dictionaries, Scale::Auto);
+        encoding.is_numbered = true;
+        assert_eq!(encoding.inputs(), 2);
+        let (inputs, unknown) = encoded(&encoding, &rows, &[colours, answers.clone()]);
+        // blue, green, red, missing; no is -1, yes 1.
+        assert_eq!((inputs, unknown), (vec![2.0, 1.0, 0.0, -1.0, 1.0, 1.0, 3.0, -1.0], 0));
+        let other = [dictionary(&["pink", "green"]), answers];
+        let (inputs, unknown) = encoded(&encoding, &[1.0, 0.0, 2.0, 1.0], &other);
+        assert_eq!((inputs, unknown), (vec![-1.0, 0.0, 1.0, 1.0], 2));
+    }
+
+    #[test]
+    fn clipping_leaves_what_is_near_and_bounds_what_is_far() {
+        let rows = [2.0, 1.0, 3.0, 9.0, 5.0];
+        let encoding = learn(&rows, 1, &[], Scale::Robust).clipped();
+        let (inputs, _) = encoded(&encoding, &[3.0, 3.03, 6.0, -1e30, 1e30], &[]);
+        // scikit-learn's RobustScaler, then the formula: 1 / sqrt(1 + 1 / 9).
+        for (input, expected) in inputs.iter().zip([0.0, 0.01, 0.948_683_298, -3.0, 3.0]) {
+            assert!((f64::from(*input) - expected).abs() <= 1e-7 * expected.abs().max(1.0), "{input}");
+        }
+        let quantiles = learn(&rows, 1, &[], Scale::Quantile);
+        assert_eq!(quantiles.clone().clipped(), quantiles);
+        let constant = learn(&[4.0, 4.0], 1, &[], Scale::Robust).clipped();
+        assert_eq!(encoded(&constant, &[9.0], &[]).0, [0.0]);
+    }
+
+    #[test]
     fn each_scale_is_what_its_formula_says() {
         // Median 3, quartiles 2 and 5, mean 4, variance 40 / 5.
         let rows = [2.0, 1.0, 3.0, 9.0, 5.0];
@@ -355,7 +430,9 @@ mod tests {
         let coarse = |center: f64, width: f64| {
             let number = |map| Code::Number { map, fill: 0.0, has_indicator: false };
             let columns = [Map::Affine { center: 0.0, width: 1.0 }, Map::Affine { center, width }];
-            Encoding { columns: columns.map(number).to_vec() }.coarse().map(|(column, ..)| column)
+            Encoding { columns: columns.map(number).to_vec(), is_numbered: false }
+                .coarse()
+                .map(|(column, ..)| column)
         };
         // Seconds since 1970 within minutes; years; a great constant.
         assert_eq!(coarse(1.7e9, 58.0), Some(1));

@@ -128,7 +128,9 @@ impl Device {
     pub fn check(&self, network: &Network, states: usize, batch: usize) -> Result<()> {
         let Device::Gpu(adapter) = self else { return Ok(()) };
         adapter.check_storage("parameters", ParameterLayout::new(network).with_states(states).bytes())?;
-        let widest = network.sizes()[1..].iter().copied().max().unwrap_or(1);
+        // What an input layer makes stands there twice: before its factors, and behind them.
+        let made = network.input_layer().map(|_| 2 * network.inputs());
+        let widest = network.sizes()[1..].iter().copied().chain(made).max().unwrap_or(1);
         adapter.check_storage("a layer's outputs", 16 * (batch as u64).saturating_mul(blocks(widest) as u64))
     }
 

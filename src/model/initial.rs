@@ -19,9 +19,13 @@ pub enum Variance {
     LeCun,
     /// As [`Variance::He`], but the last layer begins at 0.
     ZerosLast,
+    /// As [`Variance::LeCun`], with normal biases of variance 1; but the last layer begins at 0, biases too (A. Jacot, F.
+    /// Gabriel, C. Hongler, "Neural tangent kernel", 2018; the last layer as D. Holzmüller and others, "Better by default",
+    /// 2024).
+    Ntk,
 }
 
-/// How the first weights are drawn. Biases begin at 0.
+/// How the first weights are drawn. Biases begin at 0, but for [`Variance::Ntk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Init {
     /// Their variance.
@@ -34,11 +38,12 @@ impl Init {
     /// Normal, with variance 2 / inputs.
     pub const HE: Self = Self { variance: Variance::He, uniform: false };
 
-    const NAMES: [(&'static str, Variance); 4] = [
+    const NAMES: [(&'static str, Variance); 5] = [
         ("he", Variance::He),
         ("xavier", Variance::Xavier),
         ("lecun", Variance::LeCun),
         ("zeros-last", Variance::ZerosLast),
+        ("ntk", Variance::Ntk),
     ];
 }
 
@@ -61,7 +66,7 @@ impl FromStr for Init {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, variance)| Self { variance: *variance, uniform }).ok_or_else(|| Error::Setting {
             setting: "initial weights",
-            expected: "he, xavier, lecun or zeros-last, and -uniform behind it for uniform numbers"
+            expected: "he, xavier, lecun, zeros-last or ntk, and -uniform behind it for uniform numbers"
                 .to_owned(),
             found: format!("{text:?}"),
         })
@@ -69,7 +74,7 @@ impl FromStr for Init {
 }
 
 impl Parameters {
-    /// Random weights and zero biases. A seed gives the same weights on every machine.
+    /// Random weights. A seed gives the same weights on every machine.
     pub fn initial(network: &Network, init: Init, seed: u64) -> Self {
         let mut parameters = Self::zeros(network);
         parameters.input = network.input_layer().map(|layer| InputParameters::initial(layer, seed));
@@ -77,10 +82,10 @@ impl Parameters {
         for (place, layer) in parameters.layers.iter_mut().enumerate() {
             let (inputs, outputs) = (layer.inputs as f64, layer.outputs as f64);
             let variance = match init.variance {
-                Variance::ZerosLast if place == last => continue,
+                Variance::ZerosLast | Variance::Ntk if place == last => continue,
                 Variance::He | Variance::ZerosLast => 2.0 / inputs,
                 Variance::Xavier => 2.0 / (inputs + outputs),
-                Variance::LeCun => 1.0 / inputs,
+                Variance::LeCun | Variance::Ntk => 1.0 / inputs,
             };
             for (weight, index) in layer.weights.iter_mut().zip(0..) {
                 let at = [index, place as u32];
@@ -88,6 +93,13 @@ impl Parameters {
                     true => (2.0 * uniform(seed, Purpose::Weights, at) - 1.0) * (3.0 * variance).sqrt(),
                     false => normal(seed, Purpose::Weights, at) * variance.sqrt(),
                 } as f32;
+            }
+            if init.variance == Variance::Ntk {
+                // Behind those of all weights.
+                let first = layer.weights.len() as u32;
+                for (bias, index) in layer.bias.iter_mut().zip(first..) {
+                    *bias = normal(seed, Purpose::Weights, [index, place as u32]) as f32;
+                }
             }
         }
         parameters
@@ -111,6 +123,7 @@ mod tests {
             ("xavier", [2.0 / 700.0, 2.0 / 210.0]),
             ("lecun", [1.0 / 500.0, 1.0 / 200.0]),
             ("zeros-last", [2.0 / 500.0, 0.0]),
+            ("ntk", [1.0 / 500.0, 0.0]),
         ] {
             for distribution in ["", "-uniform"] {
                 let name = format!("{name}{distribution}");
@@ -129,7 +142,11 @@ mod tests {
                         !init.uniform || f64::from(most) <= (3.0 * want).sqrt() * 1.000_001,
                         "{name}: {most}"
                     );
-                    assert!(layer.bias.iter().all(|b| *b == 0.0));
+                    let mean_square = layer.bias.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>()
+                        / layer.bias.len() as f64;
+                    let of_bias = if init.variance == Variance::Ntk && want > 0.0 { 1.0 } else { 0.0 };
+                    // Of 200 normal numbers.
+                    assert!((mean_square - of_bias).abs() <= 0.4 * of_bias, "{name}: {mean_square}");
                 }
                 assert_eq!(parameters, Parameters::initial(&network, init, 1));
                 assert_ne!(parameters, Parameters::initial(&network, init, 2));

@@ -198,13 +198,12 @@ impl InputLayer {
 
     /// The columns with their places, in order.
     pub fn placed(&self) -> impl Iterator<Item = PlacedColumn> + Clone + '_ {
-        let places = self.columns.iter().enumerate().scan((0, 0), |(input, weights), (number, column)| {
+        self.columns.iter().enumerate().scan((0, 0), |(input, weights), (number, column)| {
             let placed = PlacedColumn { number, column: *column, input: *input, weights: *weights };
             *input += column.inputs();
             *weights += column.weights();
             Some(placed)
-        });
-        places
+        })
     }
 }
 

@@ -97,7 +97,7 @@ impl Meaning {
         transform: &Transform,
         network: &Network,
     ) -> Result<Self, &'static str> {
-        let (inputs, outputs) = (transform.columns(network.inputs()), network.outputs());
+        let (inputs, outputs) = (transform.columns(network.columns()), network.outputs());
         let of_classes = network.loss().of_classes();
         let classes = match metadata.get(CLASSES) {
             _ if !of_classes => Classes::numbered(0),

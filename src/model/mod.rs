@@ -1,6 +1,7 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
 mod initial;
+mod input_entries;
 mod input_layer;
 mod layout;
 mod metadata;

@@ -42,7 +42,7 @@ impl Parameters {
     /// Whether no number is NaN or infinite.
     pub fn is_finite(&self) -> bool {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
-        self.tensors().all(|tensor| finite(tensor))
+        self.tensors().all(finite)
     }
 
     /// All tensors: weights and bias of each layer, and weights and scale of the input layer.

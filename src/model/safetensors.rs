@@ -1,5 +1,5 @@
-//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major, and what inputs are
-//! made with (`transform_entries.rs`); layer sizes, activation, classes, columns and how it was trained in its metadata.
+//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major, an input layer
+//! (`input_entries.rs`), and what inputs are made with (`transform_entries.rs`); layer sizes, activation, classes, columns and how it was trained in its metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,7 +12,7 @@ use safetensors::{SafeTensors, serialize};
 
 use super::metadata::{KEYS, Meaning};
 use super::repeated::repeated_key;
-use super::{Dense, Layer, Network, Parameters, transform_entries};
+use super::{Dense, Layer, Network, Parameters, input_entries, transform_entries};
 use crate::data::Transform;
 use crate::error::{Error, Place, Result};
 use crate::step::{Activation, Loss};
@@ -62,8 +62,8 @@ impl Model {
     /// [`Error::Config`] if the format cannot hold the model, which no network that fits in memory causes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
+        let little_endian = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
         for (number, layer) in (1..).zip(&self.parameters.layers) {
-            let little_endian = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
             tensors.push((
                 format!("w{number}"),
                 Dtype::F32,
@@ -71,6 +71,10 @@ impl Model {
                 little_endian(&layer.weights),
             ));
             tensors.push((format!("b{number}"), Dtype::F32, vec![layer.outputs], little_endian(&layer.bias)));
+        }
+        if let (Some(layer), Some(parameters)) = (self.network.input_layer(), &self.parameters.input) {
+            let of_input = input_entries::tensors(layer, parameters).into_iter();
+            tensors.extend(of_input.map(|(name, shape, it)| (name, Dtype::F32, shape, little_endian(&it))));
         }
         for (name, shape, values) in transform_entries::tensors(&self.transform) {
             let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -89,6 +93,7 @@ impl Model {
             (ACTIVATION.to_owned(), per_layer(&self.network, |layer| layer.activation.to_string())),
             (LOSS.to_owned(), self.network.loss().to_string()),
         ]);
+        metadata.extend(self.network.input_layer().map(input_entries::entries).into_iter().flatten());
         let entries = transform_entries::entries(&self.transform);
         metadata.extend(entries.into_iter().map(|(key, text)| (key.to_owned(), text)));
         if self.network.dense().iter().any(|layer| layer.dropout > 0.0) {
@@ -176,6 +181,14 @@ impl Model {
             layers.map(|(units, (activation, dropout))| Dense { units: *units, activation, dropout });
         let network = Network::new(*inputs, layers.collect(), loss)
             .map_err(|_| bad("a network in its metadata", format!("layers {sizes:?}")))?;
+        let input_layer = input_entries::layer(&metadata, |name| file.tensor(name).is_ok())
+            .map_err(|(expected, found)| bad(&expected, found))?;
+        let network = match input_layer {
+            Some(layer) => network.behind(layer).map_err(|_| {
+                bad("an input layer for the first of its layers", format!("layers {sizes:?}"))
+            })?,
+            None => network,
+        };
         let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
             let view = file.tensor(&name).map_err(|_| bad(&format!("a tensor {name}"), "none".to_owned()))?;
             if view.dtype() != Dtype::F32 || view.shape() != shape {
@@ -215,9 +228,11 @@ impl Model {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let (transform, taken) = transform_entries::read(&metadata, network.inputs(), numbers)
+        let input = network.input_layer().map(|layer| input_entries::read(layer, tensor)).transpose()?;
+        let (input, of_input) = input.map_or((None, 0), |(parameters, count)| (Some(parameters), count));
+        let (transform, taken) = transform_entries::read(&metadata, network.columns(), numbers)
             .map_err(|(expected, found)| bad(&expected, found))?;
-        let expected = 2 * layers.len() + taken;
+        let expected = 2 * layers.len() + of_input + taken;
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
@@ -232,17 +247,11 @@ impl Model {
             bad(&format!("{key} that fit the network"), found)
         })?;
         let known = [FORMAT, LAYERS, ACTIVATION, DROPOUT, LOSS, DEVICE, SCHEDULE, TUNING];
-        let known: Vec<&str> = known.into_iter().chain(KEYS).chain(transform_entries::KEYS).collect();
+        let known = known.into_iter().chain(KEYS).chain(transform_entries::KEYS);
+        let known: Vec<&str> = known.chain(input_entries::KEYS).collect();
         let is_setting = |key: &String| !known.contains(&key.as_str());
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
-        Ok(Self {
-            network,
-            transform,
-            meaning,
-            parameters: Parameters { layers, input: None },
-            origin,
-            settings,
-        })
+        Ok(Self { network, transform, meaning, parameters: Parameters { layers, input }, origin, settings })
     }
 }
 

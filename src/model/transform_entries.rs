@@ -1,6 +1,6 @@
 //! How inputs are made from the values of a row, as tensors and metadata of a model file.
 //!
-//! `encoding` in the metadata lists the columns: `{"number": "affine" or "normal", "missing": ...}` or `{"categories":
+//! `encoding` in the metadata lists the columns: `{"number": "affine", "clipped" or "normal", "missing": ...}` or `{"categories":
 //! [...], "missing": ...}`, where `missing` says whether there is one more input for missing values. The numbers are
 //! tensors of f64, one for each column of numbers: `input_fill`, and `input_center` and `input_width` or, in rows,
 //! `input_quantiles`.
@@ -13,9 +13,12 @@ use crate::data::{Classes, Code, Encoding, Map, Transform};
 
 const SCALING: &str = "input_scaling";
 const ENCODING: &str = "encoding";
+/// What categories become, if not one-hot inputs.
+const CATEGORIES: &str = "input_categories";
+const NUMBERS: &str = "numbers";
 
 /// Metadata keys.
-pub(super) const KEYS: [&str; 2] = [SCALING, ENCODING];
+pub(super) const KEYS: [&str; 3] = [SCALING, ENCODING, CATEGORIES];
 
 const FILL: &str = "input_fill";
 const CENTER: &str = "input_center";
@@ -40,6 +43,9 @@ pub(super) fn entries(transform: &Transform) -> Vec<(&'static str, String)> {
             Code::Number { map: Map::Affine { .. }, has_indicator, .. } => {
                 json!({ "number": "affine", "missing": has_indicator })
             }
+            Code::Number { map: Map::Clipped { .. }, has_indicator, .. } => {
+                json!({ "number": "clipped", "missing": has_indicator })
+            }
             Code::Number { map: Map::Normal(_), has_indicator, .. } => {
                 json!({ "number": "normal", "missing": has_indicator })
             }
@@ -48,13 +54,16 @@ pub(super) fn entries(transform: &Transform) -> Vec<(&'static str, String)> {
             }
         };
         entries.push((ENCODING, encoding.columns.iter().map(column).collect::<Value>().to_string()));
+        if encoding.is_numbered {
+            entries.push((CATEGORIES, NUMBERS.to_owned()));
+        }
     }
     entries
 }
 
 /// The tensors.
 pub(super) fn tensors(transform: &Transform) -> Vec<Tensor> {
-    let Transform::Columns(Encoding { columns }) = transform else { return Vec::new() };
+    let Transform::Columns(Encoding { columns, .. }) = transform else { return Vec::new() };
     let (mut fills, mut centers, mut widths, mut quantiles) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut rows = 0;
@@ -62,7 +71,7 @@ pub(super) fn tensors(transform: &Transform) -> Vec<Tensor> {
         let Code::Number { map, fill, .. } = code else { continue };
         fills.push(*fill);
         match map {
-            Map::Affine { center, width } => {
+            Map::Affine { center, width } | Map::Clipped { center, width } => {
                 centers.push(*center);
                 widths.push(*width);
             }
@@ -121,7 +130,7 @@ fn standard(
         let map = Map::Affine { center, width };
         Code::Number { map, fill: center, has_indicator: false }
     };
-    Ok(Encoding { columns: means.into_iter().zip(deviations).map(code).collect() })
+    Ok(Encoding { columns: means.into_iter().zip(deviations).map(code).collect(), is_numbered: false })
 }
 
 fn encoding(
@@ -132,19 +141,20 @@ fn encoding(
     let bad = || ("an encoding of columns in its metadata".to_owned(), format!("{found:?}"));
     let columns: Vec<Value> = found.and_then(|text| serde_json::from_str(text).ok()).ok_or_else(bad)?;
     let is = |column: &Value, kind: &str| column["number"] == kind;
-    let affine = columns.iter().filter(|column| is(column, "affine")).count();
+    let affine = columns.iter().filter(|column| is(column, "affine") || is(column, "clipped")).count();
     let normal = columns.iter().filter(|column| is(column, "normal")).count();
     let mut fills = row(FILL, affine + normal, tensor)?.into_iter();
     let (centers, widths) = (row(CENTER, affine, tensor)?, row(WIDTH, affine, tensor)?);
     if let Some(width) = widths.iter().find(|width| **width < 0.0) {
         return Err(("widths of 0 or more".to_owned(), width.to_string()));
     }
-    let mut affine = centers.into_iter().zip(widths).map(|(center, width)| Map::Affine { center, width });
+    let mut affine = centers.into_iter().zip(widths);
     let mut normal = quantiles(normal, tensor)?.into_iter().map(Map::Normal);
     let code = |column: &Value| {
         let missing = column["missing"].as_bool()?;
         let map = match column["number"].as_str() {
-            Some("affine") => affine.next()?,
+            Some("affine") => affine.next().map(|(center, width)| Map::Affine { center, width })?,
+            Some("clipped") => affine.next().map(|(center, width)| Map::Clipped { center, width })?,
             Some("normal") => normal.next()?,
             Some(_) => return None,
             None => {
@@ -155,7 +165,12 @@ fn encoding(
         Some(Code::Number { map, fill: fills.next()?, has_indicator: missing })
     };
     let columns = columns.iter().map(code).collect::<Option<Vec<Code>>>().filter(|codes| !codes.is_empty());
-    Ok(Encoding { columns: columns.ok_or_else(bad)? })
+    let is_numbered = match metadata.get(CATEGORIES).map(String::as_str) {
+        None => false,
+        Some(NUMBERS) => true,
+        Some(found) => return Err((format!("{CATEGORIES}: {NUMBERS}"), format!("{found:?}"))),
+    };
+    Ok(Encoding { columns: columns.ok_or_else(bad)?, is_numbered })
 }
 
 /// So many numbers, or nothing of no numbers.
@@ -205,7 +220,7 @@ mod tests {
         Model {
             parameters: Parameters::he_normal(&network, 3),
             network,
-            transform: Transform::Columns(Encoding { columns }),
+            transform: Transform::Columns(Encoding { columns, is_numbered: false }),
             meaning: Meaning::numbered(4),
             origin: None,
             settings: BTreeMap::new(),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use super::{InputOptions, TrainingData};
 use crate::data::{Scale, Split};
 use crate::engine::EngineOptions;
 use crate::error::{Error, Result};
 use crate::memory::check_memory;
-use crate::model::{Dense, Init, Network};
+use crate::model::{Dense, Init, InputLayer, Network};
 use crate::schedule::{Measurements, ScheduleKind};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
@@ -21,6 +22,10 @@ pub struct DataOptions {
     pub split: Split,
     /// Whether values to predict are standardised for training.
     pub standardise_targets: bool,
+    /// Whether scaled values are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped).
+    pub clip: bool,
+    /// What is learnt before the first dense layer.
+    pub inputs: InputOptions,
 }
 
 /// Which model of a run is kept.
@@ -81,6 +86,10 @@ pub struct Config {
     pub warmup: u64,
     /// Factors of the learning rate of weights, biases and layers.
     pub factors: RateFactors,
+    /// Whether the learning rate of each layer's weights is divided as if they were multiplied by 1 / sqrt(inputs) in the
+    /// network: by sqrt(inputs) for optimizers that divide gradients by their size, else by the inputs (the neural tangent
+    /// parametrisation, A. Jacot, F. Gabriel, C. Hongler, 2018).
+    pub ntk: bool,
     /// Largest norm of all gradients together: larger ones are scaled down to it.
     pub clip_norm: Option<f32>,
     /// Decides the initial weights and the order of the rows.
@@ -122,6 +131,7 @@ impl Default for Config {
             rate_every: None,
             warmup: 0,
             factors: RateFactors::default(),
+            ntk: false,
             clip_norm: None,
             seed: 1,
             schedule: None,
@@ -189,6 +199,7 @@ impl Config {
             ("clip_norm", self.clip_norm.unwrap_or(0.0).to_string(), self.clip_norm.is_some()),
             ("label_smoothing", self.label_smoothing.to_string(), self.label_smoothing > 0.0),
             ("init", self.init.to_string(), self.init != default.init),
+            ("parametrization", "ntk".to_owned(), self.ntk),
             ("validation_fraction", data.split.validation.to_string(), !data.split.is_none()),
             ("threads", self.threads.unwrap_or(0).to_string(), self.threads.is_some()),
             ("test_fraction", data.split.test.to_string(), !data.split.is_none()),
@@ -224,14 +235,28 @@ impl Config {
 
     /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
     /// whether rows have weights.
-    pub fn training_options(&self, batch: usize, rows: Option<usize>, weighted: bool) -> EngineOptions {
-        let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
-        EngineOptions { batch, rule: self.rule(batch, rows), weighted, schedule, threads, measured }
+    pub fn training_options(
+        &self,
+        network: &Network,
+        batch: usize,
+        rows: Option<usize>,
+        weighted: bool,
+    ) -> EngineOptions {
+        let mut options = EngineOptions { weighted, ..self.engine_options(batch) };
+        options.rule = self.rule(batch, rows);
+        if self.ntk {
+            // Those that keep a mean of squares divide by its root.
+            let divides = self.optimizer.kind.betas() > 0;
+            let factor = |inputs: usize| 1.0 / if divides { (inputs as f32).sqrt() } else { inputs as f32 };
+            options.rule.factors.layer_weights = network.layers().map(|(inputs, _)| factor(inputs)).collect();
+        }
+        options
     }
 
-    /// The same for rows whose number is not known, without weights.
+    /// The same for rows whose number is not known, without weights, and where no rate depends on the sizes of layers.
     pub fn engine_options(&self, batch: usize) -> EngineOptions {
-        self.training_options(batch, None, false)
+        let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
+        EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads, measured }
     }
 
     /// Checks whether all settings are in range.
@@ -309,11 +334,31 @@ impl Config {
         Ok(())
     }
 
+    /// The network for such data, if it and batches of `batch` rows fit in memory.
+    ///
+    /// # Errors
+    /// As [`Config::network`].
+    pub fn network_for(&self, data: &TrainingData, batch: usize) -> Result<Network> {
+        let layer = self.data.inputs.layer(data.transform(), data.inputs())?;
+        self.network_behind(layer, data.inputs(), data.outputs(), batch)
+    }
+
     /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
     ///
     /// # Errors
     /// [`Error::Config`] for what memory cannot hold; nothing has been allocated then.
     pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
+        self.network_behind(None, inputs, outputs, batch)
+    }
+
+    fn network_behind(
+        &self,
+        layer: Option<InputLayer>,
+        inputs: usize,
+        outputs: usize,
+        batch: usize,
+    ) -> Result<Network> {
+        let inputs = layer.as_ref().map_or(inputs, InputLayer::inputs);
         let hidden = self.hidden.iter().enumerate().map(|(index, units)| {
             let activation = self.activation.get(index).or(self.activation.first());
             let dropout = self.dropout.get(index).or(self.dropout.first());
@@ -325,6 +370,10 @@ impl Config {
         });
         let layers = hidden.chain([Dense::new(outputs, Activation::Identity)]).collect();
         let network = Network::new(inputs, layers, self.loss)?;
+        let network = match layer {
+            Some(layer) => network.behind(layer)?,
+            None => network,
+        };
         let sizes = network.sizes();
         // The engine's with the optimizer's state, and while the model is saved the model's own and three forms of the
         // file's contents.

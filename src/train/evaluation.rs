@@ -40,7 +40,7 @@ pub fn load_model(path: &Path) -> Result<Model> {
 /// # Errors
 /// [`Error::Data`] when the data do not fit the model.
 pub fn read_for(model: &Model, data: Reader) -> Result<(Dataset, u64)> {
-    test_set(data, model.network.inputs(), &model.transform, &model.meaning.classes)
+    test_set(data, model.network.columns(), &model.transform, &model.meaning.classes)
 }
 
 /// What a model of values gave for a data set.
@@ -116,7 +116,7 @@ impl Predictor {
     /// Those of the device.
     pub fn new(model: &Model, device: &Device) -> Result<Self> {
         let (engine, transform) = (engine(model, device)?, model.transform.clone());
-        let (columns, outputs) = (transform.columns(model.network.inputs()), model.network.outputs());
+        let (columns, outputs) = (transform.columns(model.network.columns()), model.network.outputs());
         let of_classes = model.network.loss().of_classes();
         let target_scale = model.meaning.target_scale.clone();
         Ok(Self { engine, transform, columns, outputs, of_classes, target_scale, unknown: 0 })

@@ -5,8 +5,10 @@ mod doubt;
 mod epoch_loop;
 mod evaluation;
 mod events;
+mod input_options;
 mod keeper;
 mod measures;
+mod preset;
 mod run;
 mod trained;
 mod training_data;
@@ -19,6 +21,7 @@ pub use evaluation::{
     Evaluated, EvaluatedValues, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for,
 };
 pub use events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
+pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;

@@ -189,8 +189,8 @@ impl Run {
         data.weigh_classes(&config.class_weights)?;
         let (transform, meaning) = (data.transform.clone(), data.meaning());
         let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        let network = config.network(data.reader.inputs(), data.outputs(), batch)?;
-        let options = config.training_options(batch, data.rows(), data.is_weighted());
+        let network = config.network_for(data, batch)?;
+        let options = config.training_options(&network, batch, data.rows(), data.is_weighted());
         // Now that the steps of the run are known.
         options.rule.validate()?;
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
@@ -275,7 +275,7 @@ impl Run {
             let events = &mut self.events;
             let mut rows = |held_out: Option<HeldOut>, set| {
                 let Some(held_out) = held_out else { return Ok(None) };
-                let inputs = trained.network.inputs();
+                let inputs = trained.network.columns();
                 let (rows, cells) = held_out.rows(inputs, &self.data.transform, &trained.meaning)?;
                 if cells > 0 {
                     events.push_back(Event::Unknown { set, cells });

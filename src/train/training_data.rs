@@ -90,6 +90,8 @@ impl TrainingData {
             scale if encodes => {
                 let encoding = reader.encoding(scale);
                 reader.check_encoding(&encoding)?;
+                let mut encoding = if options.clip { encoding.clipped() } else { encoding };
+                encoding.is_numbered = options.inputs.need_layer(&encoding);
                 Transform::Columns(encoding)
             }
             Scale::None => Transform::None,

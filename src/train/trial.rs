@@ -44,8 +44,8 @@ impl<'a> Trial<'a> {
         }
         data.check_loss(config.loss)?;
         data.weigh_classes(&config.class_weights)?;
-        let network = config.network(data.reader.inputs(), data.outputs(), batch)?;
-        let options = config.training_options(batch, data.rows(), data.is_weighted());
+        let network = config.network_for(&data, batch)?;
+        let options = config.training_options(&network, batch, data.rows(), data.is_weighted());
         options.rule.validate()?;
         drop(data);
         device.check(&network, options.rule.optimizer.kind.states(), batch)?;
@@ -89,7 +89,7 @@ impl<'a> Trial<'a> {
             Err(Error::Config(format!("{} changed while it was profiled", data.name().display())))
         };
         let seen = data.seen();
-        if data.outputs() != network.outputs() || data.inputs() != network.inputs() {
+        if data.outputs() != network.outputs() || data.inputs() != network.columns() {
             return changed(data);
         }
         *seen_rows = 0;

@@ -82,7 +82,7 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
     let mut noise = noise(1);
     let row = |row: u32| format!("{},{}\n", noise(), if row.is_multiple_of(10) { "rare" } else { "common" });
     place.write("t.csv", "x,kind\n".to_owned() + &(0..400).map(row).collect::<String>());
-    let dead = ["--hidden", "none", "--epochs", "5"];
+    let dead = ["--hidden", "none", "--epochs", "5", "--preset", "plain"];
     let dead = |arguments: &[&str]| {
         let common = ["train", "--device", "cpu", "--out", "m", "--data", "t.csv"];
         place.succeed(&[&common[..], &dead, arguments].concat())

@@ -183,6 +183,8 @@ fn values_with_held_out_rows_keep_the_best_model() {
         "16",
         "--epochs",
         "20",
+        "--preset",
+        "plain",
         "--validation-fraction",
         "0.2",
         "--test-fraction",

@@ -36,7 +36,7 @@ impl Problem {
     fn new(case: usize) -> Self {
         let activation = |place: usize| Activation::ALL[(case + 3 * place) % Activation::ALL.len()];
         let loss = Loss::ALL[case % Loss::ALL.len()];
-        let dropout = if case % 2 == 1 { 0.25 } else { 0.0 };
+        let dropout = if !case.is_multiple_of(2) { 0.25 } else { 0.0 };
         let layers = vec![
             Dense { units: SIZES[1], activation: activation(0), dropout },
             Dense::new(SIZES[2], activation(1)),

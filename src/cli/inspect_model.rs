@@ -1,0 +1,134 @@
+//! What `tinytrain inspect --model` says of a model.
+
+use serde_json::{Value, json};
+use tinytrain::data::{Code, Encoding, Map, Transform};
+use tinytrain::model::{InputColumn, InputLayer, Model};
+
+use super::text::{Align, SHOWN, column_name, counted, short, table};
+
+/// As fields of a JSON object.
+pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
+    let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+    let column = |index: usize, code: &Code, made: &[Vec<InputColumn>]| {
+        let mut object = match code {
+            Code::Number { map: Map::Clipped { center, width }, fill, has_indicator } => {
+                json!({ "type": "number", "center": center, "width": width, "clipped": true, "fill": fill, "missing": has_indicator })
+            }
+            Code::Number { map: Map::Affine { center, width }, fill, has_indicator } => {
+                json!({ "type": "number", "center": center, "width": width, "fill": fill, "missing": has_indicator })
+            }
+            Code::Number { map: Map::Normal(quantiles), fill, has_indicator } => {
+                json!({ "type": "number", "quantiles": quantiles, "fill": fill, "missing": has_indicator })
+            }
+            Code::Category { categories, has_missing } => {
+                json!({ "type": "categories", "categories": categories.names(), "missing": has_missing })
+            }
+        };
+        object["name"] = columns.get(index).map(column_name).into();
+        let made = &made[index];
+        object["inputs"] = match &made[..] {
+            [] => code.inputs(),
+            made => made.iter().map(|column| column.inputs()).sum(),
+        }
+        .into();
+        object["layer"] = made.first().map(ToString::to_string).into();
+        object
+    };
+    let encoded = match &model.transform {
+        Transform::Columns(Encoding { columns, .. }) => {
+            let made = inputs_of(model, columns);
+            columns.iter().enumerate().map(|(index, code)| column(index, code, &made)).collect()
+        }
+        Transform::Bytes | Transform::None => Value::Null,
+    };
+    let settings = model.settings.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    vec![
+        ("network", model.network.to_string().into()),
+        ("parameters", model.network.parameter_count().into()),
+        ("loss", model.network.loss().to_string().into()),
+        ("scaling", model.transform.to_string().into()),
+        ("columns", encoded),
+        ("classes", model.meaning.classes.names().to_vec().into()),
+        ("settings", Value::Object(settings.collect())),
+    ]
+}
+
+/// In lines for people.
+pub fn model_text(model: &Model) -> Vec<String> {
+    let parameters = counted(model.network.parameter_count() as u64, "parameter", "parameters");
+    let mut lines = vec![
+        format!("{} network, {parameters}, loss {}", model.network, model.network.loss()),
+        super::train_text::data_line(&model.transform, &model.meaning, None).replacen(
+            "rows still read, ",
+            "",
+            1,
+        ),
+    ];
+    if let Transform::Columns(Encoding { columns, .. }) = &model.transform {
+        let names = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+        let mut rows = vec![["column", "inputs", "becomes", "missing"].map(String::from).to_vec()];
+        rows.extend(columns.iter().enumerate().zip(inputs_of(model, columns)).map(
+            |((index, code), made)| {
+                let column = names.get(index).map_or_else(|| index.to_string(), column_name);
+                let [becomes, missing] = code_text(code);
+                let learnt = match made.first() {
+                    Some(InputColumn::Embedding { size, .. }) => format!(", an embedding of {size} numbers"),
+                    Some(InputColumn::Periodic) => ", and three mixtures of waves".to_owned(),
+                    _ => String::new(),
+                };
+                let inputs: usize = match &made[..] {
+                    [] => code.inputs(),
+                    made => made.iter().map(|column| column.inputs()).sum(),
+                };
+                vec![column, inputs.to_string(), becomes + &learnt, missing]
+            },
+        ));
+        lines.push(String::new());
+        lines.extend(table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left]));
+    }
+    if !model.settings.is_empty() {
+        lines.push(String::new());
+        lines.extend(model.settings.iter().map(|(key, value)| format!("{key}: {value}")));
+    }
+    lines
+}
+
+/// What the input layer makes of each column, where there is one.
+fn inputs_of(model: &Model, columns: &[Code]) -> Vec<Vec<InputColumn>> {
+    let mut made = model.network.input_layer().map_or(&[][..], InputLayer::columns).iter().copied();
+    let numbers = |code: &Code| 1 + usize::from(matches!(code, Code::Number { has_indicator: true, .. }));
+    columns.iter().map(|code| made.by_ref().take(numbers(code)).collect()).collect()
+}
+
+/// What a column becomes, and what stands for a missing value.
+fn code_text(code: &Code) -> [String; 2] {
+    match code {
+        Code::Number { map, fill, has_indicator } => {
+            let becomes = match map {
+                Map::Affine { width: 0.0, .. } => "0".to_owned(),
+                Map::Affine { center: 0.0, width: 1.0 } => "as it is".to_owned(),
+                Map::Affine { center, width } => format!("(value - {}) / {}", short(*center), short(*width)),
+                Map::Clipped { width: 0.0, .. } => "0".to_owned(),
+                Map::Clipped { center, width } => {
+                    format!("(value - {}) / {}, clipped", short(*center), short(*width))
+                }
+                Map::Normal(quantiles) => format!("normal score among {} quantiles", quantiles.len()),
+            };
+            let also = if *has_indicator { ", and an input of its own" } else { "" };
+            [becomes, format!("{}{also}", short(*fill))]
+        }
+        Code::Category { categories, has_missing } => {
+            let becomes = match categories.names() {
+                [no, yes] if !has_missing => format!("-1 for {no}, 1 for {yes}"),
+                names => {
+                    let more = if names.len() > SHOWN { ", ..." } else { "" };
+                    format!(
+                        "one of {}{more}",
+                        names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")
+                    )
+                }
+            };
+            [becomes, if *has_missing { "a category of its own" } else { "none of them" }.to_owned()]
+        }
+    }
+}

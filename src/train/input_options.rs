@@ -1,0 +1,111 @@
+//! What stands between the columns of a table and the first dense layer.
+
+use crate::data::{Code, Encoding, Transform};
+use crate::error::Result;
+use crate::model::{InputColumn, InputLayer};
+
+/// Categories up to which a column is one-hot.
+pub const ONE_HOT_CATEGORIES: usize = 8;
+
+/// Numbers of an embedding of a category: as many as PyTabKit's RealMLP has, whatever the number of categories.
+pub const EMBEDDING_SIZE: usize = 8;
+
+/// What is learnt before the first dense layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputOptions {
+    /// Whether columns of numbers become periodic embeddings.
+    pub periodic: bool,
+    /// Whether every input has a learnt factor.
+    pub scaled: bool,
+    /// Categories from which on a column is embedded; with fewer it is one-hot.
+    pub most_one_hot: usize,
+}
+
+impl Default for InputOptions {
+    fn default() -> Self {
+        Self { periodic: false, scaled: false, most_one_hot: ONE_HOT_CATEGORIES }
+    }
+}
+
+impl InputOptions {
+    /// Whether a network for such rows needs an input layer: then their categories stay numbers.
+    pub fn need_layer(&self, encoding: &Encoding) -> bool {
+        let embeds = |code: &Code| matches!(code, Code::Category { .. }) && code.inputs() > self.most_one_hot;
+        self.periodic || self.scaled || encoding.columns.iter().any(embeds)
+    }
+
+    /// The input layer of a network for rows of so many numbers that this transform makes, where one is needed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] for more weights than can be counted.
+    pub fn layer(&self, transform: &Transform, numbers: usize) -> Result<Option<InputLayer>> {
+        let number = if self.periodic { InputColumn::Periodic } else { InputColumn::Number };
+        let columns = match transform {
+            Transform::Columns(encoding) if encoding.is_numbered => {
+                encoding.columns.iter().flat_map(|code| self.columns(code, number)).collect()
+            }
+            Transform::Bytes | Transform::None if self.periodic || self.scaled => vec![number; numbers],
+            _ => return Ok(None),
+        };
+        InputLayer::new(columns, self.scaled).map(Some)
+    }
+
+    /// What becomes of a column whose categories are numbers.
+    fn columns(&self, code: &Code, number: InputColumn) -> Vec<InputColumn> {
+        match code {
+            Code::Number { has_indicator: true, .. } => vec![number, InputColumn::Number],
+            Code::Number { .. } => vec![number],
+            Code::Category { .. } if code.is_binary() => vec![InputColumn::Number],
+            Code::Category { .. } if code.inputs() <= self.most_one_hot => {
+                vec![InputColumn::OneHot { categories: code.inputs() }]
+            }
+            Code::Category { .. } => {
+                vec![InputColumn::Embedding { categories: code.inputs(), size: EMBEDDING_SIZE }]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Classes, Map};
+
+    #[test]
+    fn columns_become_what_their_categories_say() {
+        let number = |has_indicator| {
+            let map = Map::Affine { center: 0.0, width: 1.0 };
+            Code::Number { map, fill: 0.0, has_indicator }
+        };
+        let category =
+            |count: usize, has_missing| Code::Category { categories: Classes::numbered(count), has_missing };
+        let columns =
+            vec![number(true), category(2, false), category(2, true), category(8, false), category(8, true)];
+        let mut encoding = Encoding { columns, is_numbered: false };
+        let options = InputOptions::default();
+        assert!(options.need_layer(&encoding));
+        assert_eq!(options.layer(&Transform::Columns(encoding.clone()), 9).unwrap(), None);
+        encoding.is_numbered = true;
+        let transform = Transform::Columns(encoding.clone());
+        let layer = options.layer(&transform, 9).unwrap().unwrap();
+        let wanted = [
+            InputColumn::Number,
+            InputColumn::Number,
+            InputColumn::Number,
+            InputColumn::OneHot { categories: 3 },
+            InputColumn::OneHot { categories: 8 },
+            InputColumn::Embedding { categories: 9, size: 8 },
+        ];
+        assert_eq!((layer.columns(), layer.is_scaled()), (&wanted[..], false));
+        assert_eq!(layer.columns().len(), encoding.inputs());
+        let periodic = InputOptions { periodic: true, scaled: true, ..options };
+        let layer = periodic.layer(&transform, 9).unwrap().unwrap();
+        assert_eq!((layer.columns()[0], layer.columns()[1]), (InputColumn::Periodic, InputColumn::Number));
+        assert!(layer.is_scaled());
+        encoding.columns.pop();
+        assert!(!options.need_layer(&encoding) && periodic.need_layer(&encoding));
+        let images = |options: InputOptions| options.layer(&Transform::Bytes, 784).unwrap();
+        assert_eq!(images(options), None);
+        assert_eq!(images(periodic).unwrap().inputs(), 4 * 784);
+    }
+}
