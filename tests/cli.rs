@@ -39,6 +39,8 @@ mod names;
 mod predict;
 #[path = "cli/predict_tables.rs"]
 mod predict_tables;
+#[path = "cli/preset.rs"]
+mod preset;
 #[path = "cli/profile.rs"]
 mod profile;
 #[path = "cli/saving.rs"]

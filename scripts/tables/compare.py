@@ -1,9 +1,8 @@
-"""Trains tinytrain and classifiers of scikit-learn on the same tables and writes the accuracies into docs/TABLES.md.
+"""Trains tinytrain, models of scikit-learn, LightGBM and XGBoost on the same tables and writes docs/TABLES.md.
 
-usage: compare.py TINYTRAIN
+usage: compare.py TINYTRAIN [TABLE...]
 """
 
-import csv
 import json
 import os
 import pathlib
@@ -15,110 +14,138 @@ import tempfile
 import time
 import warnings
 
+import lightgbm
 import numpy
+import pandas
 import sklearn
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
+import xgboost
+from scipy.stats import rankdata
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import train_test_split
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
 from problems import PROBLEMS
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
 BEGIN, END = "<!-- compare-tables: begin -->", "<!-- compare-tables: end -->"
 SEEDS = range(5)
-OURS = "tinytrain"
-PEERS = {
-    "MLP": lambda seed: MLPClassifier(random_state=seed),
-    "MLP, standardised": lambda seed: make_pipeline(StandardScaler(), MLPClassifier(random_state=seed)),
-    "random forest": lambda seed: RandomForestClassifier(random_state=seed),
-    "logistic regression, standardised": lambda seed: make_pipeline(
-        StandardScaler(), LogisticRegression(max_iter=1000, random_state=seed)
-    ),
-    "most frequent class": lambda seed: DummyClassifier(strategy="most_frequent"),
+VALIDATED = ["--validation-fraction", "0.2"]
+OURS = {
+    "tinytrain": [],
+    "preset": VALIDATED,
+    "preset, pbld": [*VALIDATED, "--embeddings", "pbld"],
+    "preset, all rows": ["--preset", "table"],
 }
-TEXT = f"""# Tables, beside scikit-learn
-
-How well does `tinytrain train --data train.csv` do on an ordinary table when no option is given? This page compares it
-with classifiers of [scikit-learn](https://scikit-learn.org), which keep their defaults too.
-
-Each table is divided five times, with the seeds 0 to 4, into 80 % of the rows to train on and 20 % to test on; both
-parts have the same shares of the classes. All programs get the same rows, and the test rows are used only once, for the
-accuracy. The column of the labels is called `target`, so that no option need name it. The tables:
-
-- iris, wine, breast cancer, digits: the tables in [data/tables](../data/tables/README.md).
-- scales: 1,500 rows, 20 columns in units from 1e-4 to 1e5 and far from 0, three classes.
-- imbalanced: 1,500 rows, 12 columns, two classes; the rare one has a tenth of the rows.
-- moons: 1,000 rows, two columns, two classes with a curved border between them.
-
-The last three are made by scikit-learn's generators, with fixed seeds ([scripts/tables/problems.py](../scripts/tables/problems.py)).
-
-The programs:
-
-- tinytrain: `tinytrain train --data train.csv --test test.csv --device cpu --format json --out model`. Its time is that
-  of the whole process: start, both files, training, the test after every epoch, saving the model.
-- scikit-learn's `MLPClassifier`, as it is, and behind a `StandardScaler`; `RandomForestClassifier`; `LogisticRegression`
-  with `max_iter=1000`, behind a `StandardScaler`. All else is at its defaults. Their time is that of `fit` alone.
-- The most frequent class of the training rows, for every test row.
-
-`scripts/compare-tables` makes the tables below anew. It installs scikit-learn into `target/tables`.
-
-{BEGIN}
-{END}
-"""
 
 
-def write_table(path, cells, labels):
-    with open(path, "w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow([f"x{column}" for column in range(len(cells[0]))] + ["target"])
-        table.writerows([*row, label] for row, label in zip(cells, labels))
+def numbers(model):
+    """A model that takes numbers only: text as one input a category, missing values as medians, all standardised."""
+    text = make_column_selector(dtype_include=["object", "string", "category"])
+    number = make_column_selector(dtype_exclude=["object", "string", "category"])
+    prepared = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), text),
+        (make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler()), number),
+    )
+    return make_pipeline(prepared, model)
 
 
-def ours(tinytrain, train, test):
-    """Accuracy on the test rows, and seconds of the whole process."""
+# For classes, and for values.
+PEERS = {
+    "MLP": (
+        lambda seed: numbers(MLPClassifier(random_state=seed)),
+        lambda seed: numbers(MLPRegressor(random_state=seed)),
+    ),
+    "linear": (
+        lambda seed: numbers(LogisticRegression(max_iter=1000, random_state=seed)),
+        lambda seed: numbers(RidgeCV()),
+    ),
+    "random forest": (
+        lambda seed: numbers(RandomForestClassifier(random_state=seed)),
+        lambda seed: numbers(RandomForestRegressor(random_state=seed)),
+    ),
+    "HistGB": (
+        lambda seed: HistGradientBoostingClassifier(random_state=seed),
+        lambda seed: HistGradientBoostingRegressor(random_state=seed),
+    ),
+    "LightGBM": (
+        lambda seed: lightgbm.LGBMClassifier(random_state=seed, verbose=-1),
+        lambda seed: lightgbm.LGBMRegressor(random_state=seed, verbose=-1),
+    ),
+    "XGBoost": (
+        lambda seed: xgboost.XGBClassifier(random_state=seed, enable_categorical=True),
+        lambda seed: xgboost.XGBRegressor(random_state=seed, enable_categorical=True),
+    ),
+}
+# Those that take text as categories themselves.
+TREES = ["HistGB", "LightGBM", "XGBoost"]
+
+
+def is_class(target):
+    return not pandas.api.types.is_numeric_dtype(target)
+
+
+def ours(tinytrain, options, seed, train, test):
+    """Accuracy or R2 on the test rows, and seconds of the whole process."""
     with tempfile.TemporaryDirectory() as folder:
-        write_table(f"{folder}/train.csv", *train)
-        write_table(f"{folder}/test.csv", *test)
+        for name, (frame, target) in (("train", train), ("test", test)):
+            frame.assign(target=target).to_csv(f"{folder}/{name}.csv", index=False)
         command = [tinytrain, "train", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv"]
-        command += ["--device", "cpu", "--format", "json", "--out", f"{folder}/model"]
+        command += ["--target", "target", "--task", "classification" if is_class(train[1]) else "regression"]
+        command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/model", *options]
         begun = time.perf_counter()
         process = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - begun
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{process.stderr[-2000:]}")
-    events = [json.loads(line) for line in process.stdout.splitlines()]
-    summary = [event for event in events if event["event"] == "summary"][-1]
-    return summary["test_accuracy"], seconds
+    summary = json.loads(process.stdout.splitlines()[-1])
+    return summary["test_accuracy" if is_class(train[1]) else "test_r2"], seconds
 
 
-def peer(make, seed, train, test):
-    """Accuracy on the test rows, and seconds of `fit`."""
-    model = make(seed)
-    values = [numpy.array(cells, dtype=float) for cells, _ in (train, test)]
+def peer(name, seed, train, test):
+    """Accuracy or R2 on the test rows, and seconds of `fit`."""
+    (frame, target), (test_frame, test_target) = train, test
+    model = PEERS[name][0 if is_class(target) else 1](seed)
+    if name in TREES:
+        text = [column for column in frame if not pandas.api.types.is_numeric_dtype(frame[column])]
+        kinds = {column: pandas.CategoricalDtype(sorted(frame[column].dropna().unique())) for column in text}
+        frame, test_frame = frame.astype(kinds), test_frame.astype(kinds)
+    if is_class(target):
+        names = LabelEncoder().fit(target)
+        target, test_target = names.transform(target), names.transform(test_target)
     begun = time.perf_counter()
     with warnings.catch_warnings():
         # The defaults are what is compared, also where they end before convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(values[0], train[1])
-    seconds = time.perf_counter() - begun
-    return model.score(values[1], test[1]), seconds
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(frame, target)
+        seconds = time.perf_counter() - begun
+        return model.score(test_frame, test_target), seconds
 
 
-def measured(tinytrain):
-    """For every problem and every program, accuracy and seconds of every split."""
+def measured(tinytrain, wanted):
+    """For every problem and every program, the score and the seconds of every split."""
     results = {}
     for problem, make in PROBLEMS.items():
-        cells, labels = make()
+        if wanted and problem not in wanted:
+            continue
+        frame, target = make()
         for seed in SEEDS:
-            parts = train_test_split(cells, labels, test_size=0.2, stratify=labels, random_state=seed)
+            classes = target if is_class(target) else None
+            parts = train_test_split(frame, target, test_size=0.2, stratify=classes, random_state=seed)
             train, test = (parts[0], parts[2]), (parts[1], parts[3])
-            runs = {OURS: ours(tinytrain, train, test)}
-            runs |= {name: peer(make, seed, train, test) for name, make in PEERS.items()}
+            runs = {name: ours(tinytrain, options, seed, train, test) for name, options in OURS.items()}
+            runs |= {name: peer(name, seed, train, test) for name in PEERS}
             for name, run in runs.items():
                 results.setdefault(problem, {}).setdefault(name, []).append(run)
                 print(f"{problem}, split {seed}, {name}: {run[0]:.4f} in {run[1]:.2f} s", file=sys.stderr, flush=True)
@@ -131,13 +158,22 @@ def rows(results, names, cell):
     return lines
 
 
-def accuracy(runs):
+def score(runs):
     shares = [100 * share for share, _ in runs]
     return f"{statistics.mean(shares):.1f} ± {statistics.stdev(shares):.1f}"
 
 
 def seconds(runs):
-    return f"{statistics.mean(seconds for _, seconds in runs):.3f}"
+    return f"{statistics.mean(seconds for _, seconds in runs):.2f}"
+
+
+def ranks(results, names):
+    """The mean over the tables of each program's place by its mean score; equal ones share a place."""
+    places = []
+    for runs in results.values():
+        means = [round(statistics.mean(share for share, _ in runs[name]), 4) for name in names]
+        places.append(rankdata([-mean for mean in means]))
+    return numpy.mean(places, axis=0)
 
 
 def processor():
@@ -149,26 +185,31 @@ def processor():
 
 
 def main():
-    [tinytrain] = sys.argv[1:]
+    tinytrain, *wanted = sys.argv[1:]
     version = subprocess.run([tinytrain, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    results = measured(tinytrain)
+    results = measured(tinytrain, wanted)
+    names = [*OURS, *PEERS]
+    mean_ranks = " | ".join(f"{rank:.1f}" for rank in ranks(results, names))
     section = [
         BEGIN,
-        f"{time.strftime('%Y-%m-%d')}: {version}, scikit-learn {sklearn.__version__}, numpy {numpy.__version__}, Python",
-        f"{platform.python_version()}; {os.cpu_count()} cores of {processor()}.",
+        f"{time.strftime('%Y-%m-%d')}: {version}, scikit-learn {sklearn.__version__}, LightGBM {lightgbm.__version__},",
+        f"XGBoost {xgboost.__version__}; {os.cpu_count()} cores of {processor()}.",
         "",
-        "Accuracy on the test rows in percent: mean and standard deviation of the five splits.",
+        "Accuracy, or of values R2, on the test rows in percent: mean and standard deviation of the five splits. The last",
+        "line is the mean rank.",
         "",
-        *rows(results, [OURS, *PEERS], accuracy),
+        *rows(results, names, score),
+        f"| mean rank | {mean_ranks} |",
         "",
         "Seconds for a fit: mean of the five splits.",
         "",
-        *rows(results, [OURS, *list(PEERS)[:-1]], seconds),
+        *rows(results, names, seconds),
         END,
     ]
-    text = DOCUMENT.read_text() if DOCUMENT.exists() else TEXT
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    DOCUMENT.write_text(before + "\n".join(section) + after)
+    if not wanted:
+        text = DOCUMENT.read_text()
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        DOCUMENT.write_text(before + "\n".join(section) + after)
     print("\n".join(section[1:-1]))
 
 

@@ -1,24 +1,31 @@
-"""The tables that are compared: the bundled ones, and generated ones that are hard in a way of their own."""
+"""The tables that are compared: the bundled ones, generated ones that are hard in a way of their own, and those of mlbench.
 
-import csv
+Each is a function that gives a data frame, whose columns are numbers or text, and its target: text, or numbers to predict.
+"""
+
 import pathlib
 
 import numpy
-from sklearn.datasets import make_classification, make_moons
+import pandas
+from sklearn.datasets import make_classification, make_friedman1, make_moons
+
+import mlbench
 
 BUNDLED = pathlib.Path(__file__).resolve().parents[2] / "data" / "tables"
 
 
-def bundled(name):
-    """Cells and labels of a table of data/tables, as text."""
-    with open(BUNDLED / f"{name}.csv", newline="") as file:
-        _, *rows = csv.reader(file)
-    return [row[:-1] for row in rows], [row[-1] for row in rows]
+def bundled(name, target, is_class=True):
+    """A table of data/tables."""
+    frame = pandas.read_csv(BUNDLED / f"{name}.csv")
+    values = frame.pop(target)
+    return frame, values.astype(str) if is_class else values.astype(float)
 
 
-def generated(values, classes):
-    """The same of arrays: every number as the shortest decimal fraction that reads back to it."""
-    return [[repr(float(value)) for value in row] for row in values], [f"class {label}" for label in classes]
+def generated(values, target):
+    """The same of arrays; classes are whole numbers."""
+    frame = pandas.DataFrame(values, columns=[f"x{column}" for column in range(values.shape[1])])
+    is_class = numpy.issubdtype(target.dtype, numpy.integer)
+    return frame, pandas.Series([f"class {label}" for label in target] if is_class else target)
 
 
 def scales():
@@ -43,12 +50,32 @@ def moons():
     return generated(*make_moons(n_samples=1000, noise=0.2, random_state=2))
 
 
+def friedman():
+    """10 columns, of which 5 tell about the value: waves, squares and products."""
+    return generated(*make_friedman1(n_samples=2000, noise=1.0, random_state=3))
+
+
+def cities():
+    """A column of 60 categories with an effect each, one of 3, and a number whose effect is curved."""
+    random = numpy.random.default_rng(4)
+    effects, rows = random.normal(size=60), 3000
+    city, kind, x = random.integers(60, size=rows), random.integers(3, size=rows), random.normal(size=rows)
+    value = effects[city] * (1 + 0.5 * (kind == 1)) + 0.5 * x**2 + random.normal(scale=0.2, size=rows)
+    names = {"city": [f"city {c}" for c in city], "kind": numpy.array(["a", "b", "c"])[kind], "x": x}
+    return pandas.DataFrame(names), pandas.Series(value)
+
+
 PROBLEMS = {
-    "iris": lambda: bundled("iris"),
-    "wine": lambda: bundled("wine"),
-    "breast cancer": lambda: bundled("breast_cancer"),
-    "digits": lambda: bundled("digits"),
+    "iris": lambda: bundled("iris", "species"),
+    "wine": lambda: bundled("wine", "class"),
+    "breast cancer": lambda: bundled("breast_cancer", "diagnosis"),
+    "digits": lambda: bundled("digits", "digit"),
+    "penguins": lambda: bundled("penguins", "species"),
+    "diabetes": lambda: bundled("diabetes", "progression", is_class=False),
     "scales": scales,
     "imbalanced": imbalanced,
     "moons": moons,
+    "friedman": friedman,
+    "cities": cities,
+    **mlbench.tables(),
 }

@@ -31,7 +31,9 @@ pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
             made => made.iter().map(|column| column.inputs()).sum(),
         }
         .into();
-        object["layer"] = made.first().map(ToString::to_string).into();
+        if let Some(column) = made.first() {
+            object["layer"] = column.to_string().into();
+        }
         object
     };
     let encoded = match &model.transform {

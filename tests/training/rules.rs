@@ -49,7 +49,7 @@ impl Problem {
             InputColumn::Embedding { categories: 4, size: 5 },
             InputColumn::Number,
         ];
-        let input_layer = InputLayer::new(columns.to_vec(), case % 3 > 0).unwrap();
+        let input_layer = InputLayer::new(columns.to_vec(), !case.is_multiple_of(3)).unwrap();
         let network = if case < WITHOUT_INPUT_LAYER { network } else { network.behind(input_layer).unwrap() };
         // In the second round another loss goes with each optimizer.
         let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];

@@ -19,6 +19,7 @@
 mod aligned;
 mod by_columns;
 mod ceilings;
+mod costs;
 mod dense_layer;
 mod divide;
 mod divided;

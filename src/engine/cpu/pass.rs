@@ -3,10 +3,11 @@
 use std::thread;
 
 use super::CpuEngine;
+use super::costs::costs;
 use super::divided::DividedNetwork;
 use super::meeting::{Meeting, SPINS};
 use super::parts::{Parts, Turn};
-use super::phases::{Phases, costs};
+use super::phases::Phases;
 use super::plan::{Phase, Plan};
 use super::sparse::{PackedRows, share_taken};
 use crate::data::Rows;

@@ -1,12 +1,12 @@
 //! Host half of `shaders/embed.wgsl`.
 
-use super::input_columns::InputColumns;
+use super::input_columns::{InputColumns, input_flop};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Cost, Kernel, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform, vec4s, word,
 };
-use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, MIXED, PERIODIC_BLOCKS};
+use crate::model::{InputColumn, InputLayer, InputLayout, PERIODIC_BLOCKS};
 
 static SHADER: Shader = Shader {
     name: "embed",
@@ -87,14 +87,10 @@ impl Kernel for Embed {
         for column in self.columns.columns.iter().map(|column| column.column) {
             reads += 1 + scaled * column.inputs();
             writes += (1 + scaled) * column.inputs();
-            flop += scaled * column.inputs();
+            flop += input_flop(column, self.columns.is_scaled())[0];
             match column {
                 InputColumn::Number | InputColumn::OneHot { .. } => {}
-                InputColumn::Periodic => {
-                    reads += 4 * PERIODIC_BLOCKS;
-                    // A wave is 14, and a product and a sum for each input.
-                    flop += FREQUENCIES * (16 + 2 * MIXED);
-                }
+                InputColumn::Periodic => reads += 4 * PERIODIC_BLOCKS,
                 InputColumn::Embedding { size, .. } => reads += 4 * blocks(size),
             }
         }

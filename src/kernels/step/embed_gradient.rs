@@ -1,13 +1,13 @@
 //! Host half of `shaders/embed_gradient.wgsl`.
 
-use super::input_columns::{InputColumns, units};
+use super::input_columns::{InputColumns, input_flop, units};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Cost, Kernel, LayerUpdate, Piece, Shader, StepRecord, ThreadLayout, Tuning, blocks, matrix, uniform,
     vec4s, word,
 };
-use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, MIXED};
+use crate::model::{InputColumn, InputLayer, InputLayout, MIXED};
 
 static SHADER: Shader = Shader {
     name: "embed_gradient",
@@ -103,19 +103,17 @@ impl Kernel for EmbedGradient {
         for column in self.columns.columns.iter().map(|column| column.column) {
             let owned = column.weights();
             vectors += owned;
+            flops += self.rows * input_flop(column, self.columns.is_scaled())[1];
             match column {
                 InputColumn::Number | InputColumn::OneHot { .. } => {}
                 InputColumn::Periodic => {
                     let threads = units(column);
                     let apart = if self.update.is_none() { 4 * (owned - 1) } else { 0 };
                     reads += apart + threads * MIXED * (scaled + self.rows) + (threads - 1) * self.rows;
-                    // Two waves, and what they are multiplied by.
-                    flops += FREQUENCIES * self.rows * (34 + 4 * MIXED);
                 }
                 InputColumn::Embedding { size, .. } => {
                     // Whichever categories the rows have, each row's is read by those who own it.
                     reads += self.rows * (owned + size) + owned / blocks(size).max(1) * scaled * size;
-                    flops += self.rows * size * (1 + scaled);
                 }
             }
         }

@@ -1,0 +1,134 @@
+//! `--preset table` and what it is made of: embeddings, learnt factors of inputs, clipping.
+
+use serde_json::Value;
+
+use crate::program::{Workplace, noise};
+
+/// A column of 12 cities with a value each, one of three kinds, and a number with a curve; the value to predict, or whether it
+/// is high.
+fn cities(rows: usize, seed: u64) -> String {
+    let mut noise = noise(seed);
+    let row = |row: usize| {
+        let (city, kind, x) = (row * 7 % 12, row * 5 % 3, noise());
+        let value = (city as f64 * 1.7).sin() + x * x + if kind == 1 { 1.0 } else { 0.0 };
+        let high = if value > 1.0 { "high" } else { "low" };
+        format!("city {city},{},{x:.4},{value:.4},{high}\n", ["a", "b", "c"][kind])
+    };
+    "city,kind,x,value,level\n".to_owned() + &(0..rows).map(row).collect::<String>()
+}
+
+fn workplace() -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", cities(600, 3));
+    place
+}
+
+/// Trains on `t.csv` and saves `m`; gives the events.
+fn train(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
+    let common =
+        ["train", "--device", "cpu", "--data", "t.csv", "--out", "m", "--epochs", "12", "--format", "json"];
+    place.succeed(&[&common[..], arguments].concat()).objects()
+}
+
+const VALUES: [&str; 4] = ["--target", "value", "--exclude", "level"];
+const CLASSES: [&str; 4] = ["--target", "level", "--exclude", "value"];
+const VALIDATED: [&str; 4] = ["--validation-fraction", "0.2", "--test-fraction", "0.2"];
+
+#[test]
+fn tables_with_validation_rows_take_it_and_others_do_not() {
+    let place = workplace();
+    let preset = |arguments: &[&str]| {
+        let events = train(&place, &[&CLASSES, arguments].concat());
+        (events[0]["preset"].as_str().unwrap().to_owned(), events[0]["layers"].clone())
+    };
+    // 12 cities embedded, three kinds, one number.
+    let table = ("table".to_owned(), serde_json::json!([8 + 3 + 1, 256, 256, 256, 2]));
+    assert_eq!(preset(&VALIDATED), table);
+    assert_eq!(preset(&["--preset", "table"]), table);
+    let plain = ("plain".to_owned(), serde_json::json!([12, 300, 100, 2]));
+    assert_eq!(preset(&[&VALIDATED[..], &["--preset", "plain"]].concat()), plain);
+    assert_eq!(preset(&["--test-fraction", "0.2"]), plain);
+    let all_one_hot = preset(&["--one-hot", "12"]);
+    assert_eq!(all_one_hot.1[0], 12 + 3 + 1);
+    let images = Workplace::with_data();
+    let common =
+        ["train", "--device", "cpu", "--data", "data", "--epochs", "1", "--hidden", "4", "--format", "json"];
+    let events =
+        images.succeed(&[&common[..], &["--validation-fraction", "0.2", "--out", "m"]].concat()).objects();
+    assert_eq!(events[0]["preset"], "plain");
+}
+
+/// `--verbose` spells the preset out, and those options by themselves train the same model.
+#[test]
+fn it_is_a_list_of_options() {
+    let place = workplace();
+    let common = ["train", "--device", "cpu", "--data", "t.csv", "--out", "m", "--verbose"];
+    for target in [&VALUES, &CLASSES] {
+        let outcome = place.succeed(&[&common[..], target, &VALIDATED, &["--epochs", "3"]].concat());
+        let model = std::fs::read(place.path("m")).unwrap();
+        let line =
+            outcome.stderr.lines().find_map(|line| line.strip_prefix("--preset table is here ")).unwrap();
+        let options: Vec<&str> = line.split(' ').collect();
+        let spelled = [&common[..], target, &VALIDATED, &["--preset", "plain"], &options].concat();
+        place.succeed(&spelled);
+        assert!(std::fs::read(place.path("m")).unwrap() == model, "{line}");
+    }
+}
+
+/// What training says of the test rows, `eval` and `predict` say of the same rows, also with embeddings.
+#[test]
+fn saved_models_predict_what_training_measured() {
+    let place = workplace();
+    for embeddings in ["none", "pbld"] {
+        let options = [&VALUES[..], &VALIDATED, &["--embeddings", embeddings]].concat();
+        let summary = train(&place, &options).pop().unwrap();
+        assert!(summary["test_r2"].as_f64().unwrap() > 0.5, "{summary}");
+        let evaluated = place.succeed(&["eval", "--model", "m", "--device", "cpu", "--format", "json"]);
+        assert_eq!(evaluated.objects()[0]["r2"], summary["test_r2"]);
+        place.write("new.csv", "city,kind,x\ncity 3,b,0.25\n,b,0.25\ncity 99,b,0.25\n");
+        let outcome = place.run(&["predict", "--model", "m", "new.csv", "--device", "cpu"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let values: Vec<&str> = outcome.stdout.lines().collect();
+        // Neither a missing nor an unknown city was there in training: both are zeros.
+        assert!(values.len() == 4 && values[1] != values[2] && values[2] == values[3], "{values:?}");
+        assert!(outcome.stderr.contains("2 cells"), "{}", outcome.stderr);
+        let model = place.model("m");
+        assert_eq!(model.entry("input_categories"), "numbers");
+        // Read as f64, two numbers are one.
+        assert_eq!(2 * model.numbers("e1").len(), 12 * 8);
+        let shown = place.succeed(&["inspect", "--model", "m"]).stdout;
+        assert!(shown.contains("an embedding of 8 numbers"), "{shown}");
+        assert_eq!(shown.contains("three mixtures of waves"), embeddings == "pbld");
+    }
+}
+
+#[test]
+fn every_device_trains_it() {
+    let place = workplace();
+    let options = [&VALUES[..], &VALIDATED, &["--embeddings", "pbld", "--hidden", "16"]].concat();
+    let on = |device: &str| {
+        let common = ["train", "--data", "t.csv", "--out", "m", "--epochs", "12", "--format", "json"];
+        place.succeed(&[&common[..], &options, &["--device", device]].concat()).objects()
+    };
+    let r2 = |events: &[Value]| events[events.len() - 1]["test_r2"].as_f64().unwrap();
+    let (cpu, gpu) = (on("cpu"), on("gpu"));
+    assert_eq!((&cpu[0]["schedule"], &gpu[0]["schedule"]), (&Value::Null, &"fused".into()));
+    assert!((r2(&cpu) - r2(&gpu)).abs() < 0.02, "{} {}", r2(&cpu), r2(&gpu));
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let place = workplace();
+    for (arguments, part) in [
+        (&["--lr-scale", "-1"][..], "--lr-scale"),
+        (&["--one-hot", "0"], "--one-hot"),
+        (&["--preset", "tables"], "--preset"),
+        (&["--embeddings", "plr"], "--embeddings"),
+        (&["--momentum", "0.5"], "--momentum: goes with"),
+    ] {
+        let common = ["train", "--device", "cpu", "--data", "t.csv"];
+        let outcome = place.run(&[&common[..], &CLASSES, &VALIDATED, arguments].concat());
+        assert_eq!(outcome.code, 2, "{arguments:?}");
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+}
