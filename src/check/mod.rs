@@ -4,6 +4,7 @@
 mod activations;
 mod elementwise;
 mod gradient_record;
+mod input_layer;
 mod losses;
 mod network;
 mod optimizers;
@@ -157,6 +158,7 @@ pub fn kernels<'a>(compute: &'a Compute, sink: &'a mut Sink<'a>) {
     activations::run(&mut cases);
     losses::run(&mut cases);
     optimizers::run(&mut cases);
+    input_layer::run(&mut cases);
     whole_steps::run(&mut cases);
 }
 
