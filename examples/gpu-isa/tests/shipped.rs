@@ -6,7 +6,7 @@ use std::thread;
 
 use tinytrain::gpu::{Carrier, Program};
 use tinytrain::kernels::{Axis, FeatureFormat, Kernel, Machine, Reduce, Samples, Segments, Tuning, program};
-use tinytrain::model::{Dense, Network};
+use tinytrain::model::{Dense, InputColumn, InputLayer, Network};
 use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
 use tinytrain::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
@@ -93,6 +93,13 @@ fn check_walks(gpu: &Gpu, judge: &mut Judge<'_>) -> HashSet<Program> {
     seen
 }
 
+/// One that makes 784 inputs.
+fn input_layer(scaled: bool) -> InputLayer {
+    let kinds = [InputColumn::Periodic, InputColumn::Embedding { categories: 20, size: 8 }];
+    let columns = kinds.into_iter().cycle().take(130);
+    InputLayer::new(columns.chain([InputColumn::OneHot { categories: 4 }]).collect(), scaled).unwrap()
+}
+
 /// The kernels of W2; every optimizer, activation and loss; reductions.
 fn others() -> Vec<Box<dyn Kernel>> {
     let tuning = &Tuning::GPU;
@@ -105,6 +112,7 @@ fn others() -> Vec<Box<dyn Kernel>> {
         let layers =
             vec![dense(300, activation(0)), dense(100, activation(1)), Dense::new(10, Activation::Identity)];
         let network = Network::new(784, layers, Loss::ALL[number % Loss::ALL.len()]).unwrap();
+        let behind = network.clone().behind(input_layer(number > 0)).unwrap();
         // Two dispatches take the longest to compile.
         let schedules: &[ScheduleKind] = match number {
             0 => &[ScheduleKind::Fused, ScheduleKind::Plain],
@@ -118,6 +126,11 @@ fn others() -> Vec<Box<dyn Kernel>> {
             let samples = Samples { stored: FeatureFormat::Floats, count: 1000 };
             let dispatches = Schedule::train(*schedule, &step, samples, tuning).dispatches;
             all.extend(dispatches.into_iter().map(|dispatch| dispatch.kernel));
+            let step = TrainingStep { network: &behind, ..step };
+            let dispatches = Schedule::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
+            let of_input = ["embed", "embed_gradient", "scale_gradient"];
+            let kernels = dispatches.into_iter().map(|dispatch| dispatch.kernel);
+            all.extend(kernels.filter(|kernel| of_input.contains(&kernel.shader().name)));
         }
     }
     for axis in [Axis::Rows, Axis::Columns] {
