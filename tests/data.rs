@@ -18,3 +18,5 @@ mod places;
 mod streaming;
 #[path = "data/support.rs"]
 mod support;
+#[path = "data/threads.rs"]
+mod threads;

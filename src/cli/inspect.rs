@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::data::{
-    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, Reader, Scale, Transform, Why,
+    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, ReadOptions, Reader, Scale,
+    Transform, Why,
 };
 use tinytrain::model::Model;
 use tinytrain::train::load_model;
 
 use super::args::Format;
 use super::output::{print_line, print_object};
-use super::places;
 use super::table_options::Columns;
 use super::text::{Align, counted, grouped, percent, quoted, shell_word, table};
+use super::{args, places};
 
 /// Categories and classes of which a text shows the rows.
 const SHOWN: usize = 6;
@@ -39,6 +40,9 @@ pub struct Options {
     /// How it is written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Most threads that parse a table; they change nothing of what is read. [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    threads: Option<usize>,
     #[command(flatten)]
     columns: Columns,
 }
@@ -58,7 +62,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (source, _) = places::training(options.data.as_deref())?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let mut reader = Reader::open(&source, &options.columns.read_options(task))?;
+    let read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
+    let mut reader = Reader::open(&source, &read)?;
     reader.read_to_end()?;
     let found = Found::of(&reader);
     match options.format {

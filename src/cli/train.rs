@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use tinytrain::Error;
-use tinytrain::data::{Reader, Source};
+use tinytrain::data::{ReadOptions, Reader, Source};
 use tinytrain::engine::{Detail, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
@@ -66,6 +66,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
         .columns
         .written
         .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss)?);
+    let like = ReadOptions { threads: read.threads, ..like };
     let open = |source: Option<Source>| source.map(|source| Reader::open(&source, &like)).transpose();
     let (validation, test) = (open(validation)?, open(test)?);
     let (device, mut notices) = options.kernels.device(training, "training", false)?;

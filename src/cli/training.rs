@@ -39,7 +39,7 @@ pub struct Training {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// Most threads of the CPU engine; they change no bit of the model. [default: one for each core]
+    /// Most threads of the CPU engine, and most that parse a table; they change no bit of the model. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub threads: Option<usize>,
     /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels per step. [default: the
@@ -86,7 +86,8 @@ impl Training {
     /// # Errors
     /// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
     pub fn read_options(&self) -> Result<ReadOptions> {
-        Ok(self.columns.read_options(self.columns.task(self.learning.loss)?))
+        let options = self.columns.read_options(self.columns.task(self.learning.loss)?);
+        Ok(ReadOptions { threads: self.threads, ..options })
     }
 
     /// What must be known of a training set; it is read if the default batch size depends on its rows.

@@ -6,7 +6,7 @@ use ::csv::{ByteRecord, ReaderBuilder};
 
 use std::sync::Arc;
 
-use super::number::{is_missing, show};
+use super::number::{is_missing, show, with_point};
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
@@ -68,10 +68,6 @@ pub(super) enum Kind {
 
 impl Dialect {
     /// Whether a row is a line of blanks, which is as empty as an empty one.
-    pub(super) fn is_blank(&self, row: &ByteRecord) -> bool {
-        Self::is_blank_line(row, self.delimiter)
-    }
-
     fn is_blank_line(row: &ByteRecord, delimiter: u8) -> bool {
         (row.len() == 1 && !row[0].is_empty() || delimiter.is_ascii_whitespace())
             && row.as_slice().trim_ascii().is_empty()
@@ -115,11 +111,6 @@ impl Dialect {
             |(_, dialect, sample)| (dialect, sample),
         )
     }
-}
-
-/// A number with a decimal comma as one with a point; what has a point already is no number.
-pub(super) fn with_point(text: &str) -> String {
-    if text.contains('.') { "?".to_owned() } else { text.replacen(',', ".", 1) }
 }
 
 impl Sample {

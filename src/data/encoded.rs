@@ -29,7 +29,8 @@ impl Reader {
     /// How the columns of the rows so far become inputs.
     pub fn encoding(&self, scale: Scale) -> Encoding {
         let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
-        Encoding::learn(&self.table.features, self.inputs, categories, &self.table.dictionaries, scale)
+        let Table { features, dictionaries, .. } = &self.table;
+        Encoding::learn(features, self.inputs, categories, dictionaries, scale, self.threads)
     }
 
     /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
@@ -37,7 +38,7 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
-        let scale = TargetScale::learn(&mut self.table.values, self.values);
+        let scale = TargetScale::learn(&self.table.values, self.values);
         if let Some(column) = scale.coarse() {
             let place = place_of(self.schema().and_then(|schema| schema.values.get(column)));
             let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();

@@ -232,7 +232,7 @@ impl Table {
         out
     }
 
-    /// Adds rows at the end.
+    /// Adds rows at the end, whose classes are still to be found.
     pub(super) fn append(&mut self, chunk: Chunk, name: &Path) -> Result<()> {
         self.append_labels(&chunk, name)?;
         grow(&mut self.values, chunk.values.len(), name)?;
@@ -271,18 +271,23 @@ impl Table {
 
     fn append_labels(&mut self, chunk: &Chunk, name: &Path) -> Result<()> {
         grow(&mut self.numbers, chunk.labels.len(), name)?;
-        grow(&mut self.labels, chunk.labels.len(), name)?;
         self.numbers.extend_from_slice(&chunk.labels);
-        if !chunk.new_labels.is_empty() {
+        let unclassified = self.numbers.len().saturating_sub(self.labels.len());
+        grow(&mut self.labels, unclassified, name)?;
+        self.names.extend_from_slice(&chunk.new_labels);
+        Ok(())
+    }
+
+    /// Finds the classes of the rows that were appended last.
+    pub(super) fn classify(&mut self) {
+        if self.names.len() > self.class_of.len() {
             // Classes stand in natural order: one that is new may change the place of every other.
-            self.names.extend_from_slice(&chunk.new_labels);
             (self.classes, self.class_of) = Classes::of(&self.names);
             self.labels.clear();
         }
         // Where all labels were known before, none has a number.
         let new = &self.numbers[self.labels.len().min(self.numbers.len())..];
         self.labels.extend(new.iter().map(|number| self.class_of[*number as usize]));
-        Ok(())
     }
 }
 
