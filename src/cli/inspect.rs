@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::data::{
-    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, ReadOptions, Reader, Scale,
-    Transform, Why,
+    Code, Column, ColumnSummary, Contents, Encoding, Format as Written, Map, ReadOptions, Reader, Transform,
+    Why,
 };
 use tinytrain::model::Model;
 use tinytrain::train::load_model;
@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     // What training would refuse.
     reader.check_classes()?;
     if !reader.holds_images() {
-        reader.check_encoding(&reader.encoding(Scale::Auto))?;
+        reader.check_standardised()?;
     }
     Ok(())
 }

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
+use pulp::{Simd, WithSimd};
+
 use super::dataset::Features;
-use super::decimal::{CHARACTERS, decimal};
+use super::decimal::decimal;
 use super::number::{GROUP, Value, digits, feature, float, small, small_at_end};
 use super::row::Row;
 use super::row_parser::{At, RowParser};
 use crate::Result;
+use crate::vectors::vectorized;
 
 impl RowParser {
     /// Appends the features of these columns of a row.
@@ -40,21 +43,19 @@ impl RowParser {
 
     /// Appends columns of any numbers.
     fn parse_floats(&self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
-        let (row, point) = (at.row, self.table.dialect.decimal);
-        let length = floats.len();
+        let point = self.table.dialect.decimal;
+        let mut length = floats.len();
         floats.resize(length + columns.len(), 0.0);
-        for (column, float) in columns.zip(&mut floats[length..]) {
-            let (start, end) = (row.start(column), row.end(column));
-            let found = match (row.text[..end].last_chunk::<CHARACTERS>(), row.text.get(start)) {
-                (Some(last), Some(first)) => decimal(last, *first, end - start, point),
-                _ => None,
-            };
-            *float = match found {
-                Some(value) => value,
-                None => self.float(at, column)?,
-            };
+        let mut columns = columns;
+        loop {
+            let rest =
+                Decimals { row: at.row, columns: columns.clone(), point, floats: &mut floats[length..] };
+            let read = vectorized(rest);
+            columns.start += read;
+            let Some(column) = columns.next() else { return Ok(()) };
+            floats[length + read] = self.float(at, column)?;
+            length += read + 1;
         }
-        Ok(())
     }
 
     /// A cell that is longer than most, among the first of its text, or no number; NaN where it is missing.
@@ -62,6 +63,35 @@ impl RowParser {
     fn float(&self, at: &At<'_>, column: usize) -> Result<f32> {
         let found = float(at.row.cell(column), self.table.dialect.decimal);
         found.or_else(|fault| self.without_number(at, column, fault))
+    }
+}
+
+/// Some columns of a row, and where their values go.
+struct Decimals<'a> {
+    row: Row<'a>,
+    columns: Range<usize>,
+    point: u8,
+    floats: &'a mut [f32],
+}
+
+impl WithSimd for Decimals<'_> {
+    type Output = usize;
+
+    /// Reads columns up to one that is no short decimal, and says how many they were.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        let Self { row, columns, point, floats } = self;
+        let mut read = 0;
+        for (column, float) in columns.zip(floats) {
+            let (start, end) = (row.start(column), row.end(column));
+            let (Some(last), Some(first)) = (row.text[..end].last_chunk(), row.text.get(start)) else {
+                break;
+            };
+            let Some(value) = decimal(last, *first, end - start, point) else { break };
+            *float = value;
+            read += 1;
+        }
+        read
     }
 }
 

@@ -12,7 +12,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// Digits of a number that u64 holds.
 const DIGITS: usize = 19;
 
-const POWERS: [f64; DIGITS + 1] = [
+static POWERS: [f64; DIGITS + 1] = [
     1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19,
 ];

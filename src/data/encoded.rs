@@ -1,11 +1,13 @@
 //! Rows of a reader as the inputs of a network.
 
+use super::by_column::by_column;
 use super::categories::Dictionary;
 use super::dataset::{Dataset, Features};
 use super::encoding::Encoding;
 use super::labelled::place_of;
 use super::reader::Reader;
 use super::split::{Parts, Split};
+use super::statistics::{is_coarse, moments};
 use super::table::Table;
 use super::transform::{Scale, Transform};
 use super::{TargetScale, Targets};
@@ -115,12 +117,30 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
     pub fn check_encoding(&self, encoding: &Encoding) -> Result<()> {
-        let Some((column, center, width)) = encoding.coarse() else { return Ok(()) };
+        encoding.coarse().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
+    }
+
+    /// The same for the encoding of the rows so far that scales as [`Scale::Standard`] does, without the rest of it.
+    ///
+    /// # Errors
+    /// As [`Reader::check_encoding`].
+    pub fn check_standardised(&self) -> Result<()> {
+        let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
+        let moments = by_column(&self.table.features, self.inputs, self.threads, |column, values| {
+            categories.binary_search(&column).is_err().then(|| moments(&values))
+        });
+        let mut coarse = moments.into_iter().enumerate().filter_map(|(column, moments)| {
+            moments.filter(|(mean, deviation)| is_coarse(*mean, *deviation)).map(|moments| (column, moments))
+        });
+        coarse.next().map_or(Ok(()), |(column, (center, width))| Err(self.coarse(column, center, width)))
+    }
+
+    fn coarse(&self, column: usize, center: f64, width: f64) -> Error {
         let place = place_of(self.schema().and_then(|schema| schema.inputs.get(column)));
         let expected =
             "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
         let found = format!("a center of {center:e} and a width of {width:e}");
-        Err(Error::Data { path: self.name.clone(), place, expected, found })
+        Error::Data { path: self.name.clone(), place, expected, found }
     }
 
     /// Reads to the end and takes the rows out that validate and those that test.

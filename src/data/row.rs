@@ -123,13 +123,13 @@ impl<'a> Row<'a> {
     }
 
     /// Where a cell begins in `text`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(&self, column: usize) -> usize {
         self.bounds[column]
     }
 
     /// Where a cell ends in `text`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end(&self, column: usize) -> usize {
         self.bounds[column + 1] - 1
     }
