@@ -4,6 +4,8 @@
 mod bundled_tables;
 #[path = "data/categories.rs"]
 mod categories;
+#[path = "data/dialects.rs"]
+mod dialects;
 #[path = "data/errors.rs"]
 mod errors;
 #[path = "data/formats.rs"]

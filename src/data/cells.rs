@@ -31,7 +31,7 @@ impl RowParser {
             }
         }
         for column in columns {
-            let value = match feature(at.row.cell(column), self.table.dialect.decimal) {
+            let value = match feature(at.row.cell(column), self.table.dialect.numbers) {
                 Ok(value) if !self.table.missing_numbers.contains(&f32::from(value)) => value,
                 Ok(_) => Value::Float(self.without_number(at, column, "a number")?),
                 Err(fault) => Value::Float(self.without_number(at, column, fault)?),
@@ -43,7 +43,7 @@ impl RowParser {
 
     /// Appends columns of any numbers.
     fn parse_floats(&self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
-        let point = self.table.dialect.decimal;
+        let point = self.table.dialect.numbers.point;
         let mut length = floats.len();
         floats.resize(length + columns.len(), 0.0);
         let mut columns = columns;
@@ -61,7 +61,7 @@ impl RowParser {
     /// A cell that is longer than most, among the first of its text, or no number; NaN where it is missing.
     #[inline(never)]
     fn float(&self, at: &At<'_>, column: usize) -> Result<f32> {
-        let found = float(at.row.cell(column), self.table.dialect.decimal);
+        let found = float(at.row.cell(column), self.table.dialect.numbers);
         found.or_else(|fault| self.without_number(at, column, fault))
     }
 }

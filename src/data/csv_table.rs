@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::columns::{Columns, Header, LeftOut, Schema, Selection};
-use super::dialect::{Dialect, Format, SAMPLE_ROWS};
+use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::number::{show, show_name};
 use super::pieces::{Piece, Pieces, too_long};
 use super::row::Cells;
@@ -60,6 +60,7 @@ impl CsvRows {
         }
         let (dialect, sample) = Dialect::find(&start, is_whole, format);
         let row_bytes = start.len() / sample.rows.len().max(1);
+        let again = if is_whole { None } else { stream.again()? };
         let mut pieces = Pieces::new(stream, dialect.delimiter, format.row_limit);
         let path = Arc::clone(pieces.name());
         let error = |place, expected: &str, found: &str| Error::Data {
@@ -76,8 +77,10 @@ impl CsvRows {
             count: names.len(),
             dialect: dialect.clone(),
             sample: &sample,
+            later: &[],
         };
         if format.decimal.is_none()
+            && !dialect.numbers.grouped
             && let Some(number) = sample.doubtful_number(dialect.delimiter)
         {
             let question = format!("is {number} a fraction, or are these thousands?");
@@ -91,7 +94,14 @@ impl CsvRows {
             None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => false,
             None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
         };
-        let columns = Header { names: has_header.then_some(&names), ..header }.columns(wanted)?;
+        let header = Header { names: has_header.then_some(&names), ..header };
+        let later = match again {
+            Some(again) if !is_whole && wanted.schema.is_none() => {
+                later_kinds(again, &header, format.row_limit)?
+            }
+            _ => Vec::new(),
+        };
+        let columns = Header { later: &later, ..header }.columns(wanted)?;
         let first = if has_header {
             pieces.begin_rows();
             let row = pieces.next_row()?;
@@ -123,7 +133,7 @@ impl CsvTable {
         Format {
             header: Some(self.names.is_some()),
             delimiter: Some(self.dialect.delimiter),
-            decimal: Some(self.dialect.decimal),
+            decimal: Some(self.dialect.numbers.point),
             row_limit: self.row_limit,
             missing: self.missing.clone(),
         }
@@ -169,6 +179,39 @@ fn cell_error(
     let name = names.and_then(|names| names.get(column)).map(|name| show_name(name.as_bytes()).into());
     let place = Place { row: Some(row), column: Some(column + 1), name };
     Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: show(cell) }
+}
+
+/// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
+fn later_kinds(mut stream: Stream, header: &Header<'_>, row_limit: usize) -> Result<Vec<(usize, Kind)>> {
+    let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
+    let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
+    let (mut found, mut cells) = (Vec::new(), Cells::default());
+    if empty.is_empty() {
+        return Ok(found);
+    }
+    stream.skip_byte_order_mark()?;
+    let mut pieces = Pieces::new(stream, header.dialect.delimiter, row_limit);
+    let mut known = header.sample.rows.len();
+    // What is wrong with a row is said when it is parsed.
+    while let Ok(Some(piece)) = pieces.next() {
+        for place in piece.rows.iter().skip(known) {
+            let row = cells.of(&piece.text, *place, header.dialect.delimiter, piece.has_quotes);
+            empty.retain(|column| {
+                let kind = if row.len() == header.count {
+                    header.dialect.kind(row.cell(*column))
+                } else {
+                    Kind::Missing
+                };
+                found.extend((kind != Kind::Missing).then_some((*column, kind)));
+                kind == Kind::Missing
+            });
+        }
+        if empty.is_empty() {
+            break;
+        }
+        known = known.saturating_sub(piece.rows.len());
+    }
+    Ok(found)
 }
 
 /// The cells of the first row, which must be text: what is not cannot be told from a header.

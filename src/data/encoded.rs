@@ -151,7 +151,11 @@ impl Reader {
         self.read_to_end()?;
         let Table { groups, times, labels, .. } = &self.table;
         let Parts { train, validation, test } = match (self.values, &groups[..], &times[..]) {
-            (_, [_, ..], _) => split.parts_of_groups(groups),
+            (_, [_, ..], _) => {
+                let parts = split.parts_of_groups(groups);
+                check_groups(split, &parts, groups)?;
+                parts
+            }
             (_, _, [_, ..]) => split.parts_by_time(times),
             (0, ..) => split.parts(labels),
             // Rows with values are all of one kind.
@@ -160,4 +164,22 @@ impl Reader {
         self.known_rows = Some(train.len());
         Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
     }
+}
+
+/// Checks that every part that is to have rows has a group.
+fn check_groups(split: &Split, parts: &Parts, groups: &[u32]) -> Result<()> {
+    let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
+    for (setting, share, rows) in [
+        ("validation fraction", split.validation, parts.validation.len()),
+        ("test fraction", split.test, parts.test.len()),
+    ] {
+        if share > 0.0 && rows == 0 {
+            let expected = format!(
+                "a share that takes at least one group of rows and leaves others to train, as groups are not divided (there {})",
+                if count == 1 { "is only one".to_owned() } else { format!("are {count}") }
+            );
+            return Err(Error::Setting { setting, expected, found: share.to_string() });
+        }
+    }
+    Ok(())
 }

@@ -72,11 +72,11 @@ impl Reader {
 
     fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
         let name = &self.classes().names()[class];
-        let row = self.labels().iter().position(|label| *label as usize == class);
-        let sample = row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
-        let found = format!("label {}{sample}", show_name(name.as_bytes()));
+        let found = format!("label {}", show_name(name.as_bytes()));
         let expected = format!("labels of the training data ({})", classes.some_names());
-        Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
+        let target = self.schema().and_then(|schema| schema.target.as_ref());
+        let place = Place { row: self.table.first_row(class), ..place_of(target) };
+        Error::Data { path: self.labels_name.clone(), place, expected, found }
     }
 }
 

@@ -69,30 +69,89 @@ pub(super) fn digits(text: [u8; 2 * GROUP]) -> Option<[u8; GROUP]> {
     (others == 0).then(|| std::array::from_fn(|place| digits[2 * place]))
 }
 
-/// A cell as a feature in a column of floats, or what should have stood there. `point` stands before the digits of a
-/// fraction.
+/// How the numbers of a table are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Notation {
+    /// What stands before the digits of a fraction: a point or a comma.
+    pub point: u8,
+    /// Whether the other of the two may stand between groups of three digits.
+    pub grouped: bool,
+}
+
+impl Notation {
+    /// A number as the standard library reads it; what is no number stays none.
+    pub(super) fn plain(self, text: &str) -> Cow<'_, str> {
+        if self.grouped
+            && let Some(number) = grouped(text.as_bytes(), self.point)
+        {
+            return Cow::Owned(number.digits);
+        }
+        match self.point {
+            // What has a point already is no number.
+            b',' if text.contains('.') => Cow::Borrowed("?"),
+            b',' => Cow::Owned(text.replacen(',', ".", 1)),
+            _ => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// A number whose whole part is written in groups of three digits.
+pub(super) struct Grouped {
+    /// The same with a point before its fraction, and nothing between the groups.
+    pub digits: String,
+    /// Whether it is one without any doubt: with two marks between groups or more, or a fraction behind.
+    pub is_sure: bool,
+}
+
+/// Reads a number that has a mark between groups of three digits: a comma, or a point where `point` is a comma.
+pub(super) fn grouped(cell: &[u8], point: u8) -> Option<Grouped> {
+    let mark = if point == b',' { b'.' } else { b',' };
+    let (sign, number) = match cell {
+        [b'-', number @ ..] => ("-", number),
+        [b'+', number @ ..] => ("", number),
+        number => ("", number),
+    };
+    let (whole, fraction) = match number.iter().position(|byte| *byte == point) {
+        Some(at) => (&number[..at], &number[at + 1..]),
+        None => (number, &[][..]),
+    };
+    let groups: Vec<&[u8]> = whole.split(|byte| *byte == mark).collect();
+    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    let (first, others) = groups.split_first().filter(|(_, others)| !others.is_empty())?;
+    let is_grouped =
+        (1..=3).contains(&first.len()) && first[0] != b'0' && others.iter().all(|group| group.len() == 3);
+    (is_grouped && groups.iter().all(|group| digits(group)) && digits(fraction)).then(|| Grouped {
+        digits: format!(
+            "{sign}{}.{}",
+            String::from_utf8_lossy(&groups.concat()),
+            String::from_utf8_lossy(fraction)
+        ),
+        is_sure: others.len() > 1 || !fraction.is_empty(),
+    })
+}
+
+/// A cell as a feature in a column of floats, or what should have stood there.
 #[inline]
-pub(super) fn float(cell: &[u8], point: u8) -> Result<f32, &'static str> {
-    match short_decimal(cell, point).or_else(|| long_decimal(cell, point)) {
+pub(super) fn float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
+    match short_decimal(cell, notation.point).or_else(|| long_decimal(cell, notation.point)) {
         Some(value) => Ok(value),
-        None => any_float(cell, point),
+        None => any_float(cell, notation),
     }
 }
 
 /// A cell as a feature, or what should have stood there.
 #[inline]
-pub(super) fn feature(cell: &[u8], point: u8) -> Result<Value, &'static str> {
+pub(super) fn feature(cell: &[u8], notation: Notation) -> Result<Value, &'static str> {
     if let Some(value) = small(cell) {
         return Ok(Value::of(value));
     }
-    let value = float(cell, point)?;
+    let value = float(cell, notation)?;
     let is_byte = value.fract() == 0.0 && (0.0..=255.0).contains(&value);
     Ok(if is_byte { Value::Byte(value as u8) } else { Value::Float(value) })
 }
 
-fn any_float(cell: &[u8], point: u8) -> Result<f32, &'static str> {
-    let text = text(cell).ok_or("a number")?;
-    let text = if point == b',' { Cow::Owned(with_point(text)) } else { Cow::Borrowed(text) };
+fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
+    let text = notation.plain(text(cell).ok_or("a number")?);
     let value: f32 = text.parse().map_err(|_| "a number")?;
     if value.is_finite() {
         Ok(value + 0.0)
@@ -101,11 +160,6 @@ fn any_float(cell: &[u8], point: u8) -> Result<f32, &'static str> {
     } else {
         Err("a finite number")
     }
-}
-
-/// A number with a decimal comma as one with a point; what has a point already is no number.
-pub(super) fn with_point(text: &str) -> String {
-    if text.contains('.') { "?".to_owned() } else { text.replacen(',', ".", 1) }
 }
 
 /// Words that stand for a missing value, in small letters.
@@ -122,24 +176,14 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
 pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
     let hint = if fault != "a number" {
         return fault.to_owned();
-    } else if is_thousands(cell) {
-        "separators of thousands are not supported: remove them"
+    } else if [b'.', b','].iter().any(|point| grouped(cell.trim_ascii(), *point).is_some()) {
+        "separators of thousands are only read where the first rows show them beyond doubt: remove them"
     } else if is_comma_decimal(cell) {
         "decimals with a comma are read where they are said to be"
     } else {
         "text among numbers: say that the column is one of categories, or that this text stands for a missing value"
     };
     format!("{fault} ({hint})")
-}
-
-/// Whether a cell is a number in groups of three digits with commas between them.
-fn is_thousands(cell: &[u8]) -> bool {
-    let mut groups = cell.trim_ascii().split(|byte| *byte == b',');
-    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && group[0] != b'0');
-    let mut count = 0;
-    let others =
-        groups.inspect(|_| count += 1).all(|group| group.len() == 3 && group.iter().all(u8::is_ascii_digit));
-    first && others && count > 0
 }
 
 fn is_comma_decimal(cell: &[u8]) -> bool {
@@ -191,6 +235,9 @@ fn cut(cell: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    const POINT: Notation = Notation { point: b'.', grouped: false };
+    const COMMA: Notation = Notation { point: b',', grouped: false };
+
     #[test]
     fn features_are_as_small_as_they_can_be() {
         for (cell, value) in [
@@ -208,7 +255,7 @@ mod tests {
             ("3.4028235e38", Value::Float(f32::MAX)),
             ("1e-60", Value::Byte(0)),
         ] {
-            assert_eq!(feature(cell.as_bytes(), b'.'), Ok(value), "{cell}");
+            assert_eq!(feature(cell.as_bytes(), POINT), Ok(value), "{cell}");
         }
     }
 
@@ -256,12 +303,60 @@ mod tests {
         ] {
             let expected: f32 = cell.trim().parse().unwrap();
             let comma = cell.replacen('.', ",", 1);
-            for found in [float(cell.as_bytes(), b'.'), float(comma.as_bytes(), b',')] {
+            for found in [float(cell.as_bytes(), POINT), float(comma.as_bytes(), COMMA)] {
                 assert_eq!(found.map(f32::to_bits), Ok((expected + 0.0).to_bits()), "{cell}");
             }
         }
-        assert_eq!(float(b"inf", b'.'), Err("a finite number"));
-        assert_eq!([float(b"1.5", b','), float(b"1,5", b'.')], [Err("a number"); 2]);
+        assert_eq!(float(b"inf", POINT), Err("a finite number"));
+        assert_eq!([float(b"1.5", COMMA), float(b"1,5", POINT)], [Err("a number"); 2]);
+    }
+
+    #[test]
+    fn groups_of_three_digits_are_read_where_they_are_said_to_be() {
+        for (cell, value, is_sure) in [
+            ("1,234,567.8", 1_234_567.8, true),
+            ("-1,234.5", -1234.5, true),
+            ("+12,345,678", 12_345_678.0, true),
+            ("1,234", 1234.0, false),
+            ("999,000.", 999_000.0, false),
+        ] {
+            let swapped: String = cell
+                .chars()
+                .map(|c| {
+                    if c == ',' {
+                        '.'
+                    } else if c == '.' {
+                        ','
+                    } else {
+                        c
+                    }
+                })
+                .collect();
+            for (cell, notation) in [(cell, POINT), (swapped.as_str(), COMMA)] {
+                let read = Notation { grouped: true, ..notation };
+                assert_eq!(float(cell.as_bytes(), read), Ok(value), "{cell}");
+                assert_eq!(float(format!(" {cell} ").as_bytes(), read), Ok(value), "{cell}");
+                assert_eq!(grouped(cell.as_bytes(), notation.point).unwrap().is_sure, is_sure, "{cell}");
+                assert!(float(cell.as_bytes(), notation).is_err() || cell == "1.234", "{cell}");
+            }
+        }
+        for cell in [
+            "1,23",
+            "1234,567",
+            "0,123",
+            ",123",
+            "1,234,56",
+            "1,,234",
+            "1,234.5.6",
+            "1,2a4",
+            "1,234.x",
+            "12",
+            "-",
+            "",
+        ] {
+            assert!(grouped(cell.as_bytes(), b'.').is_none(), "{cell}");
+        }
+        assert_eq!(float(b"1.5", Notation { point: b'.', grouped: true }), Ok(1.5));
     }
 
     #[test]
@@ -279,14 +374,14 @@ mod tests {
     #[test]
     fn what_is_no_feature_says_why() {
         for cell in ["", " ", "x", "1,2", "1_000", "0x10", "--1", "1 2", "\0", "1\0"] {
-            assert_eq!(feature(cell.as_bytes(), b'.'), Err("a number"), "{cell:?}");
+            assert_eq!(feature(cell.as_bytes(), POINT), Err("a number"), "{cell:?}");
         }
         for cell in ["nan", "NaN", "-inf", "Infinity"] {
-            assert_eq!(feature(cell.as_bytes(), b'.'), Err("a finite number"), "{cell}");
+            assert_eq!(feature(cell.as_bytes(), POINT), Err("a finite number"), "{cell}");
         }
-        assert!(feature(b"1e39", b'.').unwrap_err().contains("3.4e38"));
-        assert!(feature(b"-1e39", b'.').unwrap_err().contains("3.4e38"));
-        assert_eq!(feature(b"1\xff", b'.'), Err("a number"));
+        assert!(feature(b"1e39", POINT).unwrap_err().contains("3.4e38"));
+        assert!(feature(b"-1e39", POINT).unwrap_err().contains("3.4e38"));
+        assert_eq!(feature(b"1\xff", POINT), Err("a number"));
     }
 
     #[test]
@@ -300,6 +395,7 @@ mod tests {
         assert!(expected_feature(b"red", "a number").contains("text among numbers"));
         assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
         assert!(expected_feature(b"1,234", "a number").contains("thousands"));
+        assert!(expected_feature(b"1.234.567", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
     }
 

@@ -56,7 +56,7 @@ impl RowParser {
 
     /// A cell as a finite number.
     pub(super) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
-        let number = float(at.row.cell(column), self.table.dialect.decimal);
+        let number = float(at.row.cell(column), self.table.dialect.numbers);
         number.map_err(|fault| self.table.cell_error(at, column, &format!("{what}: {fault}")))
     }
 
@@ -91,7 +91,7 @@ impl RowParser {
     pub(super) fn without_number(&self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =
-            || float(cell, table.dialect.decimal).is_ok_and(|value| table.missing_numbers.contains(&value));
+            || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
         if !table.dialect.is_missing(cell) && !is_marker() {
             return Err(table.cell_error(at, column, &expected_feature(cell, fault)));
         }

@@ -278,6 +278,12 @@ impl Table {
         Ok(())
     }
 
+    /// The row, as the file counts them, in which a class came first.
+    pub(super) fn first_row(&self, class: usize) -> Option<u64> {
+        let number = self.class_of.iter().position(|of| *of as usize == class)?;
+        self.names.get(number).map(|label| label.row)
+    }
+
     /// Finds the classes of the rows that were appended last.
     pub(super) fn classify(&mut self) {
         if self.names.len() > self.class_of.len() {
