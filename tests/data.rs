@@ -14,6 +14,8 @@ mod formats;
 mod idx_errors;
 #[path = "data/mnist.rs"]
 mod mnist;
+#[path = "data/parts.rs"]
+mod parts;
 #[path = "data/places.rs"]
 mod places;
 #[path = "data/streaming.rs"]

@@ -51,7 +51,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
         return Err(Error::Config(text).into());
     }
-    let (train, beside) = places::training(training.data.as_deref())?;
+    let (train, beside) = places::training(&training.data)?;
     let beside = beside.filter(|_| held_out.test_fraction.is_none());
     let test = held_out.test.as_deref().map(places::test).transpose()?.or(beside);
     let validation = held_out.validation.as_deref().map(places::test).transpose()?;

@@ -32,9 +32,10 @@ pub struct Training {
           allow_hyphen_values = true)]
     pub seed: u64,
     /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not;
-    /// `-` is a table on standard input. [default: the folder data/mnist of the repository]
-    #[arg(long, value_name = "DIR-or-FILE")]
-    pub data: Option<PathBuf>,
+    /// `-` is a table on standard input. Several files, or a folder of part*.csv, are one table. [default: the folder data/mnist of the
+    /// repository]
+    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
+    pub data: Vec<PathBuf>,
     /// What trains: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]

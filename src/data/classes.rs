@@ -121,14 +121,18 @@ impl Classes {
     }
 }
 
-/// Why these labels are no classes of so many rows: what was found, with the row where it shows if there is one.
-pub(super) fn not_classes(labels: &[Label], classes: &Classes, rows: usize) -> Option<(String, Option<u64>)> {
+/// Why these labels are no classes of so many rows: what was found, and the label that shows it if one does.
+pub(super) fn not_classes(
+    labels: &[Label],
+    classes: &Classes,
+    rows: usize,
+) -> Option<(String, Option<usize>)> {
     let fraction =
-        || labels.iter().find(|label| number(&label.text).is_some_and(|value| value.fract() != 0.0));
+        || labels.iter().position(|label| number(&label.text).is_some_and(|value| value.fract() != 0.0));
     if classes.is_numeric
-        && let Some(Label { text, row }) = fraction()
+        && let Some(place) = fraction()
     {
-        return Some((format!("{text}, a fraction"), Some(*row)));
+        return Some((format!("{}, a fraction", labels[place].text), Some(place)));
     }
     if classes.is_numeric && classes.len() > MOST_NUMBERED_CLASSES {
         return Some((format!("{} different numbers", classes.len()), None));
@@ -311,7 +315,7 @@ mod tests {
         };
         let why = |labels: &[Label], rows| not_classes(labels, &Classes::of(labels).0, rows);
         let mixed = labels(&mut ["1", "2.5", "3"].map(String::from).into_iter());
-        assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(2))));
+        assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(1))));
         let text = labels(&mut ["v1", "2.5"].map(String::from).into_iter());
         assert_eq!(why(&text, 100), None);
         let many = labels(&mut (0..1001).map(|value: u32| value.to_string()));

@@ -1,6 +1,6 @@
 //! What is known of a CSV table before its rows are parsed: how it is written, and which columns are read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::columns::{Columns, Header, LeftOut, Schema, Selection};
@@ -47,7 +47,13 @@ pub(super) struct CsvRows {
 
 impl CsvRows {
     /// Looks at the first rows and decides how the table is written and which columns are read.
-    pub(super) fn open(mut stream: Stream, format: &Format, wanted: &Selection) -> Result<Self> {
+    /// Rows of the `others` follow.
+    pub(super) fn open(
+        mut stream: Stream,
+        others: &[PathBuf],
+        format: &Format,
+        wanted: &Selection,
+    ) -> Result<Self> {
         stream.skip_byte_order_mark()?;
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
         let format =
@@ -60,8 +66,8 @@ impl CsvRows {
         }
         let (dialect, sample) = Dialect::find(&start, is_whole, format);
         let row_bytes = start.len() / sample.rows.len().max(1);
-        let again = if is_whole { None } else { stream.again()? };
-        let mut pieces = Pieces::new(stream, dialect.delimiter, format.row_limit);
+        let again = if is_whole && others.is_empty() { None } else { stream.again()? };
+        let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
         let path = Arc::clone(pieces.name());
         let error = |place, expected: &str, found: &str| Error::Data {
             path: path.to_path_buf(),
@@ -96,14 +102,14 @@ impl CsvRows {
         };
         let header = Header { names: has_header.then_some(&names), ..header };
         let later = match again {
-            Some(again) if !is_whole && wanted.schema.is_none() => {
-                later_kinds(again, &header, format.row_limit)?
+            Some(again) if wanted.schema.is_none() => {
+                later_kinds(Pieces::new(again, others, header.dialect.delimiter, format.row_limit), &header)?
             }
             _ => Vec::new(),
         };
         let columns = Header { later: &later, ..header }.columns(wanted)?;
         let first = if has_header {
-            pieces.begin_rows();
+            pieces.begin_rows(&names);
             let row = pieces.next_row()?;
             row.ok_or_else(|| error(Place::default(), "rows of numbers", "only a header"))?
         } else {
@@ -182,16 +188,19 @@ fn cell_error(
 }
 
 /// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
-fn later_kinds(mut stream: Stream, header: &Header<'_>, row_limit: usize) -> Result<Vec<(usize, Kind)>> {
+fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Kind)>> {
     let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
     let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
     let (mut found, mut cells) = (Vec::new(), Cells::default());
     if empty.is_empty() {
         return Ok(found);
     }
-    stream.skip_byte_order_mark()?;
-    let mut pieces = Pieces::new(stream, header.dialect.delimiter, row_limit);
     let mut known = header.sample.rows.len();
+    if let Some(names) = header.names {
+        pieces.next_row()?;
+        pieces.begin_rows(names);
+        known -= 1;
+    }
     // What is wrong with a row is said when it is parsed.
     while let Ok(Some(piece)) = pieces.next() {
         for place in piece.rows.iter().skip(known) {

@@ -80,6 +80,7 @@ impl Merger {
         for group in new_groups {
             self.groups.add(thread, group);
         }
+        chunk.name = Some(name);
         self.labels.translate(thread, &mut chunk.labels);
         self.groups.translate(thread, &mut chunk.groups);
         let columns: Vec<(usize, &[u32])> = self

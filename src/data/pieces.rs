@@ -2,13 +2,15 @@
 //!
 //! Quotes are followed from the first byte on, as they may hold line ends. What stands in a row is not looked at.
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memchr3};
 
 use super::BLOCK_ROWS;
+use super::number::{show_name, some};
 use super::row::Cells;
 use super::stream::Stream;
 use crate::error::Place;
@@ -47,6 +49,10 @@ impl Piece {
 pub(super) struct Pieces {
     stream: Stream,
     name: Arc<Path>,
+    /// The files that follow.
+    others: VecDeque<PathBuf>,
+    /// The first file and its header, which the others have, too.
+    header: Option<(Arc<Path>, Vec<String>)>,
     delimiter: u8,
     /// The most bytes of a row.
     limit: usize,
@@ -89,9 +95,12 @@ struct Scan {
 }
 
 impl Pieces {
-    pub(super) fn new(stream: Stream, delimiter: u8, limit: usize) -> Self {
+    /// Of a file, after which others follow.
+    pub(super) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
         Self {
             name: stream.name().into(),
+            others: others.iter().cloned().collect(),
+            header: None,
             stream,
             delimiter,
             limit,
@@ -112,20 +121,55 @@ impl Pieces {
 
     /// The next row alone; nothing at the end.
     pub(super) fn next_row(&mut self) -> Result<Option<Piece>> {
-        self.take(1)
+        self.take_of_all(1)
     }
 
-    /// Counts rows from here on: what came before was a header.
-    pub(super) fn begin_rows(&mut self) {
+    /// Counts rows from here on: what came before was a header, which the files that follow have, too.
+    pub(super) fn begin_rows(&mut self, header: &[String]) {
         self.rows = 0;
+        self.header = Some((Arc::clone(&self.name), header.to_vec()));
     }
 
     /// The next rows, none of which belongs to another block than the first; nothing at the end.
     pub(super) fn next(&mut self) -> Result<Option<Piece>> {
-        self.take(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
+        self.take_of_all(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
     }
 
-    /// The next rows, so many at most.
+    fn take_of_all(&mut self, most: usize) -> Result<Option<Piece>> {
+        loop {
+            if let Some(piece) = self.take(most)? {
+                return Ok(Some(piece));
+            }
+            let Some(next) = self.others.pop_front() else { return Ok(None) };
+            self.open(&next)?;
+        }
+    }
+
+    /// Goes on with another file, whose header must be that of the first.
+    fn open(&mut self, path: &Path) -> Result<()> {
+        self.stream = Stream::open_table(path)?;
+        self.name = path.into();
+        (self.filled, self.is_read, self.line, self.after_return) = (0, false, 1, false);
+        let Some((first, names)) = self.header.clone() else { return Ok(()) };
+        let before = self.rows;
+        let list = |names: &[String]| some(names.iter().map(|name| show_name(name.as_bytes())));
+        let expected = format!("the header of {}, {}", first.display(), list(&names));
+        let Some(piece) = self.take(1)? else {
+            return Err(self.stream.error(Place::default(), expected, "an empty file"));
+        };
+        self.rows = before;
+        let mut cells = Cells::default();
+        let row = cells.of(&piece.text, piece.rows[0], self.delimiter, piece.has_quotes);
+        let found: Vec<String> =
+            row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
+        if found == names {
+            return Ok(());
+        }
+        let place = Place::row(piece.line(piece.rows[0].0));
+        Err(self.stream.error(place, expected, list(&found)))
+    }
+
+    /// The next rows of a file, so many at most.
     fn take(&mut self, most: usize) -> Result<Option<Piece>> {
         if let Some(fault) = self.fault.take() {
             self.is_read = true;
@@ -330,7 +374,7 @@ mod tests {
             }
         }
         let source = Slow(Cursor::new(text.as_bytes().to_vec()), at_a_time);
-        let mut pieces = Pieces::new(Stream::new(Path::new("t"), source).unwrap(), b',', 1000);
+        let mut pieces = Pieces::new(Stream::new(Path::new("t"), source).unwrap(), &[], b',', 1000);
         let mut found = Vec::new();
         loop {
             match pieces.next_row() {

@@ -85,7 +85,11 @@ impl Reader {
                 let labels_stream = Stream::open(labels)?;
                 Self::idx(labels_stream, || Stream::open(images), options)
             }
-            Source::Csv { path } => Self::csv(Stream::open(path)?, options),
+            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options),
+            Source::Parts { paths } => match &paths[..] {
+                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options),
+                [] => Err(Error::Config("a table of no files".to_owned())),
+            },
         }
     }
 
@@ -93,14 +97,14 @@ impl Reader {
     pub fn open_unlabelled(path: &Path, options: &ReadOptions) -> Result<Self> {
         let mut stream = Stream::open(path)?;
         if stream.peek(2)? != [0, 0] {
-            return Self::csv(stream, options);
+            return Self::csv(stream, &[], options);
         }
         Self::images(Images::open(stream, None)?, Table::new(), options)
     }
 
     /// Reads CSV from any source of bytes; `name` stands for the path in messages.
     pub fn from_csv(name: &Path, stream: impl Read + Send + 'static, options: &ReadOptions) -> Result<Self> {
-        Self::csv(Stream::new(name, stream)?, options)
+        Self::csv(Stream::new(name, stream)?, &[], options)
     }
 
     /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
@@ -114,9 +118,9 @@ impl Reader {
         Self::idx(Stream::new(labels_name, labels)?, || Stream::new(images_name, images), options)
     }
 
-    fn csv(stream: Stream, options: &ReadOptions) -> Result<Self> {
+    fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
-        let rows = CsvRows::open(stream, &options.format, &options.columns)?;
+        let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
         let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
         let form = Form::Table { schema, left_out, written: rows.table.written() };
@@ -253,7 +257,7 @@ impl Reader {
         self.known_rows.or(self.is_complete().then(|| self.rows()))
     }
 
-    /// The file, or what stands for it in messages.
+    /// The file, or what stands for it in messages; the first of several.
     pub fn name(&self) -> &Path {
         &self.name
     }

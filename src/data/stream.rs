@@ -64,9 +64,16 @@ impl Stream {
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
     }
 
-    /// The same bytes from the start once more; nothing for what can be read only once.
+    /// Opens a table, without the mark that some programs write in front of UTF-8.
+    pub(super) fn open_table(path: &Path) -> Result<Self> {
+        let mut stream = Self::open(path)?;
+        stream.skip_byte_order_mark()?;
+        Ok(stream)
+    }
+
+    /// The same table from the start once more; nothing for what can be read only once.
     pub(super) fn again(&self) -> Result<Option<Self>> {
-        self.stored.map(|_| Self::open(&self.name)).transpose()
+        self.stored.map(|_| Self::open_table(&self.name)).transpose()
     }
 
     /// Bytes of unknown length.
