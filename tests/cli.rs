@@ -35,6 +35,8 @@ mod model;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/parts.rs"]
+mod parts;
 #[path = "cli/predict.rs"]
 mod predict;
 #[path = "cli/predict_tables.rs"]

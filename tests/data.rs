@@ -4,6 +4,8 @@
 mod bundled_tables;
 #[path = "data/categories.rs"]
 mod categories;
+#[path = "data/dialects.rs"]
+mod dialects;
 #[path = "data/errors.rs"]
 mod errors;
 #[path = "data/formats.rs"]
@@ -12,9 +14,13 @@ mod formats;
 mod idx_errors;
 #[path = "data/mnist.rs"]
 mod mnist;
+#[path = "data/parts.rs"]
+mod parts;
 #[path = "data/places.rs"]
 mod places;
 #[path = "data/streaming.rs"]
 mod streaming;
 #[path = "data/support.rs"]
 mod support;
+#[path = "data/threads.rs"]
+mod threads;

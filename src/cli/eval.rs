@@ -41,9 +41,9 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
     /// Data: a folder (its test files, or else its training files), an IDX file of images, or a CSV table; `-` is a table
-    /// on standard input. [default: what the model was tested on, or else trained on]
-    #[arg(long, value_name = "DIR-or-FILE")]
-    data: Option<PathBuf>,
+    /// on standard input. Several files are one table. [default: what the model was tested on, or else trained on]
+    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
+    data: Vec<PathBuf>,
     /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. [default: as in training]
     #[arg(long, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           allow_hyphen_values = true)]
@@ -216,9 +216,9 @@ struct Part {
 /// The data that the options name, or those that the model was tested on, or else trained on.
 fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
-    let whole = |path: Option<&Path>| Ok(Evaluand { source: places::evaluation(path)?, part: None });
-    if options.data.is_some() {
-        return whole(options.data.as_deref());
+    let whole = |paths: &[PathBuf]| Ok(Evaluand { source: places::evaluation(paths)?, part: None });
+    if !options.data.is_empty() {
+        return whole(&options.data);
     }
     let unknown = |what: &str| {
         let text = format!(
@@ -228,16 +228,22 @@ fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
         Err(Error::Config(text))
     };
     if let Some(test) = setting("test_data") {
-        return whole(Some(Path::new(test)));
+        return whole(&[test.into()]);
     }
     if setting("unnamed_test_data").is_some() {
         return unknown("test data");
     }
-    let Some(data) = setting("data").map(Path::new) else {
+    let parts = setting("data_parts").map(|parts| {
+        let parts: Option<Vec<PathBuf>> = serde_json::from_str(parts).ok();
+        parts.ok_or_else(|| {
+            unreadable(&options.model, "data_parts", setting("data_parts").unwrap_or_default())
+        })
+    });
+    let Some(data) = parts.transpose()?.or_else(|| Some(vec![setting("data")?.into()])) else {
         // The first models did not say; they were of MNIST as likely as not.
         let is_old =
             setting("version").is_none() && (model.network.columns(), model.network.outputs()) == (784, 10);
-        return if is_old { whole(None) } else { unknown("data") };
+        return if is_old { whole(&[]) } else { unknown("data") };
     };
     let share = |key: &str| match setting(key) {
         None => Ok(0.0),
@@ -248,12 +254,12 @@ fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
     };
     let (test, validation) = (share("test_fraction")?, share("validation_fraction")?);
     if test == 0.0 {
-        return whole(Some(data));
+        return whole(&data);
     }
     let seed = setting("seed").unwrap_or_default();
     let seed = seed.parse().map_err(|_| unreadable(&options.model, "seed", seed))?;
     let split = Split { validation, test, seed };
-    let (source, _) = places::training(Some(data))?;
+    let (source, _) = places::training(&data)?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
     Ok(Evaluand { source, part: Some(Part { split, rows }) })
 }

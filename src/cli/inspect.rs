@@ -1,19 +1,19 @@
 //! `tinytrain inspect`.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, Reader, Scale, Why};
+use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Why};
 use tinytrain::train::load_model;
 
 use super::args::Format;
 use super::inspect_model::{model_fields, model_text};
 use super::output::{print_line, print_object};
-use super::places;
 use super::table_options::Columns;
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
+use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
 ///
@@ -25,15 +25,18 @@ use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, 
 )]
 pub struct Options {
     /// Data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not; `-` is a table
-    /// on standard input.
+    /// on standard input. Several files are one table.
     #[arg(value_name = "DIR-or-FILE", required_unless_present = "model")]
-    data: Option<PathBuf>,
+    data: Vec<PathBuf>,
     /// A model, as `tinytrain train` saved it, in the place of data.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     model: Option<PathBuf>,
     /// How it is written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Most threads that parse a table; they change nothing of what is read. [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    threads: Option<usize>,
     #[command(flatten)]
     columns: Columns,
 }
@@ -50,20 +53,21 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             Format::Text => print_all(&model_text(&model)),
         };
     }
-    let (source, _) = places::training(options.data.as_deref())?;
+    let (source, _) = places::training(&options.data)?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let mut reader = Reader::open(&source, &options.columns.read_options(task))?;
+    let read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
+    let mut reader = Reader::open(&source, &read)?;
     reader.read_to_end()?;
     let found = Found::of(&reader);
     match options.format {
         Format::Json => print_object(&found.fields())?,
-        Format::Text => print_all(&found.text(places::file(&source), &options.columns))?,
+        Format::Text => print_all(&found.text(&options.data, &options.columns))?,
     }
     // What training would refuse.
     reader.check_classes()?;
     if !reader.holds_images() {
-        reader.check_encoding(&reader.encoding(Scale::Auto))?;
+        reader.check_standardised()?;
     }
     Ok(())
 }
@@ -138,7 +142,7 @@ impl<'a> Found<'a> {
         if self.reader.values() > 0 { "regression" } else { "classification" }
     }
 
-    fn text(&self, file: &Path, given: &Columns) -> Vec<String> {
+    fn text(&self, files: &[PathBuf], given: &Columns) -> Vec<String> {
         let reader = self.reader;
         let rows = counted(reader.rows() as u64, "row", "rows");
         let mut lines = match (reader.image(), self.columns.len()) {
@@ -159,7 +163,7 @@ impl<'a> Found<'a> {
             lines.extend([
                 String::new(),
                 "the same, said by options:".to_owned(),
-                self.command(file, written) + &given.said(),
+                self.command(files, written) + &given.said(),
             ]);
         }
         lines
@@ -204,7 +208,7 @@ impl<'a> Found<'a> {
     }
 
     /// The command that trains on the same without finding anything out.
-    fn command(&self, file: &Path, written: &Written) -> String {
+    fn command(&self, files: &[PathBuf], written: &Written) -> String {
         let word = |text: &str| quoted(OsStr::new(text));
         let byte = |byte: Option<u8>| match byte {
             Some(b'\t') => "tab".to_owned(),
@@ -214,11 +218,7 @@ impl<'a> Found<'a> {
         let header = if written.header == Some(true) { "yes" } else { "no" };
         let mut command = format!(
             "tinytrain train --data {} --header {header} --delimiter {} --decimal {} --task {} --target",
-            if file == Path::new("standard input") || file == Path::new("-") {
-                "-".to_owned()
-            } else {
-                shell_word(file)
-            },
+            files.iter().map(|file| shell_word(file)).collect::<Vec<_>>().join(" "),
             byte(written.delimiter),
             byte(written.decimal),
             self.task()

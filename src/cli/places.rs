@@ -14,8 +14,11 @@ pub const MNIST: &str = "data/mnist";
 ///
 /// # Errors
 /// When there are none.
-pub fn training(data: Option<&Path>) -> Result<(Source, Option<Source>)> {
-    let path = data_path(data)?;
+pub fn training(data: &[PathBuf]) -> Result<(Source, Option<Source>)> {
+    if data.len() > 1 {
+        return Ok((parts(data)?, None));
+    }
+    let path = data_path(data.first())?;
     let Sources { train, test } = locate(&path)?;
     let train = train.ok_or_else(|| lacks(&path, "training files", "test files alone"))?;
     Ok((train, test))
@@ -35,17 +38,35 @@ pub fn test(path: &Path) -> Result<Source> {
 ///
 /// # Errors
 /// When there are none.
-pub fn evaluation(data: Option<&Path>) -> Result<Source> {
-    let path = data_path(data)?;
+pub fn evaluation(data: &[PathBuf]) -> Result<Source> {
+    if data.len() > 1 {
+        return parts(data);
+    }
+    let path = data_path(data.first())?;
     let Sources { train, test } = locate(&path)?;
     test.or(train).ok_or_else(|| lacks(&path, "data files", "none"))
 }
 
-/// The file that stands for a source in messages.
+/// Several files, which are one table.
+fn parts(files: &[PathBuf]) -> Result<Source> {
+    for file in files {
+        let is_table = file != Path::new("-") && matches!(locate(file)?.train, Some(Source::Csv { .. }));
+        if !is_table {
+            let found = file.display();
+            return Err(Error::Config(format!(
+                "--data: expected files that are one table together, found {found}"
+            )));
+        }
+    }
+    Ok(Source::Parts { paths: files.to_vec() })
+}
+
+/// The file that stands for a source in messages, the first of several.
 pub fn file(source: &Source) -> &Path {
     match source {
         Source::Idx { images, .. } => images,
         Source::Csv { path } => path,
+        Source::Parts { paths } => &paths[0],
     }
 }
 
@@ -61,6 +82,7 @@ pub fn spare_data<const N: usize>(
     let files = sources.into_iter().flatten().flat_map(|source| match source {
         Source::Idx { images, labels } => vec![images, labels],
         Source::Csv { path } => vec![path],
+        Source::Parts { paths } => paths.iter().collect(),
     });
     spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
 }
@@ -86,7 +108,7 @@ pub fn spare_files<'a>(
     Ok(())
 }
 
-fn data_path(data: Option<&Path>) -> Result<PathBuf> {
+fn data_path(data: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(path) = data.filter(|path| *path != Path::new(MNIST)) {
         return Ok(path.to_owned());
     }

@@ -175,7 +175,8 @@ impl Work<'_> {
             ..Selection::default()
         };
         let format: Written = self.options.written.format();
-        let mut reader = Reader::open_unlabelled(file, &ReadOptions { columns, format, timed: false })?;
+        let mut reader =
+            Reader::open_unlabelled(file, &ReadOptions { columns, format, ..ReadOptions::default() })?;
         self.predictor.check_inputs(reader.name(), reader.inputs())?;
         let mut rows = 0;
         while reader.next_block()? {

@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     options.training.config(options.training.asked(), Measurements::default()).validate()?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
-    let (source, beside) = places::training(data.as_deref())?;
+    let (source, beside) = places::training(data)?;
     let files = plots.iter().flatten().flatten().map(|file| ("--plots", file));
     for (option, file) in files.clone().chain(trace.as_ref().map(|file| ("--trace", file))) {
         places::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;

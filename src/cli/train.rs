@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use tinytrain::Error;
-use tinytrain::data::{Reader, Source};
+use tinytrain::data::{ReadOptions, Reader, Source};
 use tinytrain::engine::{Detail, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
@@ -55,7 +55,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
         return Err(Error::Config(text).into());
     }
-    let (train, beside) = places::training(training.data.as_deref())?;
+    let (train, beside) = places::training(&training.data)?;
     let beside = beside.filter(|_| held_out.test_fraction.is_none());
     let test = held_out.test.as_deref().map(places::test).transpose()?.or(beside);
     let validation = held_out.validation.as_deref().map(places::test).transpose()?;
@@ -76,6 +76,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
         .columns
         .written
         .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss)?);
+    let like = ReadOptions { threads: read.threads, ..like };
     let open = |source: Option<Source>| source.map(|source| Reader::open(&source, &like)).transpose();
     let (validation, test) = (open(validation)?, open(test)?);
     let (device, mut notices) = options.kernels.device(training, "training", false)?;

@@ -38,7 +38,13 @@ pub fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, Stri
         name.filter(|name| *name != "-").map(str::to_owned)
     };
     let mut settings = BTreeMap::new();
-    settings.extend(named(options.training.data.as_ref()).map(|name| ("data".to_owned(), name)));
+    match &options.training.data[..] {
+        files @ [_, _, ..] => {
+            let names = files.iter().map(|file| file.to_str()).collect::<Option<Vec<&str>>>();
+            settings.extend(names.map(|names| ("data_parts".to_owned(), Value::from(names).to_string())));
+        }
+        files => settings.extend(named(files.first()).map(|name| ("data".to_owned(), name))),
+    }
     if let Some(test) = &options.held_out.test {
         match named(Some(test)) {
             Some(name) => settings.insert("test_data".to_owned(), name),

@@ -378,11 +378,14 @@ impl<'a> TrainReport<'a> {
 
     /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.
     fn data_option(&self) -> String {
-        if self.settings.contains_key("data") && !self.settings.contains_key("unnamed_test_data") {
+        let is_known = ["data", "data_parts"].iter().any(|key| self.settings.contains_key(*key));
+        if is_known && !self.settings.contains_key("unnamed_test_data") {
             return String::new();
         }
-        let data = self.options.held_out.test.as_ref().or(self.options.training.data.as_ref());
-        let data = data.filter(|data| *data != Path::new("-"));
-        data.map_or_else(|| " --data FILE".to_owned(), |data| format!(" --data {}", shell_word(data)))
+        let data =
+            self.options.held_out.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
+        let data: Vec<String> =
+            data.iter().filter(|data| *data != Path::new("-")).map(|data| shell_word(data)).collect();
+        format!(" --data {}", if data.is_empty() { "FILE".to_owned() } else { data.join(" ") })
     }
 }

@@ -38,14 +38,15 @@ pub struct Training {
           allow_hyphen_values = true)]
     pub seed: u64,
     /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not;
-    /// `-` is a table on standard input. [default: the folder data/mnist of the repository]
-    #[arg(long, value_name = "DIR-or-FILE")]
-    pub data: Option<PathBuf>,
+    /// `-` is a table on standard input. Several files, or a folder of part*.csv, are one table. [default: the folder data/mnist of the
+    /// repository]
+    #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
+    pub data: Vec<PathBuf>,
     /// What trains: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// Most threads of the CPU engine; they change no bit of the model. [default: one for each core]
+    /// Most threads of the CPU engine, and most that parse a table; they change no bit of the model. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub threads: Option<usize>,
     /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels per step. [default: the
@@ -108,7 +109,8 @@ impl Training {
     /// # Errors
     /// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
     pub fn read_options(&self) -> Result<ReadOptions> {
-        Ok(self.columns.read_options(self.columns.task(self.learning.loss)?))
+        let options = self.columns.read_options(self.columns.task(self.learning.loss)?);
+        Ok(ReadOptions { threads: self.threads, ..options })
     }
 
     /// What must be known of a training set; it is read if the default batch size depends on its rows.

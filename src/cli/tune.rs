@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     work.config(asked, Measurements::default()).validate()?;
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
-    let (source, _) = places::training(work.data.as_deref())?;
+    let (source, _) = places::training(&work.data)?;
     let reader = Reader::open(&source, &work.read_options()?)?;
     let adapter = adapter(&work.device)?;
     let known = Known { predicts_values: reader.values() > 0, ..asked };

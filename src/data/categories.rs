@@ -39,12 +39,12 @@ pub(super) struct Numbering {
 
 impl Numbering {
     pub(super) fn new() -> Self {
-        Self { interner: Interner::new("category", "categories") }
+        Self { interner: Interner::new("category") }
     }
 
     /// The number of a cell, if it has come before.
     #[inline]
-    pub(super) fn find(&self, cell: &[u8]) -> Option<u32> {
+    pub(super) fn find(&mut self, cell: &[u8]) -> Option<u32> {
         // That of missing cells stands one below the others.
         self.interner.find(cell).map(|number| number.wrapping_add(1))
     }

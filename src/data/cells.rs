@@ -2,151 +2,141 @@
 
 use std::ops::Range;
 
-use super::csv::CsvRows;
-use super::dataset::Features;
-use super::decimal::{GROUP, NumberForm};
-use super::dialect::with_point;
-use super::number::{Value, digits, feature, float, small, small_at_end};
-use crate::Result;
+use pulp::{Simd, WithSimd};
 
-impl CsvRows {
-    /// Appends the features of these columns of the row.
-    pub(super) fn parse_features(&self, columns: Range<usize>, features: &mut Features) -> Result<()> {
-        match features {
-            _ if self.dialect.decimal == b',' || !self.missing_numbers.is_empty() => {}
-            Features::Floats(floats) => return self.parse_floats(columns, floats),
-            Features::Bytes(bytes) => {
-                if self.parse_bytes(columns.clone(), bytes) {
-                    return Ok(());
+use super::dataset::Features;
+use super::decimal::decimal;
+use super::number::{GROUP, Value, digits, feature, float, small, small_at_end};
+use super::row::Row;
+use super::row_parser::{At, RowParser};
+use crate::Result;
+use crate::vectors::vectorized;
+
+impl RowParser {
+    /// Appends the features of these columns of a row.
+    pub(super) fn parse_features(
+        &self,
+        at: &At<'_>,
+        columns: Range<usize>,
+        features: &mut Features,
+    ) -> Result<()> {
+        if self.table.missing_numbers.is_empty() {
+            match features {
+                Features::Floats(floats) => return self.parse_floats(at, columns, floats),
+                Features::Bytes(bytes) => {
+                    if parse_bytes(at.row, columns.clone(), bytes) {
+                        return Ok(());
+                    }
                 }
             }
         }
         for column in columns {
-            let cell = &self.record[column];
-            let value = match self.dialect.decimal {
-                b',' => feature(with_point(&String::from_utf8_lossy(cell)).as_bytes()),
-                _ => feature(cell),
+            let value = match feature(at.row.cell(column), self.table.dialect.numbers) {
+                Ok(value) if !self.table.missing_numbers.contains(&f32::from(value)) => value,
+                Ok(_) => Value::Float(self.without_number(at, column, "a number")?),
+                Err(fault) => Value::Float(self.without_number(at, column, fault)?),
             };
-            match value {
-                Ok(value) if !self.missing_numbers.contains(&f32::from(value)) => features.push(value),
-                Ok(_) => features.push(Value::Float(self.without_number(column, "a number")?)),
-                Err(fault) => features.push(Value::Float(self.without_number(column, fault)?)),
-            }
+            features.push(value);
         }
         Ok(())
     }
 
     /// Appends columns of any numbers.
-    fn parse_floats(&self, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
-        let text = self.record.as_slice();
-        let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
-        let mut layout = NumberForm::of([0; 8], 0);
-        let length = floats.len();
+    fn parse_floats(&self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
+        let point = self.table.dialect.numbers.point;
+        let mut length = floats.len();
         floats.resize(length + columns.len(), 0.0);
-        let floats = &mut floats[length..];
-        // Cells from here on were read by `layout`, and are still to be divided.
-        let mut run = 0;
-        for group in (0..floats.len()).step_by(GROUP) {
-            let first = columns.start + group;
-            if let Some(floats) = floats[group..].first_chunk_mut()
-                && let Some(numbers) = self.equal_cells(first, start, layout)
-            {
-                *floats = numbers.map(|number| f32::from_bits(number as u32));
-                start = self.end(first + GROUP - 1);
-                continue;
-            }
-            for cell in group..floats.len().min(group + GROUP) {
-                let column = columns.start + cell;
-                let end = self.end(column);
-                let last = *text[..end].last_chunk().unwrap_or(&[0; 8]);
-                let first = text.get(start).copied().unwrap_or_default();
-                match layout.number(last, end - start, first) {
-                    Some(number) => floats[cell] = f32::from_bits(number as u32),
-                    None => {
-                        layout.divide(&mut floats[run..cell]);
-                        floats[cell] = self.float(column)?;
-                        run = cell + 1;
-                        layout = NumberForm::of(last, end - start);
-                    }
-                }
-                start = end;
-            }
+        let mut columns = columns;
+        loop {
+            let rest =
+                Decimals { row: at.row, columns: columns.clone(), point, floats: &mut floats[length..] };
+            let read = vectorized(rest);
+            columns.start += read;
+            let Some(column) = columns.next() else { return Ok(()) };
+            floats[length + read] = self.float(at, column)?;
+            length += read + 1;
         }
-        layout.divide(&mut floats[run..]);
-        Ok(())
     }
 
-    /// A group of cells whose text begins at `start`, if all are as long as the first and `layout` reads them.
-    #[inline]
-    fn equal_cells(&self, first: usize, start: usize, layout: &NumberForm) -> Option<[i32; GROUP]> {
-        let length = self.end(first) - start;
-        if self.end(first + GROUP - 1) != start + GROUP * length {
-            return None;
-        }
-        let ends = (1..).map(|cells| start + cells * length);
-        let equal = (0..GROUP).zip(ends).fold(true, |all, (cell, end)| all & (self.end(first + cell) == end));
-        let text = self.record.as_slice().get((start + length).checked_sub(8)?..)?;
-        if equal { layout.group(text, length) } else { None }
-    }
-
-    /// A cell that is written unlike the one before it, among the first of its row, or no number; NaN where it is missing.
+    /// A cell that is longer than most, among the first of its text, or no number; NaN where it is missing.
     #[inline(never)]
-    fn float(&self, column: usize) -> Result<f32> {
-        float(&self.record[column]).or_else(|fault| self.without_number(column, fault))
+    fn float(&self, at: &At<'_>, column: usize) -> Result<f32> {
+        let found = float(at.row.cell(column), self.table.dialect.numbers);
+        found.or_else(|fault| self.without_number(at, column, fault))
     }
+}
 
-    /// Where the text of a cell of `record` ends.
-    #[inline]
-    fn end(&self, column: usize) -> usize {
-        self.record.range(column).expect("the cells of the row were counted").end
-    }
+/// Some columns of a row, and where their values go.
+struct Decimals<'a> {
+    row: Row<'a>,
+    columns: Range<usize>,
+    point: u8,
+    floats: &'a mut [f32],
+}
 
-    /// Appends columns that are all written as whole numbers from 0 to 255; false, and nothing, for others.
-    ///
-    /// What most tables are made of, and so without a branch that depends on a cell.
-    fn parse_bytes(&self, columns: Range<usize>, bytes: &mut Vec<u8>) -> bool {
-        let text = self.record.as_slice();
-        let mut start = columns.start.checked_sub(1).map_or(0, |before| self.end(before));
-        let mut greatest = 0;
-        let length = bytes.len();
-        bytes.resize(length + columns.len(), 0);
-        for (first, group) in columns.step_by(GROUP).zip(bytes[length..].chunks_mut(GROUP)) {
-            // Most pixels are black, and most of those have black neighbours.
-            if let Ok(group) = <&mut [u8; GROUP]>::try_from(&mut *group)
-                && let Some(digits) = self.single_digits(first, start)
-            {
-                *group = digits;
-                start += GROUP;
-                continue;
-            }
-            for (column, byte) in (first..).zip(group) {
-                let end = self.end(column);
-                let value = match text[..end].last_chunk() {
-                    Some(last) => small_at_end(*last, end - start),
-                    None => small(&text[start..end]),
-                };
-                start = end;
-                let value = value.unwrap_or(u32::MAX);
-                greatest = greatest.max(value);
-                *byte = value as u8;
-            }
-        }
-        let are_bytes = greatest <= u8::MAX.into();
-        if !are_bytes {
-            bytes.truncate(length);
-        }
-        are_bytes
-    }
+impl WithSimd for Decimals<'_> {
+    type Output = usize;
 
-    /// A group of cells whose text begins at `start`, if each is a single digit.
-    #[inline]
-    fn single_digits(&self, first: usize, start: usize) -> Option<[u8; GROUP]> {
-        if self.end(first + GROUP - 1) != start + GROUP {
-            return None;
+    /// Reads columns up to one that is no short decimal, and says how many they were.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        let Self { row, columns, point, floats } = self;
+        let mut read = 0;
+        for (column, float) in columns.zip(floats) {
+            let (start, end) = (row.start(column), row.end(column));
+            let (Some(last), Some(first)) = (row.text[..end].last_chunk(), row.text.get(start)) else {
+                break;
+            };
+            let Some(value) = decimal(last, *first, end - start, point) else { break };
+            *float = value;
+            read += 1;
         }
-        // An empty cell beside one of two digits comes to the same length.
-        let single = (0..GROUP).fold(true, |all, cell| all & (self.end(first + cell) == start + cell + 1));
-        let text = self.record.as_slice().get(start..)?.first_chunk()?;
-        digits(*text).filter(|_| single)
+        read
     }
+}
+
+/// Appends columns that are all written as whole numbers from 0 to 255; false, and nothing, for others.
+///
+/// What most tables of images are made of, and so without a branch that depends on a cell.
+fn parse_bytes(row: Row<'_>, columns: Range<usize>, bytes: &mut Vec<u8>) -> bool {
+    let mut greatest = 0;
+    let length = bytes.len();
+    bytes.resize(length + columns.len(), 0);
+    for (first, group) in columns.step_by(GROUP).zip(bytes[length..].chunks_mut(GROUP)) {
+        // Most pixels are black, and most of those have black neighbours.
+        if let Ok(group) = <&mut [u8; GROUP]>::try_from(&mut *group)
+            && let Some(digits) = single_digits(row, first)
+        {
+            *group = digits;
+            continue;
+        }
+        for (column, byte) in (first..).zip(group) {
+            let (start, end) = (row.start(column), row.end(column));
+            let value = match row.text[..end].last_chunk() {
+                Some(last) => small_at_end(*last, end - start),
+                None => small(&row.text[start..end]),
+            };
+            let value = value.unwrap_or(u32::MAX);
+            greatest = greatest.max(value);
+            *byte = value as u8;
+        }
+    }
+    let are_bytes = greatest <= u8::MAX.into();
+    if !are_bytes {
+        bytes.truncate(length);
+    }
+    are_bytes
+}
+
+/// A group of cells, if each is a single digit.
+#[inline]
+fn single_digits(row: Row<'_>, first: usize) -> Option<[u8; GROUP]> {
+    let start = row.start(first);
+    if row.end(first + GROUP - 1) != start + 2 * GROUP - 1 {
+        return None;
+    }
+    // An empty cell beside one of two digits comes to the same length.
+    let single = (0..GROUP).fold(true, |all, cell| all & (row.start(first + cell) == start + 2 * cell));
+    let text = row.text.get(start..)?.first_chunk()?;
+    digits(*text).filter(|_| single)
 }

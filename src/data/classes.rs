@@ -4,16 +4,13 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::number::small;
+use super::recent::Recent;
 
 /// The most different labels that a reader keeps; more are no classes, whatever the table is about.
 pub(super) const MOST_LABELS: usize = 65_536;
 
 /// The most classes of a table whose labels are numbers; beyond it they are values, not classes.
 pub(super) const MOST_NUMBERED_CLASSES: usize = 1000;
-
-/// Where the table of small labels has no number.
-const NONE: u32 = u32::MAX - 1;
 
 /// From this many classes on, at least every second row must share its class with another.
 pub(super) const FEW_CLASSES: usize = 20;
@@ -124,14 +121,18 @@ impl Classes {
     }
 }
 
-/// Why these labels are no classes of so many rows: what was found, with the row where it shows if there is one.
-pub(super) fn not_classes(labels: &[Label], classes: &Classes, rows: usize) -> Option<(String, Option<u64>)> {
+/// Why these labels are no classes of so many rows: what was found, and the label that shows it if one does.
+pub(super) fn not_classes(
+    labels: &[Label],
+    classes: &Classes,
+    rows: usize,
+) -> Option<(String, Option<usize>)> {
     let fraction =
-        || labels.iter().find(|label| number(&label.text).is_some_and(|value| value.fract() != 0.0));
+        || labels.iter().position(|label| number(&label.text).is_some_and(|value| value.fract() != 0.0));
     if classes.is_numeric
-        && let Some(Label { text, row }) = fraction()
+        && let Some(place) = fraction()
     {
-        return Some((format!("{text}, a fraction"), Some(*row)));
+        return Some((format!("{}, a fraction", labels[place].text), Some(place)));
     }
     if classes.is_numeric && classes.len() > MOST_NUMBERED_CLASSES {
         return Some((format!("{} different numbers", classes.len()), None));
@@ -186,41 +187,40 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// Numbers the different labels of a column in the order in which they come.
 pub(super) struct Interner {
-    /// What a label is called in messages, and what several are.
-    called: [&'static str; 2],
+    /// What a label is called in messages.
+    called: &'static str,
     numbers: HashMap<Box<[u8]>, u32>,
-    /// Those of the labels 0 to 999, which most tables have: found without hashing.
-    small: Vec<u32>,
+    recent: Recent,
     count: u32,
     /// Labels that nobody has taken yet.
     new: Vec<Label>,
 }
 
 impl Interner {
-    pub(super) fn new(called: &'static str, several: &'static str) -> Self {
-        let small = vec![NONE; 1000];
-        Self { called: [called, several], numbers: HashMap::new(), small, count: 0, new: Vec::new() }
+    pub(super) fn new(called: &'static str) -> Self {
+        Self { called, numbers: HashMap::new(), recent: Recent::new(), count: 0, new: Vec::new() }
     }
 
     /// The number of the label in a cell, if it has come before.
     #[inline]
-    pub(super) fn find(&self, cell: &[u8]) -> Option<u32> {
-        match Self::small(cell).map(|value| self.small[value]) {
-            Some(number) if number != NONE => Some(number),
-            _ => self.numbers.get(cell.trim_ascii()).copied(),
-        }
+    pub(super) fn find(&mut self, cell: &[u8]) -> Option<u32> {
+        self.recent.find(cell).or_else(|| self.find_older(cell))
     }
 
-    /// Numbers the label in a cell of this row, which has not come before; or says what should have stood there.
+    #[inline(never)]
+    fn find_older(&mut self, cell: &[u8]) -> Option<u32> {
+        let number = self.numbers.get(cell.trim_ascii()).copied()?;
+        self.recent.put(cell, number);
+        Some(number)
+    }
+
+    /// Numbers the label in a cell, which has not come before, in the row of this number; or says what should have stood
+    /// there.
     pub(super) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
         let label = cell.trim_ascii();
         let text = str::from_utf8(label).ok().filter(|text| !text.contains('\0'));
-        let [called, several] = self.called;
-        let text = text.ok_or_else(|| format!("a {called}, text in UTF-8 without NUL bytes"))?;
+        let text = text.ok_or_else(|| format!("a {}, text in UTF-8 without NUL bytes", self.called))?;
         let number = self.count;
-        if number as usize == MOST_LABELS {
-            return Err(format!("at most {MOST_LABELS} different {several}"));
-        }
         self.insert(cell, number);
         self.count += 1;
         self.new.push(Label { text: text.to_owned(), row });
@@ -230,14 +230,6 @@ impl Interner {
     /// Has [`Interner::find`] give this number for the label in a cell.
     pub(super) fn insert(&mut self, cell: &[u8], number: u32) {
         self.numbers.insert(cell.trim_ascii().into(), number);
-        if let Some(value) = Self::small(cell) {
-            self.small[value] = number;
-        }
-    }
-
-    /// A number below 1000 without leading zeros, so that equal ones are equal text.
-    fn small(cell: &[u8]) -> Option<usize> {
-        small(cell).filter(|_| cell[0] != b'0' || cell.len() == 1).map(|value| value as usize)
     }
 
     /// The labels that have come since the last call.
@@ -303,7 +295,7 @@ mod tests {
 
     #[test]
     fn labels_are_numbered_as_they_come() {
-        let mut interner = Interner::new("label", "labels");
+        let mut interner = Interner::new("label");
         let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
         for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
             assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
@@ -323,7 +315,7 @@ mod tests {
         };
         let why = |labels: &[Label], rows| not_classes(labels, &Classes::of(labels).0, rows);
         let mixed = labels(&mut ["1", "2.5", "3"].map(String::from).into_iter());
-        assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(2))));
+        assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(1))));
         let text = labels(&mut ["v1", "2.5"].map(String::from).into_iter());
         assert_eq!(why(&text, 100), None);
         let many = labels(&mut (0..1001).map(|value: u32| value.to_string()));

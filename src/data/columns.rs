@@ -138,6 +138,8 @@ pub(super) struct Header<'a> {
     pub count: usize,
     pub dialect: Dialect,
     pub sample: &'a Sample,
+    /// What later rows hold in columns of which the first rows miss every value.
+    pub later: &'a [(usize, Kind)],
 }
 
 impl Schema {
@@ -316,7 +318,9 @@ impl Header<'_> {
 
     /// What the cells of a column hold in those rows.
     pub(super) fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
-        self.data_rows().filter_map(move |row| row.get(column)).map(|cell| self.dialect.kind(cell))
+        let kinds =
+            self.data_rows().filter_map(move |row| row.get(column)).map(|cell| self.dialect.kind(cell));
+        kinds.chain(self.later.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
     }
 
     /// A column by its name, or by its index.

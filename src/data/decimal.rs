@@ -1,147 +1,81 @@
 //! Decimals straight from bytes: the nearest f32, as the standard library has it, or nothing where that takes more.
 //!
-//! Digits without their point are a whole number, and a power of ten divides it. Where a float holds both exactly,
-//! the quotient is rounded once, as it should be (W. D. Clinger, "How to read floating point numbers accurately",
-//! 1990).
+//! Digits without their point are a whole number, and a power of ten divides it (W. D. Clinger, "How to read floating
+//! point numbers accurately", 1990).
+
+/// Characters that are looked at together.
+pub(super) const CHARACTERS: usize = 16;
 
 /// A byte in all bytes of a word, as a factor.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Whole numbers below this fit f32 exactly; only eight digits without a point can be greater.
-const EXACT: i32 = 1 << f32::MANTISSA_DIGITS;
+/// Digits of a number that u64 holds.
+const DIGITS: usize = 19;
 
-/// Masks of the last bytes of a word, by their number.
-static CELLS: [u64; 16] = {
-    let mut cells = [u64::MAX; 16];
-    let mut size = 0;
-    while size < 8 {
-        cells[size] = !(u64::MAX >> (8 * size));
-        size += 1;
-    }
-    cells
-};
-
-/// Where the point stands, counted from the end of a cell: in most tables, where it stood in the cell before.
-///
-/// Cells that are looked at together.
-pub(super) const GROUP: usize = 8;
-
-/// Characters are the bytes of a word, the last one the highest. All are looked at together, without a branch that
-/// depends on a digit, the sign or the length, as in `number::small_at_end`.
-pub(super) struct NumberForm {
-    /// Zeros, and the point: what leaves digits as numbers when it is taken away.
-    zeros: u64,
-    /// What sets the top bit of a byte by addition where it is too great.
-    limits: u64,
-    /// Mask of the digits behind the point, or of all.
-    behind: u64,
-    /// Mask of the digits in front of the point.
-    in_front: u64,
-    /// Characters at least, without a minus, and how many more there may be.
-    least: usize,
-    span: usize,
-    /// What divides the digits: a power of ten.
-    power: f32,
-}
-
-/// By the number of digits behind the point, and without one.
-static FORMS: [NumberForm; 9] = [
-    NumberForm::with_point(0, 1.0),
-    NumberForm::with_point(1, 1e1),
-    NumberForm::with_point(2, 1e2),
-    NumberForm::with_point(3, 1e3),
-    NumberForm::with_point(4, 1e4),
-    NumberForm::with_point(5, 1e5),
-    NumberForm::with_point(6, 1e6),
-    NumberForm::with_point(7, 1e7),
-    NumberForm {
-        zeros: ONES * 0x30,
-        limits: ONES * 0x76,
-        behind: u64::MAX,
-        in_front: 0,
-        least: 1,
-        span: 7,
-        power: 1.0,
-    },
+static POWERS: [f64; DIGITS + 1] = [
+    1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19,
 ];
 
-impl NumberForm {
-    const fn with_point(digits: u32, power: f32) -> Self {
-        let point = 0xff << (56 - 8 * digits);
-        let in_front = (1 << (56 - 8 * digits)) - 1;
-        let least = if digits == 0 { 2 } else { digits as usize + 1 };
-        Self {
-            zeros: (ONES * 0x30) & !point | (ONES * b'.' as u64) & point,
-            limits: (ONES * 0x76) & !point | (ONES * 0x7f) & point,
-            behind: !(in_front | point),
-            in_front,
-            least,
-            span: 8 - least,
-            power,
-        }
+/// A cell of `length` characters, 16 at most beside a minus, that ends with `last` and begins with `first`: digits, one
+/// `point` among them or none. In front of it more text may stand.
+///
+/// Eight characters are looked at together, without a branch that depends on a digit, the sign or the place of the point:
+/// they change from cell to cell, and would be guessed wrong.
+#[inline(always)]
+pub(super) fn decimal(last: &[u8; CHARACTERS], first: u8, length: usize, point: u8) -> Option<f32> {
+    let minus = first == b'-';
+    let size = length.wrapping_sub(usize::from(minus));
+    if size.wrapping_sub(1) >= CHARACTERS {
+        return None;
     }
+    let (front, back) = last.split_at(8);
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    if size <= 8 {
+        let word = Word::new(word(back), size, point);
+        let is_number = word.others == 0 && (size > 1 || !word.has_point);
+        return if is_number { quotient(word.number.into(), word.decimals, minus) } else { None };
+    }
+    let (front, back) = (Word::new(word(front), size - 8, point), Word::new(word(back), 8, point));
+    let number = u64::from(front.number) * if back.has_point { 10_000_000 } else { 100_000_000 }
+        + u64::from(back.number);
+    let decimals = back.decimals + if front.has_point { 8 + front.decimals } else { 0 };
+    let is_number = front.others | back.others == 0 && !(front.has_point && back.has_point);
+    if is_number { quotient(number, decimals, minus) } else { None }
+}
 
-    /// The layout of the cell of `length` bytes that ends with `last`, if it has one at all.
-    #[inline]
-    pub(super) fn of(last: [u8; 8], length: usize) -> &'static Self {
-        let before = 64u32.saturating_sub(8 * length as u32);
-        let others = !u64::MAX.checked_shl(before).unwrap_or(0);
-        let points = (u64::from_le_bytes(last) ^ (ONES * u64::from(b'.'))) | others;
+/// Some digits, perhaps with a point among them.
+struct Word {
+    /// The digits without the point.
+    number: u32,
+    has_point: bool,
+    /// Digits behind the point.
+    decimals: usize,
+    /// Not 0 where other characters stand among them.
+    others: u64,
+}
+
+impl Word {
+    /// The last `size` bytes of a word, of which the last one is the highest; there is one at least.
+    #[inline(always)]
+    fn new(text: u64, size: usize, point: u8) -> Self {
+        let cell = u64::MAX << (64 - 8 * size);
         // The top bit of the first byte that is a point; behind it the difference may borrow.
+        let points = (text ^ (ONES * u64::from(point))) | !cell;
         let points = points.wrapping_sub(ONES) & !points & (ONES * 0x80);
-        let point = points & points.wrapping_neg();
-        &FORMS[point.leading_zeros() as usize / 8]
-    }
-
-    /// The digits of a cell as a number, if it is written like this: `length` bytes that begin with `first` and
-    /// end with `last`, in front of which more text may stand.
-    #[inline(always)]
-    pub(super) fn number(&self, last: [u8; 8], length: usize, first: u8) -> Option<i32> {
-        let minus = first == b'-';
-        let size = length.wrapping_sub(usize::from(minus));
-        if size.wrapping_sub(self.least) > self.span {
-            return None;
-        }
-        // At most 8: the mask only saves a check.
-        let digits = (u64::from_le_bytes(last) ^ self.zeros) & CELLS[size & 15];
-        // A sum that overflows its byte has a top bit in `digits` already.
-        let others = (digits.wrapping_add(self.limits) | digits) & (ONES * 0x80);
-        let number = self.join(digits);
-        // There is no negative zero, which bytes have not either.
-        let sign = -i32::from(minus);
-        (others == 0 && number < EXACT).then_some((number ^ sign) - sign)
-    }
-
-    /// A group of cells of `length` bytes each that stand side by side, as `number` reads each, if none has a minus.
-    ///
-    /// `text` begins 8 bytes before the end of the first.
-    #[inline(always)]
-    pub(super) fn group(&self, text: &[u8], length: usize) -> Option<[i32; GROUP]> {
-        // Eight digits without a point may be too many for f32.
-        if length.wrapping_sub(self.least) > self.span || length == 8 && self.behind == u64::MAX {
-            return None;
-        }
-        let text = text.get(..8 + (GROUP - 1) * length)?;
-        let (mut numbers, mut others) = ([0; GROUP], 0);
-        for (cell, number) in numbers.iter_mut().enumerate() {
-            let last = *text.get(cell * length..)?.first_chunk()?;
-            let digits = (u64::from_le_bytes(last) ^ self.zeros) & CELLS[length & 15];
-            others |= digits.wrapping_add(self.limits) | digits;
-            *number = self.join(digits);
-        }
-        (others & (ONES * 0x80) == 0).then_some(numbers)
-    }
-
-    /// Digits without the point between them, as a number.
-    #[inline(always)]
-    fn join(&self, digits: u64) -> i32 {
-        whole((digits & self.behind) | (digits & self.in_front) << 8) as i32
-    }
-
-    /// Puts the point into numbers that stand as bits where floats will: many fit a vector register.
-    #[inline]
-    pub(super) fn divide(&self, numbers: &mut [f32]) {
-        numbers.iter_mut().for_each(|number| *number = number.to_bits() as i32 as f32 / self.power);
+        let point = (points & points.wrapping_neg()) >> 7;
+        let has_point = point != 0;
+        // All bytes where there is no point.
+        let in_front = point.wrapping_sub(1);
+        let behind = !(in_front | (point * 0xff));
+        let digits = (text ^ (ONES * 0x30)) & cell;
+        // What the point leaves is closed from the front.
+        let digits = (digits & behind) | (digits & in_front) << (8 * u32::from(has_point));
+        // The top bit of a byte is set where it is greater than 9: 0x76 + 9 is 0x7f. A sum that overflows its byte has a top
+        // bit in `digits` already.
+        let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES * 0x80);
+        let decimals = if has_point { point.leading_zeros() as usize / 8 } else { 0 };
+        Self { number: whole(digits), has_point, decimals, others }
     }
 }
 
@@ -155,33 +89,39 @@ fn whole(digits: u64) -> u32 {
     (outer.wrapping_add(inner) >> 32) as u32
 }
 
-/// A cell of up to eight characters, digits with a point or without, perhaps with a minus.
-#[inline]
-pub(super) fn decimal(cell: &[u8]) -> Option<f32> {
-    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
-    let mut last = [b'0'; 8];
-    last.get_mut(8usize.checked_sub(digits.len())?..)?.copy_from_slice(digits);
-    let layout = NumberForm::of(last, digits.len());
-    layout.number(last, cell.len(), *cell.first()?).map(|number| number as f32 / layout.power)
-}
-
-/// A cell of up to 19 digits, with a point or without, perhaps with a minus.
+/// A number with so many of its digits behind the point, as f32.
 ///
 /// The quotient in f64 is within 3 of its last places, two roundings of at most half a place each. Rounding it to
 /// f32 is right unless a number halfway between two floats is as near as that: then nothing.
-pub(super) fn long_decimal(cell: &[u8]) -> Option<f32> {
-    const DIGITS: usize = 19;
-    const POWERS: [f64; DIGITS + 1] = [
-        1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-        1e18, 1e19,
-    ];
+#[inline(always)]
+fn quotient(number: u64, decimals: usize, minus: bool) -> Option<f32> {
     /// The bits that f64 has more than f32, where they stand for half of the last place of f32.
     const HALF: u64 = 1 << (f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS - 1);
+    // From 1e-19 to 1e19, or 0: a normal number in f32.
+    let value = number as f64 / POWERS.get(decimals)?;
+    let rest = value.to_bits() & (2 * HALF - 1);
+    let is_clear = rest.abs_diff(HALF) > 3;
+    let value = value as f32;
+    // There is no negative zero, which bytes have not either.
+    is_clear.then_some(if minus { 0.0 - value } else { value })
+}
+
+/// A whole cell as `decimal` reads it.
+#[inline]
+pub(super) fn short_decimal(cell: &[u8], point: u8) -> Option<f32> {
+    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
+    let mut last = [0; CHARACTERS];
+    last.get_mut(CHARACTERS.checked_sub(digits.len())?..)?.copy_from_slice(digits);
+    decimal(&last, *cell.first()?, cell.len(), point)
+}
+
+/// A cell of up to 19 digits, with a point or without, perhaps with a minus.
+pub(super) fn long_decimal(cell: &[u8], point: u8) -> Option<f32> {
     let (minus, text) = match cell {
         [b'-', text @ ..] => (true, text),
         text => (false, text),
     };
-    let (mut number, mut point) = (0, None);
+    let (mut number, mut behind) = (0, None);
     if text.len() > DIGITS + 1 {
         return None;
     }
@@ -189,20 +129,17 @@ pub(super) fn long_decimal(cell: &[u8]) -> Option<f32> {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
             number = u64::wrapping_mul(10, number).wrapping_add(digit.into());
-        } else if *byte == b'.' && point.is_none() {
-            point = Some(place);
+        } else if *byte == point && behind.is_none() {
+            behind = Some(text.len() - place);
         } else {
             return None;
         }
     }
-    let digits = text.len() - usize::from(point.is_some());
-    let behind = point.map_or(0, |place| text.len() - place);
-    // From 1e-19 to 1e19, or 0: a normal number in f32.
-    let value = number as f64 / POWERS.get(behind)?;
-    let rest = value.to_bits() & (2 * HALF - 1);
-    let is_clear = rest.abs_diff(HALF) > 3;
-    let value = value as f32;
-    ((1..=DIGITS).contains(&digits) && is_clear).then_some(if minus { 0.0 - value } else { value })
+    let digits = text.len() - usize::from(behind.is_some());
+    if !(1..=DIGITS).contains(&digits) {
+        return None;
+    }
+    quotient(number, behind.unwrap_or(0), minus)
 }
 
 #[cfg(test)]
@@ -219,13 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn long_decimals_are_what_the_standard_library_says() {
-        let mut checked = 0;
+    fn decimals_are_what_the_standard_library_says() {
+        let mut counts = [0; 3];
         let mut check = |cell: &str| {
-            if let Some(value) = long_decimal(cell.as_bytes()) {
-                let expected: f32 = cell.parse().unwrap();
-                assert_eq!(value.to_bits(), (expected + 0.0).to_bits(), "{cell}");
-                checked += 1;
+            let expected: f32 = cell.parse().unwrap();
+            let comma = cell.replacen('.', ",", 1);
+            let found = [
+                short_decimal(cell.as_bytes(), b'.'),
+                short_decimal(comma.as_bytes(), b','),
+                long_decimal(cell.as_bytes(), b'.'),
+            ];
+            for (found, count) in found.into_iter().zip(&mut counts) {
+                if let Some(value) = found {
+                    assert_eq!(value.to_bits(), (expected + 0.0).to_bits(), "{cell}");
+                    *count += 1;
+                }
             }
         };
         for number in numbers(20_000) {
@@ -234,6 +179,7 @@ mod tests {
                 let (whole, rest) = digits.split_at(point);
                 check(&format!("{whole}.{rest}"));
                 check(&format!("-0.{rest}"));
+                check(&format!("-{digits}"));
             }
             // Numbers halfway between two floats, and their neighbours.
             let float = f32::from_bits(0x3000_0000 + (number % 0x2c00_0000) as u32);
@@ -244,84 +190,30 @@ mod tests {
                 }
             }
         }
-        assert!(checked > 500_000, "{checked}");
+        assert!(counts.iter().all(|count| *count > 500_000), "{counts:?}");
+        for cell in ["0", "-0", "7.", ".7", "-123456.7890123", "1234567890123456", "0.1490196078431"] {
+            assert!(short_decimal(cell.as_bytes(), b'.').is_some(), "{cell}");
+        }
         for cell in ["0.14901960784313725", "-12345678.9", "0.000000000000000001", "9999999999999999999"] {
-            assert!(long_decimal(cell.as_bytes()).is_some(), "{cell}");
+            assert!(long_decimal(cell.as_bytes(), b'.').is_some(), "{cell}");
         }
-        for cell in ["", "-", ".", "1.2.3", "+1", "1e3", " 1", "12345678901234567890", "16777217", "0.1x"] {
-            assert_eq!(long_decimal(cell.as_bytes()), None, "{cell}");
+        for cell in
+            ["", "-", ".", "-.", "1.2.3", "--1", "+1", "1e3", " 1", "1,5", "12345678901234567890", "0.1x"]
+        {
+            assert_eq!(short_decimal(cell.as_bytes(), b'.'), None, "{cell}");
+            assert_eq!(long_decimal(cell.as_bytes(), b'.'), None, "{cell}");
         }
+        // Halfway between two floats.
+        assert_eq!(short_decimal(b"16777217", b'.'), None);
     }
 
     #[test]
-    fn a_layout_reads_what_is_written_like_it_and_nothing_else() {
-        let cells =
-            ["", "-", ".", "-.", "7", "-7", "7.", ".7", "-0", "-.5", "1.5", "-12.25", "1.2.3", "1,5", "--1"];
-        let more = [
-            "1234567",
-            "-1234567",
-            "16777215",
-            "-16777215",
-            "16777216",
-            "123456789",
-            "1.234567",
-            "-1.234567",
-            "12345.678",
-            "0.0000001",
-            ".1234567",
-        ];
-        for cell in cells.into_iter().chain(more) {
-            for front in ["9999.9999", "-------.", "........"] {
-                let text = [front, cell].concat();
-                let last = *text.as_bytes().last_chunk().unwrap();
-                let first = cell.bytes().next().unwrap_or(b'-');
-                let size = cell.trim_start_matches('-').len();
-                let read = |layout: &NumberForm| {
-                    let number = layout.number(last, cell.len(), first)?;
-                    let mut values = [f32::from_bits(number as u32)];
-                    layout.divide(&mut values);
-                    Some(values[0])
-                };
-                let expected = cell.parse::<f32>().ok();
-                let expected = expected.filter(|value| size <= 8 && value.abs() < EXACT as f32);
-                let found: Vec<f32> = FORMS.iter().filter_map(read).collect();
-                assert_eq!(found, Vec::from_iter(expected), "{text}");
-                assert_eq!(read(NumberForm::of(last, cell.len())), expected, "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_group_is_what_its_cells_are() {
-        let tables = [
-            "0.000",
-            "12.34",
-            "7",
-            "1234567.",
-            ".1234567",
-            "1234567",
-            "1.5",
-            "-1.5",
-            "12345678",
-            "1234567.5",
-        ];
-        for (cell, is_group) in tables.into_iter().zip([[true; 7].as_slice(), &[false; 3]].concat()) {
-            let layout =
-                NumberForm::of(*["00000000", cell].concat().as_bytes().last_chunk().unwrap(), cell.len());
-            for other in 0..GROUP {
-                for digit in ["3", "x"] {
-                    // One cell differs in its last digit.
-                    let place = cell.rfind(|c: char| c.is_ascii_digit()).unwrap();
-                    let mut cells = [cell; GROUP].map(str::to_string);
-                    cells[other].replace_range(place..=place, digit);
-                    let text = "9.999999".to_string() + &cells.concat();
-                    let found = layout.group(&text.as_bytes()[cell.len()..], cell.len());
-                    let values = found.map(|numbers| numbers.map(|number| number as f32 / layout.power));
-                    let expected = cells.map(|cell| cell.parse::<f32>().ok());
-                    let expected =
-                        expected.iter().copied().collect::<Option<Vec<f32>>>().filter(|_| is_group);
-                    assert_eq!(values.map(Vec::from), expected, "{text}");
-                }
+    fn what_stands_in_front_of_a_cell_does_not_matter() {
+        for cell in ["7", "-7", "1.5", "-.5", "12345.678", "-1234567.1234567", "-", ".", "x", "1-2"] {
+            for front in [b'9', b'.', b'-', 0, 0xff] {
+                let text = [&[front; CHARACTERS], cell.as_bytes()].concat();
+                let found = decimal(text.last_chunk().unwrap(), cell.as_bytes()[0], cell.len(), b'.');
+                assert_eq!(found, cell.parse().ok(), "{cell} behind {front}");
             }
         }
     }
@@ -329,12 +221,14 @@ mod tests {
     #[test]
     fn no_byte_is_taken_for_a_digit() {
         for byte in 0..=255u8 {
-            for place in 0..4 {
-                let mut cell = *b"1.25";
-                cell[place] = byte;
-                let expected: Option<f32> = str::from_utf8(&cell).ok().and_then(|cell| cell.parse().ok());
-                let expected = expected.filter(|_| byte != b'+' && !byte.is_ascii_alphabetic());
-                assert_eq!(decimal(&cell), expected, "{byte} at {place}");
+            for cell in [&b"1.25"[..], b"-123.4567890123"] {
+                for place in 0..cell.len() {
+                    let mut cell = cell.to_vec();
+                    cell[place] = byte;
+                    let expected: Option<f32> = str::from_utf8(&cell).ok().and_then(|cell| cell.parse().ok());
+                    let expected = expected.filter(|_| byte != b'+' && !byte.is_ascii_alphabetic());
+                    assert_eq!(short_decimal(&cell, b'.'), expected, "{byte} at {place}");
+                }
             }
         }
     }

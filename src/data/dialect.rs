@@ -6,7 +6,7 @@ use ::csv::{ByteRecord, ReaderBuilder};
 
 use std::sync::Arc;
 
-use super::number::{is_missing, show};
+use super::number::{Notation, grouped, is_missing, show};
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
@@ -45,7 +45,7 @@ impl Default for Format {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub delimiter: u8,
-    pub decimal: u8,
+    pub numbers: Notation,
     /// Cells that stand for a missing value, besides those that always do.
     pub missing: Arc<[String]>,
 }
@@ -68,10 +68,6 @@ pub(super) enum Kind {
 
 impl Dialect {
     /// Whether a row is a line of blanks, which is as empty as an empty one.
-    pub(super) fn is_blank(&self, row: &ByteRecord) -> bool {
-        Self::is_blank_line(row, self.delimiter)
-    }
-
     fn is_blank_line(row: &ByteRecord, delimiter: u8) -> bool {
         (row.len() == 1 && !row[0].is_empty() || delimiter.is_ascii_whitespace())
             && row.as_slice().trim_ascii().is_empty()
@@ -89,8 +85,7 @@ impl Dialect {
             return Kind::Missing;
         }
         let text = str::from_utf8(cell).unwrap_or_default();
-        let number = if self.decimal == b',' { with_point(text).parse() } else { text.parse::<f64>() };
-        match number {
+        match self.numbers.plain(text).parse::<f64>() {
             Ok(value) if value.is_finite() => Kind::Number(value),
             Ok(_) => Kind::Missing,
             Err(_) => Kind::Text,
@@ -102,24 +97,25 @@ impl Dialect {
     pub(super) fn find(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
         let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim().to_owned()).collect();
         let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
-        let candidates = delimiters.iter().map(|delimiter| {
-            let sample = Sample::new(bytes, is_whole, *delimiter);
-            let decimal = format.decimal.unwrap_or_else(|| sample.decimal(*delimiter));
-            let dialect = Self { delimiter: *delimiter, decimal, missing: Arc::clone(&missing) };
-            (sample.quality(&dialect), dialect, sample)
-        });
+        let mut readings: Vec<(f64, Self, Sample)> = delimiters
+            .iter()
+            .map(|delimiter| {
+                let sample = Sample::new(bytes, is_whole, *delimiter);
+                let numbers = sample.notation(*delimiter, format.decimal);
+                let dialect = Self { delimiter: *delimiter, numbers, missing: Arc::clone(&missing) };
+                (sample.quality(&dialect), dialect, sample)
+            })
+            .collect();
         // The first of equal ones: a table of one column has none.
-        let best = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best });
-        best.map_or_else(
-            || (Self { delimiter: b',', decimal: b'.', missing }, Sample { rows: Vec::new() }),
-            |(_, dialect, sample)| (dialect, sample),
-        )
+        let better = |best: usize, next: usize| if readings[next].0 > readings[best].0 { next } else { best };
+        let best = (0..readings.len()).reduce(better).unwrap_or(0);
+        let explains = |(_, dialect, sample): &(f64, Self, Sample)| {
+            readings[best].1.delimiter == b',' && sample.explains_commas(dialect, &readings[best].2)
+        };
+        let best = readings.iter().position(explains).unwrap_or(best);
+        let (_, dialect, sample) = readings.swap_remove(best);
+        (dialect, sample)
     }
-}
-
-/// A number with a decimal comma as one with a point; what has a point already is no number.
-pub(super) fn with_point(text: &str) -> String {
-    if text.contains('.') { "?".to_owned() } else { text.replacen(',', ".", 1) }
 }
 
 impl Sample {
@@ -149,6 +145,56 @@ impl Sample {
         Self { rows }
     }
 
+    /// How numbers are written, of which the decimal mark may be `said`.
+    fn notation(&self, delimiter: u8, said: Option<u8>) -> Notation {
+        let columns = self.rows.iter().map(ByteRecord::len).max().unwrap_or(0);
+        let is_grouped = |point: u8| {
+            (0..columns)
+                .any(|column| self.is_grouped(column, Notation { point, grouped: true }, said.is_some()))
+        };
+        match said {
+            Some(point) => Notation { point, grouped: is_grouped(point) },
+            None => match [is_grouped(b'.'), is_grouped(b',')] {
+                [true, false] => Notation { point: b'.', grouped: true },
+                [false, true] => Notation { point: b',', grouped: true },
+                _ => Notation { point: self.decimal(delimiter), grouped: false },
+            },
+        }
+    }
+
+    /// Whether all cells of a column but the first are numbers in this notation, and some are written in groups of digits
+    /// without any doubt: one with a fraction, or several marks in numbers that are not all of one length. Where the
+    /// decimal mark was said, the other one is in no doubt.
+    fn is_grouped(&self, column: usize, notation: Notation, is_said: bool) -> bool {
+        let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
+        let cells: Vec<&[u8]> = cells.filter(|cell| !is_missing(cell)).collect();
+        let is_number =
+            |cell: &[u8]| str::from_utf8(cell).is_ok_and(|text| notation.plain(text).parse::<f64>().is_ok());
+        let differ = cells.windows(2).any(|pair| pair[0].len() != pair[1].len());
+        let is_sure = |cell: &&[u8]| {
+            grouped(cell, notation.point)
+                .is_some_and(|number| is_said || number.is_sure && (differ || cell.contains(&notation.point)))
+        };
+        cells.iter().any(is_sure) && cells.iter().all(|cell| is_number(cell))
+    }
+
+    /// Whether the rows are all of one length, and the decimal commas in their numbers are just the commas that another
+    /// reading takes for delimiters.
+    fn explains_commas(&self, dialect: &Dialect, other: &Sample) -> bool {
+        let Some(width) = self.rows.first().map(ByteRecord::len).filter(|width| *width > 1) else {
+            return false;
+        };
+        let decimals = |row: &ByteRecord| {
+            let is_decimal =
+                |cell: &&[u8]| cell.contains(&b',') && matches!(dialect.kind(cell), Kind::Number(_));
+            row.iter().filter(is_decimal).count()
+        };
+        dialect.numbers.point == b','
+            && self.rows.len() == other.rows.len()
+            && self.rows.iter().all(|row| row.len() == width)
+            && self.rows.iter().zip(&other.rows).all(|(row, other)| decimals(row) + 1 == other.len())
+    }
+
     /// A decimal comma where numbers are written with one and none with a point.
     fn decimal(&self, delimiter: u8) -> u8 {
         if delimiter == b',' {
@@ -172,7 +218,6 @@ impl Sample {
     /// semicolons stand between cells, as where a comma is the decimal mark.
     pub(super) fn doubtful_number(&self, delimiter: u8) -> Option<String> {
         let marks: &[u8] = match delimiter {
-            b',' => &[],
             b';' => b",.",
             _ => b",",
         };
@@ -184,8 +229,9 @@ impl Sample {
                 let cells = || self.rows.iter().filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
                 let (with, without): (Vec<&[u8]>, Vec<&[u8]>) =
                     cells().filter(|cell| is_number(cell)).partition(|cell| cell.contains(mark));
-                let is_doubtful =
-                    !without.is_empty() && with.iter().all(|cell| may_be_thousands(cell, *mark));
+                // Where commas stand between cells, a number with one is no fraction as it is.
+                let is_doubtful = (!without.is_empty() || delimiter == b',')
+                    && with.iter().all(|cell| may_be_thousands(cell, *mark));
                 with.first().filter(|_| is_doubtful).map(|cell| show(cell))
             })
         })
@@ -241,9 +287,14 @@ mod tests {
     fn thousands_are_told_from_fractions_or_asked_about() {
         let doubt = |text: &str| {
             let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
-            sample.doubtful_number(dialect.delimiter)
+            sample.doubtful_number(dialect.delimiter).filter(|_| !dialect.numbers.grouped)
         };
-        for text in ["a;b\n1,234;x\n999;y\n", "a\tb\n12,500\tx\n-7\ty\n", "a;b\n1.234;x\n999;y\n"] {
+        for text in [
+            "a;b\n1,234;x\n999;y\n",
+            "a\tb\n12,500\tx\n-7\ty\n",
+            "a;b\n1.234;x\n999;y\n",
+            "a,b\n\"1,234\",x\n\"5,678\",y\n",
+        ] {
             assert!(doubt(text).is_some(), "{text}");
         }
         for text in [
@@ -253,6 +304,8 @@ mod tests {
             "a,b\n1.234,x\n999,y\n",
             "a\tb\n1.234\tx\n999\ty\n",
             "a;b\n1,234;x\n5,678;y\n",
+            "a,b\n\"1,234,567\",x\n999,y\n",
+            "a,b\n\"Smith, J\",x\n999,y\n",
         ] {
             assert_eq!(doubt(text), None, "{text}");
         }
@@ -270,9 +323,20 @@ mod tests {
             ("text,b\n\"x;y\",2\n\"z;w\",3\n", b',', b'.'),
             ("a;b\n1,234.5;2\n", b';', b'.'),
             ("a\n1\n", b',', b'.'),
+            // One column of decimal commas, and text: at the end, at the start, and beside quoted commas.
+            ("a;b;c\nx;y;1,5\nz;w;2,5\n", b';', b','),
+            ("a;b;c\n1,5;x;y\n2,5;z;w\n", b';', b','),
+            ("x;y;1,5\nz;w;2,5\n", b';', b','),
+            ("a;b;c\n\"x, x\";y;1,5\n\"z, z\";w;2,5\n", b';', b','),
+            ("a,b\nx;y,1\nz;w,2\n", b',', b'.'),
+            // Thousands without any doubt.
+            ("a;b\n1.234,5;x\n999;y\n", b';', b','),
+            ("a;b\n1.234.567;x\n12.345.678;y\n", b';', b','),
+            ("a,b\n\"1,234.5\",x\n999,y\n", b',', b'.'),
+            ("a,b\n\"1,234,567\",x\n999,y\n", b',', b'.'),
         ] {
             let (dialect, _) = Dialect::find(text.as_bytes(), true, &Format::default());
-            assert_eq!((dialect.delimiter, dialect.decimal), (delimiter, decimal), "{text}");
+            assert_eq!((dialect.delimiter, dialect.numbers.point), (delimiter, decimal), "{text}");
         }
         let said = Format { delimiter: Some(b'x'), decimal: Some(b','), ..Format::default() };
         let (dialect, sample) = Dialect::find(b"1,5x2\n3x4", true, &said);

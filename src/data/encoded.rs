@@ -1,11 +1,13 @@
 //! Rows of a reader as the inputs of a network.
 
+use super::by_column::by_column;
 use super::categories::Dictionary;
 use super::dataset::{Dataset, Features};
 use super::encoding::Encoding;
 use super::labelled::place_of;
 use super::reader::Reader;
 use super::split::{Parts, Split};
+use super::statistics::{is_coarse, moments};
 use super::table::Table;
 use super::transform::{Scale, Transform};
 use super::{TargetScale, Targets};
@@ -29,7 +31,8 @@ impl Reader {
     /// How the columns of the rows so far become inputs.
     pub fn encoding(&self, scale: Scale) -> Encoding {
         let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
-        Encoding::learn(&self.table.features, self.inputs, categories, &self.table.dictionaries, scale)
+        let Table { features, dictionaries, .. } = &self.table;
+        Encoding::learn(features, self.inputs, categories, dictionaries, scale, self.threads)
     }
 
     /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
@@ -37,7 +40,7 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
-        let scale = TargetScale::learn(&mut self.table.values, self.values);
+        let scale = TargetScale::learn(&self.table.values, self.values);
         if let Some(column) = scale.coarse() {
             let place = place_of(self.schema().and_then(|schema| schema.values.get(column)));
             let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();
@@ -114,12 +117,30 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
     pub fn check_encoding(&self, encoding: &Encoding) -> Result<()> {
-        let Some((column, center, width)) = encoding.coarse() else { return Ok(()) };
+        encoding.coarse().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
+    }
+
+    /// The same for the encoding of the rows so far that scales as [`Scale::Standard`] does, without the rest of it.
+    ///
+    /// # Errors
+    /// As [`Reader::check_encoding`].
+    pub fn check_standardised(&self) -> Result<()> {
+        let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
+        let moments = by_column(&self.table.features, self.inputs, self.threads, |column, values| {
+            categories.binary_search(&column).is_err().then(|| moments(&values))
+        });
+        let mut coarse = moments.into_iter().enumerate().filter_map(|(column, moments)| {
+            moments.filter(|(mean, deviation)| is_coarse(*mean, *deviation)).map(|moments| (column, moments))
+        });
+        coarse.next().map_or(Ok(()), |(column, (center, width))| Err(self.coarse(column, center, width)))
+    }
+
+    fn coarse(&self, column: usize, center: f64, width: f64) -> Error {
         let place = place_of(self.schema().and_then(|schema| schema.inputs.get(column)));
         let expected =
             "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
         let found = format!("a center of {center:e} and a width of {width:e}");
-        Err(Error::Data { path: self.name.clone(), place, expected, found })
+        Error::Data { path: self.name.clone(), place, expected, found }
     }
 
     /// Reads to the end and takes the rows out that validate and those that test.
@@ -130,7 +151,11 @@ impl Reader {
         self.read_to_end()?;
         let Table { groups, times, labels, .. } = &self.table;
         let Parts { train, validation, test } = match (self.values, &groups[..], &times[..]) {
-            (_, [_, ..], _) => split.parts_of_groups(groups),
+            (_, [_, ..], _) => {
+                let parts = split.parts_of_groups(groups);
+                check_groups(split, &parts, groups)?;
+                parts
+            }
             (_, _, [_, ..]) => split.parts_by_time(times),
             (0, ..) => split.parts(labels),
             // Rows with values are all of one kind.
@@ -139,4 +164,22 @@ impl Reader {
         self.known_rows = Some(train.len());
         Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
     }
+}
+
+/// Checks that every part that is to have rows has a group.
+fn check_groups(split: &Split, parts: &Parts, groups: &[u32]) -> Result<()> {
+    let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
+    for (setting, share, rows) in [
+        ("validation fraction", split.validation, parts.validation.len()),
+        ("test fraction", split.test, parts.test.len()),
+    ] {
+        if share > 0.0 && rows == 0 {
+            let expected = format!(
+                "a share that takes at least one group of rows and leaves others to train, as groups are not divided (there {})",
+                if count == 1 { "is only one".to_owned() } else { format!("are {count}") }
+            );
+            return Err(Error::Setting { setting, expected, found: share.to_string() });
+        }
+    }
+    Ok(())
 }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use super::by_column::by_column;
 use super::categories::{Dictionary, MISSING};
 use super::classes::Classes;
 use super::dataset::Features;
 use super::normal_score::normal_score;
-use super::statistics::{Column, Moments, is_coarse};
+use super::statistics::{is_coarse, moments};
 use super::transform::Scale;
 use crate::Result;
 
@@ -70,24 +71,20 @@ const QUANTILES: usize = 256;
 
 impl Encoding {
     /// Learns it from training rows as they stand in a table, with a dictionary for each column of categories, which are
-    /// the columns at `categories`, in ascending order.
+    /// the columns at `categories`, in ascending order; on so many threads at most, nothing is one for each core.
     pub(super) fn learn(
         features: &Features,
         width: usize,
         categories: &[usize],
         dictionaries: &[Dictionary],
         scale: Scale,
+        threads: Option<usize>,
     ) -> Self {
-        // One pass over all columns costs as much as one over a single one.
-        let moments = matches!(scale, Scale::Auto | Scale::Standard).then(|| Moments::of(features, width));
-        let code = |column: usize| match categories.binary_search(&column) {
-            Ok(index) => Code::category(&Column { features, width, column }, &dictionaries[index]),
-            Err(_) => {
-                let of_column = moments.as_ref().map(|moments| moments.of_column(column));
-                Code::number(&Column { features, width, column }, scale, of_column)
-            }
+        let code = |column: usize, values| match categories.binary_search(&column) {
+            Ok(index) => Code::category(values, &dictionaries[index]),
+            Err(_) => Code::number(values, scale),
         };
-        Self { columns: (0..width).map(code).collect(), is_numbered: false }
+        Self { columns: by_column(features, width, threads, code), is_numbered: false }
     }
 
     /// The same with smooth clipping of all numbers that are not mapped by quantiles.
@@ -190,39 +187,44 @@ impl Code {
         matches!(self, Code::Category { categories, has_missing: false } if categories.len() == 2)
     }
 
-    fn category(column: &Column<'_>, dictionary: &Dictionary) -> Self {
+    fn category(values: Vec<f32>, dictionary: &Dictionary) -> Self {
         let mut occurs = vec![false; dictionary.numbers()];
-        column.values().for_each(|number| occurs[number as usize] = true);
+        values.into_iter().for_each(|number| occurs[number as usize] = true);
         let numbers = (0..).zip(&occurs).filter(|(_, occurs)| **occurs).map(|(number, _)| number);
         Code::Category { categories: dictionary.categories(numbers), has_missing: occurs[MISSING as usize] }
     }
 
-    fn number(column: &Column<'_>, scale: Scale, moments: Option<(f64, f64)>) -> Self {
-        let mut present: Vec<f32> = column.values().filter(|value| !value.is_nan()).collect();
-        let has_indicator = present.len() < column.values().len();
+    fn number(values: Vec<f32>, scale: Scale) -> Self {
+        let rows = values.len();
+        let mut present = values;
+        present.retain(|value| !value.is_nan());
+        let has_indicator = present.len() < rows;
         let affine = |center: f64, width: f64| Map::Affine { center, width };
         let quantile = |present: &mut [f32], rank| super::statistics::quantile(present, rank).unwrap_or(0.0);
-        let map = match (scale, moments) {
-            (_, Some((mean, deviation))) => affine(mean, deviation),
-            (Scale::MinMax, _) => {
+        let map = match scale {
+            Scale::Auto | Scale::Standard => {
+                let (mean, deviation) = moments(&present);
+                affine(mean, deviation)
+            }
+            Scale::MinMax => {
                 let (least, greatest) = (quantile(&mut present, 0.0), quantile(&mut present, 1.0));
                 affine(least, greatest - least)
             }
-            (Scale::Robust, _) => {
+            Scale::Robust => {
                 let middle = quantile(&mut present, 0.5);
                 let half = quantile(&mut present, 0.75) - quantile(&mut present, 0.25);
                 let all = quantile(&mut present, 1.0) - quantile(&mut present, 0.0);
                 affine(middle, if half > 0.0 { half } else { all / 2.0 })
             }
-            (Scale::Quantile, _) => {
+            Scale::Quantile => {
                 present.sort_unstable_by(f32::total_cmp);
                 // As many for every column, whatever it misses.
-                let count = QUANTILES.min(column.values().len());
+                let count = QUANTILES.min(rows);
                 let rank = |index: usize| index as f64 / (count.max(2) - 1) as f64;
                 Map::Normal((0..count).map(|index| quantile(&mut present, rank(index))).collect())
             }
-            (Scale::Bytes, _) => affine(0.0, 255.0),
-            _ => affine(0.0, 1.0),
+            Scale::Bytes => affine(0.0, 255.0),
+            Scale::None => affine(0.0, 1.0),
         };
         let fill = quantile(&mut present, 0.5);
         Code::Number { map, fill, has_indicator }
@@ -291,7 +293,7 @@ mod tests {
 
     fn learn(rows: &[f32], width: usize, dictionaries: &[(usize, Dictionary)], scale: Scale) -> Encoding {
         let (categories, dictionaries): (Vec<usize>, Vec<Dictionary>) = dictionaries.iter().cloned().unzip();
-        Encoding::learn(&Features::Floats(rows.to_vec()), width, &categories, &dictionaries, scale)
+        Encoding::learn(&Features::Floats(rows.to_vec()), width, &categories, &dictionaries, scale, None)
     }
 
     fn encoded(encoding: &Encoding, rows: &[f32], dictionaries: &[Dictionary]) -> (Vec<f32>, u64) {

@@ -8,6 +8,8 @@ use std::time::UNIX_EPOCH;
 pub(super) struct Groups {
     numbers: HashMap<Box<[u8]>, u32>,
     count: u32,
+    /// Groups that nobody has taken yet; those without a name are of a row each.
+    new: Vec<Option<Box<[u8]>>>,
 }
 
 impl Groups {
@@ -23,7 +25,13 @@ impl Groups {
         if !is_missing {
             self.numbers.insert(cell.into(), number);
         }
+        self.new.push((!is_missing).then(|| cell.into()));
         Some(number)
+    }
+
+    /// The groups that have come since the last call.
+    pub(super) fn take_new(&mut self) -> Vec<Option<Box<[u8]>>> {
+        std::mem::take(&mut self.new)
     }
 }
 

@@ -21,19 +21,20 @@ impl Reader {
         }
         let (classes, names) = (self.classes(), &self.table.names);
         let target = self.schema().and_then(|schema| schema.target.as_ref());
-        let error = |row, expected: &str, found| {
-            let place = Place { row, ..place_of(target) };
-            Err(Error::Data { path: self.labels_name.clone(), place, expected: expected.to_owned(), found })
+        let error = |label: Option<usize>, expected: &str, found| {
+            let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
+            let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
+            Err(Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found })
         };
         if classes.len() < 2 {
             let found = format!("only label {}", classes.some_names());
             return error(None, "labels of two or more classes", found);
         }
         match not_classes(names, classes, self.labels().len()) {
-            Some((found, row)) => {
+            Some((found, label)) => {
                 let expected =
                     "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
-                error(row, expected, found)
+                error(label, expected, found)
             }
             None => Ok(()),
         }
@@ -72,11 +73,13 @@ impl Reader {
 
     fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
         let name = &self.classes().names()[class];
-        let row = self.labels().iter().position(|label| *label as usize == class);
-        let sample = row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
-        let found = format!("label {}{sample}", show_name(name.as_bytes()));
+        let found = format!("label {}", show_name(name.as_bytes()));
         let expected = format!("labels of the training data ({})", classes.some_names());
-        Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
+        let target = self.schema().and_then(|schema| schema.target.as_ref());
+        let label = self.table.label_of(class);
+        let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
+        let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
+        Error::Data { path: path.to_owned(), place, expected, found }
     }
 }
 

@@ -21,6 +21,11 @@ pub enum Source {
         /// The table.
         path: PathBuf,
     },
+    /// One table in several files, raw or packed, with the same header or none: the rows of the first come first.
+    Parts {
+        /// The files, one at least.
+        paths: Vec<PathBuf>,
+    },
 }
 
 /// What a directory holds; a single file counts as training data, whatever it is then used for.
@@ -79,15 +84,35 @@ fn locate_in(directory: &Path) -> Result<Sources> {
     if train.is_some() || test.is_some() {
         return Ok(Sources { train, test });
     }
+    let paths = parts_in(directory)?;
+    if !paths.is_empty() {
+        return Ok(Sources { train: Some(Source::Parts { paths }), test: None });
+    }
     Err(Error::Data {
         path: directory.to_path_buf(),
         place: Place::default(),
         expected: "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
-                   and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), each as it \
-                   is, or with .gz or .zst"
+                   and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), or a table in \
+                   parts, part*.csv, each as it is, or with .gz or .zst"
             .into(),
         found: "none of them".into(),
     })
+}
+
+/// The files of a table in parts, in the order of their names.
+fn parts_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    let fault = |source| Error::Read { path: directory.to_path_buf(), source };
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let ends = [".csv", ".csv.gz", ".csv.zst"];
+        name.starts_with("part") && ends.iter().any(|end| name.ends_with(end)) && path.is_file()
+    };
+    let entries = std::fs::read_dir(directory).map_err(fault)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault));
+    let mut paths = paths.collect::<Result<Vec<PathBuf>>>()?;
+    paths.retain(is_part);
+    paths.sort();
+    Ok(paths)
 }
 
 /// Images and labels of one part of MNIST; one of the two alone is an error.

@@ -1,12 +1,14 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
+mod by_column;
 mod categories;
 mod cells;
 mod classes;
 mod columns;
-mod csv;
+mod csv_table;
 mod dataset;
 mod decimal;
+mod delivery;
 mod dialect;
 mod encoded;
 mod encoding;
@@ -17,13 +19,18 @@ mod image;
 mod inputs;
 mod labelled;
 mod locate;
+mod merge;
 mod normal_score;
 mod number;
 mod order;
-mod quotes;
+mod pieces;
 mod reader;
+mod recent;
+mod row;
 mod row_cells;
+mod row_parser;
 mod sorted;
+mod sorted_floats;
 mod split;
 mod statistics;
 mod stream;

@@ -1,6 +1,11 @@
 //! Cells of a table as numbers, straight from bytes, and as text in messages.
 
-use super::decimal::{GROUP, decimal, long_decimal};
+use std::borrow::Cow;
+
+use super::decimal::{long_decimal, short_decimal};
+
+/// Cells of a digit that are looked at together.
+pub(super) const GROUP: usize = 8;
 
 /// A feature's value, as small as it can be kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,39 +58,103 @@ pub(super) fn small_at_end(last: [u8; 4], length: usize) -> Option<u32> {
     (is_short & (others == 0)).then_some(value)
 }
 
-/// Digits as numbers, if all are digits.
+/// Digits with a byte behind each, as numbers, if all are digits.
 #[inline]
-pub(super) fn digits(text: [u8; GROUP]) -> Option<[u8; GROUP]> {
-    let digits = u64::from_ne_bytes(text) ^ 0x3030_3030_3030_3030;
-    // As in `small_at_end`. A sum that overflows its byte has a top bit in `digits` already.
-    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-    (others == 0).then_some(digits.to_ne_bytes())
+pub(super) fn digits(text: [u8; 2 * GROUP]) -> Option<[u8; GROUP]> {
+    const FIRST: u128 = u128::MAX / 0xffff;
+    let digits = (u128::from_le_bytes(text) & (FIRST * 0xff)) ^ (FIRST * 0x30);
+    // As in `small_at_end`, with nothing beside a digit into which a sum could overflow.
+    let others = (digits + FIRST * 0x76) & (FIRST * 0xff80);
+    let digits = digits.to_le_bytes();
+    (others == 0).then(|| std::array::from_fn(|place| digits[2 * place]))
+}
+
+/// How the numbers of a table are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Notation {
+    /// What stands before the digits of a fraction: a point or a comma.
+    pub point: u8,
+    /// Whether the other of the two may stand between groups of three digits.
+    pub grouped: bool,
+}
+
+impl Notation {
+    /// A number as the standard library reads it; what is no number stays none.
+    pub(super) fn plain(self, text: &str) -> Cow<'_, str> {
+        if self.grouped
+            && let Some(number) = grouped(text.as_bytes(), self.point)
+        {
+            return Cow::Owned(number.digits);
+        }
+        match self.point {
+            // What has a point already is no number.
+            b',' if text.contains('.') => Cow::Borrowed("?"),
+            b',' => Cow::Owned(text.replacen(',', ".", 1)),
+            _ => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// A number whose whole part is written in groups of three digits.
+pub(super) struct Grouped {
+    /// The same with a point before its fraction, and nothing between the groups.
+    pub digits: String,
+    /// Whether it is one without any doubt: with two marks between groups or more, or a fraction behind.
+    pub is_sure: bool,
+}
+
+/// Reads a number that has a mark between groups of three digits: a comma, or a point where `point` is a comma.
+pub(super) fn grouped(cell: &[u8], point: u8) -> Option<Grouped> {
+    let mark = if point == b',' { b'.' } else { b',' };
+    let (sign, number) = match cell {
+        [b'-', number @ ..] => ("-", number),
+        [b'+', number @ ..] => ("", number),
+        number => ("", number),
+    };
+    let (whole, fraction) = match number.iter().position(|byte| *byte == point) {
+        Some(at) => (&number[..at], &number[at + 1..]),
+        None => (number, &[][..]),
+    };
+    let groups: Vec<&[u8]> = whole.split(|byte| *byte == mark).collect();
+    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    let (first, others) = groups.split_first().filter(|(_, others)| !others.is_empty())?;
+    let is_grouped =
+        (1..=3).contains(&first.len()) && first[0] != b'0' && others.iter().all(|group| group.len() == 3);
+    (is_grouped && groups.iter().all(|group| digits(group)) && digits(fraction)).then(|| Grouped {
+        digits: format!(
+            "{sign}{}.{}",
+            String::from_utf8_lossy(&groups.concat()),
+            String::from_utf8_lossy(fraction)
+        ),
+        is_sure: others.len() > 1 || !fraction.is_empty(),
+    })
 }
 
 /// A cell as a feature in a column of floats, or what should have stood there.
 #[inline]
-pub(super) fn float(cell: &[u8]) -> Result<f32, &'static str> {
-    match decimal(cell).or_else(|| long_decimal(cell)) {
+pub(super) fn float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
+    match short_decimal(cell, notation.point).or_else(|| long_decimal(cell, notation.point)) {
         Some(value) => Ok(value),
-        None => any_feature(cell).map(f32::from),
+        None => any_float(cell, notation),
     }
 }
 
 /// A cell as a feature, or what should have stood there.
 #[inline]
-pub(super) fn feature(cell: &[u8]) -> Result<Value, &'static str> {
-    match small(cell) {
-        Some(value) => Ok(Value::of(value)),
-        None => any_feature(cell),
+pub(super) fn feature(cell: &[u8], notation: Notation) -> Result<Value, &'static str> {
+    if let Some(value) = small(cell) {
+        return Ok(Value::of(value));
     }
+    let value = float(cell, notation)?;
+    let is_byte = value.fract() == 0.0 && (0.0..=255.0).contains(&value);
+    Ok(if is_byte { Value::Byte(value as u8) } else { Value::Float(value) })
 }
 
-fn any_feature(cell: &[u8]) -> Result<Value, &'static str> {
-    let text = text(cell).ok_or("a number")?;
+fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
+    let text = notation.plain(text(cell).ok_or("a number")?);
     let value: f32 = text.parse().map_err(|_| "a number")?;
     if value.is_finite() {
-        let whole = value.fract() == 0.0 && (0.0..=255.0).contains(&value);
-        Ok(if whole { Value::Byte(value as u8) } else { Value::Float(value) })
+        Ok(value + 0.0)
     } else if text.contains(|c: char| c.is_ascii_digit()) {
         Err("a number that a 32-bit float can hold (at most 3.4e38)")
     } else {
@@ -107,24 +176,14 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
 pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
     let hint = if fault != "a number" {
         return fault.to_owned();
-    } else if is_thousands(cell) {
-        "separators of thousands are not supported: remove them"
+    } else if [b'.', b','].iter().any(|point| grouped(cell.trim_ascii(), *point).is_some()) {
+        "separators of thousands are only read where the first rows show them beyond doubt: remove them"
     } else if is_comma_decimal(cell) {
         "decimals with a comma are read where they are said to be"
     } else {
         "text among numbers: say that the column is one of categories, or that this text stands for a missing value"
     };
     format!("{fault} ({hint})")
-}
-
-/// Whether a cell is a number in groups of three digits with commas between them.
-fn is_thousands(cell: &[u8]) -> bool {
-    let mut groups = cell.trim_ascii().split(|byte| *byte == b',');
-    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && group[0] != b'0');
-    let mut count = 0;
-    let others =
-        groups.inspect(|_| count += 1).all(|group| group.len() == 3 && group.iter().all(u8::is_ascii_digit));
-    first && others && count > 0
 }
 
 fn is_comma_decimal(cell: &[u8]) -> bool {
@@ -176,6 +235,9 @@ fn cut(cell: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    const POINT: Notation = Notation { point: b'.', grouped: false };
+    const COMMA: Notation = Notation { point: b',', grouped: false };
+
     #[test]
     fn features_are_as_small_as_they_can_be() {
         for (cell, value) in [
@@ -193,7 +255,7 @@ mod tests {
             ("3.4028235e38", Value::Float(f32::MAX)),
             ("1e-60", Value::Byte(0)),
         ] {
-            assert_eq!(feature(cell.as_bytes()), Ok(value), "{cell}");
+            assert_eq!(feature(cell.as_bytes(), POINT), Ok(value), "{cell}");
         }
     }
 
@@ -222,44 +284,88 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_what_the_standard_library_says() {
-        let mut checked = 0;
-        let mut check = |cell: &str| {
-            if let Some(value) = decimal(cell.as_bytes()) {
-                let expected: f32 = cell.parse().unwrap();
-                assert_eq!(value.to_bits(), (expected + 0.0).to_bits(), "{cell}");
-                checked += 1;
-            }
-        };
-        for number in (0..20_000_000u32).step_by(1987).chain(16_777_200..16_777_230).chain(0..300) {
-            let digits = number.to_string();
-            for point in 0..=digits.len() {
-                let (whole, rest) = digits.split_at(point);
-                for text in [format!("{whole}.{rest}"), format!("0.0{rest}"), digits.clone()] {
-                    check(&text);
-                    check(&format!("-{text}"));
-                }
-            }
-        }
-        assert!(checked > 300_000, "{checked}");
-        for cell in ["", "-", ".", "-.", "1.2.3", "--1", "+1", "1e3", " 1", "16777217", "1,5", "123456789"] {
-            assert_eq!(decimal(cell.as_bytes()), None, "{cell}");
-        }
-        for cell in ["1", "-0", "-0.0", "12.0", "0.004", "1e-3", "+7", " 3.25 ", "123456.789", "3.4028235e38"]
-        {
+    fn floats_are_what_the_standard_library_says() {
+        for cell in [
+            "1",
+            "-0",
+            "-0.0",
+            "12.0",
+            "0.004",
+            "1e-3",
+            "+7",
+            " 3.25 ",
+            "123456.789",
+            "3.4028235e38",
+            "16777217",
+            "0.14901960784313725",
+            "-0e0",
+            "1e-60",
+        ] {
             let expected: f32 = cell.trim().parse().unwrap();
-            assert_eq!(float(cell.as_bytes()).map(f32::to_bits), Ok((expected + 0.0).to_bits()), "{cell}");
+            let comma = cell.replacen('.', ",", 1);
+            for found in [float(cell.as_bytes(), POINT), float(comma.as_bytes(), COMMA)] {
+                assert_eq!(found.map(f32::to_bits), Ok((expected + 0.0).to_bits()), "{cell}");
+            }
         }
-        assert_eq!(float(b"inf"), Err("a finite number"));
+        assert_eq!(float(b"inf", POINT), Err("a finite number"));
+        assert_eq!([float(b"1.5", COMMA), float(b"1,5", POINT)], [Err("a number"); 2]);
+    }
+
+    #[test]
+    fn groups_of_three_digits_are_read_where_they_are_said_to_be() {
+        for (cell, value, is_sure) in [
+            ("1,234,567.8", 1_234_567.8, true),
+            ("-1,234.5", -1234.5, true),
+            ("+12,345,678", 12_345_678.0, true),
+            ("1,234", 1234.0, false),
+            ("999,000.", 999_000.0, false),
+        ] {
+            let swapped: String = cell
+                .chars()
+                .map(|c| {
+                    if c == ',' {
+                        '.'
+                    } else if c == '.' {
+                        ','
+                    } else {
+                        c
+                    }
+                })
+                .collect();
+            for (cell, notation) in [(cell, POINT), (swapped.as_str(), COMMA)] {
+                let read = Notation { grouped: true, ..notation };
+                assert_eq!(float(cell.as_bytes(), read), Ok(value), "{cell}");
+                assert_eq!(float(format!(" {cell} ").as_bytes(), read), Ok(value), "{cell}");
+                assert_eq!(grouped(cell.as_bytes(), notation.point).unwrap().is_sure, is_sure, "{cell}");
+                assert!(float(cell.as_bytes(), notation).is_err() || cell == "1.234", "{cell}");
+            }
+        }
+        for cell in [
+            "1,23",
+            "1234,567",
+            "0,123",
+            ",123",
+            "1,234,56",
+            "1,,234",
+            "1,234.5.6",
+            "1,2a4",
+            "1,234.x",
+            "12",
+            "-",
+            "",
+        ] {
+            assert!(grouped(cell.as_bytes(), b'.').is_none(), "{cell}");
+        }
+        assert_eq!(float(b"1.5", Notation { point: b'.', grouped: true }), Ok(1.5));
     }
 
     #[test]
     fn eight_digits_are_read_at_once_and_nothing_else() {
-        assert_eq!(digits(*b"01234567"), Some([0, 1, 2, 3, 4, 5, 6, 7]));
+        assert_eq!(digits(*b"0,1,2,3,4,5,6,7,"), Some([0, 1, 2, 3, 4, 5, 6, 7]));
         for byte in 0..=255 {
             for place in 0..GROUP {
-                let mut text = *b"09090909";
-                text[place] = byte;
+                let mut text = *b"0,9\xff0\09,0,9,0,9,";
+                text[2 * place] = byte;
                 assert_eq!(digits(text).is_some(), byte.is_ascii_digit(), "{byte} at {place}");
             }
         }
@@ -268,14 +374,14 @@ mod tests {
     #[test]
     fn what_is_no_feature_says_why() {
         for cell in ["", " ", "x", "1,2", "1_000", "0x10", "--1", "1 2", "\0", "1\0"] {
-            assert_eq!(feature(cell.as_bytes()), Err("a number"), "{cell:?}");
+            assert_eq!(feature(cell.as_bytes(), POINT), Err("a number"), "{cell:?}");
         }
         for cell in ["nan", "NaN", "-inf", "Infinity"] {
-            assert_eq!(feature(cell.as_bytes()), Err("a finite number"), "{cell}");
+            assert_eq!(feature(cell.as_bytes(), POINT), Err("a finite number"), "{cell}");
         }
-        assert!(feature(b"1e39").unwrap_err().contains("3.4e38"));
-        assert!(feature(b"-1e39").unwrap_err().contains("3.4e38"));
-        assert_eq!(feature(b"1\xff"), Err("a number"));
+        assert!(feature(b"1e39", POINT).unwrap_err().contains("3.4e38"));
+        assert!(feature(b"-1e39", POINT).unwrap_err().contains("3.4e38"));
+        assert_eq!(feature(b"1\xff", POINT), Err("a number"));
     }
 
     #[test]
@@ -289,6 +395,7 @@ mod tests {
         assert!(expected_feature(b"red", "a number").contains("text among numbers"));
         assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
         assert!(expected_feature(b"1,234", "a number").contains("thousands"));
+        assert!(expected_feature(b"1.234.567", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
     }
 

@@ -3,29 +3,21 @@
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::classes::Classes;
 use super::columns::{LeftOut, Schema, Selection};
-use super::csv::CsvRows;
+use super::csv_table::CsvRows;
 use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
+use super::delivery::{Delivery, Times};
 use super::dialect::Format;
-use super::idx::{CHUNK_ROWS, Images, read_labels};
+use super::idx::{Images, read_labels};
 use super::locate::Source;
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::{BLOCK_ROWS, TargetsRef};
-use crate::threads::spawn;
 use crate::{Error, Result};
-
-/// Blocks of a table that may wait between the reader thread and its consumer.
-const WAITING_BLOCKS: usize = 4;
-
-/// The same of images in chunks: a whole block, which is there when the one before is trained.
-const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
 
 /// What a reader has to know besides the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +26,9 @@ pub struct ReadOptions {
     pub columns: Selection,
     /// How a CSV table is written.
     pub format: Format,
-    /// Whether the reader thread reads the clock round every block: see [`Reader::times`].
+    /// Most threads that parse a table; nothing is one for each core. They change nothing of what is read.
+    pub threads: Option<usize>,
+    /// Whether the threads that parse read the clock round every piece: see [`Reader::times`].
     pub timed: bool,
 }
 
@@ -47,12 +41,9 @@ pub struct Block {
     pub ids: Vec<String>,
 }
 
-/// A block of rows, or the end.
-type Message = Result<Option<Chunk>>;
-
-/// Reads a data set in a thread of its own and gathers the rows.
+/// Reads a data set in threads of its own and gathers the rows.
 ///
-/// Dropping it stops the thread, without waiting for it, at the next block it delivers.
+/// Dropping it stops the threads, without waiting for them, at the next rows they deliver.
 pub struct Reader {
     pub(super) name: PathBuf,
     /// The file that holds the labels.
@@ -62,6 +53,8 @@ pub struct Reader {
     pub(super) values: usize,
     pub(super) table: Table,
     pub(super) known_rows: Option<usize>,
+    /// Most threads for work on whole columns; nothing is one for each core.
+    pub(super) threads: Option<usize>,
     form: Form,
     times: Option<Times>,
     state: State,
@@ -77,11 +70,8 @@ enum Form {
     Table { schema: Schema, left_out: Vec<LeftOut>, written: Format },
 }
 
-/// Begin and end of each block that the thread has parsed.
-type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
-
 enum State {
-    Reading { chunks: Receiver<Message>, thread: JoinHandle<()> },
+    Reading(Delivery),
     Complete,
     Failed,
 }
@@ -95,7 +85,11 @@ impl Reader {
                 let labels_stream = Stream::open(labels)?;
                 Self::idx(labels_stream, || Stream::open(images), options)
             }
-            Source::Csv { path } => Self::csv(Stream::open(path)?, options),
+            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options),
+            Source::Parts { paths } => match &paths[..] {
+                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options),
+                [] => Err(Error::Config("a table of no files".to_owned())),
+            },
         }
     }
 
@@ -103,14 +97,14 @@ impl Reader {
     pub fn open_unlabelled(path: &Path, options: &ReadOptions) -> Result<Self> {
         let mut stream = Stream::open(path)?;
         if stream.peek(2)? != [0, 0] {
-            return Self::csv(stream, options);
+            return Self::csv(stream, &[], options);
         }
         Self::images(Images::open(stream, None)?, Table::new(), options)
     }
 
     /// Reads CSV from any source of bytes; `name` stands for the path in messages.
     pub fn from_csv(name: &Path, stream: impl Read + Send + 'static, options: &ReadOptions) -> Result<Self> {
-        Self::csv(Stream::new(name, stream)?, options)
+        Self::csv(Stream::new(name, stream)?, &[], options)
     }
 
     /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
@@ -124,13 +118,14 @@ impl Reader {
         Self::idx(Stream::new(labels_name, labels)?, || Stream::new(images_name, images), options)
     }
 
-    fn csv(stream: Stream, options: &ReadOptions) -> Result<Self> {
+    fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
-        let rows = CsvRows::open(stream, &options.format, &options.columns)?;
-        let (inputs, values) = (rows.inputs(), rows.values());
-        let form = Form::Table { schema: rows.schema(), left_out: rows.left_out(), written: rows.written() };
+        let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
+        let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
+        let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
+        let form = Form::Table { schema, left_out, written: rows.table.written() };
         let times = options.timed.then(Times::default);
-        let state = start(WAITING_BLOCKS, times.clone(), |emit| rows.read(emit))?;
+        let state = State::Reading(Delivery::table(rows, options.threads, times.clone())?);
         let (labels_name, table) = (name.clone(), Table::new());
         Ok(Self {
             name,
@@ -139,6 +134,7 @@ impl Reader {
             values,
             table,
             known_rows: None,
+            threads: options.threads,
             form,
             times,
             state,
@@ -163,7 +159,7 @@ impl Reader {
         let (inputs, form, rows) = (images.inputs(), Form::Images(images.sides()), images.rows());
         table.reserve(rows * inputs, &name)?;
         let times = options.timed.then(Times::default);
-        let state = start(WAITING_CHUNKS, times.clone(), |emit| images.read(emit))?;
+        let state = State::Reading(Delivery::images(images, times.clone())?);
         let labels_name = name.clone();
         let known_rows = Some(rows);
         Ok(Self {
@@ -173,6 +169,7 @@ impl Reader {
             values: 0,
             table,
             known_rows,
+            threads: options.threads,
             form,
             times,
             state,
@@ -201,30 +198,26 @@ impl Reader {
                 break;
             }
         }
+        self.table.classify();
         self.check_missing(before)?;
         Ok(self.rows() > before)
     }
 
-    fn receive(&mut self) -> Message {
-        let chunks = match &self.state {
-            State::Reading { chunks, .. } => chunks,
-            State::Complete => return Ok(None),
+    fn receive(&mut self) -> Result<Option<Chunk>> {
+        match &mut self.state {
+            State::Reading(delivery) => {
+                let chunk = delivery.next()?;
+                if chunk.is_none() {
+                    self.state = State::Complete;
+                }
+                Ok(chunk)
+            }
+            State::Complete => Ok(None),
             State::Failed => {
                 let name = self.name.display();
-                return Err(Error::Config(format!("{name}: cannot go on after an error")));
+                Err(Error::Config(format!("{name}: cannot go on after an error")))
             }
-        };
-        let message = chunks.recv();
-        if let Ok(Ok(Some(_)) | Err(_)) = message {
-            return message.expect("it was just matched");
         }
-        // The end, or no message at all: then the thread has panicked, and so does this one.
-        if let State::Reading { thread, .. } = std::mem::replace(&mut self.state, State::Complete)
-            && let Err(panic) = thread.join()
-        {
-            std::panic::resume_unwind(panic);
-        }
-        Ok(None)
     }
 
     /// Reads everything that is left.
@@ -238,10 +231,20 @@ impl Reader {
         matches!(self.state, State::Complete)
     }
 
-    /// When the thread began and ended to read and parse each block so far; none unless it was asked for.
+    /// When threads parsed the rows so far, in stretches that follow one another; none unless it was asked for.
     pub fn times(&self) -> Vec<(Instant, Instant)> {
         let times = self.times.as_ref();
-        times.map_or_else(Vec::new, |times| times.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        let mut times =
+            times.map_or_else(Vec::new, |times| times.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        times.sort();
+        // Where several threads parse at once, that counts once.
+        let mut last = None;
+        times.retain_mut(|(begin, end)| {
+            *begin = last.map_or(*begin, |last| (*begin).max(last));
+            last = last.max(Some(*end));
+            begin < end
+        });
+        times
     }
 
     /// Rows delivered so far.
@@ -254,7 +257,7 @@ impl Reader {
         self.known_rows.or(self.is_complete().then(|| self.rows()))
     }
 
-    /// The file, or what stands for it in messages.
+    /// The file, or what stands for it in messages; the first of several.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -368,30 +371,4 @@ impl Reader {
             total,
         }
     }
-}
-
-/// Starts the thread that parses; what it emits arrives chunk by chunk, then the end or an error. So many may be
-/// `waiting`.
-fn start(
-    waiting: usize,
-    times: Option<Times>,
-    parse: impl FnOnce(&mut dyn FnMut(Chunk) -> bool) -> Result<()> + Send + 'static,
-) -> Result<State> {
-    let (sender, chunks): (SyncSender<Message>, _) = sync_channel(waiting);
-    let work = move || {
-        let now = || times.as_ref().map(|_| Instant::now());
-        let mut begun = now();
-        let parsed = parse(&mut |chunk| {
-            if let (Some(times), Some(begin), Some(end)) = (&times, begun, now()) {
-                times.lock().unwrap_or_else(PoisonError::into_inner).push((begin, end));
-            }
-            let wanted = sender.send(Ok(Some(chunk))).is_ok();
-            begun = now();
-            wanted
-        });
-        // Where nobody listens any more, nobody misses the end.
-        let _ = sender.send(parsed.map(|()| None));
-    };
-    let thread = spawn("reader", "reads data", work)?;
-    Ok(State::Reading { chunks, thread })
 }

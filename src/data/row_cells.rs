@@ -1,93 +1,102 @@
 //! The cells of a row of a CSV table that are no run of numbers: categories, labels, weights, groups, times, missing values.
 
 use super::categories::MISSING;
-use super::csv::CsvRows;
-use super::dialect::{Kind, with_point};
+use super::dialect::Kind;
 use super::groups::time;
 use super::number::{expected_feature, float};
+use super::row_parser::{At, RowParser};
 use crate::Result;
 
-impl CsvRows {
+impl RowParser {
     /// The number of a cell in a column of categories, which is the one with this number among them.
-    pub(super) fn category(&mut self, index: usize, column: usize) -> Result<u32> {
-        let known = self.numberings[index].find(&self.record[column]);
-        if let Some(number) = known.filter(|number| !(*number == MISSING && self.refuses_missing)) {
-            return Ok(number);
+    #[inline]
+    pub(super) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
+        let known = self.numberings[index].find(at.row.cell(column));
+        match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
+            Some(number) => Ok(number),
+            None => self.new_category(at, index, column),
         }
-        let (cell, row) = (&self.record[column], self.row());
-        let is_missing = self.dialect.is_missing(cell);
-        if is_missing && self.refuses_missing {
-            return Err(self.cell_error(column, "a category (a missing one is refused)"));
-        }
-        if matches!(self.dialect.kind(cell), Kind::Number(_)) && !self.columns.categorical.contains(&column) {
-            let expected =
-                "text, as in the first rows (a number among text: say that the column is one of categories)";
-            return Err(self.cell_error(column, expected));
-        }
-        let number = self.numberings[index].add(cell, is_missing, row);
-        number.map_err(|expected| self.cell_error(column, &expected))
     }
 
-    /// The number of the label of `record`, if the table has labels.
-    pub(super) fn label(&mut self) -> Result<Option<u32>> {
-        let Some(column) = self.columns.target else { return Ok(None) };
-        if let Some(number) = self.labels.find(&self.record[column]) {
-            return Ok(Some(number));
+    fn new_category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
+        let (table, cell) = (&self.table, at.row.cell(column));
+        let is_missing = table.dialect.is_missing(cell);
+        if is_missing && table.refuses_missing {
+            return Err(table.cell_error(at, column, "a category (a missing one is refused)"));
         }
-        let row = self.row();
-        if self.dialect.is_missing(&self.record[column]) {
+        if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
+        {
+            let expected =
+                "text, as in the first rows (a number among text: say that the column is one of categories)";
+            return Err(table.cell_error(at, column, expected));
+        }
+        let number = self.numberings[index].add(cell, is_missing, at.line());
+        number.map_err(|expected| table.cell_error(at, column, &expected))
+    }
+
+    /// The number of the row's label, if the table has labels.
+    #[inline]
+    pub(super) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
+        let Some(column) = self.table.columns.target else { return Ok(None) };
+        match self.labels.find(at.row.cell(column)) {
+            Some(number) => Ok(Some(number)),
+            None => self.new_label(at, column).map(Some),
+        }
+    }
+
+    fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
+        let cell = at.row.cell(column);
+        if self.table.dialect.is_missing(cell) {
             let expected = "a label (rows without one are not supported: remove them)";
-            return Err(self.cell_error(column, expected));
+            return Err(self.table.cell_error(at, column, expected));
         }
-        let number = self.labels.add(&self.record[column], row);
-        number.map(Some).map_err(|expected| self.cell_error(column, &expected))
+        let number = self.labels.add(cell, at.line());
+        number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }
 
     /// A cell as a finite number.
-    pub(super) fn number(&self, column: usize, what: &str) -> Result<f32> {
-        let cell = &self.record[column];
-        let text = String::from_utf8_lossy(cell);
-        let number =
-            if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
-        number.map_err(|fault| self.cell_error(column, &format!("{what}: {fault}")))
+    pub(super) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
+        let number = float(at.row.cell(column), self.table.dialect.numbers);
+        number.map_err(|fault| self.table.cell_error(at, column, &format!("{what}: {fault}")))
     }
 
     /// How much the row counts in the loss, if the table says so.
-    pub(super) fn weight(&self) -> Result<Option<f32>> {
-        let Some(column) = self.columns.weight else { return Ok(None) };
-        let weight = self.number(column, "the weight of a row")?;
+    pub(super) fn weight(&self, at: &At<'_>) -> Result<Option<f32>> {
+        let Some(column) = self.table.columns.weight else { return Ok(None) };
+        let weight = self.number(at, column, "the weight of a row")?;
         if weight < 0.0 {
-            return Err(self.cell_error(column, "a weight of 0 or more"));
+            return Err(self.table.cell_error(at, column, "a weight of 0 or more"));
         }
         Ok(Some(weight))
     }
 
     /// The number of the row's group, if the table has groups. A row without one is a group of its own.
-    pub(super) fn group(&mut self) -> Result<Option<u32>> {
-        let Some(column) = self.columns.group else { return Ok(None) };
-        let is_missing = self.dialect.is_missing(&self.record[column]);
-        let number = self.groups.number(&self.record[column], is_missing);
-        number.map(Some).ok_or_else(|| self.cell_error(column, "fewer groups"))
+    pub(super) fn group(&mut self, at: &At<'_>) -> Result<Option<u32>> {
+        let Some(column) = self.table.columns.group else { return Ok(None) };
+        let cell = at.row.cell(column);
+        let number = self.groups.number(cell, self.table.dialect.is_missing(cell));
+        number.map(Some).ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
     }
 
     /// When the row is of, if the table says so.
-    pub(super) fn time(&self) -> Result<Option<f64>> {
-        let Some(column) = self.columns.time else { return Ok(None) };
-        let found = time(&self.record[column]);
+    pub(super) fn time(&self, at: &At<'_>) -> Result<Option<f64>> {
+        let Some(column) = self.table.columns.time else { return Ok(None) };
+        let found = time(at.row.cell(column));
         let expected =
             "a time: a number, or a date such as 2026-11-22, 2026-11-22 10:30:00 or 2026-11-22T10:30:00Z";
-        found.map(Some).ok_or_else(|| self.cell_error(column, expected))
+        found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 
     /// What stands for a cell that is no number: NaN where it is missing.
-    pub(super) fn without_number(&self, column: usize, fault: &str) -> Result<f32> {
-        let cell = &self.record[column];
-        let is_marker = || float(cell).is_ok_and(|value| self.missing_numbers.contains(&value));
-        if !self.dialect.is_missing(cell) && !is_marker() {
-            return Err(self.cell_error(column, &expected_feature(cell, fault)));
+    pub(super) fn without_number(&self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
+        let (table, cell) = (&self.table, at.row.cell(column));
+        let is_marker =
+            || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
+        if !table.dialect.is_missing(cell) && !is_marker() {
+            return Err(table.cell_error(at, column, &expected_feature(cell, fault)));
         }
-        if self.refuses_missing {
-            return Err(self.cell_error(column, "a number (a missing one is refused)"));
+        if table.refuses_missing {
+            return Err(table.cell_error(at, column, "a number (a missing one is refused)"));
         }
         Ok(f32::NAN)
     }

@@ -1,91 +1,23 @@
 //! Means, deviations and quantiles of the columns of a table. NaN stands for a missing value, which none of them counts.
 
-use super::dataset::Features;
-
-/// A column of rows as they stand in a table.
-#[derive(Clone, Copy)]
-pub(super) struct Column<'a> {
-    pub features: &'a Features,
-    /// Columns of a row.
-    pub width: usize,
-    /// Which of them.
-    pub column: usize,
-}
-
-impl<'a> Column<'a> {
-    /// Its values, row after row.
-    pub(super) fn values(self) -> impl ExactSizeIterator<Item = f32> + 'a {
-        let rows = self.features.len() / self.width;
-        (0..rows).map(move |row| {
-            let place = row * self.width + self.column;
-            match self.features {
-                Features::Bytes(values) => values[place].into(),
-                Features::Floats(values) => values[place],
-            }
-        })
-    }
-}
-
-/// Mean and standard deviation (dividing by the number of values) of each column; the deviation is 0 where all values are
-/// the same.
-pub(super) struct Moments {
-    mean: Vec<f64>,
-    deviation: Vec<f64>,
-}
-
-impl Moments {
-    /// Of rows of `width` values. Two passes, in f64 (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing
-    /// the sample variance", 1983).
-    pub(super) fn of(features: &Features, width: usize) -> Self {
-        match features {
-            Features::Bytes(values) => Self::of_values(values, width),
-            Features::Floats(values) => Self::of_values(values, width),
-        }
-    }
-
-    /// Mean and deviation of a column.
-    pub(super) fn of_column(&self, column: usize) -> (f64, f64) {
-        (self.mean[column], self.deviation[column])
-    }
-
-    fn of_values<T: Copy + Into<f64>>(values: &[T], width: usize) -> Self {
-        let (mut mean, mut counts) = (vec![0.0; width], vec![0.0_f64; width]);
-        for row in values.chunks_exact(width) {
-            for ((sum, count), value) in mean.iter_mut().zip(&mut counts).zip(row) {
-                let value: f64 = (*value).into();
-                let is_there = !value.is_nan();
-                *sum += if is_there { value } else { 0.0 };
-                *count += f64::from(u8::from(is_there));
-            }
-        }
-        counts.iter_mut().for_each(|count| *count = count.max(1.0));
-        mean.iter_mut().zip(&counts).for_each(|(sum, count)| *sum /= count);
-        // The sum of the differences themselves takes away what rounding has left of the mean.
-        let mut sums = vec![(0.0, 0.0); width];
-        for row in values.chunks_exact(width) {
-            for (((sum, squares), mean), value) in sums.iter_mut().zip(&mean).zip(row) {
-                let value: f64 = (*value).into();
-                let difference = if value.is_nan() { 0.0 } else { value - mean };
-                *sum += difference;
-                *squares += difference * difference;
-            }
-        }
-        let deviation = sums
-            .iter()
-            .zip(&mean)
-            .zip(&counts)
-            .map(|(((sum, squares), mean), count)| {
-                let deviation = ((squares - sum * sum / count) / count).max(0.0).sqrt();
-                // What is left of rounding in a column of equal values is no deviation.
-                if deviation > 1e-12 * mean.abs() && deviation > f64::from(f32::MIN_POSITIVE) {
-                    deviation
-                } else {
-                    0.0
-                }
-            })
-            .collect();
-        Self { mean, deviation }
-    }
+/// Mean and standard deviation (dividing by the number of values) of a column; the deviation is 0 where all values are the
+/// same.
+///
+/// Two passes, in f64 (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
+pub(super) fn moments(values: &[f32]) -> (f64, f64) {
+    let present = || values.iter().filter(|value| !value.is_nan()).map(|value| f64::from(*value));
+    let (sum, count) = present().fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    let count = f64::max(count, 1.0);
+    let mean = sum / count;
+    // The sum of the differences themselves takes away what rounding has left of the mean.
+    let (sum, squares) = present().fold((0.0, 0.0), |(sum, squares), value| {
+        let difference = value - mean;
+        (sum + difference, squares + difference * difference)
+    });
+    let deviation = ((squares - sum * sum / count) / count).max(0.0).sqrt();
+    // What is left of rounding in a column of equal values is no deviation.
+    let is_one = deviation > 1e-12 * mean.abs() && deviation > f64::from(f32::MIN_POSITIVE);
+    (mean, if is_one { deviation } else { 0.0 })
 }
 
 /// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width.
@@ -107,6 +39,16 @@ pub(super) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {
     Some(if share == 0.0 { value } else { value + (next - value) * share })
 }
 
+/// The same of values in ascending order.
+pub(super) fn quantile_of_sorted(values: &[f32], rank: f64) -> Option<f64> {
+    let place = rank * values.len().checked_sub(1)? as f64;
+    let lower = place.floor() as usize;
+    let value = f64::from(values[lower]);
+    let next = values.get(lower + 1).map_or(value, |next| f64::from(*next));
+    let share = place - lower as f64;
+    Some(if share == 0.0 { value } else { value + (next - value) * share })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,33 +59,31 @@ mod tests {
         for (rank, expected) in [(0.0, 1.0), (0.25, 1.75), (0.5, 3.5), (0.9, 6.4), (1.0, 7.0)] {
             let found = quantile(&mut [7.0, 1.0, 5.0, 2.0], rank).unwrap();
             assert!((found - expected).abs() < 1e-12, "{rank}: {found}");
+            assert_eq!(quantile_of_sorted(&[1.0, 2.0, 5.0, 7.0], rank), Some(found));
         }
         assert_eq!(quantile(&mut [3.0], 0.3), Some(3.0));
-        assert_eq!(quantile(&mut [], 0.5), None);
+        assert_eq!((quantile(&mut [], 0.5), quantile_of_sorted(&[], 0.5)), (None, None));
     }
 
     #[test]
     fn missing_values_do_not_count() {
         let nan = f32::NAN;
-        let features = Features::Floats(vec![1.0, nan, 5.5, 3.0, nan, 5.5, nan, nan, 5.5]);
-        let moments = Moments::of(&features, 3);
-        assert_eq!([0, 1, 2].map(|column| moments.of_column(column)), [(2.0, 1.0), (0.0, 0.0), (5.5, 0.0)]);
-        let column = |column| Column { features: &features, width: 3, column };
-        assert_eq!(column(2).values().collect::<Vec<_>>(), [5.5; 3]);
+        assert_eq!(moments(&[1.0, 3.0, nan]), (2.0, 1.0));
+        assert_eq!(moments(&[nan, nan]), (0.0, 0.0));
+        assert_eq!(moments(&[5.5, 5.5, nan, 5.5]), (5.5, 0.0));
+        assert_eq!(moments(&[]), (0.0, 0.0));
     }
 
     #[test]
     fn moments_are_right_far_from_0() {
-        let rows: Vec<[f32; 3]> =
-            (0..97u8).map(|i| [f32::from(i), 1e6 + f32::from(i % 7), f32::from(i) * 1e30]).collect();
-        let moments = Moments::of(&Features::Floats(rows.concat()), 3);
-        let (mean, deviation) = moments.of_column(0);
+        let (mean, deviation) = moments(&(0..97u8).map(f32::from).collect::<Vec<_>>());
         assert!((mean - 48.0).abs() < 1e-12);
         assert!((deviation - ((97.0f64 * 97.0 - 1.0) / 12.0).sqrt()).abs() < 1e-12);
-        let bytes = Moments::of(&Features::Bytes(vec![0, 10, 4, 20]), 2);
-        assert_eq!([bytes.of_column(0), bytes.of_column(1)], [(2.0, 2.0), (15.0, 5.0)]);
-        let (mean, deviation) = moments.of_column(1);
-        let exact: Vec<f64> = rows.iter().map(|row| f64::from(row[1]) - 1e6).collect();
+        let (_, great) = moments(&(0..97u8).map(|i| f32::from(i) * 1e30).collect::<Vec<_>>());
+        assert!((great / 1e30 - deviation).abs() < 1e-6);
+        let far: Vec<f32> = (0..97u8).map(|i| 1e6 + f32::from(i % 7)).collect();
+        let (mean, deviation) = moments(&far);
+        let exact: Vec<f64> = far.iter().map(|value| f64::from(*value) - 1e6).collect();
         let expected = exact.iter().sum::<f64>() / 97.0;
         assert!((mean - 1e6 - expected).abs() < 1e-8);
         let squares = exact.iter().map(|value| (value - expected).powi(2)).sum::<f64>() / 97.0;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use super::zstd::{MAGIC as ZSTD_MAGIC, Zstd, is_zstd};
+use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, is_zstd};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -62,6 +62,18 @@ impl Stream {
         let file = File::open(path).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
+    }
+
+    /// Opens a table, without the mark that some programs write in front of UTF-8.
+    pub(super) fn open_table(path: &Path) -> Result<Self> {
+        let mut stream = Self::open(path)?;
+        stream.skip_byte_order_mark()?;
+        Ok(stream)
+    }
+
+    /// The same table from the start once more; nothing for what can be read only once.
+    pub(super) fn again(&self) -> Result<Option<Self>> {
+        self.stored.map(|_| Self::open_table(&self.name)).transpose()
     }
 
     /// Bytes of unknown length.
@@ -185,6 +197,10 @@ impl Stream {
 
     /// A fault of reading; where the bytes are packed, the packing is part of the contents.
     pub(super) fn fault(&self, source: io::Error) -> Error {
+        if self.packing.is_some() && source.kind() == ErrorKind::Unsupported {
+            let expected = format!("zstd data with a window of at most {MOST_WINDOW} bytes");
+            return self.error(Place::default(), expected, source.to_string());
+        }
         let found = match source.kind() {
             _ if self.packing.is_none() => None,
             ErrorKind::UnexpectedEof => {

@@ -1,9 +1,12 @@
 //! What the columns of a table hold, for people.
 
-use super::categories::MISSING;
+use super::by_column::by_column;
+use super::categories::{Dictionary, MISSING};
 use super::columns::Column;
 use super::reader::Reader;
-use super::statistics::{self, quantile};
+use super::sorted_floats::sorted;
+use super::statistics::quantile_of_sorted;
+use super::table::Table;
 
 /// What an input column holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,47 +41,42 @@ impl Reader {
     /// What each input column holds in the rows so far, before they are transformed; nothing of images.
     pub fn summaries(&self) -> Vec<ColumnSummary> {
         let Some(schema) = self.schema() else { return Vec::new() };
-        let summary = |(input, column): (usize, &Column)| {
-            let values =
-                statistics::Column { features: &self.table.features, width: self.inputs, column: input };
+        let Table { features, dictionaries, .. } = &self.table;
+        by_column(features, self.inputs, self.threads, |input, values| {
             let (missing, distinct, contents) = match schema.categories.binary_search(&input) {
-                Ok(index) => self.of_categories(index, values),
+                Ok(index) => of_categories(&dictionaries[index], &values),
                 Err(_) => of_numbers(values),
             };
-            ColumnSummary { column: column.clone(), missing, distinct, contents }
-        };
-        schema.inputs.iter().enumerate().map(summary).collect()
-    }
-
-    fn of_categories(&self, index: usize, values: statistics::Column<'_>) -> (usize, usize, Contents) {
-        let dictionary = &self.table.dictionaries[index];
-        let categories = dictionary.categories(0..dictionary.numbers() as u32);
-        let find = categories.finder();
-        let place: Vec<Option<u32>> =
-            (0..dictionary.numbers() as u32).map(|number| find(dictionary.text(number)?)).collect();
-        let mut counts = vec![0; categories.len()];
-        let mut missing = 0;
-        for value in values.values() {
-            match place[value as usize] {
-                Some(category) => counts[category as usize] += 1,
-                None => missing += usize::from(value as u32 == MISSING),
-            }
-        }
-        let mut named: Vec<(String, usize)> = categories.names().iter().cloned().zip(counts).collect();
-        // A stable sort: equally frequent ones keep their natural order.
-        named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        (missing, named.len(), Contents::Categories(named))
+            ColumnSummary { column: schema.inputs[input].clone(), missing, distinct, contents }
+        })
     }
 }
 
-fn of_numbers(column: statistics::Column<'_>) -> (usize, usize, Contents) {
-    let rows = column.values().len();
-    let mut values: Vec<f32> = column.values().filter(|value| !value.is_nan()).collect();
-    values.sort_unstable_by(f32::total_cmp);
-    // 0 and -0 are one number.
+fn of_categories(dictionary: &Dictionary, values: &[f32]) -> (usize, usize, Contents) {
+    let categories = dictionary.categories(0..dictionary.numbers() as u32);
+    let find = categories.finder();
+    let place: Vec<Option<u32>> =
+        (0..dictionary.numbers() as u32).map(|number| find(dictionary.text(number)?)).collect();
+    let mut counts = vec![0; categories.len()];
+    let mut missing = 0;
+    for value in values {
+        match place[*value as usize] {
+            Some(category) => counts[category as usize] += 1,
+            None => missing += usize::from(*value as u32 == MISSING),
+        }
+    }
+    let mut named: Vec<(String, usize)> = categories.names().iter().cloned().zip(counts).collect();
+    // A stable sort: equally frequent ones keep their natural order.
+    named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    (missing, named.len(), Contents::Categories(named))
+}
+
+fn of_numbers(values: Vec<f32>) -> (usize, usize, Contents) {
+    let rows = values.len();
+    let values = sorted(values);
     let distinct =
         usize::from(!values.is_empty()) + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    let mut at = |rank| quantile(&mut values, rank).unwrap_or(f64::NAN);
+    let at = |rank| quantile_of_sorted(&values, rank).unwrap_or(f64::NAN);
     let contents = Contents::Numbers { least: at(0.0), median: at(0.5), greatest: at(1.0) };
     (rows - values.len(), distinct, contents)
 }

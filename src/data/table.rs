@@ -1,6 +1,7 @@
 //! Rows as they are parsed and gathered: bytes as long as every value is one, floats from then on.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::categories::Dictionary;
 use super::classes::{Classes, Label};
@@ -100,6 +101,8 @@ pub(super) struct Chunk {
     pub(super) times: Vec<f64>,
     /// The labels that came first in these rows.
     pub(super) new_labels: Vec<Label>,
+    /// The file of these rows, if they are of a table.
+    pub(super) name: Option<Arc<Path>>,
     /// The categories that came first in these rows, of each column of categories.
     pub(super) new_categories: Vec<Vec<Label>>,
     /// The cell of each row that is handed on.
@@ -125,6 +128,8 @@ pub(super) struct Table {
     numbers: Vec<u32>,
     /// The labels by their numbers, and the class of each.
     pub(super) names: Vec<Label>,
+    /// The file in which each came first.
+    files: Vec<Option<Arc<Path>>>,
     class_of: Vec<u32>,
     /// Of each column of categories, in the order of the inputs.
     pub(super) dictionaries: Vec<Dictionary>,
@@ -144,6 +149,7 @@ impl Table {
             classes: Classes::numbered(0),
             numbers: Vec::new(),
             names: Vec::new(),
+            files: Vec::new(),
             class_of: Vec::new(),
             dictionaries: Vec::new(),
         }
@@ -232,7 +238,7 @@ impl Table {
         out
     }
 
-    /// Adds rows at the end.
+    /// Adds rows at the end, whose classes are still to be found.
     pub(super) fn append(&mut self, chunk: Chunk, name: &Path) -> Result<()> {
         self.append_labels(&chunk, name)?;
         grow(&mut self.values, chunk.values.len(), name)?;
@@ -271,18 +277,35 @@ impl Table {
 
     fn append_labels(&mut self, chunk: &Chunk, name: &Path) -> Result<()> {
         grow(&mut self.numbers, chunk.labels.len(), name)?;
-        grow(&mut self.labels, chunk.labels.len(), name)?;
         self.numbers.extend_from_slice(&chunk.labels);
-        if !chunk.new_labels.is_empty() {
+        let unclassified = self.numbers.len().saturating_sub(self.labels.len());
+        grow(&mut self.labels, unclassified, name)?;
+        self.names.extend_from_slice(&chunk.new_labels);
+        self.files.resize(self.names.len(), chunk.name.clone());
+        Ok(())
+    }
+
+    /// The file, if it is a table, and the row in which the label with this number came first.
+    pub(super) fn origin(&self, number: usize) -> (Option<&Path>, Option<u64>) {
+        let file = self.files.get(number).and_then(|file| file.as_deref());
+        (file, self.names.get(number).map(|label| label.row))
+    }
+
+    /// The first label of a class.
+    pub(super) fn label_of(&self, class: usize) -> Option<usize> {
+        self.class_of.iter().position(|of| *of as usize == class)
+    }
+
+    /// Finds the classes of the rows that were appended last.
+    pub(super) fn classify(&mut self) {
+        if self.names.len() > self.class_of.len() {
             // Classes stand in natural order: one that is new may change the place of every other.
-            self.names.extend_from_slice(&chunk.new_labels);
             (self.classes, self.class_of) = Classes::of(&self.names);
             self.labels.clear();
         }
         // Where all labels were known before, none has a number.
         let new = &self.numbers[self.labels.len().min(self.numbers.len())..];
         self.labels.extend(new.iter().map(|number| self.class_of[*number as usize]));
-        Ok(())
     }
 }
 

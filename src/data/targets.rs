@@ -1,7 +1,6 @@
 //! What rows should give.
 
-use super::dataset::Features;
-use super::statistics::{Moments, is_coarse};
+use super::statistics::{is_coarse, moments};
 
 /// What the rows of a data set should give.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,14 +67,12 @@ pub struct TargetScale {
 
 impl TargetScale {
     /// Mean and standard deviation of values, row after row.
-    pub(super) fn learn(values: &mut Vec<f32>, columns: usize) -> Self {
-        let features = Features::Floats(std::mem::take(values));
-        let moments = Moments::of(&features, columns);
-        if let Features::Floats(taken) = features {
-            *values = taken;
-        }
-        let (center, width): (Vec<f64>, Vec<f64>) =
-            (0..columns).map(|column| moments.of_column(column)).unzip();
+    pub(super) fn learn(values: &[f32], columns: usize) -> Self {
+        let of_column = |column: usize| {
+            let column = values.get(column..).unwrap_or_default().iter().step_by(columns);
+            moments(&column.copied().collect::<Vec<f32>>())
+        };
+        let (center, width): (Vec<f64>, Vec<f64>) = (0..columns).map(of_column).unzip();
         Self {
             center,
             width: width.into_iter().map(|width| if width == 0.0 { 1.0 } else { width }).collect(),
@@ -113,8 +110,8 @@ mod tests {
 
     #[test]
     fn scaled_values_have_mean_0_and_deviation_1_and_come_back() {
-        let mut values = vec![1000.0, 5.0, 1010.0, 5.0, 1040.0, 5.0, 1030.0, 5.0];
-        let scale = TargetScale::learn(&mut values, 2);
+        let values = vec![1000.0, 5.0, 1010.0, 5.0, 1040.0, 5.0, 1030.0, 5.0];
+        let scale = TargetScale::learn(&values, 2);
         assert_eq!((values.len(), &scale.center, scale.width[1]), (8, &vec![1020.0, 5.0], 1.0));
         assert!((scale.width[0] - 250.0f64.sqrt()).abs() < 1e-12);
         let scaled = scale.scaled(&values);

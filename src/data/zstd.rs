@@ -2,12 +2,16 @@
 
 use std::io::{Chain, Cursor, Error, ErrorKind, Read, Result};
 
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use ruzstd::decoding::errors::FrameDecoderError;
+use ruzstd::decoding::{DEFAULT_MAX_WINDOW_SIZE, FrameDecoder, StreamingDecoder};
 
 use super::stream::fill;
 
 /// The first bytes of a frame.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The most bytes of a window, which is kept in memory.
+pub(super) const MOST_WINDOW: u64 = DEFAULT_MAX_WINDOW_SIZE;
 
 /// The first bytes of a frame that holds nothing for us, as little endian, without its lowest four bits.
 const SKIPPABLE: u32 = 0x184d_2a50;
@@ -47,7 +51,7 @@ impl Zstd {
                 _ => return Err(ErrorKind::UnexpectedEof.into()),
             }
             if u32::from_le_bytes(magic) & !0xf != SKIPPABLE {
-                let decoder = StreamingDecoder::new(Cursor::new(magic).chain(source)).map_err(damage)?;
+                let decoder = StreamingDecoder::new(Cursor::new(magic).chain(source)).map_err(refusal)?;
                 return Ok(State::Inside(Box::new(decoder)));
             }
             let mut length = [0; 4];
@@ -80,6 +84,18 @@ impl Read for Zstd {
                 }
             }
         }
+    }
+}
+
+/// A frame that cannot be begun: a window too large is no damage.
+fn refusal(error: FrameDecoderError) -> Error {
+    match error {
+        FrameDecoderError::WindowSizeTooBig { requested, .. } => {
+            let text =
+                format!("one of {requested} (unpack it by `zstd -d --long=31`, or pack it without --long)");
+            Error::new(ErrorKind::Unsupported, text)
+        }
+        error => damage(error),
     }
 }
 

@@ -78,7 +78,7 @@ fn data_that_do_not_fit_the_model() {
     refused(
         &place,
         &eval("more"),
-        &["t10k-labels", "labels of the training data (0, 1, 2, 3)", "label 200 (sample 8)"],
+        &["t10k-labels", "row 8", "labels of the training data (0, 1, 2, 3)", "found label 200"],
     );
     place.write("more/t10k-images-idx3-ubyte", idx(&[20, 8, 8], &[0; 20]));
     refused(&place, &eval("more"), &["t10k-images", "expected "]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tinytrain::Error;
 use tinytrain::data::{
-    BLOCK_ROWS, Features, Format, ReadOptions, Reader, Scale, Selection, Target, Transform, Why,
+    BLOCK_ROWS, Features, Format, ReadOptions, Reader, Scale, Selection, Source, Target, Transform, Why,
 };
 
 use crate::support::{assert_error, label_in, open_csv};
@@ -209,4 +209,27 @@ fn labels_are_never_missing() {
     let read = ReadOptions { format, ..label_in("class") };
     let error = open_csv("a,class\n1,x\n2,y\n3,y\n", &read).err().unwrap();
     assert_error(&error, &["row 3, column 2 (class)", "rows without one"]);
+}
+
+#[test]
+fn a_column_that_begins_empty_is_what_its_first_values_are() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("t.csv");
+    let row = |row: usize| match row {
+        0..9_000 => format!("{row}.5,,NA,,{}\n", row % 2),
+        _ => format!("{row}.5,t{},{row},,{}\n", row % 3, row % 2),
+    };
+    let text = "x,text,number,nothing,class\n".to_owned() + &(0..9_010).map(row).collect::<String>();
+    std::fs::write(&path, &text).unwrap();
+    let mut reader =
+        Reader::open(&Source::Csv { path: path.clone() }, &options(Selection::default())).unwrap();
+    reader.read_to_end().unwrap();
+    assert_eq!(reader.schema().unwrap().categories, [1]);
+    assert_eq!(reader.dictionaries()[0].text(1), Some("t0"));
+    let found: Vec<(usize, usize)> =
+        reader.summaries().iter().map(|column| (column.missing, column.distinct)).collect();
+    assert_eq!(found, [(0, 9010), (9000, 3), (9000, 10), (9010, 0)]);
+    // What can be read only once is asked about.
+    let error = error(&text, Selection::default());
+    assert_error(&error, &["t.csv, row 9002, column 2 (text)", "say that the column is one of categories"]);
 }

@@ -1,8 +1,8 @@
 //! What is said about tables that cannot be read: the file, the row, the column, expected and found.
 
-use tinytrain::data::{BLOCK_ROWS, Transform};
+use tinytrain::data::{BLOCK_ROWS, Classes, ReadOptions, Selection, Split, Target, Transform};
 
-use crate::support::{assert_error, csv_error, gzip, label_first, label_in, open_csv};
+use crate::support::{assert_error, csv_error, gzip, label_first, label_in, open_csv, zstd};
 
 /// A table with a header that is fine up to its last line.
 fn with_header(last_line: &str) -> String {
@@ -243,4 +243,53 @@ fn gzip_that_is_damaged() {
         let error = csv_error([&whole[..], stray].concat());
         assert_error(&error, &["t.csv: expected whole gzip data, found "]);
     }
+}
+
+#[test]
+fn a_zstd_window_beyond_the_limit_is_named() {
+    let mut frame = zstd(b"0,1\n1,2\n");
+    // As `zstd --long=31` writes it.
+    frame[5] = 21 << 3;
+    assert_error(
+        &csv_error(frame),
+        &[
+            "t.csv: expected zstd data with a window of at most 134217728 bytes",
+            "one of 2147483648",
+            "--long",
+        ],
+    );
+}
+
+#[test]
+fn a_label_that_a_model_does_not_know_is_shown_where_it_stands() {
+    let table = "x,class\n1,a\n2,b\n\n3,c\n4,a\n";
+    let classes = Classes::named(["a", "b"].map(String::from).to_vec()).unwrap();
+    let reader = || open_csv(table, &label_in("class")).unwrap();
+    let place = "t.csv, row 5, column 2 (class): expected labels of the training data (a, b), found label c";
+    assert_error(&reader().check_labels(&classes).unwrap_err(), &[place]);
+    assert_error(&reader().into_dataset_of(&Transform::None, &classes).unwrap_err(), &[place]);
+}
+
+#[test]
+fn fewer_groups_than_parts_are_no_split() {
+    let columns = Selection {
+        target: Target::Column("class".to_owned()),
+        group: Some("g".to_owned()),
+        ..Selection::default()
+    };
+    let options = ReadOptions { columns, ..ReadOptions::default() };
+    let divide = |groups: [&str; 6], validation, test| {
+        let rows: String =
+            groups.iter().zip(0..).map(|(group, row)| format!("{row},{group},{}\n", row % 2)).collect();
+        let mut reader = open_csv("x,g,class\n".to_owned() + &rows, &options).unwrap();
+        reader.divide(&Split { validation, test, seed: 1 }).map(|parts| parts.map(|part| part.rows()))
+    };
+    let error = divide(["p"; 6], 0.0, 0.3).unwrap_err();
+    assert_error(
+        &error,
+        &["test fraction: expected a share that takes at least one group", "(there is only one)"],
+    );
+    let error = divide(["p", "p", "p", "q", "q", "q"], 0.3, 0.3).unwrap_err();
+    assert_error(&error, &["validation fraction: expected", "groups are not divided (there are 2)"]);
+    assert_eq!(divide(["p", "p", "q", "q", "r", "r"], 0.3, 0.3).unwrap(), [2, 2]);
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tinytrain::data::{
-    BLOCK_ROWS, Dataset, Features, FeaturesRef, ReadOptions, Reader, Scaling, Source, Transform, locate,
+    BLOCK_ROWS, Dataset, Features, FeaturesRef, Format, ReadOptions, Reader, Scaling, Source, Transform,
+    locate,
 };
 
 use crate::support::{
@@ -297,4 +298,26 @@ fn labels_are_classes_in_the_order_of_their_values() {
         weights: Vec::new(),
     };
     assert_eq!(read_csv("4,0,17\n2,255,3\n"), expected);
+}
+
+#[test]
+fn thousands_are_read_where_they_are_beyond_doubt() {
+    let expected = [123_456.75, 2.0, 999.5, 1234.0, -12_000.25, 7.0];
+    for table in [
+        "class,a,b\n0,\"123,456.75\",2\n1,999.5,\"1,234\"\n0,\"-12,000.25\",7\n",
+        "class;a;b\n0;123.456,75;2\n1;999,5;1.234\n0;-12.000,25;7\n",
+        "class\ta\tb\n0\t123,456.75\t2\n1\t999.5\t1,234\n0\t-12,000.25\t7\n",
+    ] {
+        assert_eq!(raw_values(table), expected, "{table}");
+    }
+    // What may as well be a fraction is asked about, and read as it is said.
+    let doubtful = "class,a\n0,\"1,234\"\n1,\"5,678\"\n0,\"9,012\"\n";
+    let error = open_csv(doubtful, &label_first()).err().unwrap();
+    assert!(error.to_string().contains("a fraction, or are these thousands?"), "{error}");
+    for (decimal, first) in [(b'.', 1234.0), (b',', 1.234)] {
+        let format = Format { decimal: Some(decimal), ..Format::default() };
+        let reader = open_csv(doubtful, &ReadOptions { format, ..label_first() }).unwrap();
+        let dataset = reader.into_dataset(&Transform::None).unwrap();
+        assert_eq!(dataset.row(0), [first]);
+    }
 }

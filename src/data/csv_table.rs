@@ -1,0 +1,243 @@
+//! What is known of a CSV table before its rows are parsed: how it is written, and which columns are read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::columns::{Columns, Header, LeftOut, Schema, Selection};
+use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
+use super::number::{show, show_name};
+use super::pieces::{Piece, Pieces, too_long};
+use super::row::Cells;
+use super::row_parser::At;
+use super::stream::Stream;
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// Bytes that are looked at before the first row is read, unless these rows are longer.
+const SAMPLE_BYTES: usize = 1 << 18;
+const LEAST_SAMPLE_ROWS: usize = 8;
+
+/// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
+const BYTES_A_COLUMN: usize = 16;
+
+/// A CSV table of which the columns are known.
+pub(super) struct CsvTable {
+    pub names: Option<Vec<String>>,
+    pub columns: Columns,
+    pub dialect: Dialect,
+    /// The most bytes of a row.
+    row_limit: usize,
+    /// Cells that stand for a missing value, besides those that always do.
+    missing: Vec<String>,
+    /// Those of them that are numbers.
+    pub missing_numbers: Vec<f32>,
+    pub refuses_missing: bool,
+}
+
+/// A table and its rows.
+pub(super) struct CsvRows {
+    pub table: CsvTable,
+    /// The first row.
+    pub first: Piece,
+    /// The others.
+    pub pieces: Pieces,
+    /// About how many bytes a row has.
+    pub row_bytes: usize,
+}
+
+impl CsvRows {
+    /// Looks at the first rows and decides how the table is written and which columns are read.
+    /// Rows of the `others` follow.
+    pub(super) fn open(
+        mut stream: Stream,
+        others: &[PathBuf],
+        format: &Format,
+        wanted: &Selection,
+    ) -> Result<Self> {
+        stream.skip_byte_order_mark()?;
+        let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
+        let format =
+            &Format { missing: format.missing.iter().cloned().chain(known).collect(), ..format.clone() };
+        let (start, is_whole) =
+            stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
+        if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
+            // Not worth the memory that finding out how it is written takes.
+            return Err(too_long(&stream, 1, format.row_limit));
+        }
+        let (dialect, sample) = Dialect::find(&start, is_whole, format);
+        let row_bytes = start.len() / sample.rows.len().max(1);
+        let again = if is_whole && others.is_empty() { None } else { stream.again()? };
+        let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
+        let path = Arc::clone(pieces.name());
+        let error = |place, expected: &str, found: &str| Error::Data {
+            path: path.to_path_buf(),
+            place,
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+        };
+        let first = pieces.next_row()?.ok_or_else(|| error(Place::default(), "a table", "an empty file"))?;
+        let names = names(&first, dialect.delimiter, format.row_limit)?;
+        let header = Header {
+            path: &path,
+            names: Some(&names),
+            count: names.len(),
+            dialect: dialect.clone(),
+            sample: &sample,
+            later: &[],
+        };
+        if format.decimal.is_none()
+            && !dialect.numbers.grouped
+            && let Some(number) = sample.doubtful_number(dialect.delimiter)
+        {
+            let question = format!("is {number} a fraction, or are these thousands?");
+            return Err(header.undecided("decimal", question));
+        }
+        let has_header = match format.header {
+            Some(said) => said,
+            // The names of a model are proof.
+            None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
+            // The rows that a model without names was trained on had none.
+            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => false,
+            None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
+        };
+        let header = Header { names: has_header.then_some(&names), ..header };
+        let later = match again {
+            Some(again) if wanted.schema.is_none() => {
+                later_kinds(Pieces::new(again, others, header.dialect.delimiter, format.row_limit), &header)?
+            }
+            _ => Vec::new(),
+        };
+        let columns = Header { later: &later, ..header }.columns(wanted)?;
+        let first = if has_header {
+            pieces.begin_rows(&names);
+            let row = pieces.next_row()?;
+            row.ok_or_else(|| error(Place::default(), "rows of numbers", "only a header"))?
+        } else {
+            first
+        };
+        let table = CsvTable {
+            names: has_header.then_some(names),
+            columns,
+            dialect,
+            row_limit: format.row_limit,
+            missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
+            missing: format.missing.clone(),
+            refuses_missing: wanted.refuse_missing,
+        };
+        Ok(Self { table, first, pieces, row_bytes })
+    }
+}
+
+impl CsvTable {
+    /// What a model must know to read another table like this.
+    pub(super) fn schema(&self) -> Schema {
+        self.columns.schema(self.names.as_deref(), &self.missing)
+    }
+
+    /// How the table is written.
+    pub(super) fn written(&self) -> Format {
+        Format {
+            header: Some(self.names.is_some()),
+            delimiter: Some(self.dialect.delimiter),
+            decimal: Some(self.dialect.numbers.point),
+            row_limit: self.row_limit,
+            missing: self.missing.clone(),
+        }
+    }
+
+    /// The columns that are no inputs, though nobody has said so.
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
+        let name = |column: usize| match &self.names {
+            Some(names) if !names[column].is_empty() => names[column].clone(),
+            _ => column.to_string(),
+        };
+        self.columns
+            .left_out
+            .iter()
+            .map(|(column, why)| LeftOut { column: name(*column), why: *why })
+            .collect()
+    }
+
+    /// What is wrong with a row.
+    pub(super) fn row_error(&self, at: &At<'_>, expected: String, found: String) -> Error {
+        Error::Data { path: at.name().to_owned(), place: Place::row(at.line()), expected, found }
+    }
+
+    /// What is wrong with a cell of a row.
+    pub(super) fn cell_error(&self, at: &At<'_>, column: usize, expected: &str) -> Error {
+        self.error(at.name(), at.line(), column, expected, at.row.cell(column))
+    }
+
+    /// What is wrong with a cell.
+    pub(super) fn error(&self, path: &Path, row: u64, column: usize, expected: &str, cell: &[u8]) -> Error {
+        cell_error(path, row, self.names.as_deref(), column, expected, cell)
+    }
+}
+
+fn cell_error(
+    path: &Path,
+    row: u64,
+    names: Option<&[String]>,
+    column: usize,
+    expected: &str,
+    cell: &[u8],
+) -> Error {
+    let name = names.and_then(|names| names.get(column)).map(|name| show_name(name.as_bytes()).into());
+    let place = Place { row: Some(row), column: Some(column + 1), name };
+    Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: show(cell) }
+}
+
+/// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
+fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Kind)>> {
+    let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
+    let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
+    let (mut found, mut cells) = (Vec::new(), Cells::default());
+    if empty.is_empty() {
+        return Ok(found);
+    }
+    let mut known = header.sample.rows.len();
+    if let Some(names) = header.names {
+        pieces.next_row()?;
+        pieces.begin_rows(names);
+        known -= 1;
+    }
+    // What is wrong with a row is said when it is parsed.
+    while let Ok(Some(piece)) = pieces.next() {
+        for place in piece.rows.iter().skip(known) {
+            let row = cells.of(&piece.text, *place, header.dialect.delimiter, piece.has_quotes);
+            empty.retain(|column| {
+                let kind = if row.len() == header.count {
+                    header.dialect.kind(row.cell(*column))
+                } else {
+                    Kind::Missing
+                };
+                found.extend((kind != Kind::Missing).then_some((*column, kind)));
+                kind == Kind::Missing
+            });
+        }
+        if empty.is_empty() {
+            break;
+        }
+        known = known.saturating_sub(piece.rows.len());
+    }
+    Ok(found)
+}
+
+/// The cells of the first row, which must be text: what is not cannot be told from a header.
+fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
+    let mut cells = Cells::default();
+    let place = first.rows[0];
+    let row = cells.of(&first.text, place, delimiter, first.has_quotes);
+    let (line, most) = (first.line(place.0), (row_limit / BYTES_A_COLUMN).max(1));
+    if row.len() > most {
+        let found = format!("{}; the limit of a row's bytes can be raised", row.len());
+        let expected = format!("at most {most} columns");
+        return Err(Error::Data { path: first.name.to_path_buf(), place: Place::row(line), expected, found });
+    }
+    let is_text = |cell: &[u8]| !cell.contains(&0) && str::from_utf8(cell).is_ok();
+    if let Some(column) = row.cells().position(|cell| !is_text(cell)) {
+        let expected = "text (UTF-8, without NUL bytes)";
+        return Err(cell_error(&first.name, line, None, column, expected, row.cell(column)));
+    }
+    Ok(row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect())
+}

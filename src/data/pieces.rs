@@ -1,0 +1,421 @@
+//! Divides the text of a table into pieces of whole rows, each of which can be parsed by itself.
+//!
+//! Quotes are followed from the first byte on, as they may hold line ends. What stands in a row is not looked at.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::{memchr, memchr_iter, memchr3};
+
+use super::BLOCK_ROWS;
+use super::number::{show_name, some};
+use super::row::Cells;
+use super::stream::Stream;
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
+/// to another thread costs nothing.
+pub(super) const PIECE_BYTES: usize = 1 << 18;
+
+/// Bytes that are read beyond that at first.
+const MORE_BYTES: usize = 1 << 14;
+
+/// Some rows of a table, as text.
+pub(super) struct Piece {
+    /// The file, or what stands for it in messages.
+    pub name: Arc<Path>,
+    pub text: Vec<u8>,
+    /// Where each row begins and ends, its line end left out; blank lines are none.
+    pub rows: Vec<(usize, usize)>,
+    /// Whether a quote stands anywhere.
+    pub has_quotes: bool,
+    /// Rows of the table before these.
+    pub before: u64,
+    /// The line of the first byte, counted from 1.
+    line: u64,
+}
+
+impl Piece {
+    /// The line of the byte at this place.
+    pub(super) fn line(&self, place: usize) -> u64 {
+        self.line + count_lines(&self.text[..place])
+    }
+}
+
+/// The pieces of a table.
+pub(super) struct Pieces {
+    stream: Stream,
+    name: Arc<Path>,
+    /// The files that follow.
+    others: VecDeque<PathBuf>,
+    /// The first file and its header, which the others have, too.
+    header: Option<(Arc<Path>, Vec<String>)>,
+    delimiter: u8,
+    /// The most bytes of a row.
+    limit: usize,
+    /// Bytes that have been read; from `filled` on there is room.
+    buffer: Vec<u8>,
+    filled: usize,
+    is_read: bool,
+    /// The line of the first byte of `buffer`.
+    line: u64,
+    /// Whether the byte before it was a CR, of which a LF may be the second half.
+    after_return: bool,
+    /// Rows so far.
+    rows: u64,
+    /// What ends the table where it should not end.
+    fault: Option<Error>,
+}
+
+/// What a quote would mean as the next byte; the same states as those of the `csv` crate.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// It opens a quoted cell at the start of a cell, and is a byte like any other elsewhere.
+    Outside,
+    /// It closes the cell, or is the first of two that stand for one.
+    Inside,
+    /// It is the second of two.
+    AfterQuote,
+}
+
+/// How far the rows of a piece have been found.
+struct Scan {
+    rows: Vec<(usize, usize)>,
+    /// Where the next row begins.
+    start: usize,
+    /// Where it was looked for its end so far.
+    place: usize,
+    state: State,
+    /// Where the latest quoted cell began.
+    opened: usize,
+    has_quotes: bool,
+}
+
+impl Pieces {
+    /// Of a file, after which others follow.
+    pub(super) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
+        Self {
+            name: stream.name().into(),
+            others: others.iter().cloned().collect(),
+            header: None,
+            stream,
+            delimiter,
+            limit,
+            buffer: Vec::new(),
+            filled: 0,
+            is_read: false,
+            line: 1,
+            after_return: false,
+            rows: 0,
+            fault: None,
+        }
+    }
+
+    /// The file, or what stands for it in messages.
+    pub(super) fn name(&self) -> &Arc<Path> {
+        &self.name
+    }
+
+    /// The next row alone; nothing at the end.
+    pub(super) fn next_row(&mut self) -> Result<Option<Piece>> {
+        self.take_of_all(1)
+    }
+
+    /// Counts rows from here on: what came before was a header, which the files that follow have, too.
+    pub(super) fn begin_rows(&mut self, header: &[String]) {
+        self.rows = 0;
+        self.header = Some((Arc::clone(&self.name), header.to_vec()));
+    }
+
+    /// The next rows, none of which belongs to another block than the first; nothing at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Piece>> {
+        self.take_of_all(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
+    }
+
+    fn take_of_all(&mut self, most: usize) -> Result<Option<Piece>> {
+        loop {
+            if let Some(piece) = self.take(most)? {
+                return Ok(Some(piece));
+            }
+            let Some(next) = self.others.pop_front() else { return Ok(None) };
+            self.open(&next)?;
+        }
+    }
+
+    /// Goes on with another file, whose header must be that of the first.
+    fn open(&mut self, path: &Path) -> Result<()> {
+        self.stream = Stream::open_table(path)?;
+        self.name = path.into();
+        (self.filled, self.is_read, self.line, self.after_return) = (0, false, 1, false);
+        let Some((first, names)) = self.header.clone() else { return Ok(()) };
+        let before = self.rows;
+        let list = |names: &[String]| some(names.iter().map(|name| show_name(name.as_bytes())));
+        let expected = format!("the header of {}, {}", first.display(), list(&names));
+        let Some(piece) = self.take(1)? else {
+            return Err(self.stream.error(Place::default(), expected, "an empty file"));
+        };
+        self.rows = before;
+        let mut cells = Cells::default();
+        let row = cells.of(&piece.text, piece.rows[0], self.delimiter, piece.has_quotes);
+        let found: Vec<String> =
+            row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
+        if found == names {
+            return Ok(());
+        }
+        let place = Place::row(piece.line(piece.rows[0].0));
+        Err(self.stream.error(place, expected, list(&found)))
+    }
+
+    /// The next rows of a file, so many at most.
+    fn take(&mut self, most: usize) -> Result<Option<Piece>> {
+        if let Some(fault) = self.fault.take() {
+            self.is_read = true;
+            self.filled = 0;
+            return Err(fault);
+        }
+        let mut scan = Scan {
+            rows: Vec::new(),
+            start: 0,
+            place: 0,
+            state: State::Outside,
+            opened: 0,
+            has_quotes: false,
+        };
+        while !self.find_rows(&mut scan, most) {
+            if self.is_read {
+                self.end(&mut scan);
+                break;
+            }
+            if let Err(fault) = self.read() {
+                self.fault = Some(fault);
+                break;
+            }
+        }
+        if scan.rows.is_empty() {
+            return match self.fault.take() {
+                Some(fault) => Err(fault),
+                None => Ok(None),
+            };
+        }
+        Ok(Some(self.cut(scan)))
+    }
+
+    /// Finds rows in what has been read; whether they are a piece.
+    fn find_rows(&mut self, scan: &mut Scan, most: usize) -> bool {
+        let text = &self.buffer[..self.filled];
+        while let Some(end) = scan.row_end(text, self.delimiter) {
+            let row = &text[scan.start..end];
+            if row.len() > self.limit {
+                self.fault = Some(self.too_long(scan.start));
+                return true;
+            }
+            if !row.is_empty() && !is_blank(row, self.delimiter) {
+                scan.rows.push((scan.start, end));
+            }
+            scan.start = end + 1;
+            if scan.rows.len() == most || scan.start >= PIECE_BYTES && !scan.rows.is_empty() {
+                return true;
+            }
+        }
+        if self.filled - scan.start > self.limit {
+            self.fault = Some(self.too_long(scan.start));
+            return true;
+        }
+        false
+    }
+
+    /// The end of the text: of a row that lacks a line end, too.
+    fn end(&mut self, scan: &mut Scan) {
+        if scan.state == State::Inside {
+            let (expected, found) = ("a quote that is closed", "the end of the file inside a quoted cell");
+            let place = Place::row(self.line_of(scan.opened));
+            self.fault = Some(self.stream.error(place, expected, found));
+            return;
+        }
+        let row = &self.buffer[scan.start..self.filled];
+        if !row.is_empty() && !is_blank(row, self.delimiter) {
+            scan.rows.push((scan.start, self.filled));
+        }
+        scan.start = self.filled;
+    }
+
+    /// Reads more: as much as is there, since the rest of a pipe may take its time.
+    fn read(&mut self) -> Result<()> {
+        if self.filled == self.buffer.len() {
+            let length = (2 * self.filled).max(PIECE_BYTES + MORE_BYTES);
+            self.buffer.resize(length, 0);
+        }
+        loop {
+            match self.stream.read(&mut self.buffer[self.filled..]) {
+                Ok(count) => {
+                    self.filled += count;
+                    self.is_read = count == 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.stream.fault(error)),
+            }
+        }
+    }
+
+    /// Takes what was found out of the buffer.
+    fn cut(&mut self, scan: Scan) -> Piece {
+        let end = scan.start.min(self.filled);
+        let rest = &self.buffer[end..self.filled];
+        let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
+        buffer[..rest.len()].copy_from_slice(rest);
+        self.filled -= end;
+        let mut text = std::mem::replace(&mut self.buffer, buffer);
+        text.truncate(end);
+        let piece = Piece {
+            name: Arc::clone(&self.name),
+            // The second half of a line end is no line.
+            line: self.line - u64::from(self.after_return && text.first() == Some(&b'\n')),
+            text,
+            rows: scan.rows,
+            has_quotes: scan.has_quotes,
+            before: self.rows,
+        };
+        self.line = piece.line(piece.text.len());
+        self.after_return = piece.text.last() == Some(&b'\r');
+        self.rows += piece.rows.len() as u64;
+        piece
+    }
+
+    fn line_of(&self, place: usize) -> u64 {
+        let second_half = self.after_return && self.buffer.first() == Some(&b'\n');
+        self.line - u64::from(second_half) + count_lines(&self.buffer[..place])
+    }
+
+    fn too_long(&self, start: usize) -> Error {
+        too_long(&self.stream, self.line_of(start), self.limit)
+    }
+}
+
+/// What is said of a row of more than `limit` bytes.
+pub(super) fn too_long(stream: &Stream, row: u64, limit: usize) -> Error {
+    stream.error(Place::row(row), format!("at most {limit} bytes in a row"), "more; the limit can be raised")
+}
+
+impl Scan {
+    /// The end of the row that begins at `start`, without its line end, if it has been read.
+    fn row_end(&mut self, text: &[u8], delimiter: u8) -> Option<usize> {
+        loop {
+            match self.state {
+                State::Outside => {
+                    let Some(found) = memchr3(b'\n', b'\r', b'"', &text[self.place..]) else {
+                        self.place = text.len();
+                        return None;
+                    };
+                    let at = self.place + found;
+                    self.place = at + 1;
+                    if text[at] != b'"' {
+                        return Some(at);
+                    }
+                    self.has_quotes = true;
+                    if at == self.start || text[at - 1] == delimiter {
+                        (self.state, self.opened) = (State::Inside, at);
+                    }
+                }
+                State::Inside => {
+                    let Some(found) = memchr(b'"', &text[self.place..]) else {
+                        self.place = text.len();
+                        return None;
+                    };
+                    self.place += found + 1;
+                    self.state = State::AfterQuote;
+                }
+                State::AfterQuote => {
+                    let is_second = *text.get(self.place)? == b'"';
+                    self.place += usize::from(is_second);
+                    self.state = if is_second { State::Inside } else { State::Outside };
+                }
+            }
+        }
+    }
+}
+
+/// Whether a row is a line of blanks, which is as empty as an empty one.
+fn is_blank(row: &[u8], delimiter: u8) -> bool {
+    let may_be = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"';
+    may_be(&row[0]) && row.iter().all(may_be) && {
+        let mut cells = Cells::default();
+        let row = cells.of(row, (0, row.len()), delimiter, true);
+        (row.len() == 1 && !row.cell(0).is_empty() || delimiter.is_ascii_whitespace())
+            && (0..row.len()).all(|column| row.cell(column).trim_ascii().is_empty())
+    }
+}
+
+/// Line ends: LF, CR, or both.
+fn count_lines(text: &[u8]) -> u64 {
+    let feeds = memchr_iter(b'\n', text).count();
+    let alone = |at: &usize| text.get(at + 1) != Some(&b'\n');
+    let returns = memchr(b'\r', text)
+        .map_or(0, |first| memchr_iter(b'\r', &text[first..]).filter(|at| alone(&(first + at))).count());
+    (feeds + returns) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// The rows of a table that arrives in so many bytes at a time, with their lines.
+    fn rows(text: &str, at_a_time: usize) -> (Vec<(String, u64)>, Option<String>) {
+        struct Slow(Cursor<Vec<u8>>, usize);
+        impl Read for Slow {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let length = buffer.len().min(self.1);
+                self.0.read(&mut buffer[..length])
+            }
+        }
+        let source = Slow(Cursor::new(text.as_bytes().to_vec()), at_a_time);
+        let mut pieces = Pieces::new(Stream::new(Path::new("t"), source).unwrap(), &[], b',', 1000);
+        let mut found = Vec::new();
+        loop {
+            match pieces.next_row() {
+                Ok(Some(piece)) => found.extend(piece.rows.iter().map(|(start, end)| {
+                    (String::from_utf8_lossy(&piece.text[*start..*end]).into_owned(), piece.line(*start))
+                })),
+                Ok(None) => return (found, None),
+                Err(error) => return (found, Some(error.to_string())),
+            }
+        }
+    }
+
+    #[test]
+    fn rows_end_where_lines_end_outside_quotes() {
+        for (text, expected) in [
+            ("a,b\n1,2\n", &[("a,b", 1), ("1,2", 2)][..]),
+            ("a,b\r\n1,2\r\n\r\n3,4", &[("a,b", 1), ("1,2", 2), ("3,4", 4)]),
+            ("a,b\r1,2\r\r3,4\r", &[("a,b", 1), ("1,2", 2), ("3,4", 4)]),
+            ("\n  \n\"a\nb\",\"c\"\"\n\"\n1,2", &[("\"a\nb\",\"c\"\"\n\"", 3), ("1,2", 6)]),
+            ("a\"b,\"\"\nc,\"\"\"\n\"\n", &[("a\"b,\"\"", 1), ("c,\"\"\"\n\"", 2)]),
+            ("\"a\"b\"\nc\n\"  \"\n\"\"\n", &[("\"a\"b\"", 1), ("c", 2), ("\"\"", 4)]),
+            ("", &[]),
+            ("\n\r\n \n", &[]),
+        ] {
+            for at_a_time in [1, 2, 3, 1000] {
+                let (found, fault) = rows(text, at_a_time);
+                let found: Vec<(&str, u64)> = found.iter().map(|(row, line)| (row.as_str(), *line)).collect();
+                assert_eq!((found, fault), (expected.to_vec(), None), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_before_a_fault_is_delivered() {
+        for at_a_time in [1, 7, 1000] {
+            let (found, fault) = rows("1,2\n3,\"4\n5,6\n", at_a_time);
+            assert_eq!(found, [("1,2".to_owned(), 1)]);
+            assert!(fault.unwrap().contains("t, row 2: expected a quote that is closed"));
+            let (found, fault) = rows(&format!("1,2\n\n{}\n3", "x".repeat(1001)), at_a_time);
+            assert_eq!(found, [("1,2".to_owned(), 1)]);
+            assert!(fault.unwrap().contains("t, row 3: expected at most 1000 bytes in a row"));
+        }
+    }
+}

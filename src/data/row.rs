@@ -1,0 +1,194 @@
+//! The cells of a row of text, without their quotes.
+
+/// A byte in all bytes of a word, as a factor.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Bytes that are searched at once.
+const BLOCK: usize = 64;
+
+/// Bytes in front of cells that were copied, so that a cell's last bytes can be read at once.
+const FRONT: usize = 16;
+
+/// The cells of one row after the other; memory is kept from row to row.
+#[derive(Default)]
+pub(super) struct Cells {
+    /// Where each cell begins, and one behind the last; a cell ends one byte before the next begins.
+    bounds: Vec<usize>,
+    /// The text of a row with quotes, without them.
+    unquoted: Vec<u8>,
+}
+
+/// A row whose cells are known.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    /// Some text in which the cells stand, one byte between two of them.
+    pub text: &'a [u8],
+    bounds: &'a [usize],
+}
+
+impl Cells {
+    /// The cells of the row that stands at this place in a text.
+    #[inline]
+    pub(super) fn of<'a>(
+        &'a mut self,
+        text: &'a [u8],
+        (start, end): (usize, usize),
+        delimiter: u8,
+        may_have_quotes: bool,
+    ) -> Row<'a> {
+        if may_have_quotes && memchr::memchr(b'"', &text[start..end]).is_some() {
+            self.unquote(&text[start..end], delimiter);
+            return Row { text: &self.unquoted, bounds: &self.bounds };
+        }
+        self.find(text, start, end, delimiter);
+        Row { text, bounds: &self.bounds }
+    }
+
+    /// Finds the cells of a row without quotes.
+    fn find(&mut self, text: &[u8], start: usize, end: usize, delimiter: u8) {
+        self.bounds.clear();
+        self.bounds.push(start);
+        let mut at = start;
+        while at < end {
+            let Some(block) = text[at..].first_chunk::<BLOCK>() else {
+                let ends = (at..).zip(&text[at..end]).filter(|(_, byte)| **byte == delimiter);
+                self.bounds.extend(ends.map(|(at, _)| at + 1));
+                break;
+            };
+            let mut found = places(block, delimiter);
+            if end - at < BLOCK {
+                found &= (1 << (end - at)) - 1;
+            }
+            while found != 0 {
+                self.bounds.push(at + found.trailing_zeros() as usize + 1);
+                found &= found - 1;
+            }
+            at += BLOCK;
+        }
+        self.bounds.push(end + 1);
+    }
+
+    /// The same of a row with quotes; the states are those of the `csv` crate.
+    fn unquote(&mut self, row: &[u8], delimiter: u8) {
+        self.bounds.clear();
+        self.unquoted.clear();
+        self.unquoted.resize(FRONT, 0);
+        self.bounds.push(FRONT);
+        let mut rest = row;
+        loop {
+            if let [b'"', quoted @ ..] = rest {
+                rest = quoted;
+                // Two quotes stand for one; a single one ends what is quoted.
+                loop {
+                    let length = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+                    self.unquoted.extend_from_slice(&rest[..length]);
+                    rest = rest.get(length + 1..).unwrap_or_default();
+                    let [b'"', after @ ..] = rest else { break };
+                    self.unquoted.push(b'"');
+                    rest = after;
+                }
+            }
+            let length = memchr::memchr(delimiter, rest).unwrap_or(rest.len());
+            self.unquoted.extend_from_slice(&rest[..length]);
+            self.unquoted.push(delimiter);
+            self.bounds.push(self.unquoted.len());
+            match rest.get(length + 1..) {
+                Some(next) => rest = next,
+                None => break,
+            }
+        }
+    }
+}
+
+/// Which bytes are the one that is looked for: a bit for each, the lowest for the first. Eight at once, without a branch.
+#[inline]
+fn places(block: &[u8; BLOCK], wanted: u8) -> u64 {
+    const LOW: u64 = ONES * 0x7f;
+    let pattern = ONES * u64::from(wanted);
+    block.as_chunks::<8>().0.iter().enumerate().fold(0, |places, (word, bytes)| {
+        let differences = u64::from_le_bytes(*bytes) ^ pattern;
+        // The top bit of every byte that is not 0.
+        let others = ((differences & LOW) + LOW) | differences;
+        let found = (!others >> 7) & ONES;
+        // Puts the lowest bits of all bytes side by side.
+        places | (found.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * word)
+    })
+}
+
+impl<'a> Row<'a> {
+    /// How many cells there are.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// Where a cell begins in `text`.
+    #[inline(always)]
+    pub(super) fn start(&self, column: usize) -> usize {
+        self.bounds[column]
+    }
+
+    /// Where a cell ends in `text`.
+    #[inline(always)]
+    pub(super) fn end(&self, column: usize) -> usize {
+        self.bounds[column + 1] - 1
+    }
+
+    /// A cell.
+    #[inline]
+    pub(super) fn cell(&self, column: usize) -> &'a [u8] {
+        &self.text[self.start(column)..self.end(column)]
+    }
+
+    /// All cells.
+    pub(super) fn cells(&self) -> impl Iterator<Item = &'a [u8]> {
+        (0..self.len()).map(|column| self.cell(column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(row: &str) -> Vec<String> {
+        // With text around it, and at the end of all text.
+        let mut found = [("x,y\n", "\nz,\"u\",v\n"), ("", ""), ("x,\n", "")].map(|(before, after)| {
+            let text = [before, row, after].concat();
+            let place = (before.len(), before.len() + row.len());
+            let mut cells = Cells::default();
+            let row = cells.of(text.as_bytes(), place, b',', true);
+            row.cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect::<Vec<_>>()
+        });
+        assert!(found[0] == found[1] && found[1] == found[2], "{found:?}");
+        std::mem::take(&mut found[0])
+    }
+
+    #[test]
+    fn cells_are_those_of_the_csv_crate() {
+        let long = "1.5,".repeat(100) + ",,x";
+        let pieces =
+            ["", "a", "\"a\"", "\"a,b\"", "\"\"", "\"a\"\"b\"", "\"a\"b\"c\"", "a\"b", "\"\"\"\"", " \"a\""];
+        let rows = pieces.iter().flat_map(|a| pieces.iter().map(move |b| format!("{a},{b}")));
+        for row in rows.chain([long, "a\rb".into(), "x".into(), ",".repeat(200)]) {
+            let mut reader = csv::ReaderBuilder::new()
+                .has_headers(false)
+                .terminator(csv::Terminator::Any(b'\n'))
+                .from_reader(row.as_bytes());
+            let expected: Vec<String> =
+                reader.records().next().unwrap().unwrap().iter().map(str::to_owned).collect();
+            assert_eq!(cells(&row), expected, "{row}");
+        }
+    }
+
+    #[test]
+    fn every_place_of_a_block_is_found() {
+        for wanted in [b',', b'\t', 0x80, 0xff] {
+            for byte in 0..=255 {
+                let mut block = [byte; BLOCK];
+                block[17] = wanted;
+                let expected = if byte == wanted { u64::MAX } else { 1 << 17 };
+                assert_eq!(places(&block, wanted), expected, "{byte} {wanted}");
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Parses the rows of one piece after the other: what each thread that reads a table does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::BLOCK_ROWS;
+use super::categories::Numbering;
+use super::classes::Interner;
+use super::columns::Run;
+use super::csv_table::CsvTable;
+use super::dataset::Features;
+use super::groups::Groups;
+use super::number::{Value, show, show_name};
+use super::pieces::Piece;
+use super::row::{Cells, Row};
+use super::table::Chunk;
+use crate::{Error, Result};
+
+/// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
+pub(super) struct RowParser {
+    pub table: Arc<CsvTable>,
+    pub labels: Interner,
+    /// Of the columns of categories, in their order.
+    pub numberings: Vec<Numbering>,
+    pub groups: Groups,
+    /// Whether a value was none of a byte.
+    floats: bool,
+}
+
+/// A row and where it stands.
+pub(super) struct At<'a> {
+    pub row: Row<'a>,
+    piece: &'a Piece,
+    start: usize,
+}
+
+/// What a piece holds.
+pub(super) struct Parsed {
+    pub chunk: Chunk,
+    /// The groups that came first in these rows.
+    pub new_groups: Vec<Option<Box<[u8]>>>,
+    /// The file, or what stands for it in messages.
+    pub name: Arc<Path>,
+    /// What is wrong with the first row that is not there any more.
+    pub fault: Option<Error>,
+}
+
+impl At<'_> {
+    /// The file, or what stands for it in messages.
+    pub(super) fn name(&self) -> &Path {
+        &self.piece.name
+    }
+
+    /// The line on which the row begins.
+    pub(super) fn line(&self) -> u64 {
+        self.piece.line(self.start)
+    }
+}
+
+impl RowParser {
+    pub(super) fn new(table: Arc<CsvTable>) -> Self {
+        let categories = table.columns.runs.iter().filter(|run| matches!(run, Run::Category(_)));
+        Self {
+            labels: Interner::new("label"),
+            numberings: categories.map(|_| Numbering::new()).collect(),
+            groups: Groups::default(),
+            floats: false,
+            table,
+        }
+    }
+
+    /// Parses the rows of a piece, which come after those of all pieces before.
+    pub(super) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
+        let values = piece.rows.len().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
+        let mut chunk = Chunk { features: Features::with_room(values, self.floats), ..Chunk::default() };
+        let delimiter = self.table.dialect.delimiter;
+        let mut parse = |(place, number): (&(usize, usize), u64)| {
+            let row = cells.of(&piece.text, *place, delimiter, piece.has_quotes);
+            self.row(&At { row, piece, start: place.0 }, number, &mut chunk)
+        };
+        let fault = piece.rows.iter().zip(piece.before..).try_for_each(&mut parse).err();
+        self.floats = matches!(chunk.features, Features::Floats(_));
+        chunk.new_labels = self.labels.take_new();
+        chunk.new_categories = self.numberings.iter_mut().map(Numbering::take_new).collect();
+        Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
+    }
+
+    /// Parses a row, of which so many come before.
+    fn row(&mut self, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
+        let table = Arc::clone(&self.table);
+        if at.row.len() != table.columns.count {
+            let expected = format!("{} cells, as many as in the first row", table.columns.count);
+            return Err(table.row_error(at, expected, at.row.len().to_string()));
+        }
+        let mut categories = 0;
+        for run in &table.columns.runs {
+            match run {
+                Run::Numbers(columns) => self.parse_features(at, columns.clone(), &mut chunk.features)?,
+                Run::Category(column) => {
+                    chunk.features.push(Value::of(self.category(at, categories, *column)?));
+                    categories += 1;
+                }
+            }
+        }
+        self.check_row_numbers(at, before)?;
+        chunk.labels.extend(self.label(at)?);
+        for column in &table.columns.values {
+            chunk.values.push(self.number(at, *column, "a value to predict")?);
+        }
+        chunk.weights.extend(self.weight(at)?);
+        chunk.groups.extend(self.group(at)?);
+        chunk.times.extend(self.time(at)?);
+        let id = table.columns.id.map(|id| String::from_utf8_lossy(at.row.cell(id)).into_owned());
+        chunk.ids.extend(id);
+        Ok(())
+    }
+
+    /// Checks that the columns which were taken for numbers of the rows still are.
+    fn check_row_numbers(&self, at: &At<'_>, before: u64) -> Result<()> {
+        for (column, first) in &self.table.columns.counted {
+            let expected = first + before as f64;
+            let text = str::from_utf8(at.row.cell(*column).trim_ascii()).unwrap_or_default();
+            if text.parse() != Ok(expected) {
+                let name = self
+                    .table
+                    .names
+                    .as_ref()
+                    .map_or_else(|| column.to_string(), |names| show_name(names[*column].as_bytes()));
+                let question = format!(
+                    "is column {name} an input? It counts the rows, but not in row {}: expected {expected}, found {}",
+                    at.line(),
+                    show(at.row.cell(*column))
+                );
+                return Err(Error::Undecided { path: at.name().to_owned(), setting: "only", question });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Several files that are one table.
+
+use serde_json::Value;
+
+use crate::program::{Points, Workplace};
+
+/// `t.csv`, and its rows again in `a.csv` and `b.csv`.
+fn with_parts() -> Workplace {
+    let place = Workplace::new();
+    let csv = Points::new(500, 4).csv(["low", "mid", "high"]);
+    let (header, rows) = csv.split_once('\n').unwrap();
+    let at = rows.match_indices('\n').nth(299).unwrap().0 + 1;
+    place.write("a.csv", format!("{header}\n{}", &rows[..at]));
+    place.write("b.csv", format!("{header}\n{}", &rows[at..]));
+    place.write("t.csv", csv);
+    place
+}
+
+#[test]
+fn parts_train_and_are_found_again_as_their_whole() {
+    let place = with_parts();
+    let run = |data: &[&str], out: &str| -> Value {
+        let common = [
+            "train",
+            "--device",
+            "cpu",
+            "--hidden",
+            "8",
+            "--epochs",
+            "2",
+            "--test-fraction",
+            "0.2",
+            "--quiet",
+        ];
+        place.succeed(&[&common[..], &["--out", out], data].concat());
+        let evaluated = place.succeed(&["eval", "--model", out, "--device", "cpu", "--format", "json"]);
+        evaluated.objects().remove(0)
+    };
+    let whole = run(&["--data", "t.csv"], "m1");
+    for (data, out) in
+        [(&["--data", "a.csv", "b.csv"][..], "m2"), (&["--data", "a.csv", "--data", "b.csv"], "m3")]
+    {
+        let parts = run(data, out);
+        assert_eq!((&parts["samples"], &parts["accuracy"]), (&whole["samples"], &whole["accuracy"]));
+        assert!(parts["samples"].as_u64().is_some_and(|samples| samples > 90), "{parts}");
+        assert_eq!(place.model(out).tensors, place.model("m1").tensors);
+    }
+    let inspected = place.succeed(&["inspect", "a.csv", "b.csv"]).stdout;
+    assert!(inspected.contains("500 rows, 3 input columns"), "{inspected}");
+    assert!(inspected.contains("tinytrain train --data a.csv b.csv --header yes"), "{inspected}");
+}
+
+#[test]
+fn what_is_no_part_is_refused() {
+    let place = with_parts();
+    place.write("other.csv", "x,kind\n1,low\n2,mid\n");
+    for (arguments, parts) in [
+        (&["--data", "a.csv", "other.csv"][..], ["other.csv, row 1", "the header of a.csv"]),
+        (&["--data", "a.csv", "-"], ["--data: expected files that are one table", "found -"]),
+        (&["--data", "a.csv", "b.csv", "--out", "b.csv"], ["--out", "b.csv, which holds the data"]),
+    ] {
+        let outcome = place.run(&[&["train", "--device", "cpu"][..], arguments].concat());
+        assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
+        assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{}", outcome.stderr);
+    }
+}

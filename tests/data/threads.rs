@@ -1,0 +1,113 @@
+//! What is read is the same on any number of threads, and so is what is said of what cannot be read.
+
+use std::fmt::Write;
+use std::io::Cursor;
+use std::path::Path;
+
+use tinytrain::Result;
+use tinytrain::data::{Classes, Dictionary, ReadOptions, Reader, Scale, Selection, Split, Target};
+
+use crate::support::{assert_error, gzip};
+
+const ROWS: u32 = 20_000;
+
+/// Numbers, categories of which new ones come up to the end, groups, labels of which one comes late, and quotes that hold
+/// line ends: more than a megabyte.
+fn table() -> String {
+    let mut text = "x,kind,person,note,class\n".to_owned();
+    for row in 0..ROWS {
+        let spread = row.wrapping_mul(2_654_435_761) >> 7;
+        let number = f64::from(spread) / 1000.0 - 10_000.0;
+        let (kind, person) = (spread % (2 + row / 50), spread % 997);
+        let person = if row % 31 == 0 { String::new() } else { format!("p{person}") };
+        let note = ["plain", "\"of \"\"two\"\"\nlines\"", "", "\"a, b\""][spread as usize / 3 % 4];
+        let class = if row > 19_000 { spread % 4 } else { 1 + spread % 3 };
+        writeln!(text, "{number},kind {kind},{person},{note},{class}").unwrap();
+    }
+    text
+}
+
+fn open(text: &[u8], threads: Option<usize>) -> Result<Reader> {
+    let columns = Selection {
+        target: Target::Column("class".to_owned()),
+        group: Some("person".to_owned()),
+        ..Selection::default()
+    };
+    let options = ReadOptions { columns, threads, ..ReadOptions::default() };
+    Reader::from_csv(Path::new("t.csv"), Cursor::new(text.to_vec()), &options)
+}
+
+/// All that is read, block by block.
+#[derive(Debug, PartialEq)]
+struct Read {
+    blocks: Vec<(usize, bool, Classes, Vec<Dictionary>)>,
+    labels: Vec<u32>,
+    figures: String,
+    parts: String,
+}
+
+fn read(text: &[u8], threads: Option<usize>) -> Result<Read> {
+    let mut reader = open(text, threads)?;
+    let mut blocks = Vec::new();
+    while reader.next_block()? {
+        let dictionaries = reader.dictionaries().to_vec();
+        blocks.push((reader.rows(), reader.has_bytes(), reader.classes().clone(), dictionaries));
+    }
+    let labels = reader.labels().to_vec();
+    let figures = format!("{:?} {:?}", reader.summaries(), reader.encoding(Scale::Robust));
+    let parts = format!("{:?}", reader.divide(&Split { validation: 0.1, test: 0.2, seed: 3 })?);
+    Ok(Read { blocks, labels, figures, parts })
+}
+
+#[test]
+fn a_table_is_the_same_on_any_number_of_threads() {
+    let text = table();
+    let expected = read(text.as_bytes(), Some(1)).unwrap();
+    assert_eq!(expected.blocks.len(), 5);
+    assert_eq!(expected.blocks[0].3[0].text(1), Some("kind 0"));
+    assert!(expected.blocks[4].3[0].numbers() > 300 && expected.blocks[4].2.len() == 4);
+    for threads in [Some(2), Some(3), Some(7), None] {
+        assert!(read(text.as_bytes(), threads).unwrap() == expected, "{threads:?}");
+        assert!(read(&gzip(text.as_bytes()), threads).unwrap() == expected, "{threads:?}");
+    }
+}
+
+#[test]
+fn the_first_error_of_the_file_is_reported() {
+    let text = table();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let with = |faults: &[(usize, &str)]| {
+        let mut lines = lines.clone();
+        faults.iter().for_each(|(line, fault)| lines.insert(*line, fault));
+        lines.concat()
+    };
+    // Far apart, so that threads meet them at the same time.
+    let late = [(20_000, "x,kind 1,,,1\n"), (15_000, "1,kind 1,,,1,\n"), (11_000, "1,2,,,1\n")];
+    for (text, place) in [
+        (with(&late), "row 11001, column 2 (kind): expected text"),
+        (with(&late[..2]), "row 15001: expected 5 cells"),
+        (with(&late[..1]), "row 20001, column 1 (x): expected a number"),
+        (with(&[(12_000, "1,kind 1,,\"open,1\n")]), "row 12001"),
+    ] {
+        let expected = read(text.as_bytes(), Some(1)).unwrap_err();
+        assert_error(&expected, &["t.csv, ", place]);
+        for threads in [Some(2), Some(7)] {
+            assert_eq!(read(text.as_bytes(), threads).unwrap_err().to_string(), expected.to_string());
+        }
+    }
+}
+
+#[test]
+fn a_label_too_many_is_found_on_any_number_of_threads() {
+    let mut text = "x,class\n".to_owned();
+    (0..70_000).for_each(|row| writeln!(text, "{row}.5,n{}", row / 3 * 3 % 67_000).unwrap());
+    (0..70_000).for_each(|row| writeln!(text, "{row}.5,n{}", row % 67_000).unwrap());
+    let columns = Selection { target: Target::Column("class".to_owned()), ..Selection::default() };
+    for threads in [Some(1), Some(4)] {
+        let options = ReadOptions { columns: columns.clone(), threads, ..ReadOptions::default() };
+        let mut reader = Reader::from_csv(Path::new("t"), Cursor::new(text.clone()), &options).unwrap();
+        let error = reader.read_to_end().unwrap_err();
+        // A third of the numbers come in the first 70,000 rows.
+        assert_error(&error, &["t, row 134806, column 2 (class): expected at most 65536 different labels"]);
+    }
+}
