@@ -44,8 +44,8 @@ VALIDATED = ["--validation-fraction", "0.2"]
 OURS = {
     "tinytrain": [],
     "preset": VALIDATED,
-    "preset, pbld": [*VALIDATED, "--embeddings", "pbld"],
-    "preset, all rows": ["--preset", "table"],
+    "no embeddings": [*VALIDATED, "--embeddings", "none"],
+    "no embeddings, all rows": ["--preset", "table", "--embeddings", "none"],
 }
 
 

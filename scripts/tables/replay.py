@@ -37,10 +37,10 @@ RUNS = [
     ("penguins", ["--target", "species", "--scale", "quantile", "--hidden", "8", "--activation", "tanh"]),
     ("penguins", ["--target", "island", "--scale", "minmax", "--hidden", "8", "--categorical", "year"]),
     ("diabetes", ["--target", "progression", "--hidden", "16,8"]),
-    ("penguins", ["--target", "species", *VALIDATED]),
-    ("penguins", ["--target", "island", *VALIDATED, "--embeddings", "pbld", "--categorical", "year", "--one-hot", "2"]),
+    ("penguins", ["--target", "species", *VALIDATED, "--embeddings", "none"]),
+    ("penguins", ["--target", "island", *VALIDATED, "--categorical", "year", "--one-hot", "2"]),
     ("penguins", ["--target", "species", "--one-hot", "1", "--hidden", "8"]),
-    ("diabetes", ["--target", "progression", *VALIDATED, "--embeddings", "pbld"]),
+    ("diabetes", ["--target", "progression", *VALIDATED]),
     ("diabetes", ["--target", "progression", "s6", "--hidden", "8", "--categorical", "sex", "--scale", "none", "--lr", "1e-6"]),
 ]
 

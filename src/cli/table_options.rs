@@ -143,7 +143,7 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW")]
     clip: Option<Clip>,
     /// What columns of numbers become: an input each, or with `pbld` four, of which three are learnt mixtures of 16 waves of
-    /// learnt frequencies and phases (Holzmüller and others, 2024). [default: none]
+    /// learnt frequencies and phases (Holzmüller and others, 2024). [default: none; pbld with --preset table]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "NAME")]
     embeddings: Option<Embeddings>,
     /// Categories up to which a column becomes one input for each; a column of more becomes an embedding of 8 learnt numbers a

@@ -19,7 +19,7 @@ use super::tuning_file;
 /// What is trained, on which data, by what.
 #[derive(Debug, Args)]
 pub struct Training {
-    /// Settings that the defaults of all others come from: `table` is RealMLP-TD-S (Holzmüller and others, 2024), made for
+    /// Settings that the defaults of all others come from: `table` is RealMLP-TD-S with periodic embeddings (Holzmüller and others, 2024), made for
     /// tables with validation data, and what it stands for `--verbose` lists; `plain` is a network with ReLU and gradient
     /// descent. [default: table for tables with validation data, else plain]
     #[arg(long, value_enum, value_name = "NAME")]

@@ -8,8 +8,8 @@ use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateS
 impl Config {
     /// RealMLP-TD-S (D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned MLPs and boosted trees on
     /// tabular data", 2024; code dholzmueller/realmlp-td-s_standalone): three hidden layers of 256, robust scaling with smooth
-    /// clipping, a learnt factor for every input, neural tangent parametrisation, Adam with a rate of four cycles. It is meant
-    /// for tables with rows to validate on, of which the best model is kept.
+    /// clipping, a learnt factor for every input, neural tangent parametrisation, Adam with a rate of four cycles; and the periodic
+    /// embeddings of numbers of RealMLP-TD. It is meant for tables with rows to validate on, of which the best model is kept.
     ///
     /// One-hot inputs are 0 and 1 here, where the published code scales them like numbers; the last batch of an epoch is
     /// shorter, where that leaves its rows out.
@@ -34,7 +34,7 @@ impl Config {
                 scale: Scale::Robust,
                 clip: true,
                 standardise_targets: !of_classes,
-                inputs: InputOptions { scaled: true, ..InputOptions::default() },
+                inputs: InputOptions { scaled: true, periodic: true, ..InputOptions::default() },
                 ..DataOptions::default()
             },
             ..Self::default()

@@ -41,8 +41,8 @@ fn tables_with_validation_rows_take_it_and_others_do_not() {
         let events = train(&place, &[&CLASSES, arguments].concat());
         (events[0]["preset"].as_str().unwrap().to_owned(), events[0]["layers"].clone())
     };
-    // 12 cities embedded, three kinds, one number.
-    let table = ("table".to_owned(), serde_json::json!([8 + 3 + 1, 256, 256, 256, 2]));
+    // 12 cities embedded, three kinds, one number that becomes four inputs.
+    let table = ("table".to_owned(), serde_json::json!([8 + 3 + 4, 256, 256, 256, 2]));
     assert_eq!(preset(&VALIDATED), table);
     assert_eq!(preset(&["--preset", "table"]), table);
     let plain = ("plain".to_owned(), serde_json::json!([12, 300, 100, 2]));
