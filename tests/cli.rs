@@ -8,6 +8,8 @@ mod cache;
 mod categories;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/decimals.rs"]
+mod decimals;
 #[path = "cli/devices.rs"]
 mod devices;
 #[path = "cli/eval.rs"]
@@ -30,6 +32,8 @@ mod interrupts;
 mod labels;
 #[path = "cli/learning.rs"]
 mod learning;
+#[path = "cli/measures.rs"]
+mod measures;
 #[path = "cli/model.rs"]
 mod model;
 #[cfg(unix)]

@@ -27,6 +27,12 @@ fn advised(error: &Error) -> String {
             "{error}; --categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves \
              a column out"
         ),
+        Error::Data { expected, .. } if expected.contains("stands for a missing value?") => {
+            format!("{error}; --missing-marker says which text does")
+        }
+        Error::Data { expected, .. } if expected.contains("with the decimal ") => {
+            format!("{error}; --decimal says that fractions of this file are written otherwise")
+        }
         _ => error.to_string(),
     }
 }

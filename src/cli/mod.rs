@@ -10,6 +10,8 @@ mod classes;
 mod comparison_text;
 mod devices;
 mod eval;
+mod eval_text;
+mod evaluand;
 mod inspect;
 pub mod interrupt;
 mod learning;

@@ -7,7 +7,7 @@ use super::categories::Numbering;
 use super::classes::Interner;
 use super::columns::{Columns, Header, LeftOut, Run, Schema, Selection};
 use super::dataset::Features;
-use super::dialect::{Dialect, Format, SAMPLE_ROWS};
+use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::groups::Groups;
 use super::number::{Value, show, show_name};
 use super::quotes::{QuoteWatch, TooLong};
@@ -47,6 +47,10 @@ pub(super) struct CsvRows {
     /// Those of them that are numbers.
     pub(super) missing_numbers: Vec<f32>,
     pub(super) refuses_missing: bool,
+    /// Whether the columns are those of the table that a model was trained on.
+    pub(super) is_like_another: bool,
+    /// Whether the decimal mark is that of this table.
+    decimal_is_known: bool,
 }
 
 impl CsvRows {
@@ -62,7 +66,13 @@ impl CsvRows {
             // Not worth the memory that finding out how it is written takes.
             return Err(too_long(&stream, 1, format.row_limit));
         }
-        let (dialect, sample) = Dialect::find(&start, is_whole, format);
+        let (mut dialect, sample) = Dialect::find(&start, is_whole, format);
+        let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
+        let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
+        if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
+            // One row alone cannot tell a fraction from thousands; the table that a model was trained on has told.
+            dialect.decimal = known;
+        }
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -84,6 +94,8 @@ impl CsvRows {
             missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
             missing: format.missing.clone(),
             refuses_missing: wanted.refuse_missing,
+            is_like_another: wanted.schema.is_some(),
+            decimal_is_known,
         };
         if !rows.next()? {
             return Err(rows.stream().error(Place::default(), "a table", "an empty file"));
@@ -99,7 +111,7 @@ impl CsvRows {
             dialect: rows.dialect.clone(),
             sample: &sample,
         };
-        if format.decimal.is_none()
+        if format.decimal.or(known_decimal).is_none()
             && let Some(number) = sample.doubtful_number(header.dialect.delimiter)
         {
             let question = format!("is {number} a fraction, or are these thousands?");
@@ -133,7 +145,7 @@ impl CsvRows {
 
     /// What a model must know to read another table like this.
     pub(super) fn schema(&self) -> Schema {
-        self.columns.schema(self.names.as_deref(), &self.missing)
+        self.columns.schema(self.names.as_deref(), &self.missing, self.dialect.decimal)
     }
 
     /// How the table is written.
@@ -309,6 +321,15 @@ impl CsvRows {
         let name = name.map(|name| show_name(name.as_bytes()).into());
         let place = Place { row: Some(self.row()), column: Some(column + 1), name };
         self.stream().error(place, expected, show(&self.record[column]))
+    }
+
+    /// What is said of a cell that would be a number with the decimal mark that the table has not.
+    pub(super) fn other_mark(&self, cell: &[u8]) -> Option<String> {
+        let (mark, other) = if self.dialect.decimal == b',' { ("comma", b'.') } else { ("point", b',') };
+        let other = Dialect { decimal: other, ..self.dialect.clone() };
+        let is_number = |dialect: &Dialect| matches!(dialect.kind(cell), Kind::Number(_));
+        let whose = if self.decimal_is_known { "of the training table" } else { "of this table" };
+        (!is_number(&self.dialect) && is_number(&other)).then(|| format!("with the decimal {mark} {whose}"))
     }
 
     fn parser_fault(&self, error: ::csv::Error) -> Error {

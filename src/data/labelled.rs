@@ -39,6 +39,20 @@ impl Reader {
         }
     }
 
+    /// Checks that a row counts in the loss, if the rows so far have weights.
+    ///
+    /// # Errors
+    /// [`Error::Data`] when all weights are 0.
+    pub fn check_weights(&self) -> Result<()> {
+        let weights = &self.table.weights;
+        if weights.is_empty() || weights.iter().any(|weight| *weight > 0.0) {
+            return Ok(());
+        }
+        let expected = "a row that counts in the loss".to_owned();
+        let found = format!("only weights of 0, of {} rows", weights.len());
+        Err(Error::Data { path: self.name().to_owned(), place: Place::default(), expected, found })
+    }
+
     /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that
     /// the training rows did not hold, or missed a value where none of them did.
     ///
@@ -72,11 +86,23 @@ impl Reader {
 
     fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
         let name = &self.classes().names()[class];
-        let row = self.labels().iter().position(|label| *label as usize == class);
-        let sample = row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
-        let found = format!("label {}{sample}", show_name(name.as_bytes()));
-        let expected = format!("labels of the training data ({})", classes.some_names());
-        Error::Data { path: self.labels_name.clone(), place: Place::default(), expected, found }
+        let (mut found, expected) = (
+            format!("label {}", show_name(name.as_bytes())),
+            format!("labels of the training data ({})", classes.some_names()),
+        );
+        let place = match self.schema() {
+            Some(schema) => {
+                let row = self.table.names.iter().find(|label| label.text == *name).map(|label| label.row);
+                Place { row, ..place_of(schema.target.as_ref()) }
+            }
+            None => {
+                // Images have neither rows nor columns.
+                let row = self.labels().iter().position(|label| *label as usize == class);
+                found += &row.map_or_else(String::new, |row| format!(" (sample {})", row + 1));
+                Place::default()
+            }
+        };
+        Error::Data { path: self.labels_name.clone(), place, expected, found }
     }
 }
 

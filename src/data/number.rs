@@ -109,8 +109,6 @@ pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
         return fault.to_owned();
     } else if is_thousands(cell) {
         "separators of thousands are not supported: remove them"
-    } else if is_comma_decimal(cell) {
-        "decimals with a comma are read where they are said to be"
     } else {
         "text among numbers: say that the column is one of categories, or that this text stands for a missing value"
     };
@@ -118,17 +116,13 @@ pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
 }
 
 /// Whether a cell is a number in groups of three digits with commas between them.
-fn is_thousands(cell: &[u8]) -> bool {
+pub(super) fn is_thousands(cell: &[u8]) -> bool {
     let mut groups = cell.trim_ascii().split(|byte| *byte == b',');
     let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && group[0] != b'0');
     let mut count = 0;
     let others =
         groups.inspect(|_| count += 1).all(|group| group.len() == 3 && group.iter().all(u8::is_ascii_digit));
     first && others && count > 0
-}
-
-fn is_comma_decimal(cell: &[u8]) -> bool {
-    text(cell).is_some_and(|text| text.contains(',') && text.replacen(',', ".", 1).parse::<f32>().is_ok())
 }
 
 fn text(cell: &[u8]) -> Option<&str> {
@@ -287,7 +281,6 @@ mod tests {
             assert!(!is_missing(cell.as_bytes()), "{cell}");
         }
         assert!(expected_feature(b"red", "a number").contains("text among numbers"));
-        assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
         assert!(expected_feature(b"1,234", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
     }

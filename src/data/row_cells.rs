@@ -4,7 +4,7 @@ use super::categories::MISSING;
 use super::csv::CsvRows;
 use super::dialect::{Kind, with_point};
 use super::groups::time;
-use super::number::{expected_feature, float};
+use super::number::{expected_feature, float, is_thousands};
 use crate::Result;
 
 impl CsvRows {
@@ -49,7 +49,8 @@ impl CsvRows {
         let text = String::from_utf8_lossy(cell);
         let number =
             if self.dialect.decimal == b',' { float(with_point(&text).as_bytes()) } else { float(cell) };
-        number.map_err(|fault| self.cell_error(column, &format!("{what}: {fault}")))
+        let hint = self.other_mark(cell).map_or_else(String::new, |hint| format!(" ({hint})"));
+        number.map_err(|fault| self.cell_error(column, &format!("{what}: {fault}{hint}")))
     }
 
     /// How much the row counts in the loss, if the table says so.
@@ -79,12 +80,26 @@ impl CsvRows {
         found.map(Some).ok_or_else(|| self.cell_error(column, expected))
     }
 
+    /// What should have stood in the place of a cell that is no number.
+    fn expected_number(&self, cell: &[u8], fault: &str) -> String {
+        let is_thousands = self.dialect.decimal == b'.' && is_thousands(cell);
+        match self.other_mark(cell).filter(|_| !is_thousands) {
+            Some(hint) => format!("{fault} ({hint})"),
+            None if self.is_like_another && fault == "a number" && !is_thousands => {
+                format!(
+                    "{fault}, as in the training table (or is this a text that stands for a missing value?)"
+                )
+            }
+            None => expected_feature(cell, fault),
+        }
+    }
+
     /// What stands for a cell that is no number: NaN where it is missing.
     pub(super) fn without_number(&self, column: usize, fault: &str) -> Result<f32> {
         let cell = &self.record[column];
         let is_marker = || float(cell).is_ok_and(|value| self.missing_numbers.contains(&value));
         if !self.dialect.is_missing(cell) && !is_marker() {
-            return Err(self.cell_error(column, &expected_feature(cell, fault)));
+            return Err(self.cell_error(column, &self.expected_number(cell, fault)));
         }
         if self.refuses_missing {
             return Err(self.cell_error(column, "a number (a missing one is refused)"));

@@ -282,6 +282,11 @@ impl Config {
         {
             return bad("class weights", "finite numbers of 0 or more", weight);
         }
+        if let ClassWeights::Given(weights) = &self.class_weights
+            && weights.iter().all(|weight| *weight == 0.0)
+        {
+            return bad("class weights", "a number above 0 among them", &"none");
+        }
         let Split { validation, test, .. } = self.data.split;
         for (setting, share) in [("validation fraction", validation), ("test fraction", test)] {
             if !(0.0..1.0).contains(&share) {

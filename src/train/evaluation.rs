@@ -8,6 +8,7 @@ use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
+use crate::train::probabilities::{best, log_sum_exp};
 use crate::train::{Config, ValueErrors};
 
 /// What a model gave for a data set.
@@ -159,12 +160,9 @@ impl Predictor {
             return Ok(Predictions { values: values.unwrap_or(logits), ..predictions });
         }
         for row in logits.chunks_exact(self.outputs) {
-            let best =
-                (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            let powers = || row.iter().map(|logit| (f64::from(*logit) - f64::from(row[best])).exp());
-            let sum: f64 = powers().sum();
-            predictions.classes.push(best as u32);
-            predictions.probabilities.extend(powers().map(|power| power / sum));
+            let log_sum = log_sum_exp(row);
+            predictions.classes.push(best(row) as u32);
+            predictions.probabilities.extend(row.iter().map(|output| (f64::from(*output) - log_sum).exp()));
         }
         Ok(predictions)
     }

@@ -11,7 +11,7 @@ use crate::model::{Meaning, Model, Network};
 use crate::train::{Doubt, ValueErrors};
 
 /// Loss and accuracy over some rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     /// Mean loss.
     pub loss: f64,
@@ -23,8 +23,8 @@ pub struct Score {
 
 impl Score {
     /// That of predicted values.
-    pub(super) fn of_values(errors: &ValueErrors) -> Self {
-        Self { loss: errors.loss, accuracy: 0.0, values: Some(*errors) }
+    pub(super) fn of_values(errors: ValueErrors) -> Self {
+        Self { loss: errors.loss, accuracy: 0.0, values: Some(errors) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Training: settings, what is read before, the epoch loop, evaluation.
 
+mod classified;
 mod config;
 mod doubt;
 mod epoch_loop;
@@ -7,6 +8,7 @@ mod evaluation;
 mod events;
 mod keeper;
 mod measures;
+mod probabilities;
 mod run;
 mod trained;
 mod training_data;
@@ -23,4 +25,4 @@ pub use measures::{Measure, measures};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;
 pub use trial::Trial;
-pub use value_errors::ValueErrors;
+pub use value_errors::{TargetErrors, ValueErrors};

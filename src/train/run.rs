@@ -289,24 +289,24 @@ impl Run {
         let (validation, of_validation) = trained.evaluate(validation.as_ref(), "validation")?;
         let (test, of_test) = trained.evaluate(test.as_ref(), "test")?;
         let (parameters, number) = (trained.engine.parameters()?, trained.epochs.epoch());
-        let is_finite = |score: Option<Score>| score.is_none_or(|score| score.loss.is_finite());
-        if !(is_finite(validation) && parameters.is_finite()) {
+        let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
+        if !(is_finite(&validation) && parameters.is_finite()) {
             return Err(self.non_finite(number));
         }
-        if !is_finite(test) && !trained.is_finite_on(&self.data)? {
+        if !is_finite(&test) && !trained.is_finite_on(&self.data)? {
             // Not the fault of the test rows alone.
             return Err(self.non_finite(number));
         }
-        self.bad_test = test.filter(|test| !test.loss.is_finite()).map(|test| test.loss);
+        self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
         let train = trained.totals.score();
-        let doubt = match (validation, test) {
-            (None, None) if is_last => trained.doubt_of_training(train, &self.data)?,
+        let doubt = match (&validation, &test) {
+            (None, None) if is_last => trained.doubt_of_training(&train, &self.data)?,
             _ => of_test.or(of_validation),
         };
         let Totals { rows, duration, .. } = std::mem::take(&mut trained.totals);
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();
-        let reached = validation.unwrap_or(train).accuracy;
+        let reached = validation.as_ref().unwrap_or(&train).accuracy;
         let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
         let model = Arc::new(self.model(parameters, number)?);
         let is_kept = self.keeper.take(&epoch, &model, doubt);

@@ -63,7 +63,8 @@ impl Trained {
             let outputs = self.engine.outputs(&rows.view())?;
             let scale = self.meaning.target_scale.as_ref();
             let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale);
-            return Ok((Some(Score::of_values(&errors)), Doubt::of_values(&errors, name)));
+            let doubt = Doubt::of_values(&errors, name);
+            return Ok((Some(Score::of_values(errors)), doubt));
         }
         let evaluation = self.engine.evaluate(&rows.view())?;
         let doubt = Doubt::of(rows.labels(), &evaluation.predictions, &self.meaning.classes, name);
@@ -82,7 +83,7 @@ impl Trained {
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
-    pub(super) fn doubt_of_training(&mut self, train: Score, data: &TrainingData) -> Result<Option<Doubt>> {
+    pub(super) fn doubt_of_training(&mut self, train: &Score, data: &TrainingData) -> Result<Option<Doubt>> {
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
             return Ok(Doubt::of_values(

@@ -1,0 +1,106 @@
+//! Which rows a model is evaluated on: those of a file, or those that were held out when it was trained.
+
+use std::path::Path;
+
+use tinytrain::Error;
+use tinytrain::data::{Dataset, Reader, Source, Split};
+use tinytrain::error::Place;
+use tinytrain::model::Model;
+
+use super::places;
+
+/// What is evaluated: a set, or the rows of it that were held out for testing.
+pub struct Evaluand {
+    /// The files.
+    pub source: Source,
+    /// The rows that are meant, if not all of them.
+    pub part: Option<Part>,
+}
+
+/// The rows that were held out of training.
+pub struct Part {
+    /// How they were chosen.
+    pub split: Split,
+    /// Rows of the whole file.
+    rows: usize,
+}
+
+/// The data that are named, or those that the model in this file was tested on, or else trained on.
+///
+/// # Errors
+/// When there are none, or nothing says which.
+pub fn chosen(file: &Path, model: &Model, data: Option<&Path>) -> tinytrain::Result<Evaluand> {
+    let setting = |key: &str| model.settings.get(key).map(String::as_str);
+    let whole = |path: Option<&Path>| Ok(Evaluand { source: places::evaluation(path)?, part: None });
+    if data.is_some() {
+        return whole(data);
+    }
+    let unknown = |what: &str| {
+        let text = format!(
+            "--data: expected data to evaluate on, since {} does not say where its {what} are",
+            file.display()
+        );
+        Err(Error::Config(text))
+    };
+    if let Some(test) = setting("test_data") {
+        return whole(Some(Path::new(test)));
+    }
+    if setting("unnamed_test_data").is_some() {
+        return unknown("test data");
+    }
+    let Some(data) = setting("data").map(Path::new) else {
+        // The first models did not say; they were of MNIST as likely as not.
+        let is_old =
+            setting("version").is_none() && (model.network.inputs(), model.network.outputs()) == (784, 10);
+        return if is_old { whole(None) } else { unknown("data") };
+    };
+    let share = |key: &str| match setting(key) {
+        None => Ok(0.0),
+        Some(text) => {
+            let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+            share.ok_or_else(|| unreadable(file, key, text))
+        }
+    };
+    let (test, validation) = (share("test_fraction")?, share("validation_fraction")?);
+    if test == 0.0 {
+        return whole(Some(data));
+    }
+    let seed = setting("seed").unwrap_or_default();
+    let seed = seed.parse().map_err(|_| unreadable(file, "seed", seed))?;
+    let split = Split { validation, test, seed };
+    let (source, _) = places::training(Some(data))?;
+    let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
+    Ok(Evaluand { source, part: Some(Part { split, rows }) })
+}
+
+/// An entry of a model's metadata that does not say which rows were held out.
+fn unreadable(model: &Path, key: &str, text: &str) -> Error {
+    Error::Data {
+        path: model.to_owned(),
+        place: Place::default(),
+        expected: format!("{key} of the run in its metadata"),
+        found: format!("{text:?}"),
+    }
+}
+
+impl Part {
+    /// Those rows, and how many of their cells hold what the training rows did not.
+    ///
+    /// # Errors
+    /// Those of the data; [`Error::Config`] where they are no longer those of training.
+    pub fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
+        reader.read_to_end()?;
+        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
+            let text = format!(
+                "{}: expected the {} rows of training, found {} rows or other labels: which were held out is not known any \
+                 more; --data evaluates all rows of a file",
+                reader.name().display(),
+                self.rows,
+                reader.rows()
+            );
+            return Err(Error::Config(text));
+        }
+        let [_, test] = reader.divide(&self.split)?;
+        model.transform.rows(test, reader.dictionaries())
+    }
+}
