@@ -33,6 +33,9 @@ pub struct Options {
     /// Ends training after so much time, such as 60s or 5m; an epoch is broken off then, evaluated and saved.
     #[arg(long, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
     pub max_time: Option<Duration>,
+    /// Measures the AUC after every epoch, too, not only of the model that is kept: it takes a sort of the rows for each class.
+    #[arg(long)]
+    pub auc_by_epoch: bool,
     #[command(flatten)]
     pub training: Training,
     #[command(flatten)]
@@ -69,6 +72,7 @@ impl Options {
             keep: self.held_out.keep(),
             patience: self.held_out.patience,
             target_accuracy: self.target_accuracy,
+            auc_by_epoch: self.auc_by_epoch,
             max_time: self.max_time,
             ..config
         }

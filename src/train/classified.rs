@@ -1,9 +1,50 @@
 //! Predictions of classes beside the labels of their rows, and how good they are.
 
 use super::probabilities::{best, log_sum_exp};
+use crate::engine::Evaluation;
 
 /// The most classes of which the AUC is computed.
 const MOST_CLASSES: usize = 100;
+
+/// Mean loss and predictions of rows of these classes from the outputs of a network, [rows, classes].
+pub(super) fn evaluation(outputs: &[f32], labels: &[u32]) -> Evaluation {
+    let rows = || outputs.chunks_exact(outputs.len() / labels.len().max(1));
+    let losses = rows().zip(labels).map(|(row, label)| log_sum_exp(row) - f64::from(row[*label as usize]));
+    let loss = losses.sum::<f64>() / labels.len() as f64;
+    Evaluation { loss, predictions: rows().map(|row| best(row) as u32).collect() }
+}
+
+/// The mean recall of the classes that have rows: what the accuracy would be if all had as many.
+pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], classes: usize) -> f64 {
+    let (mut rows, mut correct) = (vec![0u64; classes], vec![0u64; classes]);
+    for (label, prediction) in labels.iter().zip(predictions) {
+        rows[*label as usize] += 1;
+        correct[*label as usize] += u64::from(label == prediction);
+    }
+    let occurring = || rows.iter().zip(&correct).filter(|(rows, _)| **rows > 0);
+    let recalls = occurring().map(|(rows, correct)| *correct as f64 / *rows as f64);
+    recalls.sum::<f64>() / occurring().count() as f64
+}
+
+/// AUC of rows of these classes from the outputs of a network, [rows, classes]; nothing of rows of one class, and of more
+/// than 100 classes.
+pub(super) fn auc(outputs: &[f32], labels: &[u32]) -> Option<f64> {
+    let rows = Classified::new(outputs, labels);
+    Some(rows.auc(&vec![1; labels.len()])).filter(|auc| auc.is_finite())
+}
+
+/// The rows in ascending order of their score of a class.
+fn ranks(scores: &[f64], classes: usize, class: usize) -> Vec<u32> {
+    // As integers they sort fastest.
+    let key = |score: f64| {
+        let bits = score.to_bits() as i64;
+        bits ^ (((bits >> 63) as u64) >> 1) as i64
+    };
+    let mut rows: Vec<(i64, u32)> =
+        scores.iter().skip(class).step_by(classes).zip(0..).map(|(score, row)| (key(*score), row)).collect();
+    rows.sort_unstable();
+    rows.into_iter().map(|(_, row)| row).collect()
+}
 
 /// Rows with classes, as far as it is the same for every resample.
 pub(super) struct Classified<'a> {
@@ -28,14 +69,8 @@ impl<'a> Classified<'a> {
             losses.push(-log_of(*label as usize));
             scores.extend((0..classes).map(log_of));
         }
-        let ranked = (0..if classes > MOST_CLASSES { 0 } else { classes })
-            .map(|class| {
-                let mut rows: Vec<u32> = (0..labels.len() as u32).collect();
-                let score = |row: &u32| scores[*row as usize * classes + class];
-                rows.sort_unstable_by(|a, b| score(a).total_cmp(&score(b)));
-                rows
-            })
-            .collect();
+        let measured = if classes > MOST_CLASSES { 0 } else { classes };
+        let ranked = (0..measured).map(|class| ranks(&scores, classes, class)).collect();
         Self { labels, predictions, losses, ranked, scores, classes }
     }
 
@@ -64,14 +99,19 @@ impl<'a> Classified<'a> {
             occurring.iter().sum::<f64>() / occurring.len() as f64
         };
         let correct: u64 = figures.iter().map(|figures| figures[2]).sum();
-        let areas: Vec<f64> = (0..self.ranked.len()).filter_map(|class| self.area(class, counts)).collect();
         [
             correct as f64 / all as f64,
             mean_of(&|[samples, _, correct]| correct as f64 / samples as f64),
             mean_of(&|[samples, predicted, correct]| 2.0 * correct as f64 / (samples + predicted) as f64),
             loss / all as f64,
-            areas.iter().sum::<f64>() / areas.len() as f64,
+            self.auc(counts),
         ]
+    }
+
+    /// The mean of the areas of the classes that occur, as others do.
+    fn auc(&self, counts: &[u32]) -> f64 {
+        let areas: Vec<f64> = (0..self.ranked.len()).filter_map(|class| self.area(class, counts)).collect();
+        areas.iter().sum::<f64>() / areas.len() as f64
     }
 
     /// The share of pairs of a row of the class and another in which the first has the higher probability of the class;

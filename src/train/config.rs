@@ -97,6 +97,8 @@ pub struct Config {
     pub patience: Option<usize>,
     /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
     pub target_accuracy: Option<f64>,
+    /// Whether the AUC of classes is measured after every epoch, not only of the model that is kept.
+    pub auc_by_epoch: bool,
     /// Ends the run when so much time has passed since it began, within an epoch, too.
     pub max_time: Option<Duration>,
     /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
@@ -130,6 +132,7 @@ impl Default for Config {
             keep: None,
             patience: None,
             target_accuracy: None,
+            auc_by_epoch: false,
             max_time: None,
             measured: Measurements::default(),
         }

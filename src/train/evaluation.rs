@@ -8,6 +8,7 @@ use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
+use crate::train::classified::evaluation;
 use crate::train::probabilities::{best, log_sum_exp};
 use crate::train::{Config, ValueErrors};
 
@@ -77,9 +78,9 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
 /// Those of the device.
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
-    let evaluation = engine.evaluate(&data.view())?;
-    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
     let outputs = engine.outputs(&data.view())?;
+    let evaluation = evaluation(&outputs, data.labels());
+    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
     Ok(Evaluated { evaluation, outputs, errors, device: engine.description().device })
 }
 

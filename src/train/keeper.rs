@@ -89,8 +89,8 @@ mod tests {
     fn run(mut keeper: Keeper, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
         let mut taken = Vec::new();
         for (number, (accuracy, loss)) in (1..).zip(scores) {
-            let train = Score { loss: 1.0, accuracy: 0.5, values: None };
-            let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None });
+            let train = Score { loss: 1.0, accuracy: 0.5, values: None, classes: None };
+            let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None, classes: None });
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
             taken.push(keeper.take(&epoch, &Arc::new(model()), None));

@@ -20,7 +20,7 @@ pub use doubt::Doubt;
 pub use evaluation::{
     Evaluated, EvaluatedValues, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for,
 };
-pub use events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
+pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use measures::{Measure, measures};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;

@@ -118,3 +118,43 @@ fn weights_that_leave_no_row_are_refused() {
     }
     assert!(!place.entries().iter().any(|path| path.ends_with("runs")));
 }
+
+#[test]
+fn training_says_what_eval_says_of_the_kept_model() {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(300, 4).csv(NAMES));
+    place.write("v.csv", Points::new(150, 9).csv(NAMES));
+    place.write("w.csv", Points::new(120, 5).csv(NAMES));
+    // Steps so large that the last epoch is not the best.
+    let common = ["train", "--data", "t.csv", "--test", "v.csv", "--validation", "w.csv", "--hidden", "8"];
+    let more = ["--epochs", "9", "--lr", "3", "--out", "m", "--device", "cpu", "--format", "json"];
+    let train = |seed: &str, options: &[&str]| {
+        place.succeed(&[&common[..], &more, &["--seed", seed], options].concat()).objects()
+    };
+    let ends_badly = |seed: &String| train(seed, &[]).last().unwrap()["kept_epoch"] != 9;
+    let seed = (1..20).map(|seed: u32| seed.to_string()).find(ends_badly).unwrap();
+    let objects = train(&seed, &[]);
+    let summary = objects.last().unwrap();
+    for (set, file) in [("test", "v.csv"), ("validation", "w.csv")] {
+        let found = evaluated(&place, &["--data", file]);
+        for measure in ["accuracy", "balanced_accuracy", "log_loss", "auc"] {
+            near(&summary[format!("{set}_{measure}")], found[measure].as_f64().unwrap());
+        }
+        assert_eq!(summary[format!("{set}_rmse")], Value::Null);
+    }
+    let kept = summary["kept_epoch"].as_u64().unwrap() as usize;
+    assert_eq!((&objects[kept]["event"], &objects[kept]["test_auc"]), (&"epoch".into(), &Value::Null));
+    assert_eq!(objects[kept]["test_balanced_accuracy"], summary["test_balanced_accuracy"]);
+    let by_epoch = train(&seed, &["--auc-by-epoch"]);
+    assert_eq!(by_epoch[kept]["test_auc"], summary["test_auc"]);
+    assert!(by_epoch[1..10].iter().all(|epoch| epoch["validation_auc"].is_number()));
+    assert_eq!(by_epoch.last().unwrap()["validation_auc"], summary["validation_auc"]);
+
+    // Rows of one class have none.
+    let one = Points::new(150, 9).csv(NAMES);
+    let one: Vec<&str> = one.lines().filter(|line| line.ends_with("kind") || line.ends_with("low")).collect();
+    place.write("v.csv", one.join("\n"));
+    let objects = train(&seed, &[]);
+    assert_eq!(objects.last().unwrap()["test_auc"], Value::Null);
+    assert_eq!(objects.last().unwrap()["test_balanced_accuracy"], objects.last().unwrap()["test_accuracy"]);
+}
