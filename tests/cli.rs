@@ -14,6 +14,8 @@ mod decimals;
 mod devices;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/folds.rs"]
+mod folds;
 #[cfg(unix)]
 #[path = "cli/gpu_day.rs"]
 mod gpu_day;

@@ -78,6 +78,7 @@ fn option(setting: &'static str) -> &'static str {
         "learning rate of layers" => "--lr-layers",
         "validation fraction" => "--validation-fraction",
         "test fraction" => "--test-fraction",
+        "folds" => "--folds",
         other => other,
     }
 }

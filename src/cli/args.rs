@@ -58,6 +58,12 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of folds.
+pub fn folds(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number >= 2);
+    number.ok_or_else(|| "expected a whole number, 2 or more".to_owned())
+}
+
 /// A limit of time: up to a day.
 pub fn seconds(text: &str) -> Result<u64, String> {
     const DAY: u64 = 24 * 60 * 60;

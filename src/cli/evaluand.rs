@@ -67,7 +67,7 @@ pub fn chosen(file: &Path, model: &Model, data: Option<&Path>) -> tinytrain::Res
     }
     let seed = setting("seed").unwrap_or_default();
     let seed = seed.parse().map_err(|_| unreadable(file, "seed", seed))?;
-    let split = Split { validation, test, seed };
+    let split = Split { validation, test, seed, fold: None };
     let (source, _) = places::training(Some(data))?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
     Ok(Evaluand { source, part: Some(Part { split, rows }) })

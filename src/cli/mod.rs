@@ -12,6 +12,8 @@ mod devices;
 mod eval;
 mod eval_text;
 mod evaluand;
+mod fold_text;
+mod folds;
 mod inspect;
 pub mod interrupt;
 mod learning;
@@ -50,7 +52,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(train_options::Options),
+    Train(Box<train_options::Options>),
     Eval(eval::Options),
     Predict(predict::Options),
     Inspect(inspect::Options),

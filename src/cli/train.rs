@@ -12,6 +12,7 @@ use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Keep, TrainingData, train_on};
 
+use super::folds;
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::places;
@@ -25,25 +26,12 @@ use super::training::Known;
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
+    check(options)?;
+    if let Some(folds) = options.folds {
+        return folds::run(options, folds, start);
+    }
     let (training, held_out) = (&options.training, &options.held_out);
     let settings = options.config(Known::default(), Measurements::default());
-    training.check()?;
-    settings.validate()?;
-    if held_out.patience.is_some() && !held_out.validates() {
-        let text =
-            "--patience: expected validation data, found neither --validation nor --validation-fraction";
-        return Err(Error::Config(text.to_owned()).into());
-    }
-    if let Some(option) = held_out.unused() {
-        let text = format!(
-            "{option}: expected rows to hold out, found neither --validation-fraction nor --test-fraction"
-        );
-        return Err(Error::Config(text).into());
-    }
-    if held_out.keep() == Some(Keep::Best) && !held_out.validates() {
-        let text = "--keep: best needs validation data, found neither --validation nor --validation-fraction";
-        return Err(Error::Config(text.to_owned()).into());
-    }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
     let model_file = ModelFile::find(options.out.as_deref())?;
     if let Some(file) = profile.as_ref().filter(|file| model_file.is(file)) {
@@ -86,6 +74,29 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     report.end(trained)?;
     if let (Some(file), Some(made)) = (profile, made) {
         file.write((made.report.to_json() + "\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Checks whether the options go with one another, as far as that can be told without the data.
+fn check(options: &Options) -> tinytrain::Result<()> {
+    let (training, held_out) = (&options.training, &options.held_out);
+    training.check()?;
+    options.config(Known::default(), Measurements::default()).validate()?;
+    if held_out.patience.is_some() && !held_out.validates() {
+        let text =
+            "--patience: expected validation data, found neither --validation nor --validation-fraction";
+        return Err(Error::Config(text.to_owned()));
+    }
+    if let Some(option) = held_out.unused().filter(|_| options.folds.is_none()) {
+        let text = format!(
+            "{option}: expected rows to hold out, found neither --validation-fraction nor --test-fraction"
+        );
+        return Err(Error::Config(text));
+    }
+    if held_out.keep() == Some(Keep::Best) && !held_out.validates() {
+        let text = "--keep: best needs validation data, found neither --validation nor --validation-fraction";
+        return Err(Error::Config(text.to_owned()));
     }
     Ok(())
 }

@@ -40,18 +40,14 @@ pub const TEST: [&str; 8] = [
 ];
 
 /// A score for a machine under such names; nothing stands for what it does not have.
-pub fn score_fields(
-    names: [&'static str; 8],
-    score: Option<&Score>,
-    config: &Config,
-) -> Vec<(&'static str, Value)> {
+pub fn score_fields(names: [&'static str; 8], score: Option<&Score>) -> Vec<(&'static str, Value)> {
     let classes = score.and_then(|score| score.classes);
     let of_classes = |of: fn(ClassScores) -> Option<f64>| Value::from(classes.and_then(of));
     let values = score.and_then(|score| score.values.as_ref());
     let of_values = |of: fn(&ValueErrors) -> f64| Value::from(values.map(of));
     let measures = [
         score.map(|score| score.loss).into(),
-        accuracy(score, config).into(),
+        classes.and(score).map(|score| score.accuracy).into(),
         of_classes(|classes| Some(classes.balanced_accuracy)),
         of_classes(|classes| Some(classes.log_loss)),
         of_classes(|classes| classes.auc),

@@ -8,7 +8,7 @@ use tinytrain::schedule::Measurements;
 use tinytrain::train::{Config, DataOptions};
 
 use super::args::{self, Format};
-use super::table_options::HeldOut;
+use super::table_options::{HELD_OUT, HeldOut};
 use super::training::{Kernels, Known, Training};
 
 /// Train a network and save it.
@@ -42,6 +42,11 @@ pub struct Options {
     pub kernels: Kernels,
     #[command(flatten)]
     pub held_out: HeldOut,
+    /// Trains N times, each time without another part of the rows, on which that network is then tested: says how good each is,
+    /// their mean and their deviation, and saves no model. Every fold has the same share of each class; with --group rows of one
+    /// group are in one fold; with --time each fold tests on rows later than all that train.
+    #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::folds, allow_hyphen_values = true)]
+    pub folds: Option<usize>,
     /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

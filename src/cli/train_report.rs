@@ -216,8 +216,8 @@ impl<'a> TrainReport<'a> {
                     ("train_loss", epoch.train.loss.into()),
                     ("train_accuracy", accuracy(Some(&epoch.train), self.config).into()),
                 ];
-                fields.extend(score_fields(VALIDATION, epoch.validation.as_ref(), self.config));
-                fields.extend(score_fields(TEST, epoch.test.as_ref(), self.config));
+                fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
+                fields.extend(score_fields(TEST, epoch.test.as_ref()));
                 fields.extend([
                     ("seconds", epoch.duration.as_secs_f64().into()),
                     ("samples_per_second", epoch.samples_per_second().into()),
@@ -314,8 +314,8 @@ impl<'a> TrainReport<'a> {
                 ("epochs", summary.epochs.len().into()),
                 ("kept_epoch", summary.kept.into()),
             ];
-            fields.extend(score_fields(VALIDATION, validation, self.config));
-            fields.extend(score_fields(TEST, test, self.config));
+            fields.extend(score_fields(VALIDATION, validation));
+            fields.extend(score_fields(TEST, test));
             fields.extend([
                 ("test_rmse_by_target", by_target(test, |target| target.rmse)),
                 ("test_mae_by_target", by_target(test, |target| target.mae)),

@@ -62,15 +62,16 @@ pub struct Reader {
     pub(super) values: usize,
     pub(super) table: Table,
     pub(super) known_rows: Option<usize>,
-    form: Form,
-    times: Option<Times>,
-    state: State,
+    pub(super) form: Form,
+    pub(super) times: Option<Times>,
+    pub(super) state: State,
     /// Whether a missing value is an error, as nothing will stand for it.
     pub(super) refuses_missing: bool,
 }
 
 /// What a data set is made of.
-enum Form {
+#[derive(Clone)]
+pub(super) enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
     /// A table, those of its columns that are no inputs, though nobody has said so, and how it is written.
@@ -78,9 +79,9 @@ enum Form {
 }
 
 /// Begin and end of each block that the thread has parsed.
-type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
+pub(super) type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
 
-enum State {
+pub(super) enum State {
     Reading { chunks: Receiver<Message>, thread: JoinHandle<()> },
     Complete,
     Failed,

@@ -200,6 +200,14 @@ impl TrainingData {
         self.test.is_some()
     }
 
+    /// How many rows of the training file test.
+    pub fn held_out_rows(&self) -> usize {
+        match &self.test {
+            Some(HeldOut::Rows(rows, _)) => rows.rows(),
+            Some(HeldOut::File(_)) | None => 0,
+        }
+    }
+
     /// Outputs of a network for these rows: classes, or values to predict.
     pub fn outputs(&self) -> usize {
         match self.reader.values() {
