@@ -56,6 +56,7 @@ pub mod kernels;
 pub mod memory;
 pub mod model;
 pub mod output;
+pub mod pictures;
 pub mod profile;
 pub mod random;
 pub mod reference;

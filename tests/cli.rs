@@ -25,6 +25,8 @@ mod headers;
 mod held_out;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/importance.rs"]
+mod importance;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[cfg(unix)]

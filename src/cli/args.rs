@@ -10,6 +10,7 @@ use tinytrain::data::Scale;
 use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Scoring;
 
 use super::environment;
 
@@ -58,8 +59,8 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A number of folds.
-pub fn folds(text: &str) -> Result<usize, String> {
+/// A number of what there must be several of.
+pub fn two_or_more(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number >= 2);
     number.ok_or_else(|| "expected a whole number, 2 or more".to_owned())
 }
@@ -162,6 +163,15 @@ pub fn decimal(text: &str) -> Result<u8, String> {
 /// How values become inputs.
 pub fn scale() -> impl TypedValueParser<Value = Scale> {
     PossibleValuesParser::new(Scale::ALL.map(Scale::name)).try_map(|text| text.parse::<Scale>())
+}
+
+/// By what a network is measured.
+pub fn scoring() -> impl TypedValueParser<Value = Scoring> {
+    let parser = PossibleValuesParser::new(Scoring::ALL.map(Scoring::name));
+    // Only names of measures come here.
+    parser.map(|text| {
+        Scoring::ALL.into_iter().find(|scoring| scoring.name() == text).unwrap_or(Scoring::Accuracy)
+    })
 }
 
 /// The name of a schedule.

@@ -5,25 +5,24 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::data::{Dataset, Reader, Target};
+use tinytrain::data::Dataset;
 use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::train::{
     Evaluated, EvaluatedValues, TargetErrors, ValueErrors, evaluate, evaluate_values, load_model, measures,
-    read_for,
 };
 
 use super::args::{self, Format};
 use super::classes::{confusion, figures};
 use super::eval_text::{error_table, list, text};
-use super::evaluand::{Evaluand, chosen};
+use super::evaluand::chosen;
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
 };
-use super::output::{print_line, print_object, warn};
+use super::output::{print_line, print_object};
 use super::places;
 use super::table_options::Written;
-use super::text::{counted, loss, unknown_cells};
+use super::text::{counted, loss};
 use super::train_figures::value_names;
 
 /// The most classes of which JSON holds the confusion matrix.
@@ -71,40 +70,18 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = load_model(&options.model)?;
-    let Evaluand { source, part } = chosen(&options.model, &model, options.data.as_deref())?;
+    let evaluand = chosen(&options.model, &model, options.data.as_deref())?;
     let of_classes = model.network.loss().of_classes();
-    let target = match &options.target {
-        None => Target::Auto,
-        Some(name) if of_classes => Target::Column(name.clone()),
-        Some(name) => Target::Values(vec![name.clone()]),
-    };
-    let mut read = options.written.like(model.meaning.schema.clone(), target);
-    if part.is_some() {
-        // How the rows were held out.
-        let setting = |key: &str| model.settings.get(key).cloned();
-        (read.columns.group, read.columns.time) = (setting("group"), setting("time"));
-    }
-    let reader = Reader::open(&source, &read)?;
+    let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let mut file = places::file(&source).display().to_string();
-    let (data, unknown) = match &part {
-        Some(part) => {
-            file +=
-                &format!(", the {} % of its rows that were held out for testing", 100.0 * part.split.test);
-            part.rows(&model, reader)?
-        }
-        None => read_for(&model, reader)?,
-    };
-    if unknown > 0 {
-        warn(&unknown_cells(unknown, &file));
-    }
+    let (data, file) = evaluand.rows(&model, reader)?;
     if !of_classes {
         return values(options, &model, &data, &device, &file);
     }
     let Evaluated { evaluation, outputs, errors, device } =
         evaluate(&model, &data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
-        let (path, loss) = (places::file(&source).to_owned(), evaluation.loss);
+        let (path, loss) = (places::file(&evaluand.source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);

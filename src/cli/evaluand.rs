@@ -1,26 +1,73 @@
 //! Which rows a model is evaluated on: those of a file, or those that were held out when it was trained.
 
+use std::fs;
 use std::path::Path;
 
 use tinytrain::Error;
-use tinytrain::data::{Dataset, Reader, Source, Split};
+use tinytrain::data::{Dataset, Reader, Source, Split, Target};
 use tinytrain::error::Place;
 use tinytrain::model::Model;
+use tinytrain::train::read_for;
 
+use super::output::warn;
 use super::places;
+use super::table_options::Written;
+use super::text::unknown_cells;
 
 /// What is evaluated: a set, or the rows of it that were held out for testing.
 pub struct Evaluand {
     /// The files.
     pub source: Source,
     /// The rows that are meant, if not all of them.
-    pub part: Option<Part>,
+    part: Option<Part>,
+}
+
+impl Evaluand {
+    /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it is another one than
+    /// in training.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn open(&self, model: &Model, target: Option<&str>, written: &Written) -> tinytrain::Result<Reader> {
+        let target = match target {
+            None => Target::Auto,
+            Some(name) if model.network.loss().of_classes() => Target::Column(name.to_owned()),
+            Some(name) => Target::Values(vec![name.to_owned()]),
+        };
+        let mut read = written.like(model.meaning.schema.clone(), target);
+        if self.part.is_some() {
+            // How the rows were held out.
+            let setting = |key: &str| model.settings.get(key).cloned();
+            (read.columns.group, read.columns.time) = (setting("group"), setting("time"));
+        }
+        Reader::open(&self.source, &read)
+    }
+
+    /// The rows as inputs of the model, and what they are called. Warns of cells that the model does not know.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn rows(&self, model: &Model, reader: Reader) -> tinytrain::Result<(Dataset, String)> {
+        let mut name = places::file(&self.source).display().to_string();
+        let (data, unknown) = match &self.part {
+            Some(part) => {
+                let share = 100.0 * part.split.test;
+                name += &format!(", the {share} % of its rows that were held out for testing");
+                part.rows(model, reader)?
+            }
+            None => read_for(model, reader)?,
+        };
+        if unknown > 0 {
+            warn(&unknown_cells(unknown, &name));
+        }
+        Ok((data, name))
+    }
 }
 
 /// The rows that were held out of training.
-pub struct Part {
+struct Part {
     /// How they were chosen.
-    pub split: Split,
+    split: Split,
     /// Rows of the whole file.
     rows: usize,
 }
@@ -73,6 +120,20 @@ pub fn chosen(file: &Path, model: &Model, data: Option<&Path>) -> tinytrain::Res
     Ok(Evaluand { source, part: Some(Part { split, rows }) })
 }
 
+/// The same, but of the training file itself only the rows that were held out for testing, if any were.
+///
+/// # Errors
+/// As [`chosen`].
+pub fn held_out_of(file: &Path, model: &Model, data: Option<&Path>) -> tinytrain::Result<Evaluand> {
+    let held_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
+    let place = |path: &Path| fs::canonicalize(path).ok();
+    let is_training = data.zip(model.settings.get("data")).is_some_and(|(data, training)| {
+        let (data, training) = (place(data), place(Path::new(training)));
+        data.is_some() && data == training
+    });
+    chosen(file, model, data.filter(|_| !(held_out && is_training)))
+}
+
 /// An entry of a model's metadata that does not say which rows were held out.
 fn unreadable(model: &Path, key: &str, text: &str) -> Error {
     Error::Data {
@@ -85,10 +146,7 @@ fn unreadable(model: &Path, key: &str, text: &str) -> Error {
 
 impl Part {
     /// Those rows, and how many of their cells hold what the training rows did not.
-    ///
-    /// # Errors
-    /// Those of the data; [`Error::Config`] where they are no longer those of training.
-    pub fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
+    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
         reader.read_to_end()?;
         if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
             let text = format!(

@@ -14,6 +14,7 @@ mod eval_text;
 mod evaluand;
 mod fold_text;
 mod folds;
+mod importance;
 mod inspect;
 pub mod interrupt;
 mod learning;
@@ -55,6 +56,7 @@ enum Command {
     Train(Box<train_options::Options>),
     Eval(eval::Options),
     Predict(predict::Options),
+    Importance(importance::Options),
     Inspect(inspect::Options),
     Devices(devices::Options),
     Check(check::Options),
@@ -74,6 +76,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options, start),
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
+        Command::Importance(options) => importance::run(&options),
         Command::Inspect(options) => inspect::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),

@@ -45,7 +45,7 @@ pub struct Options {
     /// Trains N times, each time without another part of the rows, on which that network is then tested: says how good each is,
     /// their mean and their deviation, and saves no model. Every fold has the same share of each class; with --group rows of one
     /// group are in one fold; with --time each fold tests on rows later than all that train.
-    #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::folds, allow_hyphen_values = true)]
+    #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true)]
     pub folds: Option<usize>,
     /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
     #[arg(long, value_name = "FILE")]

@@ -84,7 +84,7 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bo
     Ok(Evaluated { evaluation, outputs, errors, device: engine.description().device })
 }
 
-fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
+pub(super) fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
     let config = Config::default();
     device.engine(&model.parameters, &model.network, &config.engine_options(config.batch_size))
 }

@@ -6,6 +6,7 @@ mod doubt;
 mod epoch_loop;
 mod evaluation;
 mod events;
+mod importance;
 mod keeper;
 mod measures;
 mod probabilities;
@@ -21,6 +22,7 @@ pub use evaluation::{
     Evaluated, EvaluatedValues, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
+pub use importance::{Importance, Scoring, Shuffling, importances};
 pub use measures::{Measure, measures};
 pub use run::{Run, train, train_on};
 pub use training_data::TrainingData;
