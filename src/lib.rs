@@ -48,6 +48,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod check;
+pub mod convert;
 pub mod data;
 pub mod engine;
 pub mod error;

@@ -8,6 +8,8 @@ mod cache;
 mod categories;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/convert.rs"]
+mod convert;
 #[path = "cli/decimals.rs"]
 mod decimals;
 #[path = "cli/devices.rs"]

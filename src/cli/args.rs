@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tinytrain::convert::To;
 use tinytrain::data::Scale;
 use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
@@ -163,6 +164,13 @@ pub fn decimal(text: &str) -> Result<u8, String> {
 /// How values become inputs.
 pub fn scale() -> impl TypedValueParser<Value = Scale> {
     PossibleValuesParser::new(Scale::ALL.map(Scale::name)).try_map(|text| text.parse::<Scale>())
+}
+
+/// A format that data are written in.
+pub fn to() -> impl TypedValueParser<Value = To> {
+    let parser = PossibleValuesParser::new(To::ALL.map(To::name));
+    // Only names of formats come here.
+    parser.map(|text| To::ALL.into_iter().find(|to| to.name() == text).unwrap_or(To::Csv))
 }
 
 /// By what a network is measured.

@@ -8,6 +8,7 @@ mod args;
 mod check;
 mod classes;
 mod comparison_text;
+mod convert;
 mod devices;
 mod eval;
 mod eval_text;
@@ -58,6 +59,7 @@ enum Command {
     Predict(predict::Options),
     Importance(importance::Options),
     Inspect(inspect::Options),
+    Convert(convert::Options),
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
@@ -78,6 +80,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Predict(options) => predict::run(&options),
         Command::Importance(options) => importance::run(&options),
         Command::Inspect(options) => inspect::run(&options),
+        Command::Convert(options) => convert::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),

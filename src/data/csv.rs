@@ -11,6 +11,7 @@ use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::groups::Groups;
 use super::number::{Value, show, show_name};
 use super::quotes::{QuoteWatch, TooLong};
+use super::raw_table::RawTable;
 use super::stream::Stream;
 use super::table::Chunk;
 use crate::error::Place;
@@ -206,6 +207,16 @@ impl CsvRows {
         }
     }
 
+    /// Reads everything as it is written.
+    pub(super) fn read_raw(mut self) -> Result<RawTable> {
+        let mut table = RawTable::new(self.names.clone(), self.columns.count, self.dialect.clone());
+        while std::mem::take(&mut self.first_is_pending) || self.next()? {
+            self.check_cells()?;
+            table.push(self.record.iter())?;
+        }
+        Ok(table)
+    }
+
     /// Puts the next row into `record`; false at the end of the file.
     fn next(&mut self) -> Result<bool> {
         loop {
@@ -235,10 +246,7 @@ impl CsvRows {
 
     /// Appends the features of `record`.
     fn parse(&mut self, features: &mut Features) -> Result<()> {
-        if self.record.len() != self.columns.count {
-            let expected = format!("{} cells, as many as in the first row", self.columns.count);
-            return Err(self.error(expected, format!("{}", self.record.len())));
-        }
+        self.check_cells()?;
         let mut categories = 0;
         for run in 0..self.columns.runs.len() {
             match self.columns.runs[run].clone() {
@@ -250,6 +258,15 @@ impl CsvRows {
             }
         }
         Ok(())
+    }
+
+    /// Checks that a row is as long as the first.
+    fn check_cells(&self) -> Result<()> {
+        if self.record.len() == self.columns.count {
+            return Ok(());
+        }
+        let expected = format!("{} cells, as many as in the first row", self.columns.count);
+        Err(self.error(expected, self.record.len().to_string()))
     }
 
     /// Checks that the columns which were taken for numbers of the rows still are, in data row `row`, counted from 0.

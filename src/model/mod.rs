@@ -14,4 +14,5 @@ pub use layout::{LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};
 pub use metadata::Meaning;
 pub use network::{Dense, Network};
 pub use parameters::{Layer, Parameters};
+pub(crate) use safetensors::with_sorted_header;
 pub use safetensors::{Model, Origin};
