@@ -48,6 +48,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod check;
+pub mod convert;
 pub mod data;
 pub mod engine;
 pub mod error;
@@ -56,6 +57,7 @@ pub mod kernels;
 pub mod memory;
 pub mod model;
 pub mod output;
+pub mod pictures;
 pub mod profile;
 pub mod random;
 pub mod reference;

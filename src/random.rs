@@ -18,6 +18,8 @@ pub enum Purpose {
     Dropout = 4,
     /// Which rows a resample has.
     Bootstrap = 5,
+    /// How the values of a column are shuffled.
+    Shuffle = 6,
 }
 
 /// Ten rounds of Philox4x32: four independent uniform words for each counter and key.

@@ -8,10 +8,16 @@ mod cache;
 mod categories;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/convert.rs"]
+mod convert;
+#[path = "cli/decimals.rs"]
+mod decimals;
 #[path = "cli/devices.rs"]
 mod devices;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/folds.rs"]
+mod folds;
 #[cfg(unix)]
 #[path = "cli/gpu_day.rs"]
 mod gpu_day;
@@ -21,6 +27,8 @@ mod headers;
 mod held_out;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/importance.rs"]
+mod importance;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[cfg(unix)]
@@ -30,6 +38,8 @@ mod interrupts;
 mod labels;
 #[path = "cli/learning.rs"]
 mod learning;
+#[path = "cli/measures.rs"]
+mod measures;
 #[path = "cli/model.rs"]
 mod model;
 #[cfg(unix)]

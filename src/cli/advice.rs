@@ -27,6 +27,12 @@ fn advised(error: &Error) -> String {
             "{error}; --categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves \
              a column out"
         ),
+        Error::Data { expected, .. } if expected.contains("stands for a missing value?") => {
+            format!("{error}; --missing-marker says which text does")
+        }
+        Error::Data { expected, .. } if expected.contains("with the decimal ") => {
+            format!("{error}; --decimal says that fractions of this file are written otherwise")
+        }
         _ => error.to_string(),
     }
 }
@@ -72,6 +78,7 @@ fn option(setting: &'static str) -> &'static str {
         "learning rate of layers" => "--lr-layers",
         "validation fraction" => "--validation-fraction",
         "test fraction" => "--test-fraction",
+        "folds" => "--folds",
         other => other,
     }
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tinytrain::convert::To;
 use tinytrain::data::Scale;
 use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::ScheduleKind;
+use tinytrain::train::Scoring;
 
 use super::environment;
 
@@ -56,6 +58,12 @@ pub fn count(text: &str) -> Result<usize, String> {
         Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
         Ok(number) => Ok(number),
     }
+}
+
+/// A number of what there must be several of.
+pub fn two_or_more(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number >= 2);
+    number.ok_or_else(|| "expected a whole number, 2 or more".to_owned())
 }
 
 /// A limit of time: up to a day.
@@ -156,6 +164,22 @@ pub fn decimal(text: &str) -> Result<u8, String> {
 /// How values become inputs.
 pub fn scale() -> impl TypedValueParser<Value = Scale> {
     PossibleValuesParser::new(Scale::ALL.map(Scale::name)).try_map(|text| text.parse::<Scale>())
+}
+
+/// A format that data are written in.
+pub fn to() -> impl TypedValueParser<Value = To> {
+    let parser = PossibleValuesParser::new(To::ALL.map(To::name));
+    // Only names of formats come here.
+    parser.map(|text| To::ALL.into_iter().find(|to| to.name() == text).unwrap_or(To::Csv))
+}
+
+/// By what a network is measured.
+pub fn scoring() -> impl TypedValueParser<Value = Scoring> {
+    let parser = PossibleValuesParser::new(Scoring::ALL.map(Scoring::name));
+    // Only names of measures come here.
+    parser.map(|text| {
+        Scoring::ALL.into_iter().find(|scoring| scoring.name() == text).unwrap_or(Scoring::Accuracy)
+    })
 }
 
 /// The name of a schedule.

@@ -48,12 +48,6 @@ pub fn figures(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<Class
     figures
 }
 
-/// The mean recall of the classes that have rows: what the accuracy would be if all had as many.
-pub fn balanced_accuracy(figures: &[ClassFigures]) -> f64 {
-    let recalls: Vec<f64> = figures.iter().filter_map(ClassFigures::recall).collect();
-    recalls.iter().sum::<f64>() / recalls.len() as f64
-}
-
 /// How often each class (row) was taken for each (column). Its size is `classes` squared.
 pub fn confusion(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<Vec<u64>> {
     let mut matrix = vec![vec![0; classes]; classes];
@@ -75,7 +69,6 @@ mod tests {
         assert_eq!([figures[0].precision(), figures[0].recall(), figures[0].f1()], [Some(0.5); 3]);
         assert_eq!([figures[2].precision(), figures[2].recall(), figures[2].f1()], [None; 3]);
         assert!(!figures[2].occurs());
-        assert!((balanced_accuracy(&figures) - (1.0 / 2.0 + 2.0 / 3.0) / 2.0).abs() < 1e-15);
         assert_eq!(confusion(&labels, &predictions, 3), [[1, 1, 0], [1, 2, 0], [0, 0, 0]]);
     }
 }

@@ -1,35 +1,32 @@
 //! `tinytrain eval`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::data::{Classes, Dataset, Reader, Source, Split, Target};
-use tinytrain::engine::{Device, DeviceRequest, Evaluation, find_device};
-use tinytrain::error::Place;
+use tinytrain::data::Dataset;
+use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::train::{
-    Evaluated, EvaluatedValues, Measure, ValueErrors, evaluate, evaluate_values, load_model, measures,
-    read_for,
+    Evaluated, EvaluatedValues, TargetErrors, ValueErrors, evaluate, evaluate_values, load_model, measures,
 };
 
 use super::args::{self, Format};
-use super::classes::{ClassFigures, balanced_accuracy, confusion, figures};
-use super::measure_text::{intervals, measure_table, value_of};
-use super::output::{print_line, print_object, warn};
+use super::classes::{confusion, figures};
+use super::eval_text::{error_table, list, text};
+use super::evaluand::chosen;
+use super::measure_text::{
+    errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
+};
+use super::output::{print_line, print_object};
 use super::places;
 use super::table_options::Written;
-use super::text::{Align, counted, grouped, loss, percent, table, unknown_cells};
+use super::text::{counted, loss};
+use super::train_figures::value_names;
 
-/// The most classes of which a text shows the confusion matrix.
-const TEXT_CLASSES: usize = 20;
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;
-/// The most characters of a class's name in a table.
-const SHOWN_NAME: usize = 20;
-/// The most classes of which a text shows the figures.
-const TABLE_CLASSES: usize = 40;
 
 /// Test a saved network.
 ///
@@ -73,40 +70,18 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = load_model(&options.model)?;
-    let Evaluand { source, part } = chosen(options, &model)?;
+    let evaluand = chosen(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
-    let target = match &options.target {
-        None => Target::Auto,
-        Some(name) if of_classes => Target::Column(name.clone()),
-        Some(name) => Target::Values(vec![name.clone()]),
-    };
-    let mut read = options.written.like(model.meaning.schema.clone(), target);
-    if part.is_some() {
-        // How the rows were held out.
-        let setting = |key: &str| model.settings.get(key).cloned();
-        (read.columns.group, read.columns.time) = (setting("group"), setting("time"));
-    }
-    let reader = Reader::open(&source, &read)?;
+    let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let mut file = places::file(&source).display().to_string();
-    let (data, unknown) = match &part {
-        Some(part) => {
-            file +=
-                &format!(", the {} % of its rows that were held out for testing", 100.0 * part.split.test);
-            part.rows(&model, reader)?
-        }
-        None => read_for(&model, reader)?,
-    };
-    if unknown > 0 {
-        warn(&unknown_cells(unknown, &file));
-    }
+    let (data, file) = evaluand.rows(&model, reader)?;
     if !of_classes {
         return values(options, &model, &data, &device, &file);
     }
     let Evaluated { evaluation, outputs, errors, device } =
         evaluate(&model, &data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
-        let (path, loss) = (places::file(&source).to_owned(), evaluation.loss);
+        let (path, loss) = (places::file(&evaluand.source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);
@@ -122,7 +97,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("samples", data.rows().into()),
                 ("loss", evaluation.loss.into()),
                 ("accuracy", evaluation.accuracy(labels).into()),
-                ("balanced_accuracy", balanced_accuracy(&figures).into()),
+                ("balanced_accuracy", value_of(&measured, "balanced_accuracy")),
                 ("macro_f1", value_of(&measured, "macro_f1")),
                 ("log_loss", value_of(&measured, "log_loss")),
                 ("auc", value_of(&measured, "auc")),
@@ -165,239 +140,44 @@ fn values(
         return Err(Error::Config(text.to_owned()).into());
     }
     let EvaluatedValues { errors, values, device } = evaluate_values(model, data, device)?;
-    let ValueErrors { loss: mean_loss, rmse, mae, r2 } = errors;
+    let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = &errors;
     if !mean_loss.is_finite() {
-        return Err(Error::NonFiniteTest { path: file.into(), loss: mean_loss }.into());
+        return Err(Error::NonFiniteTest { path: file.into(), loss: *mean_loss }.into());
     }
     let measured = measures(&values, data.targets.view());
+    let names = value_names(&model.meaning, model.network.outputs());
     match options.format {
-        Format::Json => print_object(&[
-            ("model", options.model.to_string_lossy().into()),
-            ("data", file.into()),
-            ("samples", data.rows().into()),
-            ("loss", mean_loss.into()),
-            ("rmse", rmse.into()),
-            ("mae", mae.into()),
-            ("r2", r2.into()),
-            ("intervals", intervals(&measured)),
-        ])?,
+        Format::Json => {
+            let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));
+            print_object(&[
+                ("model", options.model.to_string_lossy().into()),
+                ("data", file.into()),
+                ("samples", data.rows().into()),
+                ("loss", (*mean_loss).into()),
+                ("rmse", (*rmse).into()),
+                ("mae", (*mae).into()),
+                ("r2", (*r2).into()),
+                ("intervals", intervals(&measured)),
+                ("targets", names.into()),
+                ("rmse_by_target", each(|target| target.rmse)),
+                ("mae_by_target", each(|target| target.mae)),
+                ("r2_by_target", each(|target| target.r2)),
+                ("intervals_by_target", intervals_by_target(&measured, targets.len())),
+            ])?;
+        }
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
             print_line(&format!("{} network of {}", model.network, options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
-            print_line(&format!(
-                "{} {}, RMSE {}, MAE {}, R2 {r2:.4}",
-                model.network.loss(),
-                loss(mean_loss),
-                loss(rmse),
-                loss(mae)
-            ))?;
-            for line in measure_table(&measured) {
+            print_line(&format!("{} {}, {}", model.network.loss(), loss(*mean_loss), errors_text(&errors)))?;
+            let lines = match names.len() {
+                1 => measure_table(&measured),
+                _ => target_table(&measured, &names),
+            };
+            for line in lines {
                 print_line(&line)?;
             }
         }
     }
     Ok(())
-}
-
-/// What is evaluated: a set, or the rows of it that were held out for testing.
-struct Evaluand {
-    source: Source,
-    part: Option<Part>,
-}
-
-/// The rows that were held out of training.
-struct Part {
-    split: Split,
-    /// Rows of the whole file.
-    rows: usize,
-}
-
-/// The data that the options name, or those that the model was tested on, or else trained on.
-fn chosen(options: &Options, model: &Model) -> tinytrain::Result<Evaluand> {
-    let setting = |key: &str| model.settings.get(key).map(String::as_str);
-    let whole = |paths: &[PathBuf]| Ok(Evaluand { source: places::evaluation(paths)?, part: None });
-    if !options.data.is_empty() {
-        return whole(&options.data);
-    }
-    let unknown = |what: &str| {
-        let text = format!(
-            "--data: expected data to evaluate on, since {} does not say where its {what} are",
-            options.model.display()
-        );
-        Err(Error::Config(text))
-    };
-    if let Some(test) = setting("test_data") {
-        return whole(&[test.into()]);
-    }
-    if setting("unnamed_test_data").is_some() {
-        return unknown("test data");
-    }
-    let parts = setting("data_parts").map(|parts| {
-        let parts: Option<Vec<PathBuf>> = serde_json::from_str(parts).ok();
-        parts.ok_or_else(|| {
-            unreadable(&options.model, "data_parts", setting("data_parts").unwrap_or_default())
-        })
-    });
-    let Some(data) = parts.transpose()?.or_else(|| Some(vec![setting("data")?.into()])) else {
-        // The first models did not say; they were of MNIST as likely as not.
-        let is_old =
-            setting("version").is_none() && (model.network.columns(), model.network.outputs()) == (784, 10);
-        return if is_old { whole(&[]) } else { unknown("data") };
-    };
-    let share = |key: &str| match setting(key) {
-        None => Ok(0.0),
-        Some(text) => {
-            let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
-            share.ok_or_else(|| unreadable(&options.model, key, text))
-        }
-    };
-    let (test, validation) = (share("test_fraction")?, share("validation_fraction")?);
-    if test == 0.0 {
-        return whole(&data);
-    }
-    let seed = setting("seed").unwrap_or_default();
-    let seed = seed.parse().map_err(|_| unreadable(&options.model, "seed", seed))?;
-    let split = Split { validation, test, seed };
-    let (source, _) = places::training(&data)?;
-    let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
-    Ok(Evaluand { source, part: Some(Part { split, rows }) })
-}
-
-/// An entry of a model's metadata that does not say which rows were held out.
-fn unreadable(model: &Path, key: &str, text: &str) -> Error {
-    Error::Data {
-        path: model.to_owned(),
-        place: Place::default(),
-        expected: format!("{key} of the run in its metadata"),
-        found: format!("{text:?}"),
-    }
-}
-
-impl Part {
-    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
-        reader.read_to_end()?;
-        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
-            let text = format!(
-                "{}: expected the {} rows of training, found {} rows or other labels: which were held out is not known any \
-                 more; --data evaluates all rows of a file",
-                reader.name().display(),
-                self.rows,
-                reader.rows()
-            );
-            return Err(Error::Config(text));
-        }
-        let [_, test] = reader.divide(&self.split)?;
-        model.transform.rows(test, reader.dictionaries())
-    }
-}
-
-fn text(
-    labels: &[u32],
-    evaluation: &Evaluation,
-    classes: &Classes,
-    figures: &[ClassFigures],
-    measured: &[Measure],
-) -> Vec<String> {
-    let mut lines = vec![
-        format!(
-            "loss {}, accuracy {}, balanced accuracy {}",
-            loss(evaluation.loss),
-            percent(evaluation.accuracy(labels)),
-            percent(balanced_accuracy(figures))
-        ),
-        String::new(),
-    ];
-    lines.extend(measure_table(measured));
-    lines.push(String::new());
-    lines.extend(class_table(figures, classes));
-    if classes.len() <= TEXT_CLASSES {
-        lines
-            .extend([String::new(), "confusion matrix: true classes down, predicted ones across".to_owned()]);
-        lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes.len()), classes));
-    }
-    lines
-}
-
-/// A class for a machine: a number where the classes count from 0, else its name.
-fn class_value(classes: &Classes, class: u32) -> Value {
-    if classes.are_counted() { class.into() } else { classes.name(class).into() }
-}
-
-/// Errors for a machine. Samples count from 1, as in the messages about data.
-fn list(errors: &[u32], labels: &[u32], predictions: &[u32], classes: &Classes) -> Value {
-    let object = |row: &u32| {
-        let value = |of: &[u32]| class_value(classes, of[*row as usize]);
-        let (class, predicted) = (value(labels), value(predictions));
-        json!({ "sample": u64::from(*row) + 1, "class": class, "predicted": predicted })
-    };
-    errors.iter().map(object).collect()
-}
-
-/// The first `most` errors for people.
-fn error_table(
-    errors: &[u32],
-    labels: &[u32],
-    predictions: &[u32],
-    most: usize,
-    classes: &Classes,
-) -> Vec<String> {
-    let samples = counted(errors.len() as u64, "sample", "samples");
-    let mut lines = vec![String::new(), format!("{samples} taken for another class")];
-    let mut rows = vec![["sample", "class", "predicted"].map(String::from).to_vec()];
-    rows.extend(errors.iter().take(most).map(|row| {
-        let at = *row as usize;
-        vec![(at + 1).to_string(), shown(classes, labels[at]), shown(classes, predictions[at])]
-    }));
-    if rows.len() > 1 {
-        lines.extend(table(&rows, &[Align::Right; 3]));
-    }
-    if errors.len() > most {
-        lines.push(format!("... and {} more", grouped((errors.len() - most) as u64)));
-    }
-    lines
-}
-
-/// The name of a class, cut.
-fn shown(classes: &Classes, class: u32) -> String {
-    let name = classes.name(class);
-    if name.chars().count() <= SHOWN_NAME {
-        name.to_owned()
-    } else {
-        name.chars().take(SHOWN_NAME - 1).chain(['…']).collect()
-    }
-}
-
-fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
-    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
-    let mut rows =
-        vec![["class", "samples", "correct", "precision", "recall", "F1"].map(String::from).to_vec()];
-    let occurring: Vec<_> = (0..).zip(figures).filter(|(_, figures)| figures.occurs()).collect();
-    rows.extend(occurring.iter().take(TABLE_CLASSES).map(|(class, figures)| {
-        vec![
-            shown(classes, *class),
-            grouped(figures.samples),
-            grouped(figures.correct),
-            share(figures.precision()),
-            share(figures.recall()),
-            share(figures.f1()),
-        ]
-    }));
-    let mut lines = table(&rows, &[Align::Right; 6]);
-    if occurring.len() > TABLE_CLASSES {
-        lines.push(format!("... and {} more", grouped((occurring.len() - TABLE_CLASSES) as u64)));
-    }
-    lines
-}
-
-fn matrix_table(matrix: &[Vec<u64>], classes: &Classes) -> Vec<String> {
-    let mut header = vec![String::new()];
-    header.extend((0..matrix.len() as u32).map(|class| shown(classes, class)));
-    let mut rows = vec![header];
-    rows.extend((0..).zip(matrix).map(|(class, counts)| {
-        let mut row = vec![shown(classes, class)];
-        row.extend(counts.iter().map(|count| grouped(*count)));
-        row
-    }));
-    table(&rows, &vec![Align::Right; matrix.len() + 1])
 }

@@ -8,8 +8,14 @@ mod args;
 mod check;
 mod classes;
 mod comparison_text;
+mod convert;
 mod devices;
 mod eval;
+mod eval_text;
+mod evaluand;
+mod fold_text;
+mod folds;
+mod importance;
 mod inspect;
 mod inspect_model;
 pub mod interrupt;
@@ -49,10 +55,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(train_options::Options),
+    Train(Box<train_options::Options>),
     Eval(eval::Options),
     Predict(predict::Options),
+    Importance(importance::Options),
     Inspect(inspect::Options),
+    Convert(convert::Options),
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
@@ -71,7 +79,9 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options, start),
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
+        Command::Importance(options) => importance::run(&options),
         Command::Inspect(options) => inspect::run(&options),
+        Command::Convert(options) => convert::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),

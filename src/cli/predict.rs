@@ -17,6 +17,7 @@ use tinytrain::{Error, Result};
 
 use super::output::{Unwritable, object, warn};
 use super::text::unknown_cells;
+use super::train_figures::value_names;
 use super::{args, places, table_options};
 
 /// How predictions are written.
@@ -274,7 +275,7 @@ impl Work<'_> {
         ids: &[String],
         write: &mut Sink<'_>,
     ) -> std::result::Result<(), Failure> {
-        let names = self.value_names();
+        let names = value_names(&self.model.meaning, self.model.network.outputs());
         let rows = values.chunks_exact(self.model.network.outputs()).enumerate();
         match self.options.format {
             Form::Csv => {
@@ -302,16 +303,6 @@ impl Work<'_> {
         }
     }
 
-    /// The names of predicted values: of their columns, or numbers.
-    fn value_names(&self) -> Vec<String> {
-        let columns = self.model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
-        let name = |index: usize| {
-            let name = columns.get(index).and_then(|column| column.name.clone());
-            name.unwrap_or_else(|| format!("value{index}"))
-        };
-        (0..self.model.network.outputs()).map(name).collect()
-    }
-
     /// The header of the table: the column that is carried along is called `id`, the classes by their names.
     fn header(&self, names_files: bool) -> std::result::Result<Vec<u8>, Failure> {
         let mut cells: Vec<String> = Vec::new();
@@ -323,7 +314,7 @@ impl Work<'_> {
             cells.push("class".to_owned());
             cells.extend(self.model.meaning.classes.names().iter().map(|name| format!("p({name})")));
         } else {
-            cells.extend(self.value_names());
+            cells.extend(value_names(&self.model.meaning, self.model.network.outputs()));
         }
         let mut table = csv::Writer::from_writer(Vec::new());
         table.write_record(&cells).map_err(io::Error::other)?;

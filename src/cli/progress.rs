@@ -16,6 +16,8 @@ const BAR: [usize; 2] = [6, 24];
 /// How far an epoch is; it comes with the first batch of an epoch and goes with its end.
 pub struct Progress {
     line: Line,
+    /// What stands in front.
+    part: String,
     epochs: usize,
     times: Option<Times>,
 }
@@ -29,7 +31,12 @@ struct Times {
 impl Progress {
     /// Nothing shown yet. What is not `wanted`, or what nobody would see, never is.
     pub fn new(wanted: bool, epochs: usize) -> Self {
-        Self { line: Line::new(wanted), epochs, times: None }
+        Self { line: Line::new(wanted), part: String::new(), epochs, times: None }
+    }
+
+    /// Begins with one of several runs, which is called so and has so many epochs.
+    pub fn begin(&mut self, part: &str, epochs: usize) {
+        (self.part, self.epochs, self.times) = (format!("{part}, "), epochs, None);
     }
 
     /// Shows how far an epoch is. May be called for every batch.
@@ -53,7 +60,7 @@ impl Progress {
         times.drawn = now;
         let rate = rows as f64 / (now - times.start).as_secs_f64().max(1e-9);
         let share = total.map(|total| rows as f64 / total.max(1) as f64);
-        let mut head = format!("epoch {epoch}/{}", self.epochs);
+        let mut head = format!("{}epoch {epoch}/{}", self.part, self.epochs);
         if share.is_none() {
             head += &format!(", {} rows", grouped(rows as u64));
         }

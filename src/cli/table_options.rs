@@ -14,7 +14,7 @@ use super::text::quoted;
 
 /// Headings of the help.
 const TABLES: &str = "Tables";
-const HELD_OUT: &str = "Validation and test";
+pub const HELD_OUT: &str = "Validation and test";
 
 /// How a table is written.
 #[derive(Debug, Clone, Args)]
@@ -326,6 +326,7 @@ impl HeldOut {
             validation: self.validation_fraction.unwrap_or(0.0),
             test: self.test_fraction.unwrap_or(0.0),
             seed,
+            fold: None,
         }
     }
 

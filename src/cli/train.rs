@@ -12,42 +12,24 @@ use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Keep, TrainingData, train_on};
 
+use super::folds;
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::places;
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::TrainReport;
-use super::training::{Known, Preset};
 
 /// Trains and saves.
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
+    check(options)?;
+    if let Some(folds) = options.folds {
+        return folds::run(options, folds, start);
+    }
     let (training, held_out) = (&options.training, &options.held_out);
-    let asked = training.asked();
-    // With validation data the preset depends on what they are.
-    let is_open = training.preset.is_none() && held_out.validates();
-    if !is_open {
-        training.check(asked)?;
-    }
-    options.config(asked, Measurements::default()).validate()?;
-    if held_out.patience.is_some() && !held_out.validates() {
-        let text =
-            "--patience: expected validation data, found neither --validation nor --validation-fraction";
-        return Err(Error::Config(text.to_owned()).into());
-    }
-    if let Some(option) = held_out.unused() {
-        let text = format!(
-            "{option}: expected rows to hold out, found neither --validation-fraction nor --test-fraction"
-        );
-        return Err(Error::Config(text).into());
-    }
-    if held_out.keep() == Some(Keep::Best) && !held_out.validates() {
-        let text = "--keep: best needs validation data, found neither --validation nor --validation-fraction";
-        return Err(Error::Config(text.to_owned()).into());
-    }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
     let model_file = ModelFile::find(options.out.as_deref())?;
     if let Some(file) = profile.as_ref().filter(|file| model_file.is(file)) {
@@ -66,10 +48,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let mut read = training.read_options()?;
     (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
     let mut reader = Reader::open(&train, &read)?;
-    let mut known = Known { predicts_values: reader.values() > 0, ..asked };
-    if is_open && reader.schema().is_some() && reader.next_block()? && !reader.holds_images() {
-        known.preset = Preset::Table;
-    }
+    let known = options.known(&mut reader)?;
     training.check(known)?;
     let settings = options.config(known, Measurements::default());
     let like = training
@@ -98,6 +77,31 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     report.end(trained)?;
     if let (Some(file), Some(made)) = (profile, made) {
         file.write((made.report.to_json() + "\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Checks whether the options go with one another, as far as that can be told without the data.
+fn check(options: &Options) -> tinytrain::Result<()> {
+    let (training, held_out) = (&options.training, &options.held_out);
+    if !options.preset_is_open() {
+        training.check(training.asked())?;
+    }
+    options.config(training.asked(), Measurements::default()).validate()?;
+    if held_out.patience.is_some() && !held_out.validates() {
+        let text =
+            "--patience: expected validation data, found neither --validation nor --validation-fraction";
+        return Err(Error::Config(text.to_owned()));
+    }
+    if let Some(option) = held_out.unused().filter(|_| options.folds.is_none()) {
+        let text = format!(
+            "{option}: expected rows to hold out, found neither --validation-fraction nor --test-fraction"
+        );
+        return Err(Error::Config(text));
+    }
+    if held_out.keep() == Some(Keep::Best) && !held_out.validates() {
+        let text = "--keep: best needs validation data, found neither --validation nor --validation-fraction";
+        return Err(Error::Config(text.to_owned()));
     }
     Ok(())
 }

@@ -4,31 +4,89 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use tinytrain::train::{Config, Epoch, Score, TrainingData, ValueErrors};
+use tinytrain::model::Meaning;
+use tinytrain::train::{ClassScores, Config, Epoch, Score, TargetErrors, TrainingData, ValueErrors};
 
+use super::measure_text::errors_text;
 use super::places::MNIST;
 use super::text::loss;
 use super::train_options::Options;
 
 /// The accuracy, where targets are classes.
-pub fn accuracy(score: Option<Score>, config: &Config) -> Option<f64> {
+pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {
     score.map(|score| score.accuracy).filter(|_| config.loss.of_classes())
 }
 
-/// A measure of predicted values, where there is one.
-pub fn measure(score: Option<Score>, of: fn(&ValueErrors) -> f64) -> Value {
-    score.and_then(|score| score.values).map(|values| of(&values)).into()
+/// What is measured over validation and over test rows, by its names in JSON.
+pub const VALIDATION: [&str; 8] = [
+    "validation_loss",
+    "validation_accuracy",
+    "validation_balanced_accuracy",
+    "validation_log_loss",
+    "validation_auc",
+    "validation_rmse",
+    "validation_mae",
+    "validation_r2",
+];
+pub const TEST: [&str; 8] = [
+    "test_loss",
+    "test_accuracy",
+    "test_balanced_accuracy",
+    "test_log_loss",
+    "test_auc",
+    "test_rmse",
+    "test_mae",
+    "test_r2",
+];
+
+/// A score for a machine under such names; nothing stands for what it does not have.
+pub fn score_fields(names: [&'static str; 8], score: Option<&Score>) -> Vec<(&'static str, Value)> {
+    let classes = score.and_then(|score| score.classes);
+    let of_classes = |of: fn(ClassScores) -> Option<f64>| Value::from(classes.and_then(of));
+    let values = score.and_then(|score| score.values.as_ref());
+    let of_values = |of: fn(&ValueErrors) -> f64| Value::from(values.map(of));
+    let measures = [
+        score.map(|score| score.loss).into(),
+        classes.and(score).map(|score| score.accuracy).into(),
+        of_classes(|classes| Some(classes.balanced_accuracy)),
+        of_classes(|classes| Some(classes.log_loss)),
+        of_classes(|classes| classes.auc),
+        of_values(|values| values.rmse),
+        of_values(|values| values.mae),
+        of_values(|values| values.r2),
+    ];
+    names.into_iter().zip(measures).collect()
 }
 
-/// The measures of predicted values of the model that was kept, for people.
-pub fn value_figures(test: Option<Score>, validation: Option<Score>, kept: Option<&Epoch>) -> String {
-    let figures = |name: &str, score: Option<Score>| {
-        let ValueErrors { rmse, mae, r2, .. } = score?.values?;
-        Some(format!("{name} RMSE {}, MAE {}, R2 {r2:.4}", loss(rmse), loss(mae)))
+/// A measure of each target of the test rows for a machine, in the order of the targets.
+pub fn by_target(score: Option<&Score>, of: fn(&TargetErrors) -> f64) -> Value {
+    let values = score.and_then(|score| score.values.as_ref());
+    values.map(|values| Value::from_iter(values.targets.iter().map(of))).into()
+}
+
+/// The measures of predicted values of the model that was kept, for people: a line, and one more for each of several targets.
+pub fn value_figures(kept: Option<&Epoch>, names: &[String]) -> (String, Vec<String>) {
+    let Some(epoch) = kept else { return ("no epoch".to_owned(), Vec::new()) };
+    let (set, score, note) = match (&epoch.test, &epoch.validation) {
+        (Some(test), _) => ("test", test, ""),
+        (None, Some(validation)) => ("validation", validation, " (no test data)"),
+        (None, None) => return (format!("train loss {} (no test data)", loss(epoch.train.loss)), Vec::new()),
     };
-    let validation = || figures("validation", validation).map(|text| text + " (no test data)");
-    let train = || kept.map(|epoch| format!("train loss {} (no test data)", loss(epoch.train.loss)));
-    figures("test", test).or_else(validation).or_else(train).unwrap_or_else(|| "no epoch".to_owned())
+    let Some(errors) = &score.values else { return (set.to_owned(), Vec::new()) };
+    let line = format!("{set} {}{note}", errors_text(errors));
+    let target = |(name, target): (&String, &TargetErrors)| {
+        let r2 = if target.r2.is_finite() { format!(", R2 {:.4}", target.r2) } else { String::new() };
+        format!("{name}: {set} RMSE {}, MAE {}{r2}", loss(target.rmse), loss(target.mae))
+    };
+    let targets = if names.len() > 1 { &errors.targets[..] } else { &[] };
+    (line, names.iter().zip(targets).map(target).collect())
+}
+
+/// The names of the values that a network predicts: of their columns, or numbers.
+pub fn value_names(meaning: &Meaning, outputs: usize) -> Vec<String> {
+    let columns = meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+    let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
+    (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
 }
 
 /// Where the rows come from, as far as a model file can tell: names that are text, of files that can be read again.

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use tinytrain::data::Reader;
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Config, DataOptions};
 
 use super::args::{self, Format};
-use super::table_options::HeldOut;
+use super::table_options::{HELD_OUT, HeldOut};
 use super::training::{Kernels, Known, Preset, Training};
 
 /// Train a network and save it.
@@ -33,12 +34,20 @@ pub struct Options {
     /// Ends training after so much time, such as 60s or 5m; an epoch is broken off then, evaluated and saved.
     #[arg(long, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
     pub max_time: Option<Duration>,
+    /// Measures the AUC after every epoch, too, not only of the model that is kept: it takes a sort of the rows for each class.
+    #[arg(long)]
+    pub auc_by_epoch: bool,
     #[command(flatten)]
     pub training: Training,
     #[command(flatten)]
     pub kernels: Kernels,
     #[command(flatten)]
     pub held_out: HeldOut,
+    /// Trains N times, each time without another part of the rows, on which that network is then tested: says how good each is,
+    /// their mean and their deviation, and saves no model. Every fold has the same share of each class; with --group rows of one
+    /// group are in one fold; with --time each fold tests on rows later than all that train.
+    #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true)]
+    pub folds: Option<usize>,
     /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -59,6 +68,25 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether the preset depends on what the data are.
+    pub fn preset_is_open(&self) -> bool {
+        self.training.preset.is_none() && self.held_out.validates()
+    }
+
+    /// What the defaults of settings depend on, as far as a reader of the training data knows before all rows are read; looks at
+    /// its first rows if need be.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn known(&self, reader: &mut Reader) -> tinytrain::Result<Known> {
+        let known = Known { predicts_values: reader.values() > 0, ..self.training.asked() };
+        let is_table = self.preset_is_open()
+            && reader.schema().is_some()
+            && reader.next_block()?
+            && !reader.holds_images();
+        Ok(if is_table { Known { preset: Preset::Table, ..known } } else { known })
+    }
+
     /// What the library needs of them to train on such rows.
     pub fn config(&self, known: Known, measured: Measurements) -> Config {
         let config = self.training.config(known, measured);
@@ -72,6 +100,7 @@ impl Options {
             keep: self.held_out.keep(),
             patience: self.held_out.patience,
             target_accuracy: self.target_accuracy,
+            auc_by_epoch: self.auc_by_epoch,
             max_time: self.max_time,
             ..config
         }

@@ -17,7 +17,9 @@ use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
 use super::text::{counted, grouped, percent, seconds, shell_word, unknown_cells};
-use super::train_figures::{accuracy, decimal, measure, settings, value_figures};
+use super::train_figures::{
+    TEST, VALIDATION, accuracy, by_target, decimal, score_fields, settings, value_figures, value_names,
+};
 use super::train_options::Options;
 use super::train_text::{Chosen, Table, data_line, left_out, plan_line, spelled_out};
 use super::training::Preset;
@@ -87,7 +89,7 @@ impl<'a> TrainReport<'a> {
     pub fn take(&mut self, event: Event) -> tinytrain::Result<()> {
         match &event {
             Event::Progress { epoch, rows, total, score } => {
-                let accuracy = accuracy(Some(*score), self.config);
+                let accuracy = accuracy(Some(score), self.config);
                 self.console.progress().update(*epoch, *rows, *total, score.loss, accuracy);
                 return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
@@ -212,25 +214,22 @@ impl<'a> TrainReport<'a> {
                 ("set", (*set).into()),
                 ("cells", (*cells).into()),
             ]),
-            Event::Epoch { epoch, is_kept, .. } => self.console.object(&[
-                ("event", "epoch".into()),
-                ("epoch", epoch.epoch.into()),
-                ("train_loss", epoch.train.loss.into()),
-                ("train_accuracy", accuracy(Some(epoch.train), self.config).into()),
-                ("validation_loss", epoch.validation.map(|score| score.loss).into()),
-                ("validation_accuracy", accuracy(epoch.validation, self.config).into()),
-                ("validation_rmse", measure(epoch.validation, |values| values.rmse)),
-                ("validation_mae", measure(epoch.validation, |values| values.mae)),
-                ("validation_r2", measure(epoch.validation, |values| values.r2)),
-                ("test_loss", epoch.test.map(|score| score.loss).into()),
-                ("test_accuracy", accuracy(epoch.test, self.config).into()),
-                ("test_rmse", measure(epoch.test, |values| values.rmse)),
-                ("test_mae", measure(epoch.test, |values| values.mae)),
-                ("test_r2", measure(epoch.test, |values| values.r2)),
-                ("seconds", epoch.duration.as_secs_f64().into()),
-                ("samples_per_second", epoch.samples_per_second().into()),
-                ("kept", (*is_kept).into()),
-            ]),
+            Event::Epoch { epoch, is_kept, .. } => {
+                let mut fields = vec![
+                    ("event", "epoch".into()),
+                    ("epoch", epoch.epoch.into()),
+                    ("train_loss", epoch.train.loss.into()),
+                    ("train_accuracy", accuracy(Some(&epoch.train), self.config).into()),
+                ];
+                fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
+                fields.extend(score_fields(TEST, epoch.test.as_ref()));
+                fields.extend([
+                    ("seconds", epoch.duration.as_secs_f64().into()),
+                    ("samples_per_second", epoch.samples_per_second().into()),
+                    ("kept", (*is_kept).into()),
+                ]);
+                self.console.object(&fields)
+            }
         }
     }
 
@@ -312,10 +311,8 @@ impl<'a> TrainReport<'a> {
     fn summary(&self, summary: &Summary, name: &str, path: &Path) -> Result<(), Unwritable> {
         let (total, first) = (self.start.elapsed(), summary.first_batch.duration_since(self.start));
         let kept = summary.kept_epoch();
-        let test = kept.and_then(|epoch| epoch.test);
-        let validation = kept.and_then(|epoch| epoch.validation);
-        let [test_accuracy, validation_accuracy] =
-            [test, validation].map(|score| accuracy(score, self.config));
+        let test = kept.and_then(|epoch| epoch.test.as_ref());
+        let validation = kept.and_then(|epoch| epoch.validation.as_ref());
         if let Some(doubt) = &summary.doubt {
             self.console.warn(&format!(
                 "{doubt}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
@@ -323,15 +320,17 @@ impl<'a> TrainReport<'a> {
             ));
         }
         if self.options.format == Format::Json {
-            return self.console.object(&[
+            let mut fields = vec![
                 ("event", "summary".into()),
                 ("epochs", summary.epochs.len().into()),
                 ("kept_epoch", summary.kept.into()),
-                ("validation_accuracy", validation_accuracy.into()),
-                ("test_accuracy", test_accuracy.into()),
-                ("test_rmse", measure(test, |values| values.rmse)),
-                ("test_mae", measure(test, |values| values.mae)),
-                ("test_r2", measure(test, |values| values.r2)),
+            ];
+            fields.extend(score_fields(VALIDATION, validation));
+            fields.extend(score_fields(TEST, test));
+            fields.extend([
+                ("test_rmse_by_target", by_target(test, |target| target.rmse)),
+                ("test_mae_by_target", by_target(test, |target| target.mae)),
+                ("test_r2_by_target", by_target(test, |target| target.r2)),
                 ("seconds", total.as_secs_f64().into()),
                 ("first_batch_seconds", first.as_secs_f64().into()),
                 ("engine", summary.engine.engine.to_string().into()),
@@ -339,9 +338,14 @@ impl<'a> TrainReport<'a> {
                 ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
                 ("model", name.into()),
             ]);
+            return self.console.object(&fields);
         }
+        let [test_accuracy, validation_accuracy] =
+            [test, validation].map(|score| accuracy(score, self.config));
+        let (values, targets) =
+            value_figures(kept, &value_names(&summary.model.meaning, summary.model.network.outputs()));
         let accuracy = match (test_accuracy, validation_accuracy, kept) {
-            _ if !self.config.loss.of_classes() => value_figures(test, validation, kept),
+            _ if !self.config.loss.of_classes() => values,
             (Some(accuracy), ..) => format!("test accuracy {}", percent(accuracy)),
             (None, Some(accuracy), _) => format!("validation accuracy {} (no test data)", percent(accuracy)),
             (None, None, Some(epoch)) => {
@@ -368,6 +372,7 @@ impl<'a> TrainReport<'a> {
             seconds(total),
             seconds(first)
         ))?;
+        targets.iter().try_for_each(|line| self.console.line(line))?;
         self.console.line(&format!("model: {name}"))?;
         self.console.line(&format!(
             "evaluate it: tinytrain eval --model {}{}",

@@ -189,10 +189,12 @@ impl Table {
 
     /// The figures of an epoch; a star stands behind an epoch that is better on the validation rows than all before.
     pub fn line(&self, epoch: &Epoch, is_kept: bool) -> String {
-        let cell =
-            |score: Option<Score>, text: fn(Score) -> String| score.map_or_else(|| "-".to_owned(), text);
-        let of_loss: fn(Score) -> String = |score| loss(score.loss);
-        let of_accuracy: fn(Score) -> String = |score| match score.values {
+        let cell = |score: &Option<Score>, text: fn(&Score) -> String| {
+            score.as_ref().map_or_else(|| "-".to_owned(), text)
+        };
+        let of_loss: fn(&Score) -> String = |score| loss(score.loss);
+        let of_accuracy: fn(&Score) -> String = |score| match &score.values {
+            Some(values) if values.r2.is_nan() => "-".to_owned(),
             Some(values) => format!("{:.4}", values.r2),
             None => percent(score.accuracy),
         };
@@ -201,10 +203,10 @@ impl Table {
             &epoch.epoch.to_string(),
             &loss(epoch.train.loss),
             &if self.loss.of_classes() { percent(epoch.train.accuracy) } else { String::new() },
-            &cell(epoch.validation, of_loss),
-            &(cell(epoch.validation, of_accuracy) + star),
-            &cell(epoch.test, of_loss),
-            &cell(epoch.test, of_accuracy),
+            &cell(&epoch.validation, of_loss),
+            &(cell(&epoch.validation, of_accuracy) + star),
+            &cell(&epoch.test, of_loss),
+            &cell(&epoch.test, of_accuracy),
             &format!("{:.2}", epoch.duration.as_secs_f64()),
             &grouped(epoch.samples_per_second() as u64),
         ])

@@ -52,6 +52,8 @@ pub struct Schema {
     pub categories: Vec<usize>,
     /// Cells that stand for a missing value, besides those that always do.
     pub missing: Vec<String>,
+    /// What stands before the digits of a fraction, a point or a comma; nothing where a model does not say.
+    pub decimal: Option<u8>,
 }
 
 /// Which columns a reader reads.
@@ -167,7 +169,7 @@ impl Columns {
     }
 
     /// What a model must know of them.
-    pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String]) -> Schema {
+    pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
         let is_category = self.runs.iter().flat_map(|run| vec![matches!(run, Run::Category(_)); run.len()]);
         Schema {
@@ -181,6 +183,7 @@ impl Columns {
                 .map(|(input, _)| input)
                 .collect(),
             missing: missing.to_vec(),
+            decimal: Some(decimal),
         }
     }
 }

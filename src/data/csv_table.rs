@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::columns::{Columns, Header, LeftOut, Schema, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
-use super::number::{show, show_name};
+use super::number::{Notation, show, show_name};
 use super::pieces::{Piece, Pieces, too_long};
+use super::raw_table::RawTable;
 use super::row::Cells;
 use super::row_parser::At;
 use super::stream::Stream;
@@ -32,6 +33,10 @@ pub(super) struct CsvTable {
     /// Those of them that are numbers.
     pub missing_numbers: Vec<f32>,
     pub refuses_missing: bool,
+    /// Whether the columns are those of the table that a model was trained on.
+    pub is_like_another: bool,
+    /// Whether the decimal mark is that of this table.
+    decimal_is_known: bool,
 }
 
 /// A table and its rows.
@@ -64,7 +69,14 @@ impl CsvRows {
             // Not worth the memory that finding out how it is written takes.
             return Err(too_long(&stream, 1, format.row_limit));
         }
-        let (dialect, sample) = Dialect::find(&start, is_whole, format);
+        let (mut dialect, sample) = Dialect::find(&start, is_whole, format);
+        let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
+        let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
+        if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
+            // One row alone cannot tell a fraction from thousands; the table that a model was trained on has told.
+            let grouped = dialect.numbers.grouped && dialect.numbers.point == known;
+            dialect.numbers = Notation { point: known, grouped };
+        }
         let row_bytes = start.len() / sample.rows.len().max(1);
         let again = if is_whole && others.is_empty() { None } else { stream.again()? };
         let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
@@ -85,7 +97,7 @@ impl CsvRows {
             sample: &sample,
             later: &[],
         };
-        if format.decimal.is_none()
+        if format.decimal.or(known_decimal).is_none()
             && !dialect.numbers.grouped
             && let Some(number) = sample.doubtful_number(dialect.delimiter)
         {
@@ -123,15 +135,40 @@ impl CsvRows {
             missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
             missing: format.missing.clone(),
             refuses_missing: wanted.refuse_missing,
+            is_like_another: wanted.schema.is_some(),
+            decimal_is_known,
         };
         Ok(Self { table, first, pieces, row_bytes })
+    }
+}
+
+impl CsvRows {
+    /// Reads everything as it is written.
+    pub(super) fn read_raw(mut self) -> Result<RawTable> {
+        let Self { table: about, first, pieces, .. } = &mut self;
+        let mut table = RawTable::new(about.names.clone(), about.columns.count, about.dialect.clone());
+        let mut cells = Cells::default();
+        let mut push = |piece: &Piece| {
+            for place in &piece.rows {
+                let row = cells.of(&piece.text, *place, about.dialect.delimiter, piece.has_quotes);
+                let at = At::new(row, piece, place.0);
+                about.check_cells(&at)?;
+                table.push(at.row.cells())?;
+            }
+            Ok(())
+        };
+        push(first)?;
+        while let Some(piece) = pieces.next()? {
+            push(&piece)?;
+        }
+        Ok(table)
     }
 }
 
 impl CsvTable {
     /// What a model must know to read another table like this.
     pub(super) fn schema(&self) -> Schema {
-        self.columns.schema(self.names.as_deref(), &self.missing)
+        self.columns.schema(self.names.as_deref(), &self.missing, self.dialect.numbers.point)
     }
 
     /// How the table is written.
@@ -156,6 +193,25 @@ impl CsvTable {
             .iter()
             .map(|(column, why)| LeftOut { column: name(*column), why: *why })
             .collect()
+    }
+
+    /// What is said of a cell that would be a number with the decimal mark that the table has not.
+    pub(super) fn other_mark(&self, cell: &[u8]) -> Option<String> {
+        let (mark, other) =
+            if self.dialect.numbers.point == b',' { ("comma", b'.') } else { ("point", b',') };
+        let other = Dialect { numbers: Notation { point: other, grouped: false }, ..self.dialect.clone() };
+        let is_number = |dialect: &Dialect| matches!(dialect.kind(cell), Kind::Number(_));
+        let whose = if self.decimal_is_known { "of the training table" } else { "of this table" };
+        (!is_number(&self.dialect) && is_number(&other)).then(|| format!("with the decimal {mark} {whose}"))
+    }
+
+    /// Checks that a row is as long as the first.
+    pub(super) fn check_cells(&self, at: &At<'_>) -> Result<()> {
+        if at.row.len() == self.columns.count {
+            return Ok(());
+        }
+        let expected = format!("{} cells, as many as in the first row", self.columns.count);
+        Err(self.row_error(at, expected, at.row.len().to_string()))
     }
 
     /// What is wrong with a row.

@@ -4,6 +4,7 @@ use super::by_column::by_column;
 use super::categories::Dictionary;
 use super::dataset::{Dataset, Features};
 use super::encoding::Encoding;
+use super::folds::{Fold, Kinds};
 use super::labelled::place_of;
 use super::reader::Reader;
 use super::split::{Parts, Split};
@@ -150,17 +151,32 @@ impl Reader {
     pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
         self.read_to_end()?;
         let Table { groups, times, labels, .. } = &self.table;
-        let Parts { train, validation, test } = match (self.values, &groups[..], &times[..]) {
-            (_, [_, ..], _) => {
-                let parts = split.parts_of_groups(groups);
-                check_groups(split, &parts, groups)?;
-                parts
+        let one_kind;
+        let kinds = match (self.values, &groups[..], &times[..]) {
+            (_, [_, ..], _) => Kinds::Groups(groups),
+            (_, _, [_, ..]) => Kinds::Times(times),
+            (0, ..) => Kinds::Classes(labels),
+            _ => {
+                // Rows with values are all of one kind.
+                one_kind = vec![0; self.rows()];
+                Kinds::Classes(&one_kind)
             }
-            (_, _, [_, ..]) => split.parts_by_time(times),
-            (0, ..) => split.parts(labels),
-            // Rows with values are all of one kind.
-            _ => split.parts(&vec![0; self.rows()]),
         };
+        if let Some(Fold { count, .. }) = split.fold
+            && count > kinds.most_folds()
+        {
+            let (most, what) = match kinds {
+                Kinds::Groups(_) => (kinds.most_folds(), "as many as there are groups"),
+                Kinds::Classes(_) | Kinds::Times(_) => (kinds.most_folds(), "as the rows allow"),
+            };
+            let expected = format!("at most {most}, {what}");
+            return Err(Error::Setting { setting: "folds", expected, found: count.to_string() });
+        }
+        let parts = split.divided(kinds);
+        if let Kinds::Groups(groups) = kinds {
+            check_groups(split, &parts, groups)?;
+        }
+        let Parts { train, validation, test } = parts;
         self.known_rows = Some(train.len());
         Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
     }

@@ -154,6 +154,11 @@ fn labels_name(images: &Path) -> Option<String> {
     name.contains("images").then(|| name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1))
 }
 
+/// Where the labels of IDX images go, beside them; nothing where the name does not say that it is one of images.
+pub fn labels_beside(images: &Path) -> Option<PathBuf> {
+    Some(images.with_file_name(labels_name(images)?))
+}
+
 fn sibling_labels(images: &Path) -> Option<PathBuf> {
     raw_or_packed(images.parent()?, &labels_name(images)?)
 }

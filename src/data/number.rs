@@ -178,16 +178,10 @@ pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
         return fault.to_owned();
     } else if [b'.', b','].iter().any(|point| grouped(cell.trim_ascii(), *point).is_some()) {
         "separators of thousands are only read where the first rows show them beyond doubt: remove them"
-    } else if is_comma_decimal(cell) {
-        "decimals with a comma are read where they are said to be"
     } else {
         "text among numbers: say that the column is one of categories, or that this text stands for a missing value"
     };
     format!("{fault} ({hint})")
-}
-
-fn is_comma_decimal(cell: &[u8]) -> bool {
-    text(cell).is_some_and(|text| text.contains(',') && text.replacen(',', ".", 1).parse::<f32>().is_ok())
 }
 
 fn text(cell: &[u8]) -> Option<&str> {
@@ -393,7 +387,6 @@ mod tests {
             assert!(!is_missing(cell.as_bytes()), "{cell}");
         }
         assert!(expected_feature(b"red", "a number").contains("text among numbers"));
-        assert!(expected_feature(b"1,5", "a number").contains("decimals with a comma"));
         assert!(expected_feature(b"1,234", "a number").contains("thousands"));
         assert!(expected_feature(b"1.234.567", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");

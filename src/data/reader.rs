@@ -55,22 +55,23 @@ pub struct Reader {
     pub(super) known_rows: Option<usize>,
     /// Most threads for work on whole columns; nothing is one for each core.
     pub(super) threads: Option<usize>,
-    form: Form,
-    times: Option<Times>,
-    state: State,
+    pub(super) form: Form,
+    pub(super) times: Option<Times>,
+    pub(super) state: State,
     /// Whether a missing value is an error, as nothing will stand for it.
     pub(super) refuses_missing: bool,
 }
 
 /// What a data set is made of.
-enum Form {
+#[derive(Clone)]
+pub(super) enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
     /// A table, those of its columns that are no inputs, though nobody has said so, and how it is written.
     Table { schema: Schema, left_out: Vec<LeftOut>, written: Format },
 }
 
-enum State {
+pub(super) enum State {
     Reading(Delivery),
     Complete,
     Failed,

@@ -3,7 +3,7 @@
 use super::categories::MISSING;
 use super::dialect::Kind;
 use super::groups::time;
-use super::number::{expected_feature, float};
+use super::number::{expected_feature, float, grouped};
 use super::row_parser::{At, RowParser};
 use crate::Result;
 
@@ -57,7 +57,10 @@ impl RowParser {
     /// A cell as a finite number.
     pub(super) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
         let number = float(at.row.cell(column), self.table.dialect.numbers);
-        number.map_err(|fault| self.table.cell_error(at, column, &format!("{what}: {fault}")))
+        let hint = || {
+            self.table.other_mark(at.row.cell(column)).map_or_else(String::new, |hint| format!(" ({hint})"))
+        };
+        number.map_err(|fault| self.table.cell_error(at, column, &format!("{what}: {fault}{}", hint())))
     }
 
     /// How much the row counts in the loss, if the table says so.
@@ -87,13 +90,28 @@ impl RowParser {
         found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 
+    /// What should have stood in the place of a cell that is no number.
+    fn expected_number(&self, cell: &[u8], fault: &str) -> String {
+        let table = &self.table;
+        let is_thousands = table.dialect.numbers.point == b'.' && grouped(cell.trim_ascii(), b'.').is_some();
+        match table.other_mark(cell).filter(|_| !is_thousands) {
+            Some(hint) => format!("{fault} ({hint})"),
+            None if table.is_like_another && fault == "a number" && !is_thousands => {
+                format!(
+                    "{fault}, as in the training table (or is this a text that stands for a missing value?)"
+                )
+            }
+            None => expected_feature(cell, fault),
+        }
+    }
+
     /// What stands for a cell that is no number: NaN where it is missing.
     pub(super) fn without_number(&self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =
             || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
         if !table.dialect.is_missing(cell) && !is_marker() {
-            return Err(table.cell_error(at, column, &expected_feature(cell, fault)));
+            return Err(table.cell_error(at, column, &self.expected_number(cell, fault)));
         }
         if table.refuses_missing {
             return Err(table.cell_error(at, column, "a number (a missing one is refused)"));

@@ -45,7 +45,12 @@ pub(super) struct Parsed {
     pub fault: Option<Error>,
 }
 
-impl At<'_> {
+impl<'a> At<'a> {
+    /// A row of a piece, which begins there.
+    pub(super) fn new(row: Row<'a>, piece: &'a Piece, start: usize) -> Self {
+        Self { row, piece, start }
+    }
+
     /// The file, or what stands for it in messages.
     pub(super) fn name(&self) -> &Path {
         &self.piece.name
@@ -76,7 +81,7 @@ impl RowParser {
         let delimiter = self.table.dialect.delimiter;
         let mut parse = |(place, number): (&(usize, usize), u64)| {
             let row = cells.of(&piece.text, *place, delimiter, piece.has_quotes);
-            self.row(&At { row, piece, start: place.0 }, number, &mut chunk)
+            self.row(&At::new(row, piece, place.0), number, &mut chunk)
         };
         let fault = piece.rows.iter().zip(piece.before..).try_for_each(&mut parse).err();
         self.floats = matches!(chunk.features, Features::Floats(_));
@@ -88,10 +93,7 @@ impl RowParser {
     /// Parses a row, of which so many come before.
     fn row(&mut self, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
         let table = Arc::clone(&self.table);
-        if at.row.len() != table.columns.count {
-            let expected = format!("{} cells, as many as in the first row", table.columns.count);
-            return Err(table.row_error(at, expected, at.row.len().to_string()));
-        }
+        table.check_cells(at)?;
         let mut categories = 0;
         for run in &table.columns.runs {
             match run {

@@ -1,5 +1,6 @@
 //! Divides rows into training, validation and test rows: of each class the same share, by seed.
 
+use super::folds::Fold;
 use crate::random::{Purpose, words};
 
 /// Which rows of a data set are left out of training.
@@ -11,6 +12,8 @@ pub struct Split {
     pub test: f64,
     /// Decides which.
     pub seed: u64,
+    /// The fold whose rows test, in the place of a share; those that validate are a share of the others.
+    pub fold: Option<Fold>,
 }
 
 /// The numbers of the rows of each part, in ascending order.
@@ -27,7 +30,7 @@ pub struct Parts {
 impl Split {
     /// Whether all rows train.
     pub fn is_none(&self) -> bool {
-        self.validation == 0.0 && self.test == 0.0
+        self.validation == 0.0 && self.test == 0.0 && self.fold.is_none()
     }
 
     /// Divides rows with these labels. In each class the rows are taken in a random order; the first round(share x rows)
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn groups_stay_together_and_the_last_rows_test() {
         let groups: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
-        let split = Split { validation: 0.1, test: 0.2, seed: 5 };
+        let split = Split { validation: 0.1, test: 0.2, seed: 5, fold: None };
         let parts = split.parts_of_groups(&groups);
         assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (200, 100, 700));
         let of = |rows: &[u32]| -> std::collections::BTreeSet<u32> {
@@ -142,13 +145,13 @@ mod tests {
         // A group that is far too large trains.
         let large: Vec<u32> = (0..100).map(|row| row.max(60)).map(|row| row - 60).collect();
         for seed in 0..20 {
-            let parts = Split { validation: 0.0, test: 0.2, seed }.parts_of_groups(&large);
+            let parts = Split { validation: 0.0, test: 0.2, seed, fold: None }.parts_of_groups(&large);
             assert_eq!(parts.test.len(), 20, "{seed}");
         }
         // One group cannot be divided, and two only by half.
         assert_eq!(split.parts_of_groups(&[0, 0, 0]).train, [0, 1, 2]);
         assert_eq!(split.parts_of_groups(&[0, 1, 0, 1]).train.len(), 4);
-        let half = Split { validation: 0.0, test: 0.4, seed: 5 };
+        let half = Split { validation: 0.0, test: 0.4, seed: 5, fold: None };
         assert_eq!(half.parts_of_groups(&[0, 1, 0, 1]).train.len(), 2);
         assert_eq!(split.parts_of_groups(&[]), Parts::default());
 
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn each_class_is_divided_alike_and_each_row_is_in_one_part() {
         let labels: Vec<u32> = (0..1000).map(|row| if row < 900 { 0 } else { 1 + row % 2 }).collect();
-        let split = Split { validation: 0.1, test: 0.2, seed: 5 };
+        let split = Split { validation: 0.1, test: 0.2, seed: 5, fold: None };
         let parts = split.parts(&labels);
         for (part, counts) in
             [(&parts.test, [180, 10, 10]), (&parts.validation, [90, 5, 5]), (&parts.train, [630, 35, 35])]
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_class_keeps_a_row_to_train() {
-        let parts = Split { validation: 0.5, test: 0.5, seed: 1 }.parts(&[0, 0, 1, 2]);
+        let parts = Split { validation: 0.5, test: 0.5, seed: 1, fold: None }.parts(&[0, 0, 1, 2]);
         assert_eq!((parts.test.len(), parts.validation.len(), parts.train.len()), (1, 0, 3));
         assert_eq!(Split::default().parts(&[1, 0, 1]).train, [0, 1, 2]);
     }

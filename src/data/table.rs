@@ -110,6 +110,7 @@ pub(super) struct Chunk {
 }
 
 /// All rows so far, as they stand in the file.
+#[derive(Clone)]
 pub(super) struct Table {
     pub(super) features: Features,
     /// The class of each row.

@@ -13,6 +13,18 @@ const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
 /// Columns of MNIST as a table: the digit and its 28 x 28 pixels.
 pub(super) const MNIST_COLUMNS: usize = 785;
 
+/// The only column that is named like a target, or the first of MNIST's.
+pub(super) fn named_target(names: Option<&[String]>, count: usize) -> Option<usize> {
+    let is_target = |name: &String| TARGETS.contains(&name.to_lowercase().as_str());
+    let named: Vec<usize> =
+        (0..).zip(names.unwrap_or_default()).filter(|(_, name)| is_target(name)).map(|(at, _)| at).collect();
+    match named[..] {
+        [target] => Some(target),
+        [] if count == MNIST_COLUMNS => Some(0),
+        _ => None,
+    }
+}
+
 impl Header<'_> {
     /// The column of values to predict of a table of which nobody has named one.
     pub(super) fn likely_values(&self, excluded: &[usize]) -> Result<usize> {

@@ -18,11 +18,12 @@ const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
+const DECIMAL: &str = "decimal";
 const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 12] = [
+pub(super) const KEYS: [&str; 13] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -33,6 +34,7 @@ pub(super) const KEYS: [&str; 12] = [
     VALUE_POSITIONS,
     IMAGE,
     MISSING,
+    DECIMAL,
     TARGET_CENTER,
     TARGET_WIDTH,
 ];
@@ -62,7 +64,9 @@ impl Meaning {
         if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
         }
-        if let Some(Schema { columns, inputs, target, values, categories: _, missing }) = &self.schema {
+        if let Some(Schema { columns, inputs, target, values, categories: _, missing, decimal }) =
+            &self.schema
+        {
             // Which are categories the encoding says.
             let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
             entries.extend(names.map(|names| (COLUMNS, Value::from(names).to_string())));
@@ -78,6 +82,7 @@ impl Meaning {
             if !missing.is_empty() {
                 entries.push((MISSING, Value::from(missing.clone()).to_string()));
             }
+            entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
             if let Some(Column { name, position }) = target {
                 entries.extend(name.clone().map(|name| (TARGET, name)));
                 entries.push((TARGET_POSITION, position.to_string()));
@@ -178,13 +183,20 @@ impl Meaning {
             None => Vec::new(),
             Some(text) => strings(text).ok_or(MISSING)?,
         };
+        let decimal = match metadata.get(DECIMAL).map(String::as_str) {
+            // Files of earlier versions do not say.
+            None => None,
+            Some(".") => Some(b'.'),
+            Some(",") => Some(b','),
+            Some(_) => return Err(DECIMAL),
+        };
         let categories = match transform {
             Transform::Columns(encoding) => encoding.categories(),
             Transform::Bytes | Transform::None => Vec::new(),
         };
         Ok(Self {
             classes,
-            schema: Some(Schema { columns, inputs, target, values, categories, missing }),
+            schema: Some(Schema { columns, inputs, target, values, categories, missing, decimal }),
             image,
             target_scale,
         })
@@ -223,6 +235,7 @@ mod tests {
             values: Vec::new(),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
+            decimal: Some(b','),
         };
         let plain = Schema {
             columns: 2,
@@ -231,6 +244,7 @@ mod tests {
             values: Vec::new(),
             categories: Vec::new(),
             missing: Vec::new(),
+            decimal: None,
         };
         let network = Network::classifier(&[2, 2]).unwrap();
         let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
@@ -278,6 +292,7 @@ mod tests {
             (IMAGE, "2x2"),
             (IMAGE, "28"),
             (MISSING, "NA"),
+            (DECIMAL, ":"),
             (TARGET_CENTER, "1,2"),
             (TARGET_WIDTH, "1,0"),
             (TARGET_WIDTH, "1"),

@@ -19,4 +19,5 @@ pub use layout::{InputLayout, LayerLayout, ParameterLayout, blocks, pad_rows, un
 pub use metadata::Meaning;
 pub use network::{Dense, Network};
 pub use parameters::{Layer, Parameters};
+pub(crate) use safetensors::with_sorted_header;
 pub use safetensors::{Model, Origin};

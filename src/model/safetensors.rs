@@ -272,7 +272,7 @@ fn unsaved(error: impl std::fmt::Display) -> Error {
 
 /// The crate writes metadata in the random order of a hash map; sorted, the same model gives the same bytes. A file is
 /// the header's length (8 bytes, little endian), the header (JSON, padded by spaces to whole 8 bytes), the data.
-fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn with_sorted_header(bytes: &[u8]) -> Option<Vec<u8>> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let (header, data) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
     let header: BTreeMap<String, serde_json::Value> = serde_json::from_slice(header).ok()?;

@@ -106,6 +106,8 @@ pub struct Config {
     pub patience: Option<usize>,
     /// Ends the run after the epoch that reaches it on the validation rows, or else on the training rows.
     pub target_accuracy: Option<f64>,
+    /// Whether the AUC of classes is measured after every epoch, not only of the model that is kept.
+    pub auc_by_epoch: bool,
     /// Ends the run when so much time has passed since it began, within an epoch, too.
     pub max_time: Option<Duration>,
     /// Tile shapes that were measured; those for the network and the device are taken, where there are any.
@@ -140,6 +142,7 @@ impl Default for Config {
             keep: None,
             patience: None,
             target_accuracy: None,
+            auc_by_epoch: false,
             max_time: None,
             measured: Measurements::default(),
         }
@@ -306,6 +309,11 @@ impl Config {
             && let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0))
         {
             return bad("class weights", "finite numbers of 0 or more", weight);
+        }
+        if let ClassWeights::Given(weights) = &self.class_weights
+            && weights.iter().all(|weight| *weight == 0.0)
+        {
+            return bad("class weights", "a number above 0 among them", &"none");
         }
         let Split { validation, test, .. } = self.data.split;
         for (setting, share) in [("validation fraction", validation), ("test fraction", test)] {

@@ -8,6 +8,8 @@ use crate::engine::{Device, Engine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
+use crate::train::classified::evaluation;
+use crate::train::probabilities::{best, log_sum_exp};
 use crate::train::{Config, ValueErrors};
 
 /// What a model gave for a data set.
@@ -76,13 +78,13 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
 /// Those of the device.
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
-    let evaluation = engine.evaluate(&data.view())?;
-    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
     let outputs = engine.outputs(&data.view())?;
+    let evaluation = evaluation(&outputs, data.labels());
+    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
     Ok(Evaluated { evaluation, outputs, errors, device: engine.description().device })
 }
 
-fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
+pub(super) fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
     let config = Config::default();
     device.engine(&model.parameters, &model.network, &config.engine_options(config.batch_size))
 }
@@ -159,12 +161,9 @@ impl Predictor {
             return Ok(Predictions { values: values.unwrap_or(logits), ..predictions });
         }
         for row in logits.chunks_exact(self.outputs) {
-            let best =
-                (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            let powers = || row.iter().map(|logit| (f64::from(*logit) - f64::from(row[best])).exp());
-            let sum: f64 = powers().sum();
-            predictions.classes.push(best as u32);
-            predictions.probabilities.extend(powers().map(|power| power / sum));
+            let log_sum = log_sum_exp(row);
+            predictions.classes.push(best(row) as u32);
+            predictions.probabilities.extend(row.iter().map(|output| (f64::from(*output) - log_sum).exp()));
         }
         Ok(predictions)
     }

@@ -11,7 +11,7 @@ use crate::model::{Meaning, Model, Network};
 use crate::train::{Doubt, ValueErrors};
 
 /// Loss and accuracy over some rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     /// Mean loss.
     pub loss: f64,
@@ -19,12 +19,27 @@ pub struct Score {
     pub accuracy: f64,
     /// Measures of predicted values, over rows that did not train.
     pub values: Option<ValueErrors>,
+    /// Measures of predicted classes, over rows that did not train.
+    pub classes: Option<ClassScores>,
+}
+
+/// Measures of predicted classes over some rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassScores {
+    /// The mean recall of the classes that occur.
+    pub balanced_accuracy: f64,
+    /// The mean of -log of the probability of the right class.
+    pub log_loss: f64,
+    /// The probability that a row of a class has a higher probability of it than a row of another, the mean over the classes
+    /// that occur. It is measured for the model that is kept, when the run is over, or after every epoch, if that was asked
+    /// for; there is none of rows of one class, and of more than 100 classes.
+    pub auc: Option<f64>,
 }
 
 impl Score {
     /// That of predicted values.
-    pub(super) fn of_values(errors: &ValueErrors) -> Self {
-        Self { loss: errors.loss, accuracy: 0.0, values: Some(*errors) }
+    pub(super) fn of_values(errors: ValueErrors) -> Self {
+        Self { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None }
     }
 }
 
@@ -98,7 +113,7 @@ pub enum Event {
     /// An epoch has ended.
     Epoch {
         /// Its figures.
-        epoch: Epoch,
+        epoch: Box<Epoch>,
         /// The model after it.
         model: Arc<Model>,
         /// Whether it is the one to keep, as far as the run has come. Whoever wants to keep it saves it now.

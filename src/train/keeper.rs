@@ -33,12 +33,12 @@ impl Keeper {
     /// Takes the model of an epoch if it is to be kept, and says whether it is.
     pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<Doubt>) -> bool {
         self.epochs = epoch.epoch;
-        let is_better = match (epoch.validation, self.best) {
+        let is_better = match (&epoch.validation, &self.best) {
             (Some(new), Some(best)) => is_better(new, best),
             _ => true,
         };
         if is_better {
-            (self.best, self.best_epoch) = (epoch.validation, epoch.epoch);
+            (self.best, self.best_epoch) = (epoch.validation.clone(), epoch.epoch);
         }
         let is_kept = is_better || self.keep == Keep::Last;
         if is_kept {
@@ -59,7 +59,7 @@ impl Keeper {
 }
 
 /// A higher accuracy; of equal ones, a smaller loss.
-fn is_better(new: Score, best: Score) -> bool {
+fn is_better(new: &Score, best: &Score) -> bool {
     // Of predicted values the accuracy is always the same.
     new.accuracy > best.accuracy || new.accuracy == best.accuracy && new.loss < best.loss
 }
@@ -89,8 +89,8 @@ mod tests {
     fn run(mut keeper: Keeper, scores: &[(f64, f64)]) -> (Vec<bool>, usize, usize) {
         let mut taken = Vec::new();
         for (number, (accuracy, loss)) in (1..).zip(scores) {
-            let train = Score { loss: 1.0, accuracy: 0.5, values: None };
-            let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None });
+            let train = Score { loss: 1.0, accuracy: 0.5, values: None, classes: None };
+            let validation = Some(Score { accuracy: *accuracy, loss: *loss, values: None, classes: None });
             let (test, duration) = (None, Duration::ZERO);
             let epoch = Epoch { epoch: number, train, validation, test, duration, rows: 1 };
             taken.push(keeper.take(&epoch, &Arc::new(model()), None));

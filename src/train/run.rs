@@ -11,7 +11,7 @@ use super::keeper::{Keeper, Kept};
 use super::trained::{Totals, Trained};
 use super::training_data::{HeldOut, TrainingData};
 use crate::data::{Dataset, Reader};
-use crate::engine::{BatchMetrics, Device, EngineKind, Observer};
+use crate::engine::{BatchMetrics, Device, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
 
@@ -137,6 +137,14 @@ impl Run {
             return Err(Error::Interrupted);
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
+        if let (Some(epoch), Some([validation, test])) = (kept.checked_sub(1), &self.held_out) {
+            if kept < self.epochs.len() {
+                trained.engine.restore(&model.parameters, &EngineState::default())?;
+            }
+            let epoch = &mut self.epochs[epoch];
+            trained.complete(epoch.validation.as_mut(), validation.as_ref())?;
+            trained.complete(epoch.test.as_mut(), test.as_ref())?;
+        }
         Ok(Summary {
             epochs: self.epochs,
             kept,
@@ -286,32 +294,33 @@ impl Run {
             self.held_out = Some([validation, rows(self.data.test.take(), "test")?]);
         }
         let [validation, test] = self.held_out.as_ref().expect("it was made just now");
-        let (validation, of_validation) = trained.evaluate(validation.as_ref(), "validation")?;
-        let (test, of_test) = trained.evaluate(test.as_ref(), "test")?;
+        let (validation, of_validation) =
+            trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch)?;
+        let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch)?;
         let (parameters, number) = (trained.engine.parameters()?, trained.epochs.epoch());
-        let is_finite = |score: Option<Score>| score.is_none_or(|score| score.loss.is_finite());
-        if !(is_finite(validation) && parameters.is_finite()) {
+        let is_finite = |score: &Option<Score>| score.as_ref().is_none_or(|score| score.loss.is_finite());
+        if !(is_finite(&validation) && parameters.is_finite()) {
             return Err(self.non_finite(number));
         }
-        if !is_finite(test) && !trained.is_finite_on(&self.data)? {
+        if !is_finite(&test) && !trained.is_finite_on(&self.data)? {
             // Not the fault of the test rows alone.
             return Err(self.non_finite(number));
         }
-        self.bad_test = test.filter(|test| !test.loss.is_finite()).map(|test| test.loss);
+        self.bad_test = test.as_ref().map(|test| test.loss).filter(|loss| !loss.is_finite());
         let train = trained.totals.score();
-        let doubt = match (validation, test) {
-            (None, None) if is_last => trained.doubt_of_training(train, &self.data)?,
+        let doubt = match (&validation, &test) {
+            (None, None) if is_last => trained.doubt_of_training(&train, &self.data)?,
             _ => of_test.or(of_validation),
         };
         let Totals { rows, duration, .. } = std::mem::take(&mut trained.totals);
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();
-        let reached = validation.unwrap_or(train).accuracy;
+        let reached = validation.as_ref().unwrap_or(&train).accuracy;
         let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
         let model = Arc::new(self.model(parameters, number)?);
         let is_kept = self.keeper.take(&epoch, &model, doubt);
         self.epochs.push(epoch.clone());
-        self.events.push_back(Event::Epoch { epoch, model, is_kept });
+        self.events.push_back(Event::Epoch { epoch: Box::new(epoch), model, is_kept });
         if is_last {
             self.end = Some(End::Done);
         } else if self.config.target_accuracy.is_some_and(|wanted| reached >= wanted) {

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use super::classified::{auc, balanced_accuracy, evaluation};
 use super::doubt::Doubt;
 use super::epoch_loop::EpochLoop;
-use super::events::Score;
+use super::events::{ClassScores, Score};
 use super::training_data::{Seen, TrainingData};
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, TargetsRef, Transform};
-use crate::engine::{Engine, Observer};
+use crate::engine::{Engine, Evaluation, Observer};
 use crate::error::Result;
 use crate::gpu::Span;
 use crate::model::{Meaning, Network};
@@ -26,7 +27,7 @@ pub(super) struct Totals {
 impl Totals {
     pub(super) fn score(&self) -> Score {
         let rows = self.rows as f64;
-        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None }
+        Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None, classes: None }
     }
 }
 
@@ -57,18 +58,37 @@ impl Trained {
         &mut self,
         rows: Option<&Dataset>,
         name: &'static str,
+        wants_auc: bool,
     ) -> Result<(Option<Score>, Option<Doubt>)> {
         let Some(rows) = rows else { return Ok((None, None)) };
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
             let outputs = self.engine.outputs(&rows.view())?;
             let scale = self.meaning.target_scale.as_ref();
             let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale);
-            return Ok((Some(Score::of_values(&errors)), Doubt::of_values(&errors, name)));
+            let doubt = Doubt::of_values(&errors, name);
+            return Ok((Some(Score::of_values(errors)), doubt));
         }
-        let evaluation = self.engine.evaluate(&rows.view())?;
-        let doubt = Doubt::of(rows.labels(), &evaluation.predictions, &self.meaning.classes, name);
-        let accuracy = evaluation.accuracy(rows.labels());
-        Ok((Some(Score { loss: evaluation.loss, accuracy, values: None }), doubt))
+        let labels = rows.labels();
+        let (evaluation, auc) = if wants_auc {
+            let outputs = self.engine.outputs(&rows.view())?;
+            (evaluation(&outputs, labels), auc(&outputs, labels))
+        } else {
+            (self.engine.evaluate(&rows.view())?, None)
+        };
+        let Evaluation { loss, predictions } = &evaluation;
+        let doubt = Doubt::of(labels, predictions, &self.meaning.classes, name);
+        let balanced_accuracy = balanced_accuracy(labels, predictions, self.network.outputs());
+        let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
+        Ok((Some(Score { loss: *loss, accuracy: evaluation.accuracy(labels), values: None, classes }), doubt))
+    }
+
+    /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.
+    pub(super) fn complete(&mut self, score: Option<&mut Score>, rows: Option<&Dataset>) -> Result<()> {
+        let classes = score.and_then(|score| score.classes.as_mut()).filter(|classes| classes.auc.is_none());
+        if let (Some(classes), Some(rows)) = (classes, rows) {
+            classes.auc = auc(&self.engine.outputs(&rows.view())?, rows.labels());
+        }
+        Ok(())
     }
 
     /// Whether the loss over the training rows is a finite number.
@@ -82,7 +102,7 @@ impl Trained {
     }
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
-    pub(super) fn doubt_of_training(&mut self, train: Score, data: &TrainingData) -> Result<Option<Doubt>> {
+    pub(super) fn doubt_of_training(&mut self, train: &Score, data: &TrainingData) -> Result<Option<Doubt>> {
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
             return Ok(Doubt::of_values(

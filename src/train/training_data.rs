@@ -78,6 +78,9 @@ impl TrainingData {
         let name = reader.name().to_owned();
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
+        if reader.is_complete() {
+            reader.check_weights()?;
+        }
         let shares =
             [("validation fraction", options.split.validation), ("test fraction", options.split.test)];
         for (rows, (setting, share)) in held_out.iter().zip(shares) {
@@ -199,6 +202,14 @@ impl TrainingData {
         self.test.is_some()
     }
 
+    /// How many rows of the training file test.
+    pub fn held_out_rows(&self) -> usize {
+        match &self.test {
+            Some(HeldOut::Rows(rows, _)) => rows.rows(),
+            Some(HeldOut::File(_)) | None => 0,
+        }
+    }
+
     /// Outputs of a network for these rows: classes, or values to predict.
     pub fn outputs(&self) -> usize {
         match self.reader.values() {
@@ -262,7 +273,7 @@ impl TrainingData {
         };
         self.reader.weigh(&weights);
         self.is_weighed = true;
-        Ok(())
+        self.reader.check_weights()
     }
 
     /// Columns that are no inputs, though nobody has said so.
@@ -305,7 +316,8 @@ impl TrainingData {
     pub(crate) fn make_whole(&mut self) -> Result<()> {
         self.reader.read_to_end()?;
         self.is_whole |= is_sorted(self.reader.labels());
-        self.reader.check_classes()
+        self.reader.check_classes()?;
+        self.reader.check_weights()
     }
 }
 

@@ -3,17 +3,31 @@
 use crate::data::TargetScale;
 use crate::step::{Loss, Target};
 
-/// Measures of predicted values over some rows, computed in f64.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Measures of predicted values over some rows, computed in f64. RMSE, MAE and R2 are those of all targets together, whatever
+/// units these have: square roots and means over their columns.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ValueErrors {
     /// Mean loss of a row.
     pub loss: f64,
+    /// Square root of the mean over the targets of the mean squared error.
+    pub rmse: f64,
+    /// Mean over the targets of the mean absolute error.
+    pub mae: f64,
+    /// Mean over the targets of the coefficient of determination.
+    pub r2: f64,
+    /// Those of each target by itself, in its own unit, in the order of the outputs.
+    pub targets: Vec<TargetErrors>,
+}
+
+/// Measures of the predicted values of one target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TargetErrors {
     /// Square root of the mean of the squared errors.
     pub rmse: f64,
     /// Mean of the absolute errors.
     pub mae: f64,
-    /// Coefficient of determination, the mean over the outputs of 1 - (squared errors) / (squared differences from the
-    /// mean of the rows). An output whose rows are all the same counts 1 if it is predicted exactly, else 0.
+    /// Coefficient of determination: 1 - (squared errors) / (squared differences from the mean of the rows). Where all rows are
+    /// the same it is 1 if they are predicted exactly, else 0; one row alone has none, which is NaN.
     pub r2: f64,
 }
 
@@ -27,42 +41,84 @@ impl ValueErrors {
         columns: usize,
         scale: Option<&TargetScale>,
     ) -> Self {
+        let every_row = vec![1; values.len() / columns];
         match scale {
-            None => Self::unscaled(loss, outputs, values, columns),
+            None => {
+                let targets = TargetErrors::of(outputs, values, columns, &every_row);
+                Self::together(mean_loss(loss, outputs, values, columns), targets)
+            }
             Some(scale) => {
-                let scaled = Self::unscaled(loss, outputs, &scale.scaled(values), columns);
-                let errors = Self::unscaled(loss, &scale.restored(outputs), values, columns);
-                Self { loss: scaled.loss, ..errors }
+                let targets = TargetErrors::of(&scale.restored(outputs), values, columns, &every_row);
+                Self::together(mean_loss(loss, outputs, &scale.scaled(values), columns), targets)
             }
         }
     }
 
-    fn unscaled(loss: Loss, outputs: &[f32], values: &[f32], columns: usize) -> Self {
-        let rows = (values.len() / columns) as f64;
-        let mut gradient = vec![0.0; columns];
-        let pairs = outputs.chunks_exact(columns).zip(values.chunks_exact(columns));
-        let sum: f64 = pairs.clone().map(|(y, t)| loss.row(y, Target::Values(t), 0.0, &mut gradient)).sum();
-        let errors = || outputs.iter().zip(values).map(|(y, t)| f64::from(*y) - f64::from(*t));
-        let squared = |column: usize| -> f64 {
-            errors().skip(column).step_by(columns).map(|error| error * error).sum()
-        };
-        let determination = |column: usize| {
-            let of_column = || values.iter().skip(column).step_by(columns).copied().map(f64::from);
-            let mean = of_column().sum::<f64>() / rows;
-            let spread: f64 = of_column().map(|value| (value - mean).powi(2)).sum();
-            match (spread, squared(column)) {
-                (0.0, errors) => f64::from(u8::from(errors == 0.0)),
-                (spread, errors) => 1.0 - errors / spread,
-            }
-        };
-        let all = values.len() as f64;
-        Self {
-            loss: sum / rows,
-            rmse: ((0..columns).map(squared).sum::<f64>() / all).sqrt(),
-            mae: errors().map(f64::abs).sum::<f64>() / all,
-            r2: (0..columns).map(determination).sum::<f64>() / columns as f64,
-        }
+    fn together(loss: f64, targets: Vec<TargetErrors>) -> Self {
+        let [rmse, mae, r2] = TargetErrors::together(&targets);
+        Self { loss, rmse, mae, r2, targets }
     }
+}
+
+impl TargetErrors {
+    /// Of each column of outputs against `values`, both [rows, columns], of which each row counts as often as `counts` says.
+    pub(super) fn of(outputs: &[f32], values: &[f32], columns: usize, counts: &[u32]) -> Vec<Self> {
+        let mut sums = vec![Sums::default(); columns];
+        // Near the values, so that their squares do not cancel.
+        let near: Vec<f64> = values.iter().take(columns).map(|value| f64::from(*value)).collect();
+        let rows = outputs.chunks_exact(columns).zip(values.chunks_exact(columns)).zip(counts);
+        let mut all = 0.0;
+        for ((outputs, values), count) in rows.filter(|(_, count)| **count > 0) {
+            let count = f64::from(*count);
+            all += count;
+            for (((sums, near), output), value) in sums.iter_mut().zip(&near).zip(outputs).zip(values) {
+                let value = f64::from(*value);
+                let error = f64::from(*output) - value;
+                sums.squared_errors += count * error * error;
+                sums.errors += count * error.abs();
+                sums.values += count * (value - near);
+                sums.squares += count * (value - near).powi(2);
+            }
+        }
+        sums.into_iter().map(|sums| sums.errors(all)).collect()
+    }
+
+    /// RMSE, MAE and R2 of all together.
+    pub(super) fn together(targets: &[Self]) -> [f64; 3] {
+        let mean = |of: fn(&Self) -> f64| targets.iter().map(of).sum::<f64>() / targets.len() as f64;
+        [mean(|target| target.rmse.powi(2)).sqrt(), mean(|target| target.mae), mean(|target| target.r2)]
+    }
+}
+
+/// Sums over the rows of a target.
+#[derive(Clone, Default)]
+struct Sums {
+    squared_errors: f64,
+    /// Of the absolute errors.
+    errors: f64,
+    /// Of the distances from a value near all of them, and of their squares.
+    values: f64,
+    squares: f64,
+}
+
+impl Sums {
+    /// Measures over so many rows.
+    fn errors(self, rows: f64) -> TargetErrors {
+        let spread = self.squares - self.values * self.values / rows;
+        let r2 = match self.squared_errors {
+            _ if rows < 2.0 => f64::NAN,
+            errors if spread > 0.0 => 1.0 - errors / spread,
+            errors => f64::from(u8::from(errors == 0.0)),
+        };
+        TargetErrors { rmse: (self.squared_errors / rows).sqrt(), mae: self.errors / rows, r2 }
+    }
+}
+
+fn mean_loss(loss: Loss, outputs: &[f32], values: &[f32], columns: usize) -> f64 {
+    let mut gradient = vec![0.0; columns];
+    let pairs = outputs.chunks_exact(columns).zip(values.chunks_exact(columns));
+    let sum: f64 = pairs.map(|(y, t)| loss.row(y, Target::Values(t), 0.0, &mut gradient)).sum();
+    sum / (values.len() / columns) as f64
 }
 
 #[cfg(test)]
@@ -88,6 +144,14 @@ mod tests {
         near(two.mae, 0.75);
         near(two.rmse, 0.708_333_333f64.sqrt());
         near(two.r2, 0.936_800_529);
+        // multioutput="raw_values"
+        for (target, [rmse, mae, r2]) in
+            two.targets.iter().zip([[0.416_666_667f64.sqrt(), 0.5, 0.965_437_788], [1.0, 1.0, 0.908_163_265]])
+        {
+            near(target.rmse, rmse);
+            near(target.mae, mae);
+            near(target.r2, r2);
+        }
         assert_eq!(of(Loss::Mse, &[1.0, 1.0], &[1.0, 1.0], 1).r2, 1.0);
         assert_eq!(of(Loss::Mse, &[1.0, 2.0], &[1.0, 1.0], 1).r2, 0.0);
         // The same values as a network learns them that are 3 + 2 y.
@@ -96,5 +160,14 @@ mod tests {
         let same = ValueErrors::of(Loss::Mse, &scaled, &[3.0, -0.5, 2.0, 7.0], 1, Some(&scale));
         assert_eq!((same.rmse, same.mae, same.r2), (one.rmse, one.mae, one.r2));
         near(same.loss, 0.375 / 4.0);
+    }
+
+    #[test]
+    fn a_single_row_has_no_coefficient_of_determination() {
+        for (output, rmse) in [(1.0, 0.0), (3.0, 2.0)] {
+            let one = ValueErrors::of(Loss::Mse, &[output], &[1.0], 1, None);
+            assert_eq!((one.rmse, one.mae), (rmse, rmse));
+            assert!(one.r2.is_nan() && one.targets[0].r2.is_nan());
+        }
     }
 }

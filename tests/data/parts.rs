@@ -53,7 +53,7 @@ fn parts_are_one_table() {
         let options = ReadOptions { threads: Some(threads), ..label_in("class") };
         let mut reader = files.open(names, &options).unwrap();
         let figures = format!("{:?} {:?}", reader.summaries(), reader.encoding(Scale::Standard));
-        let parts = reader.divide(&Split { validation: 0.1, test: 0.2, seed: 7 }).unwrap();
+        let parts = reader.divide(&Split { validation: 0.1, test: 0.2, seed: 7, fold: None }).unwrap();
         (figures, parts, reader.into_dataset(&Transform::None).unwrap())
     };
     for threads in [1, 3] {

@@ -55,7 +55,7 @@ fn read(text: &[u8], threads: Option<usize>) -> Result<Read> {
     }
     let labels = reader.labels().to_vec();
     let figures = format!("{:?} {:?}", reader.summaries(), reader.encoding(Scale::Robust));
-    let parts = format!("{:?}", reader.divide(&Split { validation: 0.1, test: 0.2, seed: 3 })?);
+    let parts = format!("{:?}", reader.divide(&Split { validation: 0.1, test: 0.2, seed: 3, fold: None })?);
     Ok(Read { blocks, labels, figures, parts })
 }
 

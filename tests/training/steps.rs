@@ -269,7 +269,7 @@ fn engines_end_within_a_third_of_a_point_on_mnist() {
         .map(|device| {
             let (reader, test) = (open(&sources.train), open(&sources.test));
             let summary = train(&config, reader, Some(test), device, &mut |_| Ok(())).unwrap();
-            (summary.engine.device, summary.epochs[0].test.unwrap().accuracy)
+            (summary.engine.device, summary.epochs[0].test.as_ref().unwrap().accuracy)
         })
         .collect();
     let (_, cpu) = accuracies[0];

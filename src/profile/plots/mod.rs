@@ -1,6 +1,5 @@
 //! Profiles as pictures, each as SVG and as PNG.
 
-mod canvas;
 mod roofline;
 mod stacked;
 mod timeline;
@@ -8,9 +7,9 @@ mod timeline;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub use canvas::Picture;
+pub use crate::pictures::Picture;
 
-use canvas::{GREY, Legend, PALETTE, picture};
+use crate::pictures::canvas::{GREY, Legend, PALETTE, picture};
 use plotters::style::RGBColor;
 use roofline::Roofline;
 use stacked::Stacked;

@@ -3,7 +3,9 @@
 use plotters::prelude::*;
 
 use super::Colors;
-use super::canvas::{Area, Axis, Drawing, Drawn, GREY, SIZE, fill, short, title, write, write_before};
+use crate::pictures::canvas::{
+    Area, Axis, Drawing, Drawn, GREY, SIZE, fill, short, title, write, write_before,
+};
 use crate::profile::Report;
 
 /// Where bars begin and the longest ends, and the legend begins.

@@ -3,9 +3,9 @@
 use plotters::prelude::*;
 
 use super::Colors;
-use super::canvas::{Area, Axis, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before};
 use crate::engine::Work;
 use crate::gpu::Span;
+use crate::pictures::canvas::{Area, Axis, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before};
 use crate::profile::Profile;
 use crate::profile::report::names;
 

@@ -72,6 +72,15 @@ pub struct Picture {
 
 /// Draws a picture as both kinds of file.
 pub fn picture(drawing: &impl Drawing) -> Result<Picture> {
+    let svg = svg(drawing)?;
+    let (width, height) = SIZE;
+    let mut pixels = vec![0; 3 * width as usize * height as usize];
+    draw(drawing, BitMapBackend::with_buffer(&mut pixels, SIZE))?;
+    Ok(Picture { svg, png: png_of(&pixels).map_err(fault)? })
+}
+
+/// Draws a picture as SVG alone.
+pub fn svg(drawing: &impl Drawing) -> Result<String> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| register_font("sans-serif", FontStyle::Normal, FONT).is_ok());
     if !registered {
@@ -79,10 +88,7 @@ pub fn picture(drawing: &impl Drawing) -> Result<Picture> {
     }
     let mut svg = String::new();
     draw(drawing, SVGBackend::with_string(&mut svg, SIZE))?;
-    let (width, height) = SIZE;
-    let mut pixels = vec![0; 3 * width as usize * height as usize];
-    draw(drawing, BitMapBackend::with_buffer(&mut pixels, SIZE))?;
-    Ok(Picture { svg, png: png_of(&pixels).map_err(fault)? })
+    Ok(svg)
 }
 
 fn draw<B: DrawingBackend>(drawing: &impl Drawing, backend: B) -> Result<()> {

@@ -1,0 +1,88 @@
+//! `tinytrain convert`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tinytrain::convert::{Converted, Set, To};
+use tinytrain::output::Destination;
+use tinytrain::{Error, Result};
+
+use super::output::Unwritable;
+use super::table_options::Written;
+use super::{args, places};
+
+/// Write a table or a set of images in another format.
+///
+/// Nothing is scaled and nothing left out. As CSV a table has commas and decimal points, text stays as it is, and missing numbers
+/// are empty cells. As NPZ or safetensors each column is an array under its name: numbers in 64 bits, NaN where they are missing;
+/// text as the index of its category, -1 where it is missing, with the categories beside, as the array (or the entry of the
+/// metadata) NAME.categories. As IDX a table is 64-bit floats, [rows, columns], and the names go into a file of JSON beside it.
+/// Images are bytes, `images` and `labels`; as IDX the labels go into a file beside them, as CSV they are the first column.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tinytrain convert table.csv --out table.npz\n  \
+                        tinytrain convert 'measured;by,commas.csv' --out - --to csv\n  \
+                        tinytrain convert mnist.csv --out digits-images-idx3-ubyte")]
+pub struct Options {
+    /// Data: a folder with MNIST's files or a train.csv (its training files), an IDX file of images, or a CSV table, packed by
+    /// gzip or zstd or not; `-` is a table on standard input.
+    #[arg(value_name = "DIR-or-FILE")]
+    data: PathBuf,
+    /// The file to write; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Its format. [default: by the ending of its name]
+    #[arg(long, value_name = "FORMAT", value_parser = args::to())]
+    to: Option<To>,
+    #[command(flatten)]
+    written: Written,
+}
+
+/// Reads and writes.
+///
+/// # Errors
+/// Those of the data and the output.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let to = format(options)?;
+    let is_stdout = options.out == Path::new("-");
+    let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
+    let (source, _) = places::training(std::slice::from_ref(&options.data))?;
+    places::spare_data("--out", Some(&options.out), [Some(&source)])?;
+    let set = Set::read(&source, &options.written.format(), to)?;
+    let files = set.files(to)?;
+    let Some(destination) = destination else {
+        return match &files[..] {
+            [Converted { bytes, .. }] => {
+                let mut stdout = io::stdout().lock();
+                Ok(stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Unwritable)?)
+            }
+            _ => {
+                let text = "--out: expected a file, since IDX takes two; found standard output";
+                Err(Error::Config(text.to_owned()).into())
+            }
+        };
+    };
+    let beside = |file: &Converted| -> Result<Destination> {
+        let Some(beside) = file.beside else { return Ok(destination.clone()) };
+        let path = beside.path(&options.out)?;
+        places::spare_data("--out", Some(&path), [Some(&source)])?;
+        Destination::check(&path)
+    };
+    // All are found writable before one is written.
+    let destinations = files.iter().map(beside).collect::<Result<Vec<_>>>()?;
+    for (file, destination) in files.iter().zip(destinations) {
+        destination.write(&file.bytes)?;
+    }
+    Ok(())
+}
+
+fn format(options: &Options) -> Result<To> {
+    options.to.or_else(|| To::of(&options.out)).ok_or_else(|| {
+        let names: Vec<String> = To::ALL.iter().map(|to| format!(".{}", to.name())).collect();
+        let found = options.out.display();
+        Error::Config(format!(
+            "--out: expected a name that ends with {}, or a format with --to; found {found}",
+            names.join(", ")
+        ))
+    })
+}

@@ -1,0 +1,128 @@
+//! What `tinytrain eval` says of classes.
+
+use serde_json::{Value, json};
+use tinytrain::data::Classes;
+use tinytrain::engine::Evaluation;
+use tinytrain::train::Measure;
+
+use super::classes::{ClassFigures, confusion};
+use super::measure_text::{measure_table, number_of};
+use super::text::{Align, counted, grouped, loss, percent, table};
+
+/// The most classes of which a text shows the confusion matrix.
+const TEXT_CLASSES: usize = 20;
+/// The most characters of a class's name in a table.
+const SHOWN_NAME: usize = 20;
+/// The most classes of which a text shows the figures.
+const TABLE_CLASSES: usize = 40;
+
+/// What is said of a model of classes.
+pub fn text(
+    labels: &[u32],
+    evaluation: &Evaluation,
+    classes: &Classes,
+    figures: &[ClassFigures],
+    measured: &[Measure],
+) -> Vec<String> {
+    let mut lines = vec![
+        format!(
+            "loss {}, accuracy {}, balanced accuracy {}",
+            loss(evaluation.loss),
+            percent(evaluation.accuracy(labels)),
+            percent(number_of(measured, "balanced_accuracy"))
+        ),
+        String::new(),
+    ];
+    lines.extend(measure_table(measured));
+    lines.push(String::new());
+    lines.extend(class_table(figures, classes));
+    if classes.len() <= TEXT_CLASSES {
+        lines
+            .extend([String::new(), "confusion matrix: true classes down, predicted ones across".to_owned()]);
+        lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes.len()), classes));
+    }
+    lines
+}
+
+/// A class for a machine: a number where the classes count from 0, else its name.
+fn class_value(classes: &Classes, class: u32) -> Value {
+    if classes.are_counted() { class.into() } else { classes.name(class).into() }
+}
+
+/// Errors for a machine. Samples count from 1, as in the messages about data.
+pub fn list(errors: &[u32], labels: &[u32], predictions: &[u32], classes: &Classes) -> Value {
+    let object = |row: &u32| {
+        let value = |of: &[u32]| class_value(classes, of[*row as usize]);
+        let (class, predicted) = (value(labels), value(predictions));
+        json!({ "sample": u64::from(*row) + 1, "class": class, "predicted": predicted })
+    };
+    errors.iter().map(object).collect()
+}
+
+/// The first `most` errors for people.
+pub fn error_table(
+    errors: &[u32],
+    labels: &[u32],
+    predictions: &[u32],
+    most: usize,
+    classes: &Classes,
+) -> Vec<String> {
+    let samples = counted(errors.len() as u64, "sample", "samples");
+    let mut lines = vec![String::new(), format!("{samples} taken for another class")];
+    let mut rows = vec![["sample", "class", "predicted"].map(String::from).to_vec()];
+    rows.extend(errors.iter().take(most).map(|row| {
+        let at = *row as usize;
+        vec![(at + 1).to_string(), shown(classes, labels[at]), shown(classes, predictions[at])]
+    }));
+    if rows.len() > 1 {
+        lines.extend(table(&rows, &[Align::Right; 3]));
+    }
+    if errors.len() > most {
+        lines.push(format!("... and {} more", grouped((errors.len() - most) as u64)));
+    }
+    lines
+}
+
+/// The name of a class, cut.
+fn shown(classes: &Classes, class: u32) -> String {
+    let name = classes.name(class);
+    if name.chars().count() <= SHOWN_NAME {
+        name.to_owned()
+    } else {
+        name.chars().take(SHOWN_NAME - 1).chain(['…']).collect()
+    }
+}
+
+fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
+    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
+    let mut rows =
+        vec![["class", "samples", "correct", "precision", "recall", "F1"].map(String::from).to_vec()];
+    let occurring: Vec<_> = (0..).zip(figures).filter(|(_, figures)| figures.occurs()).collect();
+    rows.extend(occurring.iter().take(TABLE_CLASSES).map(|(class, figures)| {
+        vec![
+            shown(classes, *class),
+            grouped(figures.samples),
+            grouped(figures.correct),
+            share(figures.precision()),
+            share(figures.recall()),
+            share(figures.f1()),
+        ]
+    }));
+    let mut lines = table(&rows, &[Align::Right; 6]);
+    if occurring.len() > TABLE_CLASSES {
+        lines.push(format!("... and {} more", grouped((occurring.len() - TABLE_CLASSES) as u64)));
+    }
+    lines
+}
+
+fn matrix_table(matrix: &[Vec<u64>], classes: &Classes) -> Vec<String> {
+    let mut header = vec![String::new()];
+    header.extend((0..matrix.len() as u32).map(|class| shown(classes, class)));
+    let mut rows = vec![header];
+    rows.extend((0..).zip(matrix).map(|(class, counts)| {
+        let mut row = vec![shown(classes, class)];
+        row.extend(counts.iter().map(|count| grouped(*count)));
+        row
+    }));
+    table(&rows, &vec![Align::Right; matrix.len() + 1])
+}

@@ -1,0 +1,171 @@
+//! Which rows a model is evaluated on: those of a file, or those that were held out when it was trained.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tinytrain::Error;
+use tinytrain::data::{Dataset, Reader, Source, Split, Target};
+use tinytrain::error::Place;
+use tinytrain::model::Model;
+use tinytrain::train::read_for;
+
+use super::output::warn;
+use super::places;
+use super::table_options::Written;
+use super::text::unknown_cells;
+
+/// What is evaluated: a set, or the rows of it that were held out for testing.
+pub struct Evaluand {
+    /// The files.
+    pub source: Source,
+    /// The rows that are meant, if not all of them.
+    part: Option<Part>,
+}
+
+impl Evaluand {
+    /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it is another one than
+    /// in training.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn open(&self, model: &Model, target: Option<&str>, written: &Written) -> tinytrain::Result<Reader> {
+        let target = match target {
+            None => Target::Auto,
+            Some(name) if model.network.loss().of_classes() => Target::Column(name.to_owned()),
+            Some(name) => Target::Values(vec![name.to_owned()]),
+        };
+        let mut read = written.like(model.meaning.schema.clone(), target);
+        if self.part.is_some() {
+            // How the rows were held out.
+            let setting = |key: &str| model.settings.get(key).cloned();
+            (read.columns.group, read.columns.time) = (setting("group"), setting("time"));
+        }
+        Reader::open(&self.source, &read)
+    }
+
+    /// The rows as inputs of the model, and what they are called. Warns of cells that the model does not know.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn rows(&self, model: &Model, reader: Reader) -> tinytrain::Result<(Dataset, String)> {
+        let mut name = places::file(&self.source).display().to_string();
+        let (data, unknown) = match &self.part {
+            Some(part) => {
+                let share = 100.0 * part.split.test;
+                name += &format!(", the {share} % of its rows that were held out for testing");
+                part.rows(model, reader)?
+            }
+            None => read_for(model, reader)?,
+        };
+        if unknown > 0 {
+            warn(&unknown_cells(unknown, &name));
+        }
+        Ok((data, name))
+    }
+}
+
+/// The rows that were held out of training.
+struct Part {
+    /// How they were chosen.
+    split: Split,
+    /// Rows of the whole file.
+    rows: usize,
+}
+
+/// The data that are named, or those that the model in this file was tested on, or else trained on.
+///
+/// # Errors
+/// When there are none, or nothing says which.
+pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result<Evaluand> {
+    let setting = |key: &str| model.settings.get(key).map(String::as_str);
+    let whole = |paths: &[PathBuf]| Ok(Evaluand { source: places::evaluation(paths)?, part: None });
+    if !data.is_empty() {
+        return whole(data);
+    }
+    let unknown = |what: &str| {
+        let text = format!(
+            "--data: expected data to evaluate on, since {} does not say where its {what} are",
+            file.display()
+        );
+        Err(Error::Config(text))
+    };
+    if let Some(test) = setting("test_data") {
+        return whole(&[test.into()]);
+    }
+    if setting("unnamed_test_data").is_some() {
+        return unknown("test data");
+    }
+    let parts = setting("data_parts").map(|parts| {
+        let paths: Option<Vec<PathBuf>> = serde_json::from_str(parts).ok();
+        paths.ok_or_else(|| unreadable(file, "data_parts", parts))
+    });
+    let Some(data) = parts.transpose()?.or_else(|| Some(vec![setting("data")?.into()])) else {
+        // The first models did not say; they were of MNIST as likely as not.
+        let is_old =
+            setting("version").is_none() && (model.network.columns(), model.network.outputs()) == (784, 10);
+        return if is_old { whole(&[]) } else { unknown("data") };
+    };
+    let share = |key: &str| match setting(key) {
+        None => Ok(0.0),
+        Some(text) => {
+            let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+            share.ok_or_else(|| unreadable(file, key, text))
+        }
+    };
+    let (test, validation) = (share("test_fraction")?, share("validation_fraction")?);
+    if test == 0.0 {
+        return whole(&data);
+    }
+    let seed = setting("seed").unwrap_or_default();
+    let seed = seed.parse().map_err(|_| unreadable(file, "seed", seed))?;
+    let split = Split { validation, test, seed, fold: None };
+    let (source, _) = places::training(&data)?;
+    let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
+    Ok(Evaluand { source, part: Some(Part { split, rows }) })
+}
+
+/// The same, but of the training file itself only the rows that were held out for testing, if any were.
+///
+/// # Errors
+/// As [`chosen`].
+pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result<Evaluand> {
+    let held_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
+    let place = |path: &Path| fs::canonicalize(path).ok();
+    let is_training = match (data, model.settings.get("data")) {
+        ([data], Some(training)) => {
+            let (data, training) = (place(data), place(Path::new(training)));
+            data.is_some() && data == training
+        }
+        _ => false,
+    };
+    chosen(file, model, if held_out && is_training { &[] } else { data })
+}
+
+/// An entry of a model's metadata that does not say which rows were held out.
+fn unreadable(model: &Path, key: &str, text: &str) -> Error {
+    Error::Data {
+        path: model.to_owned(),
+        place: Place::default(),
+        expected: format!("{key} of the run in its metadata"),
+        found: format!("{text:?}"),
+    }
+}
+
+impl Part {
+    /// Those rows, and how many of their cells hold what the training rows did not.
+    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
+        reader.read_to_end()?;
+        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
+            let text = format!(
+                "{}: expected the {} rows of training, found {} rows or other labels: which were held out is not known any \
+                 more; --data evaluates all rows of a file",
+                reader.name().display(),
+                self.rows,
+                reader.rows()
+            );
+            return Err(Error::Config(text));
+        }
+        let [_, test] = reader.divide(&self.split)?;
+        model.transform.rows(test, reader.dictionaries())
+    }
+}

@@ -1,0 +1,265 @@
+//! `tinytrain train --folds`: a cross-validation.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use tinytrain::data::{Fold, Reader, Source};
+use tinytrain::engine::{Description, Device};
+use tinytrain::schedule::Measurements;
+use tinytrain::train::{Config, DataOptions, End, Event, Score, Started, Summary, TrainingData, train_on};
+use tinytrain::{Error, Result};
+
+use super::args::Format;
+use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
+use super::interrupt::Interrupts;
+use super::output::{Console, Unwritable, warn};
+use super::places;
+use super::text::{grouped, unknown_cells};
+use super::train_figures::accuracy;
+use super::train_options::Options;
+use super::train_text::{Chosen, data_line, left_out, plan_line};
+use super::training::{Known, Preset};
+
+/// What a fold gave.
+pub struct FoldResult {
+    /// Which, counted from 0.
+    pub index: usize,
+    /// Rows that trained, and that tested.
+    pub rows: [usize; 2],
+    /// Epochs, and the one whose model was tested.
+    pub epochs: [usize; 2],
+    /// Of the model that was kept, over the rows that tested and those that validated.
+    pub test: Score,
+    /// The same over those that validated.
+    pub validation: Option<Score>,
+    /// From reading on.
+    pub duration: Duration,
+    /// Why the network may be of no use.
+    pub warning: Option<String>,
+}
+
+/// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved.
+///
+/// # Errors
+/// Those of the options, the data, the device and the output.
+pub fn run(options: &Options, count: usize, start: Instant) -> anyhow::Result<()> {
+    check(options)?;
+    let (training, held_out) = (&options.training, &options.held_out);
+    let (source, _) = places::training(&training.data)?;
+    let validation = held_out.validation.as_deref().map(places::test).transpose()?;
+    let mut read = training.read_options()?;
+    (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
+    let mut reader = Reader::open(&source, &read)?;
+    let like = training
+        .columns
+        .written
+        .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss)?);
+    let known = options.known(&mut reader)?;
+    training.check(known)?;
+    let open = |source: &Source| Reader::open(source, &like);
+    let (device, mut notices) = options.kernels.device(training, "training", false)?;
+    let measured = options.kernels.measured(&device, &mut notices);
+    notices.extend(left_out(reader.left_out()));
+    let interrupts = Interrupts::watch().context("cannot watch for signals")?;
+    let mut folds =
+        Folds { options, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
+    let mut console = Console::new(options.quiet, 1);
+    let mut results = Vec::new();
+    for index in 0..count {
+        let validation = validation.as_ref().map(open).transpose()?;
+        let result = folds
+            .fold(index, reader.copied()?, validation, &mut console)
+            .map_err(|error| in_fold(error, index, count))?;
+        folds.tell(&result, &mut console)?;
+        results.push(result);
+    }
+    if folds.unknown > 0 {
+        warn(&unknown_cells(folds.unknown, "the rows that were held out of the folds"));
+    }
+    let Some(table) = &folds.table else { return Ok(()) };
+    match options.format {
+        Format::Json => console.object(&summary_fields(&results, start.elapsed()))?,
+        Format::Text if options.quiet => console.line(&summary_line(&results, None))?,
+        Format::Text => {
+            table.ends(&results).iter().try_for_each(|line| console.line(line))?;
+            console.line(&summary_line(&results, Some(start.elapsed())))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what a cross-validation has no use for.
+fn check(options: &Options) -> Result<()> {
+    let held_out = &options.held_out;
+    let refused = [
+        ("--test", held_out.test.is_some(), "each fold tests on the rows that it holds out"),
+        (
+            "--test-fraction",
+            held_out.test_fraction.is_some(),
+            "each fold tests on the rows that it holds out",
+        ),
+        ("--out", options.out.is_some(), "no model is saved; train without --folds for one"),
+        ("--profile", options.profile.is_some(), "one run is profiled at a time"),
+    ];
+    match refused.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, why)) => {
+            Err(Error::Config(format!("{option}: expected no --folds beside it: {why}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// An error of the library with the fold in which it happened; settings are wrong in every fold alike.
+fn in_fold(error: anyhow::Error, index: usize, count: usize) -> anyhow::Error {
+    match error.downcast_ref::<Error>() {
+        Some(cause) if cause.exit_code() == 3 => {
+            let text = format!("{error} (fold {} of {count})", index + 1);
+            error.context(text)
+        }
+        _ => error,
+    }
+}
+
+/// The folds on their way.
+struct Folds<'a> {
+    options: &'a Options,
+    /// What the defaults depend on.
+    known: Known,
+    count: usize,
+    device: Device,
+    measured: Measurements,
+    interrupts: Interrupts,
+    /// To be told when training begins.
+    notices: Vec<String>,
+    /// The table of folds, once it has a header.
+    table: Option<FoldTable>,
+    /// Cells of rows that do not train which hold what the rows that train do not.
+    unknown: u64,
+}
+
+impl Folds<'_> {
+    fn fold(
+        &mut self,
+        index: usize,
+        reader: Reader,
+        validation: Option<Reader>,
+        console: &mut Console,
+    ) -> anyhow::Result<FoldResult> {
+        let begun = Instant::now();
+        let (options, count) = (self.options, self.count);
+        let fold = Some(Fold { index, count });
+        let data_options = options.config(self.known, Measurements::default()).data;
+        let split = tinytrain::data::Split { fold, ..data_options.split };
+        let data = TrainingData::new(reader, validation, None, &DataOptions { split, ..data_options })?;
+        let config = options.config(self.known.of(&data), self.measured.clone());
+        let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
+        console.progress().begin(&format!("fold {}/{count}", index + 1), config.epochs);
+        let device = self.device.clone();
+        let mut unwritable = None;
+        let trained = train_on(&config, data, &device, &None, &mut |event| {
+            self.take(event, &config, console).map_err(|failure| match failure {
+                Failure::Library(error) => error,
+                Failure::Output(error) => {
+                    let text = error.to_string();
+                    unwritable = Some(error);
+                    // The library's errors have no place for this one.
+                    Error::Config(text)
+                }
+            })
+        });
+        console.progress().clear();
+        if let Some(unwritable) = unwritable {
+            return Err(unwritable.into());
+        }
+        let interrupted = || {
+            let message = format!("interrupted in fold {} of {count}; no model is saved", index + 1);
+            Err(self.interrupts.ended(message).into())
+        };
+        let summary = match trained {
+            Err(Error::Interrupted) | Ok(Summary { end: End::Interrupted, .. }) => return interrupted(),
+            trained => trained?,
+        };
+        let kept = summary.kept_epoch();
+        let test = kept.and_then(|epoch| epoch.test.clone());
+        let test = test.ok_or_else(|| Error::Config(format!("fold {} has no rows to test on", index + 1)))?;
+        Ok(FoldResult {
+            index,
+            rows,
+            epochs: [summary.epochs.len(), summary.kept],
+            test,
+            validation: kept.and_then(|epoch| epoch.validation.clone()),
+            duration: begun.elapsed(),
+            warning: summary.doubt.map(|doubt| doubt.to_string()),
+        })
+    }
+
+    fn take(
+        &mut self,
+        event: Event,
+        config: &Config,
+        console: &mut Console,
+    ) -> std::result::Result<(), Failure> {
+        match event {
+            Event::Progress { epoch, rows, total, score } => {
+                console.progress().update(epoch, rows, total, score.loss, accuracy(Some(&score), config));
+                if self.interrupts.has_come() { Err(Failure::Library(Error::Interrupted)) } else { Ok(()) }
+            }
+            Event::Unknown { cells, .. } => {
+                self.unknown += cells;
+                Ok(())
+            }
+            Event::Started(started) if self.table.is_none() => {
+                self.begin(&started, config, console).map_err(Failure::Output)
+            }
+            Event::Started(_) | Event::Restarted { .. } | Event::Epoch { .. } | Event::Interrupted { .. } => {
+                Ok(())
+            }
+        }
+    }
+
+    /// What is trained, as far as it is the same in all folds, and the header of the table.
+    fn begin(
+        &mut self,
+        started: &Started,
+        config: &Config,
+        console: &Console,
+    ) -> std::result::Result<(), Unwritable> {
+        self.notices.drain(..).for_each(|notice| console.notice(&notice));
+        let Started { engine: Description { device, .. }, network, transform, meaning, rows } = started;
+        let table = FoldTable::new(config.loss);
+        if self.options.format == Format::Text && !self.options.quiet {
+            let parameters = grouped(network.parameter_count() as u64);
+            let chosen = match self.known.preset {
+                Preset::Table => Chosen::ByPreset,
+                Preset::Plain => Chosen::ByRows {
+                    epochs: self.options.epochs.is_none(),
+                    batch_size: self.options.training.batch_size.is_none(),
+                },
+            };
+            console.line(&format!("fold 1 of {}: {}", self.count, data_line(transform, meaning, *rows)))?;
+            console.line(&format!("{network} network, {parameters} parameters, on {device}"))?;
+            console.line(&plan_line(config, *rows, chosen))?;
+            console.line(&table.header())?;
+        }
+        self.table = Some(table);
+        Ok(())
+    }
+
+    /// What a fold gave.
+    fn tell(&self, result: &FoldResult, console: &mut Console) -> std::result::Result<(), Unwritable> {
+        if let Some(warning) = &result.warning {
+            console.warn(&format!("fold {}: {warning}", result.index + 1));
+        }
+        match (self.options.format, &self.table) {
+            (Format::Json, _) => console.object(&fold_fields(result, self.count)),
+            (Format::Text, Some(table)) if !self.options.quiet => console.line(&table.line(result)),
+            (Format::Text, _) => Ok(()),
+        }
+    }
+}
+
+/// What went wrong while events were told.
+enum Failure {
+    Library(Error),
+    Output(Unwritable),
+}

@@ -1,0 +1,196 @@
+//! `tinytrain importance`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use tinytrain::Error;
+use tinytrain::engine::{DeviceRequest, find_device};
+use tinytrain::model::Model;
+use tinytrain::output::Destination;
+use tinytrain::pictures::{Bar, bars};
+use tinytrain::train::{Importance, Scoring, Shuffling, importances, load_model};
+
+use super::args::{self, Format};
+use super::evaluand::held_out_of;
+use super::output::{print_line, print_object};
+use super::places;
+use super::progress;
+use super::table_options::Written;
+use super::text::{Align, counted, table};
+
+/// The longest bar, in characters.
+const LONGEST: f64 = 30.0;
+
+/// Show which columns of a table a model needs.
+///
+/// The values of one column at a time are shuffled among the rows, and the model is measured again: the worse it is, the more it
+/// needs the column (permutation importance). A column that says the same as another one may seem to be of no importance.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tinytrain importance --model model.safetensors --svg importance.svg")]
+pub struct Options {
+    /// The model, as `tinytrain train` saved it.
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// A table with labels or values; of the training table only the rows that were held out for testing, if any were; `-` is a
+    /// table on standard input. [default: what the model was tested on, or else trained on]
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// Column that holds the labels: its name, or its index from 0; -1 is the last. [default: as in training]
+    #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::column, allow_hyphen_values = true)]
+    target: Option<String>,
+    /// By what the model is measured. [default: accuracy of classes, r2 of values]
+    #[arg(long, value_name = "MEASURE", value_parser = args::scoring())]
+    measure: Option<Scoring>,
+    /// How often each column is shuffled; intervals are those of the mean of so many shuffles.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::two_or_more, allow_hyphen_values = true)]
+    repeats: usize,
+    /// Decides how.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = args::seed, allow_hyphen_values = true)]
+    seed: u64,
+    /// Draw the bars into this file, too, as SVG.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
+    /// `tinytrain devices` lists it.
+    #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
+    device: DeviceRequest,
+    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory.
+    #[arg(long)]
+    checked: bool,
+    /// How results are written: a table for people, or one JSON object.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    written: Written,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// Those of the model, the data, the device and the output.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let model = load_model(&options.model)?;
+    let names = names(&model, &options.model.display().to_string())?;
+    let scoring = scoring(&model, options.measure)?;
+    let svg = options.svg.as_deref().map(Destination::check).transpose()?;
+    let evaluand = held_out_of(&options.model, &model, options.data.as_slice())?;
+    let files = [
+        (options.model.as_path(), "which is the model"),
+        (places::file(&evaluand.source), "which holds the data"),
+    ];
+    places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
+    let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
+    let device = find_device(&options.device)?.opened(args::opening(options.checked));
+    let (data, file) = evaluand.rows(&model, reader)?;
+    let mut bar = progress::Bar::new("columns");
+    let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };
+    let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {
+        bar.update(done, of);
+        Ok(())
+    });
+    bar.clear();
+    let (value, found) = found?;
+    if let Some(svg) = svg {
+        svg.write(picture(&found, &names, scoring, value, &file)?.as_bytes())?;
+    }
+    match options.format {
+        Format::Json => {
+            let column = |found: &Importance| {
+                json!({
+                    "column": names[found.column],
+                    "importance": found.mean,
+                    "deviation": found.deviation,
+                    "interval": found.interval,
+                })
+            };
+            print_object(&[
+                ("model", options.model.to_string_lossy().into()),
+                ("data", file.into()),
+                ("samples", data.rows().into()),
+                ("measure", scoring.name().into()),
+                ("value", value.into()),
+                ("repeats", options.repeats.into()),
+                ("seed", options.seed.into()),
+                ("columns", found.iter().map(column).collect::<Value>()),
+            ])?;
+        }
+        Format::Text => {
+            let samples = counted(data.rows() as u64, "sample", "samples");
+            print_line(&format!("{samples} of {file}: {} {value:.4}", scoring.name()))?;
+            print_line(&format!("{}, mean of {} shuffles of a column", change(scoring), options.repeats))?;
+            for line in lines(&found, &names) {
+                print_line(&line)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The names of the columns of a model of a table.
+fn names(model: &Model, file: &str) -> tinytrain::Result<Vec<String>> {
+    match &model.meaning.schema {
+        Some(schema) if model.meaning.image.is_none() => {
+            let name = |column: &tinytrain::data::Column| {
+                column.name.clone().unwrap_or_else(|| column.position.to_string())
+            };
+            Ok(schema.inputs.iter().map(name).collect())
+        }
+        _ => Err(Error::Config(format!("{file}: expected a model of a table, found one of images"))),
+    }
+}
+
+/// By what the model is measured.
+fn scoring(model: &Model, wanted: Option<Scoring>) -> tinytrain::Result<Scoring> {
+    let of_classes = model.network.loss().of_classes();
+    let (usual, others, kind) = match of_classes {
+        true => (Scoring::Accuracy, "accuracy, balanced-accuracy, log-loss or auc", "classes"),
+        false => (Scoring::R2, "r2, rmse or mae", "values"),
+    };
+    match wanted {
+        Some(scoring) if scoring.of_classes() != of_classes => {
+            let text = format!("--measure: expected {others} of a model of {kind}, found {}", scoring.name());
+            Err(Error::Config(text))
+        }
+        wanted => Ok(wanted.unwrap_or(usual)),
+    }
+}
+
+/// What an importance is.
+fn change(scoring: Scoring) -> String {
+    let direction = if scoring.is_error() { "increase" } else { "decrease" };
+    format!("{direction} of {}", scoring.name())
+}
+
+fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
+    let most = found.iter().map(|found| found.mean).fold(f64::MIN_POSITIVE, f64::max);
+    let mut rows = vec![["column", "importance", "95 % interval", ""].map(String::from).to_vec()];
+    rows.extend(found.iter().map(|found| {
+        let [low, high] = found.interval;
+        let bar = "█".repeat((found.mean / most * LONGEST).round().max(0.0) as usize);
+        vec![names[found.column].clone(), format!("{:.4}", found.mean), format!("{low:.4} to {high:.4}"), bar]
+    }));
+    table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left])
+}
+
+fn picture(
+    found: &[Importance],
+    names: &[String],
+    scoring: Scoring,
+    value: f64,
+    file: &str,
+) -> tinytrain::Result<String> {
+    let bar = |found: &Importance| Bar {
+        name: names[found.column].clone(),
+        value: found.mean,
+        interval: found.interval,
+    };
+    let all: Vec<Bar> = found.iter().map(bar).collect();
+    let below = format!("{} {value:.4} on {file}; lines are 95 % intervals", scoring.name());
+    bars(
+        "Which columns the model needs",
+        &below,
+        &format!("{} when a column is shuffled", change(scoring)),
+        &all,
+    )
+}

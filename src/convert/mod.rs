@@ -1,0 +1,169 @@
+//! Data sets in other formats.
+
+mod arrays;
+mod idx;
+mod images;
+mod npz;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+pub use arrays::Array;
+pub use images::Images;
+
+use crate::data::{Format, RawTable, Source};
+use crate::error::{Error, Result};
+
+/// A format to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    /// A table with commas and decimal points.
+    Csv,
+    /// Bytes (images, and labels in a file of their own) or 64-bit floats (tables).
+    Idx,
+    /// Arrays of numpy.
+    Npz,
+    /// Tensors, with names in the metadata.
+    Safetensors,
+}
+
+impl To {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Idx, Self::Npz, Self::Safetensors];
+
+    /// Its name, which is also the ending of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Idx => "idx",
+            Self::Npz => "npz",
+            Self::Safetensors => "safetensors",
+        }
+    }
+
+    /// The format that a file's name ends with; IDX files also end with `-ubyte`.
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_lowercase();
+        let ends = |to: &Self| name.ends_with(&format!(".{}", to.name()));
+        Self::ALL.into_iter().find(ends).or(name.ends_with("-ubyte").then_some(Self::Idx))
+    }
+}
+
+/// A data set as it is, nothing scaled and nothing left out.
+pub enum Set {
+    /// Images of bytes.
+    Images(Images),
+    /// Anything else.
+    Table(RawTable),
+}
+
+/// A file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// What stands behind the name that was asked for; nothing for the file itself. A file of labels has a name of its own.
+    pub beside: Option<Beside>,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+}
+
+/// What a file holds that goes beside another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// The labels of images.
+    Labels,
+    /// The names of columns and categories, as JSON.
+    Names,
+}
+
+impl Beside {
+    /// Where it goes, beside `path`: `labels` in the place of `images`, or `.json` behind the name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where labels have no place, since the name of the images does not say that it is theirs.
+    pub fn path(self, path: &Path) -> Result<PathBuf> {
+        match self {
+            Self::Labels => crate::data::labels_beside(path).ok_or_else(|| {
+                Error::Config(format!(
+                    "{}: expected `images` in the name of IDX images, whose labels go beside them, as in digits-images-idx3-ubyte",
+                    path.display()
+                ))
+            }),
+            Self::Names => {
+                let mut name = path.file_name().unwrap_or_default().to_owned();
+                name.push(".json");
+                Ok(path.with_file_name(name))
+            }
+        }
+    }
+}
+
+impl Set {
+    /// Reads a data set. A table is one of images if a column holds labels, the one called `target` or else known by its name,
+    /// all others hold whole numbers from 0 to 255, one of them above 127, and they are as many as the pixels of a square, 64
+    /// at least. It is read as a table if that is what it becomes.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn read(source: &Source, format: &Format, to: To) -> Result<Self> {
+        match source {
+            Source::Idx { .. } => Images::read(source).map(Set::Images),
+            Source::Csv { path } => Ok(Self::of(RawTable::read(path, &[], format)?, to)),
+            Source::Parts { paths } => match &paths[..] {
+                [first, others @ ..] => Ok(Self::of(RawTable::read(first, others, format)?, to)),
+                [] => Err(Error::Config("a table of no files".to_owned())),
+            },
+        }
+    }
+
+    fn of(table: RawTable, to: To) -> Self {
+        let images = if to == To::Csv { None } else { Images::of(&table) };
+        images.map_or(Set::Table(table), Set::Images)
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        match self {
+            Set::Images(images) => images.labels.len(),
+            Set::Table(table) => table.rows(),
+        }
+    }
+
+    /// The files that it becomes.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for what the format cannot hold.
+    pub fn files(&self, to: To) -> Result<Vec<Converted>> {
+        let whole = |bytes| vec![Converted { beside: None, bytes }];
+        Ok(match (to, self) {
+            (To::Csv, Set::Images(images)) => whole(images.csv()),
+            (To::Csv, Set::Table(table)) => whole(table::csv(table)?),
+            (To::Idx, Set::Images(images)) => vec![
+                Converted { beside: None, bytes: idx::bytes(&images.shape(), &images.pixels) },
+                Converted {
+                    beside: Some(Beside::Labels),
+                    bytes: idx::bytes(&[images.labels.len()], &images.labels),
+                },
+            ],
+            (To::Idx, Set::Table(table)) => {
+                let (numbers, names) = table::numbers(table);
+                vec![
+                    Converted {
+                        beside: None,
+                        bytes: idx::doubles(&[table.rows(), table.columns()], &numbers),
+                    },
+                    Converted { beside: Some(Beside::Names), bytes: names.into_bytes() },
+                ]
+            }
+            (To::Npz, set) => whole(npz::file(&set.arrays())?),
+            (To::Safetensors, set) => whole(arrays::safetensors(&set.arrays())?),
+        })
+    }
+
+    /// Its arrays by their names.
+    fn arrays(&self) -> Vec<(String, Array)> {
+        match self {
+            Set::Images(images) => images.arrays(),
+            Set::Table(table) => table::arrays(table),
+        }
+    }
+}

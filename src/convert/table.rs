@@ -1,0 +1,86 @@
+//! Tables: text as it is, or as numbers with the names of categories beside.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::Array;
+use crate::data::RawTable;
+use crate::error::{Error, Result};
+
+/// What stands for a missing category.
+const MISSING: i32 = -1;
+
+/// A table with commas, decimal points, and empty cells where numbers are missing.
+pub(super) fn csv(table: &RawTable) -> Result<Vec<u8>> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let unwritten = |error: ::csv::Error| Error::Config(format!("cannot write the table: {error}"));
+    if let Some(names) = table.names() {
+        writer.write_record(names).map_err(unwritten)?;
+    }
+    for row in 0..table.rows() {
+        let cells = (0..table.columns()).map(|column| table.cell(row, column));
+        writer.write_record(cells.map(String::into_bytes)).map_err(unwritten)?;
+    }
+    writer.into_inner().map_err(|error| Error::Config(format!("cannot write the table: {error}")))
+}
+
+/// Each column by its name, or `column` and its index: numbers as they are, NaN where they are missing; text as the index of its
+/// category, -1 where it is missing, and the categories, in the order in which they come, as `NAME.categories`.
+pub(super) fn arrays(table: &RawTable) -> Vec<(String, Array)> {
+    let mut arrays = Vec::new();
+    for column in 0..table.columns() {
+        let name = name(table, column);
+        if table.is_numeric(column) {
+            arrays.push((name, Array::Numbers(vec![table.rows()], numbers_of(table, column).collect())));
+        } else {
+            let (codes, categories) = categories(table, column);
+            arrays.push((name.clone(), Array::Codes(codes)));
+            arrays.push((format!("{name}.categories"), Array::Texts(categories)));
+        }
+    }
+    arrays
+}
+
+/// All columns as numbers, row after row, as [`arrays`] has them; and, as JSON, `columns`, the names of the columns, and
+/// `categories`, those of each column of text.
+pub(super) fn numbers(table: &RawTable) -> (Vec<f64>, String) {
+    let mut named = serde_json::Map::new();
+    let columns: Vec<Vec<f64>> = (0..table.columns())
+        .map(|column| {
+            if table.is_numeric(column) {
+                return numbers_of(table, column).collect();
+            }
+            let (codes, categories) = categories(table, column);
+            named.insert(name(table, column), categories.into());
+            codes.into_iter().map(f64::from).collect()
+        })
+        .collect();
+    let values = (0..table.rows()).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
+    let names: Vec<String> = (0..table.columns()).map(|column| name(table, column)).collect();
+    (values, json!({ "columns": names, "categories": Value::Object(named) }).to_string() + "\n")
+}
+
+fn name(table: &RawTable, column: usize) -> String {
+    let name = table.names().map(|names| names[column].clone()).filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("column{column}"))
+}
+
+fn numbers_of(table: &RawTable, column: usize) -> impl Iterator<Item = f64> {
+    (0..table.rows()).map(move |row| table.number(row, column).unwrap_or(f64::NAN))
+}
+
+fn categories(table: &RawTable, column: usize) -> (Vec<i32>, Vec<String>) {
+    let (mut known, mut names) = (HashMap::new(), Vec::new());
+    let codes = (0..table.rows()).map(|row| {
+        if table.is_missing(row, column) {
+            return MISSING;
+        }
+        let text = table.cell(row, column).trim().to_owned();
+        *known.entry(text).or_insert_with_key(|text| {
+            names.push(text.clone());
+            names.len() as i32 - 1
+        })
+    });
+    (codes.collect(), names)
+}

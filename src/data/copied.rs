@@ -1,0 +1,37 @@
+//! Rows that are used again and again, read once.
+
+use super::dataset::Features;
+use super::reader::{Reader, State};
+use crate::Result;
+use crate::memory::check_memory;
+
+impl Reader {
+    /// Reads to the end and copies all rows.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Config`](crate::Error::Config) if memory does not hold them twice.
+    pub fn copied(&mut self) -> Result<Self> {
+        self.read_to_end()?;
+        let size = match self.table.features {
+            Features::Bytes(_) => size_of::<u8>(),
+            Features::Floats(_) => size_of::<f32>(),
+        };
+        check_memory(
+            (self.table.features.len() * size) as u128,
+            &format!("{}: a copy", self.name.display()),
+        )?;
+        Ok(Self {
+            name: self.name.clone(),
+            labels_name: self.labels_name.clone(),
+            inputs: self.inputs,
+            values: self.values,
+            table: self.table.clone(),
+            known_rows: self.known_rows,
+            threads: self.threads,
+            form: self.form.clone(),
+            times: self.times.clone(),
+            state: State::Complete,
+            refuses_missing: self.refuses_missing,
+        })
+    }
+}

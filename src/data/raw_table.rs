@@ -1,0 +1,107 @@
+//! A table as it is written, all columns, nothing left out.
+
+use std::path::{Path, PathBuf};
+
+use super::columns::{Selection, Target};
+use super::csv_table::CsvRows;
+use super::dialect::{Dialect, Format, Kind};
+use super::stream::Stream;
+use super::target::named_target;
+use crate::Result;
+use crate::memory::check_memory;
+
+/// All cells of a table.
+pub struct RawTable {
+    names: Option<Vec<String>>,
+    columns: usize,
+    /// The cells, row after row, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    dialect: Dialect,
+    /// Which columns hold nothing but numbers and missing cells.
+    numeric: Vec<bool>,
+}
+
+impl RawTable {
+    /// Reads a table of a file, and of the `others` whose rows follow: numbers stay as they are written.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn read(path: &Path, others: &[PathBuf], format: &Format) -> Result<Self> {
+        // One column is enough to ask for: all are read.
+        let wanted =
+            Selection { target: Target::Absent, only: vec!["-1".to_owned()], ..Selection::default() };
+        CsvRows::open(Stream::open(path)?, others, format, &wanted)?.read_raw()
+    }
+
+    /// No rows yet.
+    pub(super) fn new(names: Option<Vec<String>>, columns: usize, dialect: Dialect) -> Self {
+        Self { names, columns, text: Vec::new(), ends: Vec::new(), dialect, numeric: vec![true; columns] }
+    }
+
+    /// Adds a row of as many cells as there are columns.
+    pub(super) fn push<'a>(&mut self, cells: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        for (numeric, cell) in self.numeric.iter_mut().zip(cells) {
+            *numeric &= !matches!(self.dialect.kind(cell), Kind::Text);
+            if self.text.capacity() < self.text.len() + cell.len() {
+                let bytes = 2 * self.text.len() + cell.len();
+                check_memory(bytes as u128, "a table as it is written")?;
+            }
+            self.text.extend_from_slice(cell);
+            self.ends.push(self.text.len());
+        }
+        Ok(())
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.ends.len() / self.columns.max(1)
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The names of the columns, if the table has a header.
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+
+    /// Whether a column holds nothing but numbers and missing cells.
+    pub fn is_numeric(&self, column: usize) -> bool {
+        self.numeric[column]
+    }
+
+    /// A cell as it is written, but in a column of numbers with a decimal point, and empty where it is missing.
+    pub fn cell(&self, row: usize, column: usize) -> String {
+        let written = self.written(row, column);
+        let text = String::from_utf8_lossy(written);
+        match self.numeric[column] {
+            false => text.into_owned(),
+            true if self.dialect.is_missing(written) => String::new(),
+            true => self.dialect.numbers.plain(text.trim()).trim_end_matches('.').to_owned(),
+        }
+    }
+
+    /// A cell as a number; nothing where it is missing, or text.
+    pub fn number(&self, row: usize, column: usize) -> Option<f64> {
+        self.dialect.kind(self.written(row, column)).number()
+    }
+
+    /// Whether a cell is empty or stands for a missing value.
+    pub fn is_missing(&self, row: usize, column: usize) -> bool {
+        self.dialect.is_missing(self.written(row, column))
+    }
+
+    /// The column that is named like a target, or the first of MNIST's.
+    pub fn likely_target(&self) -> Option<usize> {
+        named_target(self.names(), self.columns)
+    }
+
+    fn written(&self, row: usize, column: usize) -> &[u8] {
+        let place = row * self.columns + column;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[place]]
+    }
+}

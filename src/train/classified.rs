@@ -1,0 +1,134 @@
+//! Predictions of classes beside the labels of their rows, and how good they are.
+
+use super::probabilities::{best, log_sum_exp};
+use crate::engine::Evaluation;
+
+/// The most classes of which the AUC is computed.
+const MOST_CLASSES: usize = 100;
+
+/// Mean loss and predictions of rows of these classes from the outputs of a network, [rows, classes].
+pub(super) fn evaluation(outputs: &[f32], labels: &[u32]) -> Evaluation {
+    let rows = || outputs.chunks_exact(outputs.len() / labels.len().max(1));
+    let losses = rows().zip(labels).map(|(row, label)| log_sum_exp(row) - f64::from(row[*label as usize]));
+    let loss = losses.sum::<f64>() / labels.len() as f64;
+    Evaluation { loss, predictions: rows().map(|row| best(row) as u32).collect() }
+}
+
+/// The mean recall of the classes that have rows: what the accuracy would be if all had as many.
+pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], classes: usize) -> f64 {
+    let (mut rows, mut correct) = (vec![0u64; classes], vec![0u64; classes]);
+    for (label, prediction) in labels.iter().zip(predictions) {
+        rows[*label as usize] += 1;
+        correct[*label as usize] += u64::from(label == prediction);
+    }
+    let occurring = || rows.iter().zip(&correct).filter(|(rows, _)| **rows > 0);
+    let recalls = occurring().map(|(rows, correct)| *correct as f64 / *rows as f64);
+    recalls.sum::<f64>() / occurring().count() as f64
+}
+
+/// AUC of rows of these classes from the outputs of a network, [rows, classes]; nothing of rows of one class, and of more
+/// than 100 classes.
+pub(super) fn auc(outputs: &[f32], labels: &[u32]) -> Option<f64> {
+    let rows = Classified::new(outputs, labels);
+    Some(rows.auc(&vec![1; labels.len()])).filter(|auc| auc.is_finite())
+}
+
+/// The rows in ascending order of their score of a class.
+fn ranks(scores: &[f64], classes: usize, class: usize) -> Vec<u32> {
+    // As integers they sort fastest.
+    let key = |score: f64| {
+        let bits = score.to_bits() as i64;
+        bits ^ (((bits >> 63) as u64) >> 1) as i64
+    };
+    let mut rows: Vec<(i64, u32)> =
+        scores.iter().skip(class).step_by(classes).zip(0..).map(|(score, row)| (key(*score), row)).collect();
+    rows.sort_unstable();
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Rows with classes, as far as it is the same for every resample.
+pub(super) struct Classified<'a> {
+    labels: &'a [u32],
+    predictions: Vec<u32>,
+    losses: Vec<f64>,
+    /// For each class, the rows in ascending order of its probability.
+    ranked: Vec<Vec<u32>>,
+    /// Logarithms of the probabilities, [rows, classes].
+    scores: Vec<f64>,
+    classes: usize,
+}
+
+impl<'a> Classified<'a> {
+    pub(super) fn new(logits: &[f32], labels: &'a [u32]) -> Self {
+        let classes = logits.len() / labels.len().max(1);
+        let (mut predictions, mut losses, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, label) in logits.chunks_exact(classes.max(1)).zip(labels) {
+            let log_sum = log_sum_exp(row);
+            let log_of = |class: usize| f64::from(row[class]) - log_sum;
+            predictions.push(best(row) as u32);
+            losses.push(-log_of(*label as usize));
+            scores.extend((0..classes).map(log_of));
+        }
+        let measured = if classes > MOST_CLASSES { 0 } else { classes };
+        let ranked = (0..measured).map(|class| ranks(&scores, classes, class)).collect();
+        Self { labels, predictions, losses, ranked, scores, classes }
+    }
+
+    /// Steps that measuring them once takes.
+    pub(super) fn steps(&self) -> usize {
+        self.labels.len() * (1 + self.ranked.len())
+    }
+
+    /// Accuracy, balanced accuracy, F1, log loss and AUC, each row counted as often as `counts` says.
+    pub(super) fn measures(&self, counts: &[u32]) -> [f64; 5] {
+        // Rows of each class, rows taken for it, and both.
+        let mut figures = vec![[0u64; 3]; self.classes];
+        let (mut all, mut loss) = (0u64, 0.0);
+        let rows = self.labels.iter().zip(&self.predictions).zip(&self.losses).zip(counts);
+        for (((label, prediction), of_row), count) in rows {
+            let count = u64::from(*count);
+            figures[*label as usize][0] += count;
+            figures[*prediction as usize][1] += count;
+            figures[*label as usize][2] += if label == prediction { count } else { 0 };
+            all += count;
+            loss += if count > 0 { of_row * count as f64 } else { 0.0 };
+        }
+        let mean_of = |of: &dyn Fn([u64; 3]) -> f64| {
+            let occurring: Vec<f64> =
+                figures.iter().filter(|figures| figures[0] > 0).map(|figures| of(*figures)).collect();
+            occurring.iter().sum::<f64>() / occurring.len() as f64
+        };
+        let correct: u64 = figures.iter().map(|figures| figures[2]).sum();
+        [
+            correct as f64 / all as f64,
+            mean_of(&|[samples, _, correct]| correct as f64 / samples as f64),
+            mean_of(&|[samples, predicted, correct]| 2.0 * correct as f64 / (samples + predicted) as f64),
+            loss / all as f64,
+            self.auc(counts),
+        ]
+    }
+
+    /// The mean of the areas of the classes that occur, as others do.
+    fn auc(&self, counts: &[u32]) -> f64 {
+        let areas: Vec<f64> = (0..self.ranked.len()).filter_map(|class| self.area(class, counts)).collect();
+        areas.iter().sum::<f64>() / areas.len() as f64
+    }
+
+    /// The share of pairs of a row of the class and another in which the first has the higher probability of the class;
+    /// equal ones count half.
+    fn area(&self, class: usize, counts: &[u32]) -> Option<f64> {
+        let score = |row: u32| self.scores[row as usize * self.classes + class];
+        let (mut below, mut inside, mut pairs) = (0u64, 0u64, 0.0);
+        for equal in self.ranked[class].chunk_by(|a, b| score(*a) == score(*b)) {
+            let (mut others, mut own) = (0u64, 0u64);
+            for row in equal {
+                let count = u64::from(counts[*row as usize]);
+                if self.labels[*row as usize] as usize == class { own += count } else { others += count }
+            }
+            pairs += own as f64 * (below as f64 + 0.5 * others as f64);
+            below += others;
+            inside += own;
+        }
+        (below > 0 && inside > 0).then(|| pairs / (below as f64 * inside as f64))
+    }
+}

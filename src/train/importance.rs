@@ -1,0 +1,243 @@
+//! Permutation importance: how much worse a network predicts when the values of a column are shuffled among the rows
+//! (L. Breiman, "Random forests", 2001).
+
+use std::ops::Range;
+
+use super::classified::{Classified, evaluation};
+use super::evaluation::engine;
+use super::value_errors::ValueErrors;
+use crate::data::{Dataset, Features, TargetsRef, Transform};
+use crate::engine::{Device, Engine};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::random::{Purpose, words};
+
+/// By what a network is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scoring {
+    /// Share of the rows classified correctly.
+    Accuracy,
+    /// The mean recall of the classes.
+    BalancedAccuracy,
+    /// The mean of -log of the probability of the right class.
+    LogLoss,
+    /// The mean over the classes of the probability that a row of the class has a higher probability of it than another.
+    Auc,
+    /// The mean over the targets of the coefficient of determination.
+    R2,
+    /// The root of the mean squared error.
+    Rmse,
+    /// The mean absolute error.
+    Mae,
+}
+
+impl Scoring {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Accuracy, Self::BalancedAccuracy, Self::LogLoss, Self::Auc, Self::R2, Self::Rmse, Self::Mae];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy",
+            Self::BalancedAccuracy => "balanced-accuracy",
+            Self::LogLoss => "log-loss",
+            Self::Auc => "auc",
+            Self::R2 => "r2",
+            Self::Rmse => "rmse",
+            Self::Mae => "mae",
+        }
+    }
+
+    /// Whether it measures predicted classes, not values.
+    pub fn of_classes(self) -> bool {
+        matches!(self, Self::Accuracy | Self::BalancedAccuracy | Self::LogLoss | Self::Auc)
+    }
+
+    /// Whether a greater number is a worse one.
+    pub fn is_error(self) -> bool {
+        matches!(self, Self::LogLoss | Self::Rmse | Self::Mae)
+    }
+}
+
+/// How columns are shuffled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shuffling {
+    /// By what the network is measured.
+    pub scoring: Scoring,
+    /// How often each column is shuffled; 2 or more.
+    pub repeats: usize,
+    /// Decides how.
+    pub seed: u64,
+}
+
+/// How much worse a network is without what a column says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Importance {
+    /// The column, counted among the inputs of the table.
+    pub column: usize,
+    /// By how much the measure is worse, the mean over the shuffles.
+    pub mean: f64,
+    /// Standard deviation over the shuffles.
+    pub deviation: f64,
+    /// Between which bounds the mean over many shuffles of these rows is, with 95 % confidence (by Student's t).
+    pub interval: [f64; 2],
+}
+
+/// The measure of the rows as they are, and the importance of every column, the greatest first. A column of categories is
+/// shuffled as one. `progress` is told how many columns are done, of how many.
+///
+/// # Errors
+/// Those of the device and of `progress`; [`Error::Config`] where the rows have no such measure.
+pub fn importances(
+    model: &Model,
+    data: &Dataset,
+    device: &Device,
+    shuffling: &Shuffling,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<(f64, Vec<Importance>)> {
+    let Shuffling { scoring, repeats, seed } = *shuffling;
+    let mut engine = engine(model, device)?;
+    let mut score = |data: &Dataset| measure(model, &mut *engine, data, scoring);
+    let whole = score(data)?;
+    if !whole.is_finite() {
+        let text = format!("these {} rows have no measure {}", data.rows(), scoring.name());
+        return Err(Error::Config(text));
+    }
+    let columns = columns(&model.transform, data.inputs);
+    let mut shuffled = data.clone();
+    let mut found = Vec::with_capacity(columns.len());
+    for (column, inputs) in columns.iter().enumerate() {
+        let mut losses = Vec::with_capacity(repeats);
+        for repeat in 0..repeats {
+            let order = shuffle(seed, data.rows(), (column * repeats + repeat) as u32);
+            copy(&data.features, &mut shuffled.features, data.inputs, inputs, &order);
+            let change = score(&shuffled)? - whole;
+            losses.push(if scoring.is_error() { change } else { -change });
+        }
+        let unchanged: Vec<u32> = (0..data.rows() as u32).collect();
+        copy(&data.features, &mut shuffled.features, data.inputs, inputs, &unchanged);
+        found.push(Importance::of(column, &losses));
+        progress(column + 1, columns.len())?;
+    }
+    found.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+    Ok((whole, found))
+}
+
+impl Importance {
+    fn of(column: usize, losses: &[f64]) -> Self {
+        let count = losses.len() as f64;
+        let mean = losses.iter().sum::<f64>() / count;
+        let deviation = (losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
+        let half = student(losses.len() - 1) * deviation / count.sqrt();
+        Self { column, mean, deviation, interval: [mean - half, mean + half] }
+    }
+}
+
+/// The 97.5th percentile of Student's t with so many degrees of freedom, to 0.2 % from 5 on (Cornish and Fisher's expansion).
+fn student(degrees: usize) -> f64 {
+    const FEW: [f64; 5] = [f64::NAN, 12.706_205, 4.302_653, 3.182_446, 2.776_445];
+    const NORMAL: f64 = 1.959_964;
+    let (z, n) = (NORMAL, degrees as f64);
+    let first = z.powi(3) + z;
+    let second = 5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z;
+    let third = 3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z;
+    FEW.get(degrees)
+        .copied()
+        .unwrap_or_else(|| z + first / (4.0 * n) + second / (96.0 * n * n) + third / (384.0 * n.powi(3)))
+}
+
+/// The inputs that each column of the table has become.
+fn columns(transform: &Transform, inputs: usize) -> Vec<Range<usize>> {
+    let Transform::Columns(encoding) = transform else {
+        return (0..inputs).map(|input| input..input + 1).collect();
+    };
+    let ends = encoding.columns.iter().scan(0, |end, code| {
+        *end += code.inputs();
+        Some(*end)
+    });
+    ends.zip(&encoding.columns).map(|(end, code)| end - code.inputs()..end).collect()
+}
+
+/// A random order of so many rows.
+fn shuffle(seed: u64, rows: usize, number: u32) -> Vec<u32> {
+    let key =
+        |row: u32| u64::from(words(seed, Purpose::Shuffle, [row, number])[0]) << u32::BITS | u64::from(row);
+    let mut keyed: Vec<u64> = (0..rows as u32).map(key).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|keyed| keyed as u32).collect()
+}
+
+/// Copies these inputs of rows taken in this order.
+fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>, order: &[u32]) {
+    fn copy<T: Copy>(from: &[T], to: &mut [T], width: usize, inputs: &Range<usize>, order: &[u32]) {
+        for (to, row) in to.chunks_exact_mut(width).zip(order) {
+            to[inputs.clone()].copy_from_slice(&from[*row as usize * width..][inputs.clone()]);
+        }
+    }
+    match (from, to) {
+        (Features::Bytes(from), Features::Bytes(to)) => copy(from, to, width, inputs, order),
+        (Features::Floats(from), Features::Floats(to)) => copy(from, to, width, inputs, order),
+        // One was cloned from the other.
+        _ => unreachable!("both hold the same kind of values"),
+    }
+}
+
+fn measure(model: &Model, engine: &mut dyn Engine, data: &Dataset, scoring: Scoring) -> Result<f64> {
+    let outputs = engine.outputs(&data.view())?;
+    match data.targets.view() {
+        TargetsRef::Classes(labels) => Ok(match scoring {
+            Scoring::Accuracy => evaluation(&outputs, labels).accuracy(labels),
+            Scoring::LogLoss => evaluation(&outputs, labels).loss,
+            scoring => {
+                let [_, balanced, .., auc] =
+                    Classified::new(&outputs, labels).measures(&vec![1; labels.len()]);
+                if scoring == Scoring::Auc { auc } else { balanced }
+            }
+        }),
+        TargetsRef::Values { columns, values } => {
+            let scale = model.meaning.target_scale.as_ref();
+            let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale);
+            Ok(match scoring {
+                Scoring::Rmse => errors.rmse,
+                Scoring::Mae => errors.mae,
+                _ => errors.r2,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_students() {
+        // Percentiles of published tables.
+        for (degrees, expected) in [(1, 12.706), (4, 2.776), (5, 2.571), (9, 2.262), (19, 2.093), (99, 1.984)]
+        {
+            assert!((student(degrees) / expected - 1.0).abs() < 2e-3, "{degrees}: {}", student(degrees));
+        }
+        let Importance { mean, deviation, interval, .. } = Importance::of(0, &[1.0, 2.0, 3.0]);
+        assert_eq!((mean, deviation), (2.0, 1.0));
+        let half = 4.302_653 / 3f64.sqrt();
+        assert!((interval[0] - (2.0 - half)).abs() < 1e-9 && (interval[1] - (2.0 + half)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_the_inputs_of_a_column_are_shuffled() {
+        let rows = 257;
+        let features = Features::Floats((0..3 * rows).map(|value| value as f32).collect());
+        let (order, mut shuffled) = (shuffle(7, rows, 3), features.clone());
+        copy(&features, &mut shuffled, 3, &(1..3), &order);
+        let (Features::Floats(before), Features::Floats(after)) = (&features, &shuffled) else { panic!() };
+        for (row, from) in order.iter().enumerate() {
+            let from = 3 * *from as usize;
+            assert_eq!(after[3 * row..][..3], [before[3 * row], before[from + 1], before[from + 2]]);
+        }
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted != order && sorted == (0..rows as u32).collect::<Vec<u32>>());
+        assert_ne!(order, shuffle(7, rows, 4));
+    }
+}
