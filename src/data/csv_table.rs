@@ -43,6 +43,8 @@ pub(super) struct CsvRows {
     pub pieces: Pieces,
     /// About how many bytes a row has.
     pub row_bytes: usize,
+    /// Bytes of all rows, where that is known.
+    pub length: Option<u64>,
 }
 
 impl CsvRows {
@@ -65,6 +67,7 @@ impl CsvRows {
             return Err(too_long(&stream, 1, format.row_limit));
         }
         let (dialect, sample) = Dialect::find(&start, is_whole, format);
+        let length = stream.length().filter(|_| others.is_empty());
         let row_bytes = start.len() / sample.rows.len().max(1);
         let again = if is_whole && others.is_empty() { None } else { stream.again()? };
         let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
@@ -124,7 +127,7 @@ impl CsvRows {
             missing: format.missing.clone(),
             refuses_missing: wanted.refuse_missing,
         };
-        Ok(Self { table, first, pieces, row_bytes })
+        Ok(Self { table, first, pieces, row_bytes, length })
     }
 }
 
