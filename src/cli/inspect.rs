@@ -34,7 +34,7 @@ pub struct Options {
     /// How it is written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Most threads that parse a table; they change nothing of what is read. [default: one for each core]
+    /// Most threads that read a table; they change nothing of what is read. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     threads: Option<usize>,
     #[command(flatten)]

@@ -46,7 +46,7 @@ pub struct Training {
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
     pub device: DeviceRequest,
-    /// Most threads of the CPU engine, and most that parse a table; they change no bit of the model. [default: one for each core]
+    /// Most threads of the CPU engine, and most that read a table; they change no bit of the model. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub threads: Option<usize>,
     /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels per step. [default: the

@@ -48,6 +48,8 @@ pub(super) struct CsvRows {
     pub pieces: Pieces,
     /// About how many bytes a row has.
     pub row_bytes: usize,
+    /// Bytes of all rows, where that is known.
+    pub length: Option<u64>,
 }
 
 impl CsvRows {
@@ -77,6 +79,7 @@ impl CsvRows {
             let grouped = dialect.numbers.grouped && dialect.numbers.point == known;
             dialect.numbers = Notation { point: known, grouped };
         }
+        let length = stream.length().filter(|_| others.is_empty());
         let row_bytes = start.len() / sample.rows.len().max(1);
         let again = if is_whole && others.is_empty() { None } else { stream.again()? };
         let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
@@ -138,7 +141,7 @@ impl CsvRows {
             is_like_another: wanted.schema.is_some(),
             decimal_is_known,
         };
-        Ok(Self { table, first, pieces, row_bytes })
+        Ok(Self { table, first, pieces, row_bytes, length })
     }
 }
 

@@ -20,6 +20,9 @@ use crate::threads::spawn;
 /// Pieces of a table that may wait until they are asked for: a block at least, but no more of them than this.
 const MOST_WAITING: usize = 64;
 
+/// Threads that parse, unless another number is said: more would wait for the one that reads.
+const MOST_THREADS: usize = 8;
+
 /// Chunks of images that may wait: a whole block, which is there when the one before is trained.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
 
@@ -68,13 +71,14 @@ impl Delivery {
         Ok(Self { rows: Rows::Chunks(chunks), threads: vec![spawn("reader", "reads data", work)?] })
     }
 
-    /// A table: a thread reads it and divides it into pieces, and so many parse them, one for each core unless said
-    /// otherwise. Where that is one, or the system has no room for more, the thread that reads parses, too.
+    /// A table: a thread reads it and divides it into pieces, and so many parse them: one for each core, eight at most,
+    /// unless said otherwise, and none for whom there is no piece. Where that is one, or the system has no room for more, the thread that reads parses, too.
     pub(super) fn table(rows: CsvRows, threads: Option<usize>, times: Option<Times>) -> Result<Self> {
-        let CsvRows { table, first, pieces, row_bytes } = rows;
+        let CsvRows { table, first, pieces, row_bytes, length } = rows;
         let table = Arc::new(table);
-        let cores = || available_parallelism().map_or(1, NonZero::get);
-        let wanted = threads.unwrap_or_else(cores).max(1);
+        let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let all_pieces = length.map_or(usize::MAX, |bytes| bytes as usize / PIECE_BYTES + 1);
+        let wanted = threads.unwrap_or_else(cores).clamp(1, all_pieces);
         let (tasks, queue) = sync_channel::<Task>(wanted);
         let queue = Arc::new(Mutex::new(queue));
         let mut started = Vec::new();

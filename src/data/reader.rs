@@ -26,7 +26,8 @@ pub struct ReadOptions {
     pub columns: Selection,
     /// How a CSV table is written.
     pub format: Format,
-    /// Most threads that parse a table; nothing is one for each core. They change nothing of what is read.
+    /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse
+    /// eight at most. They change nothing of what is read.
     pub threads: Option<usize>,
     /// Whether the threads that parse read the clock round every piece: see [`Reader::times`].
     pub timed: bool,

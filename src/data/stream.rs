@@ -185,6 +185,11 @@ impl Stream {
         }
     }
 
+    /// How many bytes there are, where that is known before they are read.
+    pub(super) fn length(&self) -> Option<u64> {
+        self.stored.filter(|_| self.packing.is_none())
+    }
+
     /// The name in messages.
     pub(super) fn name(&self) -> &Path {
         &self.name

@@ -282,7 +282,9 @@ fn fewer_groups_than_parts_are_no_split() {
         let rows: String =
             groups.iter().zip(0..).map(|(group, row)| format!("{row},{group},{}\n", row % 2)).collect();
         let mut reader = open_csv("x,g,class\n".to_owned() + &rows, &options).unwrap();
-        reader.divide(&Split { validation, test, seed: 1, fold: None }).map(|parts| parts.map(|part| part.rows()))
+        reader
+            .divide(&Split { validation, test, seed: 1, fold: None })
+            .map(|parts| parts.map(|part| part.rows()))
     };
     let error = divide(["p"; 6], 0.0, 0.3).unwrap_err();
     assert_error(
