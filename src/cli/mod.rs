@@ -23,6 +23,7 @@ mod measure_text;
 mod model_file;
 mod places;
 mod predict;
+mod prediction_lines;
 mod printable;
 mod profile;
 mod profile_text;
