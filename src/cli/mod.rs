@@ -24,6 +24,7 @@ mod measure_text;
 mod model_file;
 mod places;
 mod predict;
+mod prediction_lines;
 mod printable;
 mod profile;
 mod profile_text;

@@ -4,10 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::{Map, Value};
 use tinytrain::data::{
-    Classes, Dictionary, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png,
-    read_png,
+    Dictionary, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
 };
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
@@ -15,19 +13,10 @@ use tinytrain::output::Destination;
 use tinytrain::train::{Predictions, Predictor, load_model};
 use tinytrain::{Error, Result};
 
-use super::output::{Unwritable, object, warn};
+use super::output::{Unwritable, warn};
+use super::prediction_lines::{Form, Lines};
 use super::text::unknown_cells;
-use super::train_figures::value_names;
 use super::{args, places, table_options};
-
-/// How predictions are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    /// A table with a header.
-    Csv,
-    /// One object a line.
-    Json,
-}
 
 /// Predict rows with a saved network.
 ///
@@ -81,7 +70,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(options.model.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let mut work = Work { options, model: &model, predictor: Predictor::new(&model, &device)? };
+    let lines = Lines::new(options.format, &model);
+    let mut work =
+        Work { options, model: &model, predictor: Predictor::new(&model, &device)?, lines, text: Vec::new() };
     let written = match out {
         // What ends early leaves no part of a file.
         Some(out) => out
@@ -135,6 +126,9 @@ struct Work<'a> {
     options: &'a Options,
     model: &'a Model,
     predictor: Predictor,
+    lines: Lines,
+    /// Lines that are not written yet; its memory is used again.
+    text: Vec<u8>,
 }
 
 impl Work<'_> {
@@ -142,7 +136,7 @@ impl Work<'_> {
         let images = self.options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
         let names_files = self.options.files.len() > 1 || images.contains(&true);
         // Nothing is written before something is predicted.
-        let mut header = (self.options.format == Form::Csv).then(|| self.header(names_files)).transpose()?;
+        let mut header = self.lines.header(names_files, self.options.id.as_deref());
         let write = &mut |bytes: &[u8]| {
             if let Some(header) = header.take() {
                 write(&header)?;
@@ -227,103 +221,14 @@ impl Work<'_> {
     }
 
     fn write(
-        &self,
+        &mut self,
         file: Option<&Path>,
         predictions: &Predictions,
         ids: &[String],
         write: &mut Sink<'_>,
     ) -> std::result::Result<(), Failure> {
-        let names = &self.model.meaning.classes;
-        let file = file.map(|file| file.to_string_lossy());
-        let Predictions { classes, probabilities, values } = predictions;
-        if !values.is_empty() {
-            return self.write_values(file.as_deref(), values, ids, write);
-        }
-        let rows = classes.iter().zip(probabilities.chunks_exact(names.len().max(1))).enumerate();
-        match self.options.format {
-            Form::Csv => {
-                let mut table = csv::Writer::from_writer(Vec::new());
-                for (row, (class, probabilities)) in rows {
-                    let mut cells: Vec<String> = file.iter().map(|file| file.clone().into_owned()).collect();
-                    cells.extend(ids.get(row).cloned());
-                    cells.push(names.name(*class).to_owned());
-                    cells.extend(probabilities.iter().map(|probability| format!("{probability:.6}")));
-                    table.write_record(&cells).map_err(io::Error::other)?;
-                }
-                write(&table.into_inner().map_err(|error| error.into_error())?)
-            }
-            Form::Json => {
-                let mut lines = String::new();
-                for (row, (class, probabilities)) in rows {
-                    let mut fields = Vec::new();
-                    fields.extend(file.as_ref().map(|file| ("file", Value::from(file.clone().into_owned()))));
-                    fields.extend(ids.get(row).map(|id| ("id", Value::from(id.as_str()))));
-                    fields.push(("class", names.name(*class).into()));
-                    fields.push(("probabilities", by_name(names, probabilities)));
-                    lines += &(object(&fields) + "\n");
-                }
-                write(lines.as_bytes())
-            }
-        }
+        self.text.clear();
+        self.lines.append(file.map(Path::to_string_lossy).as_deref(), predictions, ids, &mut self.text);
+        write(&self.text)
     }
-
-    /// Predicted values, a row each.
-    fn write_values(
-        &self,
-        file: Option<&str>,
-        values: &[f32],
-        ids: &[String],
-        write: &mut Sink<'_>,
-    ) -> std::result::Result<(), Failure> {
-        let names = value_names(&self.model.meaning, self.model.network.outputs());
-        let rows = values.chunks_exact(self.model.network.outputs()).enumerate();
-        match self.options.format {
-            Form::Csv => {
-                let mut table = csv::Writer::from_writer(Vec::new());
-                for (row, values) in rows {
-                    let mut cells: Vec<String> = file.iter().map(|file| (*file).to_owned()).collect();
-                    cells.extend(ids.get(row).cloned());
-                    cells.extend(values.iter().map(f32::to_string));
-                    table.write_record(&cells).map_err(io::Error::other)?;
-                }
-                write(&table.into_inner().map_err(|error| error.into_error())?)
-            }
-            Form::Json => {
-                let mut lines = String::new();
-                for (row, values) in rows {
-                    let mut fields: Vec<(&str, Value)> =
-                        file.iter().map(|file| ("file", Value::from(*file))).collect();
-                    fields.extend(ids.get(row).map(|id| ("id", Value::from(id.as_str()))));
-                    let named = names.iter().cloned().zip(values.iter().map(|value| Value::from(*value)));
-                    fields.push(("values", Value::Object(named.collect::<Map<String, Value>>())));
-                    lines += &(object(&fields) + "\n");
-                }
-                write(lines.as_bytes())
-            }
-        }
-    }
-
-    /// The header of the table: the column that is carried along is called `id`, the classes by their names.
-    fn header(&self, names_files: bool) -> std::result::Result<Vec<u8>, Failure> {
-        let mut cells: Vec<String> = Vec::new();
-        if names_files {
-            cells.push("file".to_owned());
-        }
-        cells.extend(self.options.id.clone());
-        if self.model.network.loss().of_classes() {
-            cells.push("class".to_owned());
-            cells.extend(self.model.meaning.classes.names().iter().map(|name| format!("p({name})")));
-        } else {
-            cells.extend(value_names(&self.model.meaning, self.model.network.outputs()));
-        }
-        let mut table = csv::Writer::from_writer(Vec::new());
-        table.write_record(&cells).map_err(io::Error::other)?;
-        Ok(table.into_inner().map_err(|error| error.into_error())?)
-    }
-}
-
-fn by_name(names: &Classes, probabilities: &[f64]) -> Value {
-    let named =
-        names.names().iter().zip(probabilities).map(|(name, value)| (name.clone(), Value::from(*value)));
-    Value::Object(named.collect::<Map<String, Value>>())
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
 use crate::train::classified::evaluation;
-use crate::train::probabilities::{best, log_sum_exp};
+use crate::train::probabilities::append_softmax;
 use crate::train::{Config, ValueErrors};
 
 /// What a model gave for a data set.
@@ -161,9 +161,7 @@ impl Predictor {
             return Ok(Predictions { values: values.unwrap_or(logits), ..predictions });
         }
         for row in logits.chunks_exact(self.outputs) {
-            let log_sum = log_sum_exp(row);
-            predictions.classes.push(best(row) as u32);
-            predictions.probabilities.extend(row.iter().map(|output| (f64::from(*output) - log_sum).exp()));
+            predictions.classes.push(append_softmax(row, &mut predictions.probabilities) as u32);
         }
         Ok(predictions)
     }

@@ -13,3 +13,15 @@ pub(super) fn log_sum_exp(row: &[f32]) -> f64 {
     let greatest = f64::from(row[best(row)]);
     greatest + row.iter().map(|output| (f64::from(*output) - greatest).exp()).sum::<f64>().ln()
 }
+
+/// Appends the probabilities of the classes of a row, the softmax of its outputs, and gives its class.
+#[inline]
+pub(super) fn append_softmax(row: &[f32], probabilities: &mut Vec<f64>) -> usize {
+    let (best, start) = (best(row), probabilities.len());
+    let greatest = f64::from(row[best]);
+    probabilities.extend(row.iter().map(|output| (f64::from(*output) - greatest).exp()));
+    let powers = &mut probabilities[start..];
+    let sum: f64 = powers.iter().sum();
+    powers.iter_mut().for_each(|power| *power /= sum);
+    best
+}
