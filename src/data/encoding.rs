@@ -111,8 +111,8 @@ impl Encoding {
         self.columns.iter().map(|code| self.width(code)).sum()
     }
 
-    /// Inputs of a network for a column.
-    fn width(&self, code: &Code) -> usize {
+    /// Numbers of a row that a column becomes.
+    pub fn width(&self, code: &Code) -> usize {
         match code {
             Code::Category { .. } if self.is_numbered => 1,
             code => code.inputs(),

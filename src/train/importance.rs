@@ -147,16 +147,16 @@ fn student(degrees: usize) -> f64 {
         .unwrap_or_else(|| z + first / (4.0 * n) + second / (96.0 * n * n) + third / (384.0 * n.powi(3)))
 }
 
-/// The inputs that each column of the table has become.
+/// The numbers of a row that each column of the table has become.
 fn columns(transform: &Transform, inputs: usize) -> Vec<Range<usize>> {
     let Transform::Columns(encoding) = transform else {
         return (0..inputs).map(|input| input..input + 1).collect();
     };
     let ends = encoding.columns.iter().scan(0, |end, code| {
-        *end += code.inputs();
+        *end += encoding.width(code);
         Some(*end)
     });
-    ends.zip(&encoding.columns).map(|(end, code)| end - code.inputs()..end).collect()
+    ends.zip(&encoding.columns).map(|(end, code)| end - encoding.width(code)..end).collect()
 }
 
 /// A random order of so many rows.

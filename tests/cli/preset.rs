@@ -96,6 +96,11 @@ fn saved_models_predict_what_training_measured() {
         assert_eq!(model.entry("input_categories"), "numbers");
         // Read as f64, two numbers are one.
         assert_eq!(2 * model.numbers("e1").len(), 12 * 8);
+        let importance = ["importance", "--model", "m", "--device", "cpu", "--format", "json"];
+        let importance = place.succeed(&importance).objects().remove(0);
+        let columns: Vec<&Value> =
+            importance["columns"].as_array().unwrap().iter().map(|it| &it["column"]).collect();
+        assert!(columns.len() == 3 && columns[2] == "kind", "{columns:?}");
         let shown = place.succeed(&["inspect", "--model", "m"]).stdout;
         assert!(shown.contains("an embedding of 8 numbers"), "{shown}");
         assert_eq!(shown.contains("three mixtures of waves"), embeddings == "pbld");
