@@ -57,6 +57,7 @@ fn option(setting: &'static str) -> &'static str {
         "schedule" => "--schedule",
         "scale" => "--scale",
         "patience" => "--patience",
+        "AUC by epoch" => "--auc-by-epoch",
         "target accuracy" => "--target-accuracy",
         "activation" => "--activation",
         "dropout" => "--dropout",

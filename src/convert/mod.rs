@@ -60,7 +60,7 @@ pub enum Set {
 /// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
-    /// What stands behind the name that was asked for; nothing for the file itself. A file of labels has a name of its own.
+    /// What it holds, if it goes beside the file that was asked for; nothing for that file itself.
     pub beside: Option<Beside>,
     /// Its contents.
     pub bytes: Vec<u8>,
@@ -98,9 +98,9 @@ impl Beside {
 }
 
 impl Set {
-    /// Reads a data set. A table is one of images if a column holds labels, the one called `target` or else known by its name,
-    /// all others hold whole numbers from 0 to 255, one of them above 127, and they are as many as the pixels of a square, 64
-    /// at least. It is read as a table if that is what it becomes.
+    /// Reads a data set. A table is one of images if a column is known as that of the labels (by its name, or as the first of
+    /// MNIST's), all others hold whole numbers from 0 to 255, one of them above 127, and they are as many as the pixels of a
+    /// square, or three times as many, 64 at least. It stays a table if that is what it becomes.
     ///
     /// # Errors
     /// Those of the data.

@@ -328,6 +328,9 @@ impl Config {
         if self.patience == Some(0) {
             return bad("patience", "1 or more", &0);
         }
+        if self.auc_by_epoch && !self.loss.of_classes() {
+            return bad("AUC by epoch", "a loss of classes", &self.loss);
+        }
         if let Some(accuracy) = self.target_accuracy {
             if !self.loss.of_classes() {
                 return bad("target accuracy", "a loss of classes", &self.loss);

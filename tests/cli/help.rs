@@ -17,7 +17,19 @@ fn help_names_every_option_and_gives_an_example() {
     for (command, options) in [
         (
             "train",
-            trains(&["epochs", "test", "checked", "no-tune", "out", "profile", "format", "quiet", "verbose"]),
+            trains(&[
+                "epochs",
+                "test",
+                "checked",
+                "no-tune",
+                "out",
+                "profile",
+                "folds",
+                "auc-by-epoch",
+                "format",
+                "quiet",
+                "verbose",
+            ]),
         ),
         ("eval", vec!["model", "data", "label-column", "device", "checked", "format"]),
         (
@@ -25,6 +37,8 @@ fn help_names_every_option_and_gives_an_example() {
             trains(&["steps", "checked", "no-tune", "no-timestamps", "trace", "plots", "compare", "format"]),
         ),
         ("devices", vec!["format"]),
+        ("importance", vec!["model", "data", "measure", "repeats", "seed", "svg", "device", "format"]),
+        ("convert", vec!["out", "to", "header", "delimiter", "decimal"]),
         ("tune", trains(&["seconds", "format"])),
     ] {
         let outcome = place.succeed(&[command, "--help"]);

@@ -72,6 +72,10 @@ fn targets_are_measured_in_their_own_units() {
     let (_, table) = text.split_once("target").unwrap();
     assert_eq!(table.matches("RMSE").count(), 2, "{text}");
     assert!(table.contains("mean of all  R2"), "{text}");
+    let train = ["train", "--data", "t.csv", "--target", "cm", "--device", "cpu", "--auc-by-epoch"];
+    let outcome = place.run(&train);
+    let expected = "error: --auc-by-epoch: expected a loss of classes, found mse";
+    assert_eq!((outcome.code, outcome.stderr.lines().last()), (2, Some(expected)));
 }
 
 #[test]
