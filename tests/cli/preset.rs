@@ -100,7 +100,7 @@ fn saved_models_predict_what_training_measured() {
         let importance = place.succeed(&importance).objects().remove(0);
         let columns: Vec<&Value> =
             importance["columns"].as_array().unwrap().iter().map(|it| &it["column"]).collect();
-        assert!(columns.len() == 3 && columns[2] == "kind", "{columns:?}");
+        assert!(columns.len() == 3 && columns[2] == "x", "{columns:?}");
         let shown = place.succeed(&["inspect", "--model", "m"]).stdout;
         assert!(shown.contains("an embedding of 8 numbers"), "{shown}");
         assert_eq!(shown.contains("three mixtures of waves"), embeddings == "pbld");
