@@ -36,6 +36,10 @@
 //! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
 //! | update | `parameters[*][o]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
+//! An input layer is the first layer there: pieces are columns of the table with what they learn, `hidden[o]` is E, the first phase also
+//! reads `parameters[0][o]` where it multiplies by the factors, and gradient and update read `hidden[o]`, `outputs[0][p]`,
+//! `parameters[0][o]` (which they then write) and `inputs[*]` of the step.
+//!
 //! Regions have several phases, as `plan.rs` lists them: the last of a step is one with the first of the next. The inputs of a
 //! step and of the next one are two different [`Parts`]. A plan with one part does all phases in one region, while another
 //! thread writes `inputs[0]` of the next steps, which no phase reads. Outside of training the engine is borrowed mutably by one
