@@ -149,9 +149,9 @@ impl Known {
 /// Where defaults come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
-    /// [`Config::table`]
+    /// Made for tables.
     Table,
-    /// [`Config::default`]
+    /// Nothing but what is asked for.
     #[default]
     Plain,
 }
