@@ -114,15 +114,15 @@ impl DividedNetwork {
 
     /// The panels that part `part` owns.
     fn first_layer(&self, part: usize, step: Step<'_>) {
-        for number in self.owned(0, part).filter(|_| !self.input.is_empty()) {
-            let (panel, to) = (&self.input[number], self.hidden.write(number));
-            to.y.resize(step.rows(), panel.inputs().len());
-            panel.forward(&self.parameters[0].read(number).values, step.inputs.read_all(), &mut to.y);
-        }
-        for number in self.owned(0, part).filter(|_| self.input.is_empty()) {
-            let (panel, to) = (&self.panels[number], self.hidden.write(number));
-            to.y.resize(step.rows(), panel.columns.len());
-            panel.forward(&self.parameters[0].read(number).values, step.inputs.read_all(), &mut to.y);
+        for number in self.owned(0, part) {
+            let (parameters, to) = (&self.parameters[0].read(number).values, self.hidden.write(number));
+            to.y.resize(step.rows(), self.first_pieces[number].len());
+            if let Some(panel) = self.input.get(number) {
+                panel.forward(parameters, step.inputs.read_all(), &mut to.y);
+                continue;
+            }
+            let panel = &self.panels[number];
+            panel.forward(parameters, step.inputs.read_all(), &mut to.y);
             if !self.plan.is_by_columns() {
                 let tile = Tile { rows: 0..step.rows(), columns: panel.columns.clone() };
                 to.activate(self.behind(0, step), &tile);
