@@ -109,8 +109,7 @@ fn flat(reference: &ReferenceNetwork) -> Array1<f64> {
 }
 
 fn figures(got: &Parameters, want: &ReferenceNetwork, bound: &Array1<f64>) -> Figures {
-    let got = got.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
-    let (got, want) = (got.copied().map(f64::from).collect(), flat(want));
+    let (got, want) = (got.numbers().map(f64::from).collect(), flat(want));
     // Relative to the largest: single gradients may be 0 by chance.
     let largest = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
     let magnitude = vec![largest; want.len()];

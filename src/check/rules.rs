@@ -119,13 +119,12 @@ impl Problem {
             .collect();
         let mut figures = Figures::default();
         for (place, got) in got.enumerate() {
-            let all = got.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
             let largest = updated.iter().fold(f64::MIN_POSITIVE, |most, it| most.max(it[place][0].abs()));
-            for (i, got) in all.enumerate() {
+            for (i, got) in got.numbers().enumerate() {
                 let [want, bound] = updated[i][place];
                 // An update may add the products of the batch to the weight itself: a rounding each, at its size.
                 let roundings = (ROWS as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
-                figures.got.push(f64::from(*got));
+                figures.got.push(f64::from(got));
                 figures.want.push(want);
                 figures.magnitude.push(largest);
                 figures.bound.push(bound + roundings * before[i].abs());

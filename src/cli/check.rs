@@ -9,6 +9,7 @@ use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
 use tinytrain::schedule::ScheduleKind;
+use tinytrain::step::Loss;
 use tinytrain::train::Config;
 
 use super::args::{self, Format};
@@ -61,9 +62,8 @@ pub struct Options {
 /// # Errors
 /// Those of the device and the output, and when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let plain = Config { schedule: options.schedule, ..Config::default() };
-    let rate = Config::default_rate(plain.optimizer.kind, options.learning.loss.unwrap_or(plain.loss));
-    let config = options.learning.config(Config { learning_rate: rate, ..plain });
+    let plain = Config::plain(options.learning.loss.unwrap_or(Loss::CrossEntropy));
+    let config = options.learning.config(Config { schedule: options.schedule, ..plain });
     options.learning.check(&config)?;
     TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);

@@ -82,11 +82,10 @@ impl Training {
         let Known { rows, predicts_values, preset } = known;
         let loss = if predicts_values { Loss::Mse } else { Loss::CrossEntropy };
         let loss = self.learning.loss.unwrap_or(loss);
-        if preset == Preset::Table {
-            return Config::table(loss);
+        match preset {
+            Preset::Table => Config::table(loss),
+            Preset::Plain => Config { batch_size: Config::default_batch_size(rows), ..Config::plain(loss) },
         }
-        let plain = Config { loss, batch_size: Config::default_batch_size(rows), ..Config::default() };
-        Config { learning_rate: Config::default_rate(plain.optimizer.kind, loss), ..plain }
     }
 
     /// What is known before any row is read.

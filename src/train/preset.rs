@@ -1,4 +1,4 @@
-//! Settings for tables, as published.
+//! Settings from which others start: plain ones, and those for tables, as published.
 
 use super::{Config, DataOptions, InputOptions};
 use crate::data::Scale;
@@ -6,6 +6,12 @@ use crate::model::{Init, Variance};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule};
 
 impl Config {
+    /// Gradient descent at the usual rate of a loss; all else at its default.
+    pub fn plain(loss: Loss) -> Self {
+        let config = Self { loss, ..Self::default() };
+        Self { learning_rate: Self::default_rate(config.optimizer.kind, loss), ..config }
+    }
+
     /// RealMLP-TD-S (D. Holzmüller, L. Grinsztajn, I. Steinwart, "Better by default: strong pre-tuned MLPs and boosted trees on
     /// tabular data", 2024; code dholzmueller/realmlp-td-s_standalone): three hidden layers of 256, robust scaling with smooth
     /// clipping, a learnt factor for every input, neural tangent parametrisation, Adam with a rate of four cycles; and the periodic

@@ -19,7 +19,6 @@ pub struct Costs {
 /// are skipped those of the groups that are not all 0), X the bytes in which they stand (4 Z, or 5 Z with the lists), the
 /// layers above, each of i inputs and o outputs, C classes, P weights in all, and an optimizer other than plain gradient
 /// descent that has S numbers of state per parameter and does F FLOP for it:
-/// An input layer counts as the first layer, with the weights and the FLOP of its columns.
 ///
 /// | phase | bytes | FLOP |
 /// |---|---|---|
@@ -33,6 +32,8 @@ pub struct Costs {
 /// | the same with an optimizer | (8 + 8 S) P more | F P more |
 /// | gradient, where it is clipped | X + 4 B O + 8 I O, sum of 8 i o + 4 B (i + o) | 2 Z O, sum of 2 B i o, and 2 P |
 /// | update behind it | (16 + 8 S) P | (F + 1) P |
+///
+/// An input layer counts as the first layer, with the weights and the FLOP of its columns.
 pub fn costs(
     plan: Plan,
     phases: &[Phase],

@@ -126,7 +126,7 @@ impl DividedNetwork {
 
     /// The number of a layer among the dense ones; nothing of an input layer.
     pub fn dense_number(&self, layer: usize) -> Option<usize> {
-        if self.input.is_empty() { Some(layer) } else { layer.checked_sub(1) }
+        if self.has_dense_inputs() { Some(layer) } else { layer.checked_sub(1) }
     }
 
     /// The pieces of a layer that part `part` owns.
@@ -225,7 +225,7 @@ impl DividedNetwork {
     pub fn join<'a>(&self, tensors: impl Fn(usize, usize) -> &'a Tensors) -> Parameters {
         let first = self.panels.iter().enumerate().map(|(number, panel)| (panel, tensors(0, number)));
         let mut layers = Vec::new();
-        if self.input.is_empty() {
+        if self.has_dense_inputs() {
             layers.push(Panel::join(first, &self.groups));
         }
         let input = self.network.input_layer();
