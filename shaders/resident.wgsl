@@ -1,13 +1,14 @@
-// resident: whole steps of training, one after the other, by one workgroup: H1 = f(X*W1 + b1), ..., Z; Dn = the gradient of
+// resident: whole steps of training, one after the other: H1 = f(X*W1 + b1), ..., Z; Dn = the gradient of
 //   the loss by Z, D(l-1) = Dl*Wl' f'(Z(l-1)), down to D1; then the optimizer applied to W with H'*D, to b with the sum of D's rows
-// features [samples, inputs] bytes or f32 in rows of four, targets of the data set, order [samples] u32, parameters with the
-// activations of `network` behind them and the inputs of the batch, metrics [slots] of (scaled sum of weight * loss, number correct)
+// features [samples, inputs] bytes or f32 in rows of four, targets of the data set, order [samples] u32, rules [slots, networks]
+// in the form of `record`, network after network its parameters with its activations behind them and the inputs of the batch,
+// metrics [slots, networks] of (scaled sum of weight * loss, number correct). A workgroup trains a network.
 // A thread owns blocks of 4x4 values of a product, one after the other; where there are fewer blocks than threads, some share
 // one: each sums up a slice of the inner dimension, and the sums are added in order. Everything else stays in storage,
 // which is this workgroup's alone. Behind the last row of a batch rows of 0 fill a block, so that no load has to ask.
 //#include blocks
 //#include record
-//#include network
+//#include networks
 //#include features
 //#include multiply_block
 //#include added_up
@@ -22,8 +23,9 @@
 //#include network_parameter
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read> order: array<u32>;
-@group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>; // the parameters and what stands behind them
-@group(0) @binding(5) var<storage, read_write> metrics: array<vec2<f32>>;
+@group(0) @binding(4) var<storage, read> rules: array<vec4<u32>>; // four a record
+@group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>; // the parameters and what stands behind them
+@group(0) @binding(6) var<storage, read_write> metrics: array<vec2<f32>>;
 
 override THREADS: u32 = 256u;
 override WEIGHTED: bool = false;
@@ -69,7 +71,7 @@ fn gathered(i: u32, source: u32, width: u32) -> vec4<f32> {
 
 // Brings the inputs of the batch together.
 fn gather(rows: u32) {
-    let width = blocks(params.network[0].inputs);
+    let width = blocks(layer_at(0).inputs);
     let length = 4u * blocks(rows) * width;
     let last = length - 1u;
     for (var i = local; i < length; i += 4u * THREADS) {
@@ -101,10 +103,10 @@ fn gather(rows: u32) {
 // Fills the blocks of rows of all activations and deltas.
 fn fill(rows: u32) {
     for (var l = 0u; l < params.layers; l += 1u) {
-        let width = blocks(params.network[l].outputs);
+        let width = blocks(layer_at(l).outputs);
         for (var i = rows * width + local; i < 4u * blocks(rows) * width; i += THREADS) {
-            result[params.network[l].place + i] = vec4<f32>();
-            result[params.network[l].place + params.deltas + i] = vec4<f32>();
+            result[layer_at(l).place + i] = vec4<f32>();
+            result[layer_at(l).place + params.deltas + i] = vec4<f32>();
         }
     }
 }
@@ -114,7 +116,7 @@ fn inputs_of(l: u32) -> u32 {
     if l == 0u {
         return params.batch;
     }
-    return params.network[l - 1u].place;
+    return layer_at(l - 1u).place;
 }
 
 // Four rows of a matrix of `width` blocks, at one of them.
@@ -124,7 +126,7 @@ fn four_rows(at: u32, width: u32) -> mat4x4<f32> {
 
 // Rows 4*k.. of layer l's weights at block n. Below the last stands the bias: finite, and multiplied by padding.
 fn weights(l: u32, k: u32, n: u32) -> mat4x4<f32> {
-    let layer = params.network[l];
+    let layer = layer_at(l);
     let width = blocks(layer.outputs);
     let at = layer.offset + n;
     let row = 4u * k;
@@ -150,7 +152,7 @@ fn with_ones(values: mat4x4<f32>, row: u32, bias: u32) -> mat4x4<f32> {
 
 // What is loaded for row `row` of a block of a product before its sums are there, and what becomes of them.
 fn before(product: u32, l: u32, row: u32, n: u32) -> Parameter {
-    let layer = params.network[l];
+    let layer = layer_at(l);
     var old: Parameter;
     if product == OUTPUTS {
         old.value = result[layer.offset + layer.inputs * blocks(layer.outputs) + n];
@@ -197,7 +199,7 @@ fn finish(product: u32, l: u32, row: u32, n: u32, sum: vec4<f32>, old: Parameter
     } else if product == DELTAS {
         store_deltas(l - 1u, row, n, sum, old.value);
     } else {
-        let layer = params.network[l];
+        let layer = layer_at(l);
         if row <= layer.inputs {
             let gradient = inside(sum, n, layer.outputs);
             store_parameter(
@@ -208,17 +210,17 @@ fn finish(product: u32, l: u32, row: u32, n: u32, sum: vec4<f32>, old: Parameter
     }
 }
 
-// Makes a product of layer `l` for the `rows` rows of the batch.
-fn multiply(product: u32, l: u32, rows: u32) {
-    let into = blocks(params.network[l].inputs);
-    let out_of = blocks(params.network[l].outputs);
+// Makes a product of layer `l`, of so many inputs and outputs, for the `rows` rows of the batch.
+fn multiply(product: u32, l: u32, inputs: u32, outputs: u32, rows: u32) {
+    let into = blocks(inputs);
+    let out_of = blocks(outputs);
     let lines = blocks(rows);
     let across = select(out_of, into, product == DELTAS);
-    let down = select(lines, blocks(params.network[l].inputs + 1u), product == UPDATE);
+    let down = select(lines, blocks(inputs + 1u), product == UPDATE);
     let inner = select(select(into, out_of, product == DELTAS), lines, product == UPDATE);
     let input = inputs_of(l);
-    let delta = params.network[l].place + params.deltas;
-    let bias = params.network[l].inputs;
+    let delta = layer_at(l).place + params.deltas;
+    let bias = inputs;
     let units = down * across;
     let chunk = min(units, THREADS);
     // A thread takes two blocks of the inner dimension at a time.
@@ -315,7 +317,7 @@ fn loss_row(row: u32) -> vec2<f32> {
 }
 
 // The losses of all rows, and their gradients.
-fn losses(rows: u32) {
+fn losses(rows: u32, number: u32) {
     var share = vec2<f32>();
     for (var row = local; row < rows; row += THREADS) {
         share += loss_row(row);
@@ -323,37 +325,69 @@ fn losses(rows: u32) {
     sums[local] = vec4<f32>(share, 0.0, 0.0);
     workgroupBarrier();
     if local == 0u {
-        metrics[record.slot] = added_up(0u, 1u, min(rows, THREADS)).xy;
+        metrics[record.slot * networks.count + number] = added_up(0u, 1u, min(rows, THREADS)).xy;
     }
     workgroupBarrier();
     storageBarrier();
 }
 
+// Which network workgroup `group` trains. The first step of a dispatch says it for all.
+fn network_of(group: u32, slot: u32, count: u32) -> u32 {
+    if count > 1u {
+        return min(rules[4u * (slot * count + group)].z, count - 1u);
+    }
+    return 0u;
+}
+
+// The record of a step: which rows is the same for all networks, the optimizer's numbers are the workgroup's.
+fn own_record(step: u32, group: u32) -> StepRecord {
+    var own = records.steps[step];
+    let place = 4u * (own.slot * networks.count + group);
+    let words = rules[place + 1u];
+    let rates = bitcast<vec4<f32>>(words);
+    let means = bitcast<vec4<f32>>(rules[place + 2u]);
+    let last = rules[place + 3u];
+    own.step = words.y;
+    own.rate = rates.z;
+    own.decay = rates.w;
+    own.beta1 = means.x;
+    own.beta2 = means.y;
+    own.epsilon = means.z;
+    own.correction1 = means.w;
+    own.correction2 = bitcast<f32>(last.x);
+    own.seed = last.zw;
+    return own;
+}
+
 @compute @workgroup_size(THREADS)
-fn resident(@builtin(local_invocation_index) thread: u32) {
+fn resident(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {
     local = thread;
+    let number = network_of(group.x, records.steps[0].slot, networks.count);
+    let layers = networks.list[number].layers;
+    let start = networks.list[number].start;
+    params = networks.list[number];
     for (var step = 0u; step < MOST_RECORDS; step += 1u) {
         let rows = records.steps[step].rows;
         if rows == 0u {
             break;
         }
-        record = records.steps[step];
+        record = own_record(step, group.x);
         gather(rows);
         if rows % 4u > 0u {
             fill(rows);
         }
         storageBarrier();
-        for (var l = 0u; l < params.layers; l += 1u) {
-            multiply(OUTPUTS, l, rows);
+        for (var l = 0u; l < layers; l += 1u) {
+            multiply(OUTPUTS, l, networks.layers[start + l].inputs, networks.layers[start + l].outputs, rows);
             storageBarrier();
         }
-        losses(rows);
-        for (var l = params.layers - 1u; l > 0u; l -= 1u) {
-            multiply(DELTAS, l, rows);
+        losses(rows, number);
+        for (var l = layers - 1u; l > 0u; l -= 1u) {
+            multiply(DELTAS, l, networks.layers[start + l].inputs, networks.layers[start + l].outputs, rows);
             storageBarrier();
         }
-        for (var l = 0u; l < params.layers; l += 1u) {
-            multiply(UPDATE, l, rows);
+        for (var l = 0u; l < layers; l += 1u) {
+            multiply(UPDATE, l, networks.layers[start + l].inputs, networks.layers[start + l].outputs, rows);
         }
         storageBarrier();
     }

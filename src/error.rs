@@ -162,6 +162,12 @@ pub enum Error {
         /// The row, counted from 1 without a header.
         sample: u64,
     },
+    /// Not one member of a sweep has given a network.
+    #[error("no member has given a network; {} says why", path.display())]
+    NoMember {
+        /// What the members have come to.
+        path: PathBuf,
+    },
     /// Whoever takes the events of a run has asked it to end.
     #[error("interrupted")]
     Interrupted,
@@ -184,7 +190,8 @@ impl Error {
             Error::NonFiniteLoss { .. }
             | Error::NonFiniteModel { .. }
             | Error::NonFiniteTest { .. }
-            | Error::NonFinitePrediction { .. } => 3,
+            | Error::NonFinitePrediction { .. }
+            | Error::NoMember { .. } => 3,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | [`engine`] | what computes: on an adapter, or on the processor |
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
 //! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
+//! | [`sweep`] | many networks at once: their settings, their training, the best of them, ensembles |
 //! | [`tune`] | the fastest tile shapes for a network on a device |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
 //! | [`profile`] | where the time of a run goes: kernels, gaps, the host, reading; as a table, JSON, a trace |
@@ -63,9 +64,11 @@ pub mod random;
 pub mod reference;
 pub mod schedule;
 pub mod step;
+pub mod sweep;
 mod threads;
 pub mod train;
 pub mod tune;
 pub mod vectors;
 
 pub use error::{Error, Result};
+pub use threads::in_order;

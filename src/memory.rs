@@ -4,10 +4,15 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::{Error, Result};
 
-/// Refuses `bytes` of memory for `what` where the machine, the container or the limits of the process leave less.
+/// So many bytes the machine is not asked for: that takes longer than to fill them.
+const SMALL_BYTES: u128 = 16 << 20;
+
+/// Refuses `bytes` of memory for `what` where the machine, the container or the limits of the process leave less. A small piece
+/// of memory is only held against the limits of the process.
 pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
+    let machine = if bytes > SMALL_BYTES { available() } else { None };
     // No allocation can be greater than an `isize`, whatever the machine has.
-    let available = available().unwrap_or(u64::MAX).min(left_by_limits()).min(isize::MAX as u64);
+    let available = machine.unwrap_or(u64::MAX).min(left_by_limits()).min(isize::MAX as u64);
     if bytes <= u128::from(available) {
         return Ok(());
     }
@@ -47,16 +52,20 @@ fn available() -> Option<u64> {
 #[cfg(target_os = "linux")]
 fn left_by_limits() -> u64 {
     use rustix::process::{Resource, getrlimit};
+    let [space, data] = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
+    // Most processes have no such limit, and need not look at what they use.
+    if space.or(data).is_none() {
+        return u64::MAX;
+    }
     // Pages of the process, in seven columns: the first counts all of them, the sixth data and stack.
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let used = |column| {
         let pages = pages.split_whitespace().nth(column).and_then(|pages| pages.parse::<u64>().ok());
         pages.unwrap_or(0).saturating_mul(rustix::param::page_size() as u64)
     };
-    let left = |resource, column| {
-        getrlimit(resource).current.map_or(u64::MAX, |limit| limit.saturating_sub(used(column)))
-    };
-    left(Resource::As, 0).min(left(Resource::Data, 5))
+    let left =
+        |limit: Option<u64>, column| limit.map_or(u64::MAX, |limit| limit.saturating_sub(used(column)));
+    left(space, 0).min(left(data, 5))
 }
 
 #[cfg(not(target_os = "linux"))]

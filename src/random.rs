@@ -20,6 +20,12 @@ pub enum Purpose {
     Bootstrap = 5,
     /// How the values of a column are shuffled.
     Shuffle = 6,
+    /// Which settings a member of a sweep has.
+    Trial = 7,
+    /// Which networks an ensemble is picked from.
+    Bag = 8,
+    /// Which rows stand for all of a data set.
+    Sample = 9,
 }
 
 /// Ten rounds of Philox4x32: four independent uniform words for each counter and key.

@@ -1,10 +1,13 @@
 //! Threads that the system may refuse.
 
+mod in_order;
+
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 use crate::memory::has_room_for_thread;
+pub use in_order::in_order;
 
 /// Starts a thread of this name, which does what `purpose` says.
 ///

@@ -57,6 +57,10 @@ mod preset;
 mod profile;
 #[path = "cli/saving.rs"]
 mod saving;
+#[path = "cli/sweep.rs"]
+mod sweep;
+#[path = "cli/sweep_resumed.rs"]
+mod sweep_resumed;
 #[path = "cli/tables.rs"]
 mod tables;
 #[path = "cli/train.rs"]

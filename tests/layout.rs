@@ -7,7 +7,9 @@ mod variants;
 use std::collections::BTreeSet;
 
 use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
-use naga::{AddressSpace, Block, Expression, Function, Handle, Module, Statement, StorageAccess};
+use naga::{
+    AddressSpace, Binding, Block, BuiltIn, Expression, Function, Handle, Module, Statement, StorageAccess,
+};
 use tinytrain::gpu::{Access, Carrier};
 use tinytrain::kernels::{Kernel, MOST_BUFFERS, StepRecord, Tuning, program};
 use variants::variants;
@@ -174,16 +176,23 @@ fn arguments_of(block: &Block, call: Handle<Expression>) -> Option<&[Handle<Expr
     })
 }
 
-/// Whether a condition is the same for all threads: made of what the program fixes, of uniforms, and of arguments of a
-/// function, which its header answers for. No variable counts, and no argument of an entry point.
+/// Whether a condition is the same for all threads of a workgroup: made of what the program fixes, of uniforms and storage
+/// that is only read, of the workgroup's number, and of arguments of a function, which its header answers for. No variable
+/// counts, and no other argument of an entry point.
 fn is_uniform(module: &Module, function: &Function, condition: Handle<Expression>) -> bool {
     let all = |list: &[Handle<Expression>]| list.iter().all(|it| is_uniform(module, function, *it));
     match &function.expressions[condition] {
         Expression::Literal(_) | Expression::Constant(_) | Expression::Override(_) => true,
-        Expression::FunctionArgument(index) => function.arguments[*index as usize].binding.is_none(),
-        Expression::GlobalVariable(variable) => {
-            module.global_variables[*variable].space == naga::AddressSpace::Uniform
-        }
+        Expression::FunctionArgument(index) => match function.arguments[*index as usize].binding {
+            None => true,
+            Some(Binding::BuiltIn(built_in)) => built_in == BuiltIn::WorkGroupId,
+            Some(Binding::Location { .. }) => false,
+        },
+        Expression::GlobalVariable(variable) => match module.global_variables[*variable].space {
+            AddressSpace::Uniform => true,
+            AddressSpace::Storage { access } => !access.contains(StorageAccess::STORE),
+            _ => false,
+        },
         Expression::Load { pointer } => all(&[*pointer]),
         Expression::AccessIndex { base, .. } => all(&[*base]),
         Expression::Access { base, index } => all(&[*base, *index]),
@@ -252,11 +261,14 @@ fn the_search_for_divergent_barriers_finds_them() {
         let source = format!(
             "const FIXED = true;
             @group(0) @binding(0) var<uniform> same: u32;
+            @group(0) @binding(1) var<storage, read> table: array<u32>;
+            @group(0) @binding(2) var<storage, read_write> result: array<u32>;
             var<private> other: u32;
             fn half(n: u32) -> u32 {{ return n / 2u; }}
             fn moved(n: u32) -> u32 {{ return n + other; }}
             fn sync() {{ workgroupBarrier(); }}
-            @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {{ {body} }}"
+            @compute @workgroup_size(4)
+            fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) group: vec3<u32>) {{ {body} }}"
         );
         let module = naga::front::wgsl::parse_str(&source).unwrap();
         let function = &module.entry_points[0].function;
@@ -270,6 +282,9 @@ fn the_search_for_divergent_barriers_finds_them() {
     assert!(divergent("if half(i) < 2u { sync(); }"));
     assert!(divergent("if moved(same) < 2u { sync(); }"));
     assert!(divergent("var n = same; if n < 2u { sync(); }"));
+    assert!(divergent("if table[i] < 2u { sync(); }"));
+    assert!(divergent("if result[0] < 2u { sync(); }"));
+    assert!(!divergent("if table[group.x] < 2u { sync(); }"));
     assert!(!divergent("if FIXED { sync(); }"));
     assert!(!divergent("if half(same) > 3u { sync(); }"));
     assert!(!divergent("for (var k = 0u; k < 3u; k += 1u) { sync(); } if i > 2u { return; }"));

@@ -17,5 +17,7 @@ mod rules;
 #[path = "training/steps.rs"]
 mod steps;
 mod support;
+#[path = "training/sweep.rs"]
+mod sweep;
 #[path = "training/tune.rs"]
 mod tune;

@@ -41,6 +41,8 @@ RUNS = [
     ("penguins", ["--target", "island", *VALIDATED, "--categorical", "year", "--one-hot", "2"]),
     ("penguins", ["--target", "species", "--one-hot", "1", "--hidden", "8"]),
     ("diabetes", ["--target", "progression", *VALIDATED]),
+    ("penguins", ["--target", "species", "--ensemble", "5"]),
+    ("diabetes", ["--target", "progression", "--ensemble", "5"]),
     ("diabetes", ["--target", "progression", "s6", "--hidden", "8", "--categorical", "sex", "--scale", "none", "--lr", "1e-6"]),
 ]
 
@@ -136,10 +138,8 @@ def input_layer(metadata, tensors, rows):
     return numpy.array(made).T * tensors.get("s", 1.0)
 
 
-def replay(path, rows):
-    """Probabilities or values of every row."""
-    metadata, tensors = model_file(path)
-    h = inputs(metadata, tensors, rows)
+def outputs(metadata, tensors, h):
+    """Probabilities of classes, or outputs that are values, of a network for rows of inputs."""
     if "input_layer" in metadata:
         h = input_layer(metadata, tensors, h)
     layers = len(metadata["layers"].split(",")) - 1
@@ -147,11 +147,31 @@ def replay(path, rows):
         h = h @ tensors[f"w{layer}"] + tensors[f"b{layer}"]
         if layer < layers:
             h = ACTIVATIONS[metadata["activation"]](h)
+    if metadata["loss"] != "cross-entropy":
+        return h
+    powers = numpy.exp(h - h.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def of_network(entries, number):
+    """The entries of a network of an ensemble, by their own names."""
+    prefix = f"network{number}."
+    return {name.removeprefix(prefix): entry for name, entry in entries.items() if name.startswith(prefix)}
+
+
+def replay(path, rows):
+    """Probabilities or values of every row."""
+    metadata, tensors = model_file(path)
+    rows = inputs(metadata, tensors, rows)
+    picks = [int(count) for count in metadata.get("ensemble", "1").split(",")]
+    total = picks[0] * outputs(metadata, tensors, rows)
+    for number, count in enumerate(picks[1:], 2):
+        total += count * outputs(of_network(metadata, number), of_network(tensors, number), rows)
+    mean = total / sum(picks)
     if metadata["loss"] == "cross-entropy":
-        powers = numpy.exp(h - h.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        return mean
     scale = [numpy.array([float(x) for x in metadata[key].split(",")]) for key in ("target_width", "target_center")]
-    return h * scale[0] + scale[1]
+    return mean * scale[0] + scale[1]
 
 
 def check_arrays(program):
@@ -188,7 +208,11 @@ def main():
             rows = list(csv.DictReader(opened))
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model"
-            train = ["train", "--data", file, *options, "--epochs", "20", "--device", "cpu", "--quiet", "--out", path]
+            common = ["--data", file, *options, "--epochs", "20", "--device", "cpu", "--quiet"]
+            train = ["train", *common, "--out", path]
+            if "--ensemble" in options:
+                sweep = pathlib.Path(folder) / "sweep"
+                train, path = ["sweep", *common, "--trials", "6", "--out", sweep], sweep / "ensemble.safetensors"
             subprocess.run([program, *map(str, train)], check=True, stdout=subprocess.DEVNULL)
             predict = [program, "predict", "--model", str(path), str(file), "--device", "cpu", "--format", "json"]
             lines = subprocess.run(predict, check=True, capture_output=True, text=True).stdout.splitlines()

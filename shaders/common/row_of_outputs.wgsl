@@ -1,12 +1,12 @@
 // The loss of a row from the outputs of the last layer, and its gradient by them.
 
 fn outputs_of_network() -> u32 {
-    return params.network[params.layers - 1u].outputs;
+    return layer_at(params.layers - 1u).outputs;
 }
 
 // A block of outputs of the last layer; what lies beyond them is -infinity.
 fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
-    let last = params.network[params.layers - 1u];
+    let last = layer_at(params.layers - 1u);
     let values = held_or_stored(lane, block, last.place, blocks(last.outputs));
     let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
     return select(vec4<f32>(lowest()), values, column < vec4<u32>(last.outputs));
@@ -45,7 +45,7 @@ fn loss_block(lane: u32, block: u32, source: u32, class_of_row: u32, row: Statis
     let width = blocks(outputs);
     let weight = row_weight(source);
     let terms = select(1.0, f32(outputs), PER_OUTPUT);
-    let place = params.network[params.layers - 1u].place + params.deltas + (first + lane) * width;
+    let place = layer_at(params.layers - 1u).place + params.deltas + (first + lane) * width;
     let z = last_outputs(lane, block);
     var loss = 0.0;
     var d = vec4<f32>();

@@ -3,19 +3,19 @@
 
 // The outputs of layer `l` from its products with the inputs and its bias; the last has no activation.
 fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
-    let outputs = params.network[l].outputs;
+    let outputs = layer_at(l).outputs;
     let width = blocks(outputs);
     let row = first + lane;
-    let index = params.network[l].place + row * width + block;
+    let index = layer_at(l).place + row * width + block;
     var result = values;
     if l + 1u < params.layers {
-        let kind = params.network[l].activation;
+        let kind = layer_at(l).activation;
         if activation_keeps_z(kind) && is_live(lane) {
             store(index + params.deltas, inside(result, block, outputs));
         }
         result = activation_value(kind, result);
         if DROPOUT {
-            result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
+            result = dropped(result, l, row, block, layer_at(l).threshold, layer_at(l).scale);
         }
     }
     result = inside(result, block, outputs);
@@ -27,27 +27,27 @@ fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
 
 // What layer `l` kept for its deltas, of a row that is live. This thread has stored it itself.
 fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
-    let index = params.network[l].place + (first + lane) * blocks(params.network[l].outputs) + block;
-    let keeps_z = activation_keeps_z(params.network[l].activation);
+    let index = layer_at(l).place + (first + lane) * blocks(layer_at(l).outputs) + block;
+    let keeps_z = activation_keeps_z(layer_at(l).activation);
     var value = stored(index + select(0u, params.deltas, keeps_z));
     if DROPOUT && !keeps_z {
-        value /= params.network[l].scale;
+        value /= layer_at(l).scale;
     }
     return value;
 }
 
 // The deltas of layer `l` from the gradient by its outputs.
 fn store_deltas(l: u32, lane: u32, block: u32, gradient: vec4<f32>, kept: vec4<f32>) {
-    let outputs = params.network[l].outputs;
+    let outputs = layer_at(l).outputs;
     let width = blocks(outputs);
     let row = first + lane;
     var result = gradient;
     if DROPOUT {
-        result = dropped(result, l, row, block, params.network[l].threshold, params.network[l].scale);
+        result = dropped(result, l, row, block, layer_at(l).threshold, layer_at(l).scale);
     }
-    result = inside(activation_gradient(params.network[l].activation, result, kept), block, outputs);
+    result = inside(activation_gradient(layer_at(l).activation, result, kept), block, outputs);
     hold(lane, block, width, result);
     if is_live(lane) {
-        store(params.network[l].place + params.deltas + row * width + block, result);
+        store(layer_at(l).place + params.deltas + row * width + block, result);
     }
 }

@@ -151,9 +151,15 @@ impl Step {
         let on_parameters = compute.vector(&parameters)?;
         let (on_targets, on_order) = (compute.vector(&targets)?, compute.vector(&order)?);
         let metrics = Vector::<f32>::output(compute, 1, 2)?;
-        let buffers =
-            [&features, on_targets.buffer(), on_order.buffer(), on_parameters.buffer(), metrics.buffer()];
         let record = StepRecord { first: first as u32, rows: self.rows as u32, ..self.rule.record(STEP) };
+        let buffers = [
+            &features,
+            on_targets.buffer(),
+            on_order.buffer(),
+            &compute.upload(&[record])?,
+            on_parameters.buffer(),
+            metrics.buffer(),
+        ];
         compute.run(&Resident::new(&shape, Samples { stored, count: samples }), &buffers, record)?;
 
         let got = on_parameters.read(compute)?;

@@ -70,6 +70,7 @@ fn option(setting: &'static str) -> &'static str {
         "betas" => "--betas",
         "epsilon" => "--eps",
         "weight decay" => "--weight-decay",
+        "clip" => "--clip",
         "clip norm" => "--clip-norm",
         "learning rate schedule" => "--lr-schedule",
         "learning rate gamma" => "--lr-gamma",

@@ -1,6 +1,6 @@
 //! `tinytrain convert`.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -52,10 +52,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let files = set.files(to)?;
     let Some(destination) = destination else {
         return match &files[..] {
-            [Converted { bytes, .. }] => {
-                let mut stdout = io::stdout().lock();
-                Ok(stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Unwritable)?)
-            }
+            [file] => Ok(write(file, io::stdout().lock()).map_err(Unwritable)?),
             _ => {
                 let text = "--out: expected a file, since IDX takes two; found standard output";
                 Err(Error::Config(text.to_owned()).into())
@@ -71,9 +68,16 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     // All are found writable before one is written.
     let destinations = files.iter().map(beside).collect::<Result<Vec<_>>>()?;
     for (file, destination) in files.iter().zip(destinations) {
-        destination.write(&file.bytes)?;
+        let written = destination.write_with(|to| write(file, to));
+        written.map_err(|source| Error::Write { path: destination.path().to_owned(), source })?;
     }
     Ok(())
+}
+
+fn write(file: &Converted, to: impl Write) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    file.write(&mut to)?;
+    to.flush()
 }
 
 fn format(options: &Options) -> Result<To> {

@@ -9,11 +9,11 @@ use tinytrain::data::Dataset;
 use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::train::{
-    Evaluated, EvaluatedValues, TargetErrors, ValueErrors, evaluate, evaluate_values, load_model, measures,
+    Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
+    evaluate_values, load_model, measures,
 };
 
 use super::args::{self, Format};
-use super::classes::{confusion, figures};
 use super::eval_text::{error_table, list, text};
 use super::evaluand::chosen;
 use super::measure_text::{
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);
-    let figures = figures(labels, &evaluation.predictions, classes.len());
+    let figures = class_figures(labels, &evaluation.predictions, classes.len());
     let measured = measures(&outputs, data.targets.view());
     match options.format {
         Format::Json => {
@@ -112,7 +112,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         }
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} network of {}", model.network, options.model.display()))?;
+            print_line(&format!("{} of {}", model.description(), options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
             for line in text(labels, &evaluation, classes, &figures, &measured) {
                 print_line(&line)?;
@@ -167,7 +167,7 @@ fn values(
         }
         Format::Text => {
             let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} network of {}", model.network, options.model.display()))?;
+            print_line(&format!("{} of {}", model.description(), options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
             print_line(&format!("{} {}, {}", model.network.loss(), loss(*mean_loss), errors_text(&errors)))?;
             let lines = match names.len() {

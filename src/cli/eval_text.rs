@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use tinytrain::data::Classes;
 use tinytrain::engine::Evaluation;
-use tinytrain::train::Measure;
+use tinytrain::train::{ClassFigures, Measure, confusion};
 
-use super::classes::{ClassFigures, confusion};
 use super::measure_text::{measure_table, number_of};
 use super::text::{Align, counted, grouped, loss, percent, table};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use tinytrain::data::{Fold, Reader, Source};
+use tinytrain::data::{Fold, Reader};
 use tinytrain::engine::{Description, Device};
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Config, DataOptions, End, Event, Score, Started, Summary, TrainingData, train_on};
@@ -12,8 +12,8 @@ use tinytrain::{Error, Result};
 use super::args::Format;
 use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
 use super::interrupt::Interrupts;
+use super::opened::{Opened, Places};
 use super::output::{Console, Unwritable, warn};
-use super::places;
 use super::text::{grouped, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
@@ -44,19 +44,8 @@ pub struct FoldResult {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, count: usize, start: Instant) -> anyhow::Result<()> {
     check(options)?;
-    let (training, held_out) = (&options.training, &options.held_out);
-    let (source, _) = places::training(&training.data)?;
-    let validation = held_out.validation.as_deref().map(places::test).transpose()?;
-    let mut read = training.read_options()?;
-    (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
-    let mut reader = Reader::open(&source, &read)?;
-    let like = training
-        .columns
-        .written
-        .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss)?);
-    let known = options.known(&mut reader)?;
-    training.check(known)?;
-    let open = |source: &Source| Reader::open(source, &like);
+    let training = &options.training;
+    let Opened { mut reader, mut validation, known, .. } = Places::of(options)?.open(options)?;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(left_out(reader.left_out()));
@@ -66,7 +55,7 @@ pub fn run(options: &Options, count: usize, start: Instant) -> anyhow::Result<()
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
     for index in 0..count {
-        let validation = validation.as_ref().map(open).transpose()?;
+        let validation = validation.as_mut().map(Reader::copied).transpose()?;
         let result = folds
             .fold(index, reader.copied()?, validation, &mut console)
             .map_err(|error| in_fold(error, index, count))?;

@@ -45,7 +45,10 @@ pub struct Options {
     /// How often each column is shuffled; intervals are those of the mean of so many shuffles.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::two_or_more, allow_hyphen_values = true)]
     repeats: usize,
-    /// Decides how.
+    /// Measure so many rows at most, chosen by the seed: for tables of which all rows would take long. [default: all]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    rows: Option<usize>,
+    /// Decides how columns are shuffled, and which rows --rows chooses.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = args::seed, allow_hyphen_values = true)]
     seed: u64,
     /// Draw the bars into this file, too, as SVG.
@@ -83,6 +86,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let (data, file) = evaluand.rows(&model, reader)?;
+    let all = data.rows();
+    let data = data.sample(options.rows.unwrap_or(all), options.seed);
+    let mut samples = counted(data.rows() as u64, "sample", "samples");
+    if data.rows() < all {
+        samples += &format!(", chosen among the {all}");
+    }
     let mut bar = progress::Bar::new("columns");
     let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };
     let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {
@@ -92,7 +101,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     bar.clear();
     let (value, found) = found?;
     if let Some(svg) = svg {
-        svg.write(picture(&found, &names, scoring, value, &file)?.as_bytes())?;
+        svg.write(picture(&found, &names, scoring, value, &format!("{samples} of {file}"))?.as_bytes())?;
     }
     match options.format {
         Format::Json => {
@@ -116,7 +125,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             ])?;
         }
         Format::Text => {
-            let samples = counted(data.rows() as u64, "sample", "samples");
             print_line(&format!("{samples} of {file}: {} {value:.4}", scoring.name()))?;
             print_line(&format!("{}, mean of {} shuffles of a column", change(scoring), options.repeats))?;
             for line in lines(&found, &names) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tinytrain::data::{Code, Encoding, Map, Transform};
-use tinytrain::model::{InputColumn, InputLayer, Model};
+use tinytrain::model::{Ensemble, InputColumn, InputLayer, Model, Partner};
 
 use super::text::{Align, SHOWN, column_name, counted, short, table};
 
@@ -48,6 +48,7 @@ pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
         ("network", model.network.to_string().into()),
         ("parameters", model.network.parameter_count().into()),
         ("loss", model.network.loss().to_string().into()),
+        ("ensemble", model.ensemble.as_ref().map(networks).into()),
         ("scaling", model.transform.to_string().into()),
         ("columns", encoded),
         ("classes", model.meaning.classes.names().to_vec().into()),
@@ -55,11 +56,23 @@ pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// The networks of an ensemble besides the model's own.
+fn networks(ensemble: &Ensemble) -> Value {
+    let partner = |partner: &Partner| {
+        let parameters = partner.network.parameter_count();
+        json!({ "network": partner.network.to_string(), "parameters": parameters, "picks": partner.picks })
+    };
+    let partners: Vec<Value> = ensemble.partners.iter().map(partner).collect();
+    json!({ "picks": ensemble.picks, "partners": partners })
+}
+
 /// In lines for people.
 pub fn model_text(model: &Model) -> Vec<String> {
-    let parameters = counted(model.network.parameter_count() as u64, "parameter", "parameters");
+    let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
+    let all = partners.map(|partner| partner.network.parameter_count()).sum::<usize>();
+    let parameters = counted((model.network.parameter_count() + all) as u64, "parameter", "parameters");
     let mut lines = vec![
-        format!("{} network, {parameters}, loss {}", model.network, model.network.loss()),
+        format!("{}, {parameters}, loss {}", model.description(), model.network.loss()),
         super::train_text::data_line(&model.transform, &model.meaning, None).replacen(
             "rows still read, ",
             "",

@@ -6,7 +6,6 @@ pub mod output;
 mod advice;
 mod args;
 mod check;
-mod classes;
 mod comparison_text;
 mod convert;
 mod devices;
@@ -22,6 +21,7 @@ pub mod interrupt;
 mod learning;
 mod measure_text;
 mod model_file;
+mod opened;
 mod places;
 mod predict;
 mod prediction_lines;
@@ -29,6 +29,7 @@ mod printable;
 mod profile;
 mod profile_text;
 mod progress;
+mod sweep;
 mod table_options;
 mod text;
 mod train;
@@ -40,9 +41,10 @@ mod training;
 mod tune;
 mod tuning_file;
 
+use std::ffi::OsString;
 use std::time::Instant;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Train tiny neural networks on any GPU, or on the processor.
 ///
@@ -66,6 +68,7 @@ enum Command {
     Check(check::Options),
     Profile(profile::Options),
     Tune(tune::Options),
+    Sweep(Box<sweep::Options>),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -74,7 +77,9 @@ enum Command {
 /// A usage error or a request for help as [`clap::Error`], [`output::Unwritable`] for standard output, all else with a
 /// [`tinytrain::Error`] in its chain.
 pub fn run(start: Instant) -> anyhow::Result<()> {
-    let command = Cli::try_parse()?.command;
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let matches = Cli::command().try_get_matches_from(&words)?;
+    let command = Cli::from_arg_matches(&matches)?.command;
     environment::limit_vectors()?;
     match command {
         Command::Train(options) => train::run(&options, start),
@@ -87,5 +92,12 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Tune(options) => tune::run(&options),
+        Command::Sweep(options) => {
+            // Behind the program and the command, as it can be repeated.
+            let line: Vec<String> =
+                words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+            let matches = matches.subcommand_matches("sweep").expect("it is the command that was read");
+            sweep::run(&options, matches, &line, start)
+        }
     }
 }

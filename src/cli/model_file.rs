@@ -74,7 +74,10 @@ impl ModelFile {
 }
 
 /// Makes `runs/<time>`, or `runs/<time>-2` and so on where another run has been faster.
-fn new_folder(time: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn new_folder(time: &str) -> Result<PathBuf> {
     let runs = Path::new(RUNS);
     let unwritable = |path: &Path, source| Error::Write { path: path.to_owned(), source };
     fs::create_dir_all(runs).map_err(|source| unwritable(runs, source))?;

@@ -84,7 +84,7 @@ fn is_help(usage: &clap::Error) -> bool {
 }
 
 /// Of clap's message the first paragraph, the tips, and where to find more.
-fn usage_line(message: &str) -> String {
+pub fn usage_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim);
     let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let tips: String =

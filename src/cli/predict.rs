@@ -1,17 +1,19 @@
 //! `tinytrain predict`.
 
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use clap::Args;
 use tinytrain::data::{
-    Dictionary, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
+    self, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
 };
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::train::{Predictions, Predictor, load_model};
-use tinytrain::{Error, Result};
+use tinytrain::train::{Predictions, Predictor, Reading, load_model};
+use tinytrain::{Error, Result, in_order};
 
 use super::output::{Unwritable, warn};
 use super::prediction_lines::{Form, Lines};
@@ -55,6 +57,10 @@ pub struct Options {
     /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory.
     #[arg(long)]
     checked: bool,
+    /// Most threads that read a table, most of the CPU engine, and most that write lines; they change no byte of the
+    /// predictions. [default: one for each core, of those that read or write 8 at most]
+    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    threads: Option<usize>,
     #[command(flatten)]
     written: table_options::Written,
 }
@@ -70,9 +76,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(options.model.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let lines = Lines::new(options.format, &model);
-    let mut work =
-        Work { options, model: &model, predictor: Predictor::new(&model, &device)?, lines, text: Vec::new() };
+    let (lines, reading) = (Lines::new(options.format, &model), Reading::new(&model));
+    let predictor = Predictor::new(&model, &device, options.threads)?;
+    let mut work = Work { options, model: &model, predictor, lines, reading };
     let written = match out {
         // What ends early leaves no part of a file.
         Some(out) => out
@@ -86,7 +92,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 Failure::Other(error) => error.into(),
             }),
         None => {
-            let mut stdout = io::BufWriter::new(io::stdout().lock());
+            let mut stdout = io::BufWriter::new(io::stdout());
             let written = work.all(&mut |bytes| stdout.write_all(bytes).map_err(Failure::Output));
             written.and_then(|()| stdout.flush().map_err(Failure::Output)).map_err(|failure| match failure {
                 Failure::Output(source) => Unwritable(source).into(),
@@ -119,116 +125,132 @@ impl From<io::Error> for Failure {
 }
 
 /// Takes what is to be written.
-type Sink<'a> = dyn FnMut(&[u8]) -> std::result::Result<(), Failure> + 'a;
+type Sink<'a> = dyn FnMut(&[u8]) -> std::result::Result<(), Failure> + Send + 'a;
 
-/// Predictions on their way.
+/// Takes blocks to be written; says whether more of them are wanted.
+type Push<'a, 'b> = dyn FnMut(Block<'b>) -> bool + 'a;
+
+/// Threads that write lines, unless another number is said: more would wait for those that read and predict.
+const MOST_THREADS: usize = 8;
+
+/// Rows on their way from the network to the output.
+struct Block<'a> {
+    /// The file, if lines name it.
+    file: Option<&'a Path>,
+    /// The file, or what stands for it in messages.
+    name: PathBuf,
+    /// Rows of the file before these.
+    before: u64,
+    outputs: Vec<f32>,
+    /// The cell of each row that is carried along, if one is.
+    ids: Vec<String>,
+}
+
+/// What predicts and writes.
 struct Work<'a> {
     options: &'a Options,
     model: &'a Model,
     predictor: Predictor,
     lines: Lines,
-    /// Lines that are not written yet; its memory is used again.
-    text: Vec<u8>,
+    reading: Reading,
 }
 
 impl Work<'_> {
+    /// Predicts all files on this thread, block by block, while others make lines of the blocks before and write them.
     fn all(&mut self, write: &mut Sink<'_>) -> std::result::Result<(), Failure> {
-        let images = self.options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
-        let names_files = self.options.files.len() > 1 || images.contains(&true);
+        let Self { options, model, predictor, lines, reading } = self;
+        let images = options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
+        let names_files = options.files.len() > 1 || images.contains(&true);
         // Nothing is written before something is predicted.
-        let mut header = self.lines.header(names_files, self.options.id.as_deref());
-        let write = &mut |bytes: &[u8]| {
+        let mut header = lines.header(names_files, options.id.as_deref());
+        let write = |text: Vec<u8>| {
             if let Some(header) = header.take() {
                 write(&header)?;
             }
-            write(bytes)
+            write(&text)
         };
-        for (file, is_image) in self.options.files.iter().zip(images) {
-            let name = names_files.then_some(file.as_path());
-            if is_image {
-                let features = self.image(file)?;
-                let predictions = self.predict(file, 0, features, &[])?;
-                self.write(name, &predictions, &[], write)?;
-            } else {
-                self.rows(file, name, write)?;
-            }
+        let (lines, reading) = (&*lines, &*reading);
+        let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let threads = options.threads.unwrap_or_else(cores);
+        in_order(
+            threads,
+            |block| text(lines, reading, block).map_err(Failure::Other),
+            write,
+            |push| {
+                for (file, is_image) in options.files.iter().zip(images) {
+                    let named = names_files.then_some(file.as_path());
+                    let wanted = if is_image {
+                        let outputs = predictor.outputs(image(options, model, file)?, &[])?;
+                        push(Block { file: named, name: file.clone(), before: 0, outputs, ids: Vec::new() })
+                    } else {
+                        rows(options, model, predictor, file, named, push)?
+                    };
+                    if !wanted {
+                        break;
+                    }
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Predicts a file of rows, block by block; whether more is wanted.
+fn rows<'a>(
+    options: &Options,
+    model: &Model,
+    predictor: &mut Predictor,
+    file: &Path,
+    named: Option<&'a Path>,
+    push: &mut Push<'_, 'a>,
+) -> Result<bool> {
+    let columns = Selection {
+        target: Target::Absent,
+        schema: model.meaning.schema.clone(),
+        id: options.id.clone(),
+        ..Selection::default()
+    };
+    let format: Written = options.written.format();
+    let read = ReadOptions { columns, format, threads: options.threads, ..ReadOptions::default() };
+    let mut reader = Reader::open_unlabelled(file, &read)?;
+    predictor.check_inputs(reader.name(), reader.inputs())?;
+    let mut before = 0;
+    while reader.next_block()? {
+        let data::Block { features, ids } = reader.take_block();
+        let outputs = predictor.outputs(features, reader.dictionaries())?;
+        let rows = outputs.len() / model.network.outputs();
+        if !push(Block { file: named, name: reader.name().to_owned(), before, outputs, ids }) {
+            return Ok(false);
         }
-        Ok(())
+        before += rows as u64;
     }
+    Ok(true)
+}
 
-    /// A file of rows, block by block.
-    fn rows(
-        &mut self,
-        file: &Path,
-        name: Option<&Path>,
-        write: &mut Sink<'_>,
-    ) -> std::result::Result<(), Failure> {
-        let columns = Selection {
-            target: Target::Absent,
-            schema: self.model.meaning.schema.clone(),
-            id: self.options.id.clone(),
-            ..Selection::default()
-        };
-        let format: Written = self.options.written.format();
-        let mut reader =
-            Reader::open_unlabelled(file, &ReadOptions { columns, format, ..ReadOptions::default() })?;
-        self.predictor.check_inputs(reader.name(), reader.inputs())?;
-        let mut rows = 0;
-        while reader.next_block()? {
-            let block = reader.take_block();
-            let predictions = self.predict(reader.name(), rows, block.features, reader.dictionaries())?;
-            let outputs = self.model.network.outputs();
-            rows += (predictions.classes.len() + predictions.values.len() / outputs) as u64;
-            self.write(name, &predictions, &block.ids, write)?;
-        }
-        Ok(())
+/// The lines of a block, if the network could predict its rows.
+fn text(lines: &Lines, reading: &Reading, block: Block<'_>) -> Result<Vec<u8>> {
+    let predictions = reading.predictions(block.outputs);
+    let Predictions { probabilities, values, .. } = &predictions;
+    let probability = probabilities.iter().position(|probability| !probability.is_finite());
+    let number = probability.or_else(|| values.iter().position(|value| !value.is_finite()));
+    if let Some(number) = number {
+        let sample = block.before + 1 + (number / reading.outputs()) as u64;
+        return Err(Error::NonFinitePrediction { path: block.name, sample });
     }
+    let mut text = Vec::new();
+    lines.append(block.file.map(Path::to_string_lossy).as_deref(), &predictions, &block.ids, &mut text);
+    Ok(text)
+}
 
-    /// Predicts a block of a file before which `rows` others stand, and checks that the network could.
-    fn predict(
-        &mut self,
-        path: &Path,
-        rows: u64,
-        features: Features,
-        dictionaries: &[Dictionary],
-    ) -> Result<Predictions> {
-        let predictions = self.predictor.predict(features, dictionaries)?;
-        let outputs = self.model.network.outputs();
-        let probability = predictions.probabilities.iter().position(|probability| !probability.is_finite());
-        let number = probability.or_else(|| predictions.values.iter().position(|value| !value.is_finite()));
-        match number {
-            Some(number) => {
-                let sample = rows + 1 + (number / outputs) as u64;
-                Err(Error::NonFinitePrediction { path: path.to_owned(), sample })
-            }
-            None => Ok(predictions),
-        }
-    }
-
-    /// A picture as the model's images are.
-    fn image(&self, file: &Path) -> Result<Features> {
-        let inputs = self.model.network.columns();
-        let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
-        let is_image = self.model.transform == tinytrain::data::Transform::Bytes;
-        let Some((height, width)) = self.model.meaning.image.or(square.filter(|_| is_image)) else {
-            let text = format!(
-                "{}: expected a table, found a PNG file; the model is not one of images",
-                file.display()
-            );
-            return Err(Error::Config(text));
-        };
-        Ok(Features::Bytes(read_png(file, height, width, self.options.invert)?))
-    }
-
-    fn write(
-        &mut self,
-        file: Option<&Path>,
-        predictions: &Predictions,
-        ids: &[String],
-        write: &mut Sink<'_>,
-    ) -> std::result::Result<(), Failure> {
-        self.text.clear();
-        self.lines.append(file.map(Path::to_string_lossy).as_deref(), predictions, ids, &mut self.text);
-        write(&self.text)
-    }
+/// A picture as the model's images are.
+fn image(options: &Options, model: &Model, file: &Path) -> Result<Features> {
+    let inputs = model.network.columns();
+    let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
+    let is_image = model.transform == tinytrain::data::Transform::Bytes;
+    let Some((height, width)) = model.meaning.image.or(square.filter(|_| is_image)) else {
+        let text =
+            format!("{}: expected a table, found a PNG file; the model is not one of images", file.display());
+        return Err(Error::Config(text));
+    };
+    Ok(Features::Bytes(read_png(file, height, width, options.invert)?))
 }

@@ -139,7 +139,8 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_name = "HOW", value_parser = args::scale())]
     scale: Option<Scale>,
     /// What is done to scaled numbers that are far from the others: `smooth` makes y / sqrt(1 + (y / 3)^2) of them, which is
-    /// never beyond -3 and 3; `none` leaves them. [default: none; smooth with --preset table]
+    /// never beyond -3 and 3; `none` leaves them. It is refused where it would clip nothing: with --scale quantile, and where
+    /// columns are not scaled. [default: none; smooth with --preset table and --scale standard, minmax, robust or auto]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW")]
     clip: Option<Clip>,
     /// What columns of numbers become: an input each, or with `pbld` four, of which three are learnt mixtures of 16 waves of
@@ -262,11 +263,14 @@ impl Columns {
             scaled: self.learn_scale.map_or(usual.inputs.scaled, |learn| learn == YesNo::Yes),
             most_one_hot: self.one_hot,
         };
+        let scale = self.scale.unwrap_or(usual.scale);
+        // Clipping that nobody has asked for goes with the scales that it changes.
+        let clips = usual.clip && !matches!(scale, Scale::Quantile | Scale::None | Scale::Bytes);
         DataOptions {
-            scale: self.scale.unwrap_or(usual.scale),
+            scale,
             split: Split::default(),
             standardise_targets: self.scale_target == ScaleTarget::Standard,
-            clip: self.clip.map_or(usual.clip, |clip| clip == Clip::Smooth),
+            clip: self.clip.map_or(clips, |clip| clip == Clip::Smooth),
             inputs,
         }
     }

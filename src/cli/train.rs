@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use anyhow::Context;
 use tinytrain::Error;
-use tinytrain::data::{ReadOptions, Reader, Source};
 use tinytrain::engine::{Detail, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
@@ -15,7 +14,7 @@ use tinytrain::train::{Keep, TrainingData, train_on};
 use super::folds;
 use super::interrupt::Interrupts;
 use super::model_file::ModelFile;
-use super::places;
+use super::opened::{Opened, Places};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::TrainReport;
@@ -29,7 +28,7 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     if let Some(folds) = options.folds {
         return folds::run(options, folds, start);
     }
-    let (training, held_out) = (&options.training, &options.held_out);
+    let training = &options.training;
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
     let model_file = ModelFile::find(options.out.as_deref())?;
     if let Some(file) = profile.as_ref().filter(|file| model_file.is(file)) {
@@ -37,27 +36,12 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
         return Err(Error::Config(text).into());
     }
-    let (train, beside) = places::training(&training.data)?;
-    let beside = beside.filter(|_| held_out.test_fraction.is_none());
-    let test = held_out.test.as_deref().map(places::test).transpose()?.or(beside);
-    let validation = held_out.validation.as_deref().map(places::test).transpose()?;
-    let read = [Some(&train), test.as_ref(), validation.as_ref()];
-    places::spare_data("--out", options.out.as_deref(), read)?;
-    places::spare_data("--profile", options.profile.as_deref(), read)?;
+    let places = Places::of(options)?;
+    places.spare("--out", options.out.as_deref())?;
+    places.spare("--profile", options.profile.as_deref())?;
     // All readers work while the device opens.
-    let mut read = training.read_options()?;
-    (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
-    let mut reader = Reader::open(&train, &read)?;
-    let known = options.known(&mut reader)?;
-    training.check(known)?;
+    let Opened { reader, validation, test, known } = places.open(options)?;
     let settings = options.config(known, Measurements::default());
-    let like = training
-        .columns
-        .written
-        .like(reader.schema().cloned(), training.columns.target_like(&reader, training.learning.loss)?);
-    let like = ReadOptions { threads: read.threads, ..like };
-    let open = |source: Option<Source>| source.map(|source| Reader::open(&source, &like)).transpose();
-    let (validation, test) = (open(validation)?, open(test)?);
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     let data = TrainingData::new(reader, validation, test, &settings.data)?;
@@ -82,7 +66,10 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
 }
 
 /// Checks whether the options go with one another, as far as that can be told without the data.
-fn check(options: &Options) -> tinytrain::Result<()> {
+///
+/// # Errors
+/// Of the first that does not.
+pub fn check(options: &Options) -> tinytrain::Result<()> {
     let (training, held_out) = (&options.training, &options.held_out);
     if !options.preset_is_open() {
         training.check(training.asked())?;

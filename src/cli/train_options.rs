@@ -82,7 +82,7 @@ impl Options {
         let known = Known { predicts_values: reader.values() > 0, ..self.training.asked() };
         let is_table = self.preset_is_open()
             && reader.schema().is_some()
-            && reader.next_block()?
+            && (reader.rows() > 0 || reader.next_block()?)
             && !reader.holds_images();
         Ok(if is_table { Known { preset: Preset::Table, ..known } } else { known })
     }

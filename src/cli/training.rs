@@ -37,6 +37,10 @@ pub struct Training {
     #[arg(long, value_name = "N", default_value_t = Config::default().seed, value_parser = args::seed,
           allow_hyphen_values = true)]
     pub seed: u64,
+    /// Decides the first weights, and which units dropout leaves out, in place of --seed, which still decides the order of the
+    /// rows and which of them are held out. [default: as --seed]
+    #[arg(long, value_name = "N", value_parser = args::seed, allow_hyphen_values = true)]
+    pub init_seed: Option<u64>,
     /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not;
     /// `-` is a table on standard input. Several files, or a folder of part*.csv, are one table. [default: the folder data/mnist of the
     /// repository]
@@ -69,6 +73,7 @@ impl Training {
             epochs: 1,
             batch_size: self.batch_size.unwrap_or(usual.batch_size),
             seed: self.seed,
+            init_seed: self.init_seed,
             schedule: self.schedule,
             threads: self.threads,
             data: self.columns.data_options(usual.data),

@@ -1,5 +1,7 @@
 //! Images of bytes with their labels.
 
+use std::io::{self, Write};
+
 use super::Array;
 use crate::data::{Features, RawTable, ReadOptions, Reader, Scaling, Source};
 use crate::error::{Error, Result};
@@ -67,20 +69,17 @@ impl Images {
         [&[self.labels.len()][..], &self.sides].concat()
     }
 
-    /// A table whose first column is the label.
-    pub(super) fn csv(&self) -> Vec<u8> {
+    /// Writes a table whose first column is the label.
+    pub(super) fn write_csv(&self, to: &mut impl Write) -> io::Result<()> {
         let width = self.sides.iter().product();
         let names: Vec<String> = (0..width).map(|pixel| format!("pixel{pixel}")).collect();
-        let mut text = format!("label,{}\n", names.join(","));
+        writeln!(to, "label,{}", names.join(","))?;
         for (label, pixels) in self.labels.iter().zip(self.pixels.chunks_exact(width)) {
-            text += &label.to_string();
-            for pixel in pixels {
-                text.push(',');
-                text += &pixel.to_string();
-            }
-            text.push('\n');
+            write!(to, "{label}")?;
+            pixels.iter().try_for_each(|pixel| write!(to, ",{pixel}"))?;
+            writeln!(to)?;
         }
-        text.into_bytes()
+        Ok(())
     }
 
     /// `images`, [rows, height, width], and `labels`, [rows].

@@ -6,6 +6,7 @@ mod images;
 mod npz;
 mod table;
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use arrays::Array;
@@ -58,12 +59,33 @@ pub enum Set {
 }
 
 /// A file to write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Converted {
+pub struct Converted<'a> {
     /// What it holds, if it goes beside the file that was asked for; nothing for that file itself.
     pub beside: Option<Beside>,
-    /// Its contents.
-    pub bytes: Vec<u8>,
+    contents: Contents<'a>,
+}
+
+/// What a file holds: what can be made of the data set row by row is not made before it is written.
+enum Contents<'a> {
+    Bytes(Vec<u8>),
+    Csv(&'a Set),
+    /// An IDX file of 64-bit floats, with its dimensions.
+    Doubles(Vec<usize>, Vec<f64>),
+}
+
+impl Converted<'_> {
+    /// Writes the contents.
+    ///
+    /// # Errors
+    /// Those of what is written to.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        match &self.contents {
+            Contents::Bytes(bytes) => to.write_all(bytes),
+            Contents::Csv(Set::Images(images)) => images.write_csv(to),
+            Contents::Csv(Set::Table(table)) => table::write_csv(table, to),
+            Contents::Doubles(shape, values) => idx::write_doubles(shape, values, to),
+        }
+    }
 }
 
 /// What a file holds that goes beside another.
@@ -132,26 +154,23 @@ impl Set {
     ///
     /// # Errors
     /// [`Error::Config`] for what the format cannot hold.
-    pub fn files(&self, to: To) -> Result<Vec<Converted>> {
-        let whole = |bytes| vec![Converted { beside: None, bytes }];
+    pub fn files(&self, to: To) -> Result<Vec<Converted<'_>>> {
+        let file = |beside, contents| Converted { beside, contents };
+        let whole = |bytes| vec![file(None, Contents::Bytes(bytes))];
         Ok(match (to, self) {
-            (To::Csv, Set::Images(images)) => whole(images.csv()),
-            (To::Csv, Set::Table(table)) => whole(table::csv(table)?),
-            (To::Idx, Set::Images(images)) => vec![
-                Converted { beside: None, bytes: idx::bytes(&images.shape(), &images.pixels) },
-                Converted {
-                    beside: Some(Beside::Labels),
-                    bytes: idx::bytes(&[images.labels.len()], &images.labels),
-                },
-            ],
+            (To::Csv, set) => vec![file(None, Contents::Csv(set))],
+            (To::Idx, Set::Images(images)) => {
+                let (pixels, labels) = (&images.pixels, &images.labels);
+                vec![
+                    file(None, Contents::Bytes(idx::bytes(&images.shape(), pixels))),
+                    file(Some(Beside::Labels), Contents::Bytes(idx::bytes(&[labels.len()], labels))),
+                ]
+            }
             (To::Idx, Set::Table(table)) => {
                 let (numbers, names) = table::numbers(table);
                 vec![
-                    Converted {
-                        beside: None,
-                        bytes: idx::doubles(&[table.rows(), table.columns()], &numbers),
-                    },
-                    Converted { beside: Some(Beside::Names), bytes: names.into_bytes() },
+                    file(None, Contents::Doubles(vec![table.rows(), table.columns()], numbers)),
+                    file(Some(Beside::Names), Contents::Bytes(names.into_bytes())),
                 ]
             }
             (To::Npz, set) => whole(npz::file(&set.arrays())?),

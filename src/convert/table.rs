@@ -1,28 +1,27 @@
 //! Tables: text as it is, or as numbers with the names of categories beside.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use super::Array;
 use crate::data::RawTable;
-use crate::error::{Error, Result};
 
 /// What stands for a missing category.
 const MISSING: i32 = -1;
 
-/// A table with commas, decimal points, and empty cells where numbers are missing.
-pub(super) fn csv(table: &RawTable) -> Result<Vec<u8>> {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    let unwritten = |error: ::csv::Error| Error::Config(format!("cannot write the table: {error}"));
+/// Writes a table with commas, decimal points, and empty cells where numbers are missing.
+pub(super) fn write_csv(table: &RawTable, to: &mut impl Write) -> io::Result<()> {
+    let mut writer = ::csv::Writer::from_writer(to);
     if let Some(names) = table.names() {
-        writer.write_record(names).map_err(unwritten)?;
+        writer.write_record(names)?;
     }
     for row in 0..table.rows() {
         let cells = (0..table.columns()).map(|column| table.cell(row, column));
-        writer.write_record(cells.map(String::into_bytes)).map_err(unwritten)?;
+        writer.write_record(cells.map(String::into_bytes))?;
     }
-    writer.into_inner().map_err(|error| Error::Config(format!("cannot write the table: {error}")))
+    writer.flush()
 }
 
 /// Each column by its name, or `column` and its index: numbers as they are, NaN where they are missing; text as the index of its
@@ -46,17 +45,18 @@ pub(super) fn arrays(table: &RawTable) -> Vec<(String, Array)> {
 /// `categories`, those of each column of text.
 pub(super) fn numbers(table: &RawTable) -> (Vec<f64>, String) {
     let mut named = serde_json::Map::new();
-    let columns: Vec<Vec<f64>> = (0..table.columns())
-        .map(|column| {
-            if table.is_numeric(column) {
-                return numbers_of(table, column).collect();
-            }
+    let width = table.columns();
+    let mut values = vec![0.0; table.rows() * width];
+    for column in 0..width {
+        let places = values.iter_mut().skip(column).step_by(width);
+        if table.is_numeric(column) {
+            places.zip(numbers_of(table, column)).for_each(|(place, number)| *place = number);
+        } else {
             let (codes, categories) = categories(table, column);
+            places.zip(codes).for_each(|(place, code)| *place = code.into());
             named.insert(name(table, column), categories.into());
-            codes.into_iter().map(f64::from).collect()
-        })
-        .collect();
-    let values = (0..table.rows()).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
+        }
+    }
     let names: Vec<String> = (0..table.columns()).map(|column| name(table, column)).collect();
     (values, json!({ "columns": names, "categories": Value::Object(named) }).to_string() + "\n")
 }

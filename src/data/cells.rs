@@ -15,7 +15,7 @@ use crate::vectors::vectorized;
 impl RowParser {
     /// Appends the features of these columns of a row.
     pub(super) fn parse_features(
-        &self,
+        &mut self,
         at: &At<'_>,
         columns: Range<usize>,
         features: &mut Features,
@@ -42,7 +42,7 @@ impl RowParser {
     }
 
     /// Appends columns of any numbers.
-    fn parse_floats(&self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
+    fn parse_floats(&mut self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         let point = self.table.dialect.numbers.point;
         let mut length = floats.len();
         floats.resize(length + columns.len(), 0.0);
@@ -60,7 +60,7 @@ impl RowParser {
 
     /// A cell that is longer than most, among the first of its text, or no number; NaN where it is missing.
     #[inline(never)]
-    fn float(&self, at: &At<'_>, column: usize) -> Result<f32> {
+    fn float(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         let found = float(at.row.cell(column), self.table.dialect.numbers);
         found.or_else(|fault| self.without_number(at, column, fault))
     }

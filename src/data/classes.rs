@@ -117,7 +117,7 @@ impl Classes {
 
     /// Some names, for a message.
     pub fn some_names(&self) -> String {
-        super::number::some(self.names.iter().map(|name| super::number::show_name(name.as_bytes())))
+        super::shown::some(self.names.iter().map(|name| super::shown::show_name(name.as_bytes())))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use ::csv::ByteRecord;
 
 use super::dialect::{Dialect, Kind, Sample};
-use super::number::{show, some};
+use super::shown::{show, some};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -374,7 +374,7 @@ impl Header<'_> {
 }
 
 fn show_column(name: &str) -> String {
-    if name.is_empty() { "(no name)".to_owned() } else { super::number::show_name(name.as_bytes()) }
+    if name.is_empty() { "(no name)".to_owned() } else { super::shown::show_name(name.as_bytes()) }
 }
 
 /// Columns, of which some are categories, as runs of neighbours that are read alike, in the same order.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::columns::{Columns, Header, LeftOut, Schema, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
-use super::number::{Notation, show, show_name};
+use super::notation::Notation;
 use super::pieces::{Piece, Pieces, too_long};
 use super::raw_table::RawTable;
 use super::row::Cells;
 use super::row_parser::At;
+use super::shown::{show, show_name};
 use super::stream::Stream;
 use crate::error::Place;
 use crate::{Error, Result};
@@ -227,10 +228,20 @@ impl CsvTable {
         self.error(at.name(), at.line(), column, expected, at.row.cell(column))
     }
 
+    /// Where a cell stands.
+    pub(super) fn place(&self, at: &At<'_>, column: usize) -> Place {
+        place(at.line(), self.names.as_deref(), column)
+    }
+
     /// What is wrong with a cell.
     pub(super) fn error(&self, path: &Path, row: u64, column: usize, expected: &str, cell: &[u8]) -> Error {
         cell_error(path, row, self.names.as_deref(), column, expected, cell)
     }
+}
+
+fn place(row: u64, names: Option<&[String]>, column: usize) -> Place {
+    let name = names.and_then(|names| names.get(column)).map(|name| show_name(name.as_bytes()).into());
+    Place { row: Some(row), column: Some(column + 1), name }
 }
 
 fn cell_error(
@@ -241,8 +252,7 @@ fn cell_error(
     expected: &str,
     cell: &[u8],
 ) -> Error {
-    let name = names.and_then(|names| names.get(column)).map(|name| show_name(name.as_bytes()).into());
-    let place = Place { row: Some(row), column: Some(column + 1), name };
+    let place = place(row, names, column);
     Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: show(cell) }
 }
 

@@ -6,7 +6,9 @@ use ::csv::{ByteRecord, ReaderBuilder};
 
 use std::sync::Arc;
 
-use super::number::{Notation, grouped, is_missing, show};
+use super::notation::{Notation, grouped};
+use super::number::is_missing;
+use super::shown::show;
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];

@@ -2,14 +2,14 @@
 
 use super::by_column::by_column;
 use super::categories::Dictionary;
-use super::dataset::{Dataset, Features};
+use super::dataset::Dataset;
 use super::encoding::Encoding;
 use super::folds::{Fold, Kinds};
 use super::labelled::place_of;
 use super::reader::Reader;
 use super::split::{Parts, Split};
 use super::statistics::{is_coarse, moments};
-use super::table::Table;
+use super::table::{Missing, Table};
 use super::transform::{Scale, Transform};
 use super::{TargetScale, Targets};
 use crate::{Error, Result};
@@ -22,11 +22,7 @@ impl Reader {
 
     /// Whether a value is missing in the rows so far, or a column holds categories: then they need an [`Encoding`].
     pub fn needs_encoding(&self) -> bool {
-        let misses_values = match &self.table.features {
-            Features::Bytes(_) => false,
-            Features::Floats(values) => values.iter().any(|value| value.is_nan()),
-        };
-        misses_values || !self.table.dictionaries.is_empty()
+        self.table.missing.is_some() || !self.table.dictionaries.is_empty()
     }
 
     /// How the columns of the rows so far become inputs.
@@ -92,24 +88,19 @@ impl Reader {
     /// [`Error::Data`] for the first.
     pub fn refuse_missing(&mut self) -> Result<()> {
         self.refuses_missing = true;
-        self.check_missing(0)
+        self.check_missing()
     }
 
-    /// Checks the rows from this one on for missing values, if they are errors.
-    pub(super) fn check_missing(&self, from: usize) -> Result<()> {
-        let Features::Floats(values) = &self.table.features else { return Ok(()) };
-        if !self.refuses_missing {
-            return Ok(());
-        }
-        match values[from * self.inputs()..].iter().position(|value| value.is_nan()) {
-            None => Ok(()),
-            Some(found) => {
-                let column = self.schema().and_then(|schema| schema.inputs.get(found % self.inputs()));
+    /// Checks the rows so far for missing values, if they are errors.
+    pub(super) fn check_missing(&self) -> Result<()> {
+        match &self.table.missing {
+            Some((file, Missing { place, found })) if self.refuses_missing => {
+                let path = file.as_deref().unwrap_or(&self.name).to_owned();
                 let expected =
                     "a value (missing ones are only filled in where columns are scaled)".to_owned();
-                let found = format!("none (sample {})", from + found / self.inputs() + 1);
-                Err(Error::Data { path: self.name.clone(), place: place_of(column), expected, found })
+                Err(Error::Data { path, place: place.clone(), expected, found: found.clone() })
             }
+            _ => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::affine::Affine;
 use super::by_column::by_column;
 use super::categories::{Dictionary, MISSING};
 use super::classes::Classes;
@@ -130,31 +131,62 @@ impl Encoding {
         let floats = features.make_floats()?;
         super::table::reserve(floats, rows * (to - from), Path::new(&format!("rows of {to} inputs")))?;
         floats.resize(rows * to, 0.0);
-        let mut dictionaries = dictionaries.iter();
-        let known: Vec<Vec<Option<u32>>> = self
-            .columns
-            .iter()
-            .map(|code| match code {
-                Code::Number { .. } => Vec::new(),
-                Code::Category { categories, .. } => dictionaries.next().map_or(Vec::new(), |dictionary| {
-                    let find = categories.finder();
-                    (0..dictionary.numbers() as u32).map(|number| find(dictionary.text(number)?)).collect()
-                }),
-            })
-            .collect();
+        let steps = self.steps(dictionaries);
         let mut cells = vec![0.0; from];
         let mut unknown = 0;
         // From the last row on: a row has at least as many inputs as columns, so none is overwritten before it is read.
         for row in (0..rows).rev() {
             cells.copy_from_slice(&floats[row * from..][..from]);
-            let mut inputs = &mut floats[row * to..][..to];
-            for ((code, known), cell) in self.columns.iter().zip(&known).zip(&cells) {
-                let (own, others) = inputs.split_at_mut(self.width(code));
-                inputs = others;
-                unknown += u64::from(!code.encode(*cell, known, self.is_numbered, own));
+            let (mut cells, mut inputs) = (&cells[..], &mut floats[row * to..][..to]);
+            for step in &steps {
+                let (columns, width) = match step {
+                    Step::Numbers(affine) => (affine.len(), affine.len()),
+                    Step::Column(code, _) => (1, self.width(code)),
+                };
+                let (own_cells, other_cells) = cells.split_at(columns);
+                let (own, others) = inputs.split_at_mut(width);
+                (cells, inputs) = (other_cells, others);
+                unknown += match step {
+                    Step::Numbers(affine) => affine.encode(own_cells, own),
+                    Step::Column(code, known) => {
+                        u64::from(!code.encode(own_cells[0], known, self.is_numbered, own))
+                    }
+                };
             }
         }
         Ok(unknown)
+    }
+
+    /// What is done to a row, from its first column to its last.
+    fn steps(&self, dictionaries: &[Dictionary]) -> Vec<Step<'_>> {
+        let mut dictionaries = dictionaries.iter();
+        let mut steps = Vec::new();
+        for code in &self.columns {
+            match code {
+                // Without a width the input is 0, which is no quotient.
+                Code::Number { map: Map::Affine { center, width }, fill, has_indicator: false }
+                    if *width != 0.0 =>
+                {
+                    if !matches!(steps.last(), Some(Step::Numbers(_))) {
+                        steps.push(Step::Numbers(Affine::default()));
+                    }
+                    if let Some(Step::Numbers(affine)) = steps.last_mut() {
+                        affine.push(*center, *width, *fill);
+                    }
+                }
+                Code::Number { .. } => steps.push(Step::Column(code, Vec::new())),
+                Code::Category { categories, .. } => {
+                    let known = dictionaries.next().map_or(Vec::new(), |dictionary| {
+                        let find = categories.finder();
+                        (0..dictionary.numbers() as u32)
+                            .map(|number| find(dictionary.text(number)?))
+                            .collect()
+                    });
+                    steps.push(Step::Column(code, known));
+                }
+            }
+        }
+        steps
     }
 
     /// The first column of numbers whose values are so far from 0 that 32-bit floats, which the rows are read as, hardly
@@ -167,6 +199,14 @@ impl Encoding {
             _ => None,
         })
     }
+}
+
+/// How some columns of a row become inputs.
+enum Step<'a> {
+    /// Neighbouring columns of numbers.
+    Numbers(Affine),
+    /// A column, with the category that each number of its dictionary stands for, if it is one of categories.
+    Column(&'a Code, Vec<Option<u32>>),
 }
 
 impl Code {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::dialect::{Dialect, Kind, Sample};
-use super::number::show;
+use super::shown::show;
 
 impl Sample {
     /// Whether the first row is a header, by comparing it with the others; an error says why that is doubtful.

@@ -3,8 +3,8 @@
 use super::classes::{Classes, not_classes};
 use super::columns::Column;
 use super::dataset::Dataset;
-use super::number::show_name;
 use super::reader::Reader;
+use super::shown::show_name;
 use super::transform::Transform;
 use crate::error::Place;
 use crate::{Error, Result};

@@ -1,5 +1,6 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
+mod affine;
 mod by_column;
 mod categories;
 mod cells;
@@ -23,6 +24,7 @@ mod labelled;
 mod locate;
 mod merge;
 mod normal_score;
+mod notation;
 mod number;
 mod order;
 mod pieces;
@@ -31,7 +33,10 @@ mod reader;
 mod recent;
 mod row;
 mod row_cells;
+mod row_ends;
 mod row_parser;
+mod sample;
+mod shown;
 mod sorted;
 mod sorted_floats;
 mod split;

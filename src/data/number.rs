@@ -1,8 +1,7 @@
-//! Cells of a table as numbers, straight from bytes, and as text in messages.
-
-use std::borrow::Cow;
+//! Cells of a table as numbers, straight from bytes.
 
 use super::decimal::{long_decimal, short_decimal};
+use super::notation::{Notation, grouped};
 
 /// Cells of a digit that are looked at together.
 pub(super) const GROUP: usize = 8;
@@ -31,9 +30,6 @@ impl From<Value> for f32 {
         }
     }
 }
-
-/// Digits that are shown of a cell before it is cut.
-const SHOWN_CHARACTERS: usize = 40;
 
 /// A cell of one to three digits, which is what most cells of most tables are.
 #[inline]
@@ -67,67 +63,6 @@ pub(super) fn digits(text: [u8; 2 * GROUP]) -> Option<[u8; GROUP]> {
     let others = (digits + FIRST * 0x76) & (FIRST * 0xff80);
     let digits = digits.to_le_bytes();
     (others == 0).then(|| std::array::from_fn(|place| digits[2 * place]))
-}
-
-/// How the numbers of a table are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Notation {
-    /// What stands before the digits of a fraction: a point or a comma.
-    pub point: u8,
-    /// Whether the other of the two may stand between groups of three digits.
-    pub grouped: bool,
-}
-
-impl Notation {
-    /// A number as the standard library reads it; what is no number stays none.
-    pub(super) fn plain(self, text: &str) -> Cow<'_, str> {
-        if self.grouped
-            && let Some(number) = grouped(text.as_bytes(), self.point)
-        {
-            return Cow::Owned(number.digits);
-        }
-        match self.point {
-            // What has a point already is no number.
-            b',' if text.contains('.') => Cow::Borrowed("?"),
-            b',' => Cow::Owned(text.replacen(',', ".", 1)),
-            _ => Cow::Borrowed(text),
-        }
-    }
-}
-
-/// A number whose whole part is written in groups of three digits.
-pub(super) struct Grouped {
-    /// The same with a point before its fraction, and nothing between the groups.
-    pub digits: String,
-    /// Whether it is one without any doubt: with two marks between groups or more, or a fraction behind.
-    pub is_sure: bool,
-}
-
-/// Reads a number that has a mark between groups of three digits: a comma, or a point where `point` is a comma.
-pub(super) fn grouped(cell: &[u8], point: u8) -> Option<Grouped> {
-    let mark = if point == b',' { b'.' } else { b',' };
-    let (sign, number) = match cell {
-        [b'-', number @ ..] => ("-", number),
-        [b'+', number @ ..] => ("", number),
-        number => ("", number),
-    };
-    let (whole, fraction) = match number.iter().position(|byte| *byte == point) {
-        Some(at) => (&number[..at], &number[at + 1..]),
-        None => (number, &[][..]),
-    };
-    let groups: Vec<&[u8]> = whole.split(|byte| *byte == mark).collect();
-    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
-    let (first, others) = groups.split_first().filter(|(_, others)| !others.is_empty())?;
-    let is_grouped =
-        (1..=3).contains(&first.len()) && first[0] != b'0' && others.iter().all(|group| group.len() == 3);
-    (is_grouped && groups.iter().all(|group| digits(group)) && digits(fraction)).then(|| Grouped {
-        digits: format!(
-            "{sign}{}.{}",
-            String::from_utf8_lossy(&groups.concat()),
-            String::from_utf8_lossy(fraction)
-        ),
-        is_sure: others.len() > 1 || !fraction.is_empty(),
-    })
 }
 
 /// A cell as a feature in a column of floats, or what should have stood there.
@@ -186,43 +121,6 @@ pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
 
 fn text(cell: &[u8]) -> Option<&str> {
     str::from_utf8(cell.trim_ascii()).ok()
-}
-
-/// A cell in a message: quoted, cut, on one line.
-pub(super) fn show(cell: &[u8]) -> String {
-    if cell.is_empty() {
-        return "an empty cell".to_string();
-    }
-    let quoted = format!("{:?}", cut(cell));
-    match str::from_utf8(cell) {
-        Ok(_) => quoted,
-        Err(_) => format!("bytes that are not UTF-8: {quoted}"),
-    }
-}
-
-/// A column's name in a message: cut, on one line.
-pub(super) fn show_name(cell: &[u8]) -> String {
-    let escape =
-        |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
-    cut(cell).chars().map(escape).collect()
-}
-
-/// Names in a message: the first of them, and how many there are.
-pub(super) fn some(names: impl ExactSizeIterator<Item = String>) -> String {
-    const SHOWN: usize = 8;
-    let count = names.len();
-    let shown: Vec<String> = names.take(SHOWN).collect();
-    if count > SHOWN { format!("{}, ... ({count} in all)", shown.join(", ")) } else { shown.join(", ") }
-}
-
-fn cut(cell: &[u8]) -> String {
-    // No character takes more than 4 bytes; a cell may be as long as its file.
-    let start = &cell[..cell.len().min(4 * (SHOWN_CHARACTERS + 1))];
-    let text = String::from_utf8_lossy(start);
-    if text.chars().count() <= SHOWN_CHARACTERS {
-        return text.into_owned();
-    }
-    text.chars().take(SHOWN_CHARACTERS).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -390,15 +288,5 @@ mod tests {
         assert!(expected_feature(b"1,234", "a number").contains("thousands"));
         assert!(expected_feature(b"1.234.567", "a number").contains("thousands"));
         assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
-    }
-
-    #[test]
-    fn shown_cells_are_short_and_on_one_line() {
-        assert_eq!(show(b"a\nb\0"), r#""a\nb\0""#);
-        assert_eq!(show("ä".repeat(40).as_bytes()), format!("{:?}", "ä".repeat(40)));
-        assert_eq!(show("ä".repeat(1000).as_bytes()), format!("{:?}", "ä".repeat(40) + "…"));
-        assert!(show(b"\xff1").starts_with("bytes that are not UTF-8: "));
-        assert_eq!(show(b""), "an empty cell");
-        assert_eq!(show_name("5\" 'ä'\n".as_bytes()), "5\" 'ä'\\n");
     }
 }

@@ -7,11 +7,10 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::{memchr, memchr_iter, memchr3};
-
 use super::BLOCK_ROWS;
-use super::number::{show_name, some};
 use super::row::Cells;
+use super::row_ends::{RowEnds, count_lines, is_blank};
+use super::shown::{show_name, some};
 use super::stream::Stream;
 use crate::error::Place;
 use crate::{Error, Result};
@@ -68,30 +67,6 @@ pub(super) struct Pieces {
     rows: u64,
     /// What ends the table where it should not end.
     fault: Option<Error>,
-}
-
-/// What a quote would mean as the next byte; the same states as those of the `csv` crate.
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    /// It opens a quoted cell at the start of a cell, and is a byte like any other elsewhere.
-    Outside,
-    /// It closes the cell, or is the first of two that stand for one.
-    Inside,
-    /// It is the second of two.
-    AfterQuote,
-}
-
-/// How far the rows of a piece have been found.
-struct Scan {
-    rows: Vec<(usize, usize)>,
-    /// Where the next row begins.
-    start: usize,
-    /// Where it was looked for its end so far.
-    place: usize,
-    state: State,
-    /// Where the latest quoted cell began.
-    opened: usize,
-    has_quotes: bool,
 }
 
 impl Pieces {
@@ -176,14 +151,7 @@ impl Pieces {
             self.filled = 0;
             return Err(fault);
         }
-        let mut scan = Scan {
-            rows: Vec::new(),
-            start: 0,
-            place: 0,
-            state: State::Outside,
-            opened: 0,
-            has_quotes: false,
-        };
+        let mut scan = RowEnds::default();
         while !self.find_rows(&mut scan, most) {
             if self.is_read {
                 self.end(&mut scan);
@@ -204,7 +172,7 @@ impl Pieces {
     }
 
     /// Finds rows in what has been read; whether they are a piece.
-    fn find_rows(&mut self, scan: &mut Scan, most: usize) -> bool {
+    fn find_rows(&mut self, scan: &mut RowEnds, most: usize) -> bool {
         let text = &self.buffer[..self.filled];
         while let Some(end) = scan.row_end(text, self.delimiter) {
             let row = &text[scan.start..end];
@@ -228,8 +196,8 @@ impl Pieces {
     }
 
     /// The end of the text: of a row that lacks a line end, too.
-    fn end(&mut self, scan: &mut Scan) {
-        if scan.state == State::Inside {
+    fn end(&mut self, scan: &mut RowEnds) {
+        if scan.is_quoted() {
             let (expected, found) = ("a quote that is closed", "the end of the file inside a quoted cell");
             let place = Place::row(self.line_of(scan.opened));
             self.fault = Some(self.stream.error(place, expected, found));
@@ -262,7 +230,7 @@ impl Pieces {
     }
 
     /// Takes what was found out of the buffer.
-    fn cut(&mut self, scan: Scan) -> Piece {
+    fn cut(&mut self, scan: RowEnds) -> Piece {
         let end = scan.start.min(self.filled);
         let rest = &self.buffer[end..self.filled];
         let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
@@ -298,64 +266,6 @@ impl Pieces {
 /// What is said of a row of more than `limit` bytes.
 pub(super) fn too_long(stream: &Stream, row: u64, limit: usize) -> Error {
     stream.error(Place::row(row), format!("at most {limit} bytes in a row"), "more; the limit can be raised")
-}
-
-impl Scan {
-    /// The end of the row that begins at `start`, without its line end, if it has been read.
-    fn row_end(&mut self, text: &[u8], delimiter: u8) -> Option<usize> {
-        loop {
-            match self.state {
-                State::Outside => {
-                    let Some(found) = memchr3(b'\n', b'\r', b'"', &text[self.place..]) else {
-                        self.place = text.len();
-                        return None;
-                    };
-                    let at = self.place + found;
-                    self.place = at + 1;
-                    if text[at] != b'"' {
-                        return Some(at);
-                    }
-                    self.has_quotes = true;
-                    if at == self.start || text[at - 1] == delimiter {
-                        (self.state, self.opened) = (State::Inside, at);
-                    }
-                }
-                State::Inside => {
-                    let Some(found) = memchr(b'"', &text[self.place..]) else {
-                        self.place = text.len();
-                        return None;
-                    };
-                    self.place += found + 1;
-                    self.state = State::AfterQuote;
-                }
-                State::AfterQuote => {
-                    let is_second = *text.get(self.place)? == b'"';
-                    self.place += usize::from(is_second);
-                    self.state = if is_second { State::Inside } else { State::Outside };
-                }
-            }
-        }
-    }
-}
-
-/// Whether a row is a line of blanks, which is as empty as an empty one.
-fn is_blank(row: &[u8], delimiter: u8) -> bool {
-    let may_be = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"';
-    may_be(&row[0]) && row.iter().all(may_be) && {
-        let mut cells = Cells::default();
-        let row = cells.of(row, (0, row.len()), delimiter, true);
-        (row.len() == 1 && !row.cell(0).is_empty() || delimiter.is_ascii_whitespace())
-            && (0..row.len()).all(|column| row.cell(column).trim_ascii().is_empty())
-    }
-}
-
-/// Line ends: LF, CR, or both.
-fn count_lines(text: &[u8]) -> u64 {
-    let feeds = memchr_iter(b'\n', text).count();
-    let alone = |at: &usize| text.get(at + 1) != Some(&b'\n');
-    let returns = memchr(b'\r', text)
-        .map_or(0, |first| memchr_iter(b'\r', &text[first..]).filter(|at| alone(&(first + at))).count());
-    (feeds + returns) as u64
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::classes::Classes;
@@ -73,7 +73,8 @@ pub(super) enum Form {
 }
 
 pub(super) enum State {
-    Reading(Delivery),
+    /// Readers whose rows are all there are shared by threads, which no delivery is.
+    Reading(Mutex<Delivery>),
     Complete,
     Failed,
 }
@@ -127,7 +128,7 @@ impl Reader {
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
         let form = Form::Table { schema, left_out, written: rows.table.written() };
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Delivery::table(rows, options.threads, times.clone())?);
+        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.clone())?));
         let (labels_name, table) = (name.clone(), Table::new());
         Ok(Self {
             name,
@@ -161,7 +162,7 @@ impl Reader {
         let (inputs, form, rows) = (images.inputs(), Form::Images(images.sides()), images.rows());
         table.reserve(rows * inputs, &name)?;
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Delivery::images(images, times.clone())?);
+        let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?));
         let labels_name = name.clone();
         let known_rows = Some(rows);
         Ok(Self {
@@ -201,14 +202,14 @@ impl Reader {
             }
         }
         self.table.classify();
-        self.check_missing(before)?;
+        self.check_missing()?;
         Ok(self.rows() > before)
     }
 
     fn receive(&mut self) -> Result<Option<Chunk>> {
         match &mut self.state {
             State::Reading(delivery) => {
-                let chunk = delivery.next()?;
+                let chunk = delivery.get_mut().unwrap_or_else(PoisonError::into_inner).next()?;
                 if chunk.is_none() {
                     self.state = State::Complete;
                 }

@@ -3,8 +3,11 @@
 use super::categories::MISSING;
 use super::dialect::Kind;
 use super::groups::time;
-use super::number::{expected_feature, float, grouped};
-use super::row_parser::{At, RowParser};
+use super::notation::grouped;
+use super::number::{expected_feature, float};
+use super::row_parser::{At, FirstMissing, RowParser};
+use super::shown::show;
+use super::table::Missing;
 use crate::Result;
 
 impl RowParser {
@@ -106,7 +109,7 @@ impl RowParser {
     }
 
     /// What stands for a cell that is no number: NaN where it is missing.
-    pub(super) fn without_number(&self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
+    pub(super) fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
         let (table, cell) = (&self.table, at.row.cell(column));
         let is_marker =
             || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
@@ -115,6 +118,10 @@ impl RowParser {
         }
         if table.refuses_missing {
             return Err(table.cell_error(at, column, "a number (a missing one is refused)"));
+        }
+        if matches!(self.missing, FirstMissing::None) {
+            let missing = Missing { place: table.place(at, column), found: show(cell) };
+            self.missing = FirstMissing::Here(missing);
         }
         Ok(f32::NAN)
     }

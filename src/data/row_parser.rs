@@ -10,10 +10,11 @@ use super::columns::Run;
 use super::csv_table::CsvTable;
 use super::dataset::Features;
 use super::groups::Groups;
-use super::number::{Value, show, show_name};
+use super::number::Value;
 use super::pieces::Piece;
 use super::row::{Cells, Row};
-use super::table::Chunk;
+use super::shown::{show, show_name};
+use super::table::{Chunk, Missing};
 use crate::{Error, Result};
 
 /// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
@@ -25,6 +26,20 @@ pub(super) struct RowParser {
     pub groups: Groups,
     /// Whether a value was none of a byte.
     floats: bool,
+    /// The first number that was missing.
+    pub missing: FirstMissing,
+}
+
+/// What a parser knows of numbers that are missing.
+#[derive(Default)]
+pub(super) enum FirstMissing {
+    /// All were there.
+    #[default]
+    None,
+    /// The first stands in this piece.
+    Here(Missing),
+    /// It stood in a piece before.
+    Before,
 }
 
 /// A row and where it stands.
@@ -70,6 +85,7 @@ impl RowParser {
             numberings: categories.map(|_| Numbering::new()).collect(),
             groups: Groups::default(),
             floats: false,
+            missing: FirstMissing::None,
             table,
         }
     }
@@ -85,6 +101,10 @@ impl RowParser {
         };
         let fault = piece.rows.iter().zip(piece.before..).try_for_each(&mut parse).err();
         self.floats = matches!(chunk.features, Features::Floats(_));
+        if let FirstMissing::Here(missing) = &mut self.missing {
+            chunk.missing = Some(std::mem::take(missing));
+            self.missing = FirstMissing::Before;
+        }
         chunk.new_labels = self.labels.take_new();
         chunk.new_categories = self.numberings.iter_mut().map(Numbering::take_new).collect();
         Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }

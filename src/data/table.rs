@@ -8,6 +8,7 @@ use super::classes::{Classes, Label};
 use super::dataset::{Dataset, Features};
 use super::number::Value;
 use super::{BLOCK_ROWS, Targets};
+use crate::error::Place;
 use crate::memory::check_memory;
 use crate::{Error, Result};
 
@@ -58,7 +59,7 @@ impl Features {
     }
 
     /// The rows, of `width` values each, with these numbers.
-    fn rows(&self, width: usize, numbers: &[u32]) -> Self {
+    pub(super) fn rows(&self, width: usize, numbers: &[u32]) -> Self {
         fn rows<T: Copy>(values: &[T], width: usize, numbers: &[u32]) -> Vec<T> {
             numbers.iter().flat_map(|row| values[*row as usize * width..][..width].iter().copied()).collect()
         }
@@ -84,6 +85,14 @@ impl Features {
     }
 }
 
+/// A cell that holds no value where there should be one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Missing {
+    pub(super) place: Place,
+    /// What stands there, for messages.
+    pub(super) found: String,
+}
+
 /// Some rows on their way from the reader thread; labels are empty where they were known before, or where there are
 /// none.
 #[derive(Default)]
@@ -107,6 +116,8 @@ pub(super) struct Chunk {
     pub(super) new_categories: Vec<Vec<Label>>,
     /// The cell of each row that is handed on.
     pub(super) ids: Vec<String>,
+    /// A number that is missing: the first that its parser has met, in the piece in which that was.
+    pub(super) missing: Option<Missing>,
 }
 
 /// All rows so far, as they stand in the file.
@@ -134,6 +145,8 @@ pub(super) struct Table {
     class_of: Vec<u32>,
     /// Of each column of categories, in the order of the inputs.
     pub(super) dictionaries: Vec<Dictionary>,
+    /// The first number that is missing, and its file.
+    pub(super) missing: Option<(Option<Arc<Path>>, Missing)>,
 }
 
 impl Table {
@@ -153,6 +166,7 @@ impl Table {
             files: Vec::new(),
             class_of: Vec::new(),
             dictionaries: Vec::new(),
+            missing: None,
         }
     }
 
@@ -242,6 +256,8 @@ impl Table {
     /// Adds rows at the end, whose classes are still to be found.
     pub(super) fn append(&mut self, chunk: Chunk, name: &Path) -> Result<()> {
         self.append_labels(&chunk, name)?;
+        // Pieces come in order, and so do the parsers that have met none before.
+        self.missing = self.missing.take().or_else(|| Some((chunk.name.clone(), chunk.missing?)));
         grow(&mut self.values, chunk.values.len(), name)?;
         grow(&mut self.weights, chunk.weights.len(), name)?;
         self.values.extend_from_slice(&chunk.values);

@@ -27,7 +27,12 @@ impl Readback {
 
     /// Records the copy of the first `bytes` of `source`, to be mapped when the submission has ended.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64) {
-        encoder.copy_buffer_to_buffer(source, 0, &self.buffer, 0, Some(bytes));
+        self.record_at(encoder, source, 0, bytes);
+    }
+
+    /// The same of the `bytes` from `start` on, a multiple of 4 too.
+    fn record_at(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, start: u64, bytes: u64) {
+        encoder.copy_buffer_to_buffer(source, start, &self.buffer, 0, Some(bytes));
         let sender = self.sender.clone();
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, ..bytes, move |result| {
             // The receiver lives in the same struct; if that is gone, nobody wants the data.
@@ -80,12 +85,20 @@ impl Readback {
 /// # Errors
 /// [`Error::Gpu`] when the device fails.
 pub fn read_buffer(context: &Context, source: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>> {
+    read_buffer_at(context, source, 0, bytes)
+}
+
+/// The same of the `bytes` from `start` on, a multiple of 4 too.
+///
+/// # Errors
+/// [`Error::Gpu`] when the device fails.
+pub fn read_buffer_at(context: &Context, source: &wgpu::Buffer, start: u64, bytes: u64) -> Result<Vec<u8>> {
     if bytes == 0 {
         return Ok(Vec::new());
     }
     let target = Readback::new(context, bytes);
     let mut encoder = context.device.create_command_encoder(&Default::default());
-    target.record(&mut encoder, source, bytes);
+    target.record_at(&mut encoder, source, start, bytes);
     let submission = context.queue.submit([encoder.finish()]);
     context.wait(submission)?;
     target.wait()?;

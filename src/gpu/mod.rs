@@ -14,7 +14,7 @@ mod timestamps;
 mod trusted;
 
 pub use adapters::{Adapter, Backend, DeviceKind, adapters};
-pub use buffers::{Readback, read_buffer};
+pub use buffers::{Readback, read_buffer, read_buffer_at};
 pub use carrier::Carrier;
 pub use context::Context;
 pub use opening::Opening;

@@ -100,6 +100,11 @@ pub struct Prepared {
 impl Prepared {
     /// Records the dispatch. `step` is the record of this step, for those that ask.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<StepBinding<'_>>) {
+        self.record_first(pass, step, u32::MAX);
+    }
+
+    /// The same with the first `most` workgroups of each row of the grid alone.
+    pub fn record_first(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<StepBinding<'_>>, most: u32) {
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
         if let (true, Some(step)) = (self.needs_step, step) {
@@ -107,7 +112,7 @@ impl Prepared {
             step.set(pass);
         }
         let [x, y, z] = self.workgroups;
-        pass.dispatch_workgroups(x, y, z);
+        pass.dispatch_workgroups(x.min(most), y, z);
     }
 }
 

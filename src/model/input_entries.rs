@@ -117,6 +117,7 @@ mod tests {
             network,
             transform: Transform::None,
             meaning: Meaning::numbered(3),
+            ensemble: None,
             origin: None,
             settings: BTreeMap::new(),
         }

@@ -160,6 +160,12 @@ impl ParameterLayout {
         self.weights() + self.partials
     }
 
+    /// Where each number of state begins.
+    pub fn state_places(&self) -> impl Iterator<Item = usize> + use<> {
+        let (first, length) = (self.state_distance(), self.weights());
+        (0..self.states).map(move |number| first + number * length)
+    }
+
     /// Length of what belongs to one model.
     pub fn model(&self) -> usize {
         self.state_distance() + self.states * self.weights()
@@ -218,6 +224,7 @@ mod tests {
         let full = layout.with_partials(10).with_states(2).with_models(3);
         assert_eq!((full.partials(), full.state_distance(), full.model()), (14, 24, 24 + 28));
         assert_eq!((full.bytes(), full.weight_bytes()), (16 * 3 * 52, 16 * 14));
+        assert_eq!(Vec::from_iter(full.state_places()), [24, 38]);
     }
 
     #[test]

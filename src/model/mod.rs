@@ -1,16 +1,19 @@
 //! The network as numbers: its shape, its parameters, its file. Knows neither GPU nor training.
 
+mod ensemble;
 mod initial;
 mod input_entries;
 mod input_layer;
 mod layout;
 mod metadata;
 mod network;
+mod network_entries;
 mod parameters;
 mod repeated;
 mod safetensors;
 mod transform_entries;
 
+pub use ensemble::{Ensemble, Partner};
 pub use initial::{Init, Variance};
 pub use input_layer::{
     FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PERIODIC_BLOCKS, PlacedColumn,

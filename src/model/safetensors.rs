@@ -1,31 +1,31 @@
-//! The model file: safetensors with `w1, b1, w2, b2, ...`, f32, each `w` [inputs, outputs] row-major, an input layer
-//! (`input_entries.rs`), and what inputs are made with (`transform_entries.rs`); layer sizes, activation, classes, columns and how it was trained in its metadata.
+//! The model file: safetensors with the tensors of its network (`network_entries.rs`), of its partners in an ensemble, and of
+//! what inputs are made with (`transform_entries.rs`); their shapes, classes, columns and how it was trained in its metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::str::FromStr;
 
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
 
 use super::metadata::{KEYS, Meaning};
+use super::network_entries::prefix;
 use super::repeated::repeated_key;
-use super::{Dense, Layer, Network, Parameters, input_entries, transform_entries};
+use super::transform_entries::Fault;
+use super::{Ensemble, Network, Parameters, Partner, input_entries, network_entries, transform_entries};
 use crate::data::Transform;
 use crate::error::{Error, Place, Result};
-use crate::step::{Activation, Loss};
 
 /// Metadata keys.
-const LAYERS: &str = "layers";
-const ACTIVATION: &str = "activation";
-const DROPOUT: &str = "dropout";
-const LOSS: &str = "loss";
+const ENSEMBLE: &str = "ensemble";
 const DEVICE: &str = "device";
 const SCHEDULE: &str = "schedule";
 const TUNING: &str = "tuning";
 const FORMAT: &str = "format";
+
+/// More networks than this no ensemble has.
+const MOST_NETWORKS: usize = 10_000;
 
 /// On what a network was trained, and how: sums in the same order give the same bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Model {
     pub meaning: Meaning,
     /// Its weights and biases.
     pub parameters: Parameters,
+    /// The networks that predict together with it, if there are any.
+    pub ensemble: Option<Ensemble>,
     /// Where it comes from, if its file says so.
     pub origin: Option<Origin>,
     /// How it was trained: whatever else the metadata hold.
@@ -62,19 +64,12 @@ impl Model {
     /// [`Error::Config`] if the format cannot hold the model, which no network that fits in memory causes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
-        let little_endian = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        for (number, layer) in (1..).zip(&self.parameters.layers) {
-            tensors.push((
-                format!("w{number}"),
-                Dtype::F32,
-                vec![layer.inputs, layer.outputs],
-                little_endian(&layer.weights),
-            ));
-            tensors.push((format!("b{number}"), Dtype::F32, vec![layer.outputs], little_endian(&layer.bias)));
-        }
-        if let (Some(layer), Some(parameters)) = (self.network.input_layer(), &self.parameters.input) {
-            let of_input = input_entries::tensors(layer, parameters).into_iter();
-            tensors.extend(of_input.map(|(name, shape, it)| (name, Dtype::F32, shape, little_endian(&it))));
+        for (name, shape, values) in self
+            .networks()
+            .flat_map(|(prefix, network, parameters)| network_entries::tensors(&prefix, network, parameters))
+        {
+            let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            tensors.push((name, Dtype::F32, shape, bytes));
         }
         for (name, shape, values) in transform_entries::tensors(&self.transform) {
             let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -85,20 +80,17 @@ impl Model {
             .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
             .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
             .map_err(unsaved)?;
-        let sizes: Vec<String> = self.network.sizes().iter().map(usize::to_string).collect();
         let mut metadata: HashMap<String, String> = self.settings.clone().into_iter().collect();
-        metadata.extend([
-            (FORMAT.to_owned(), "tinytrain".to_owned()),
-            (LAYERS.to_owned(), sizes.join(",")),
-            (ACTIVATION.to_owned(), per_layer(&self.network, |layer| layer.activation.to_string())),
-            (LOSS.to_owned(), self.network.loss().to_string()),
-        ]);
-        metadata.extend(self.network.input_layer().map(input_entries::entries).into_iter().flatten());
+        metadata.insert(FORMAT.to_owned(), "tinytrain".to_owned());
+        metadata.extend(
+            self.networks().flat_map(|(prefix, network, _)| network_entries::entries(&prefix, network)),
+        );
+        if let Some(ensemble) = &self.ensemble {
+            let picks: Vec<String> = ensemble.picks().map(|picks| picks.to_string()).collect();
+            metadata.insert(ENSEMBLE.to_owned(), picks.join(","));
+        }
         let entries = transform_entries::entries(&self.transform);
         metadata.extend(entries.into_iter().map(|(key, text)| (key.to_owned(), text)));
-        if self.network.dense().iter().any(|layer| layer.dropout > 0.0) {
-            metadata.insert(DROPOUT.to_owned(), per_layer(&self.network, |layer| layer.dropout.to_string()));
-        }
         metadata.extend(self.meaning.entries());
         if let Some(Origin { device, schedule, tuning }) = &self.origin {
             let entries = [(DEVICE, Some(device)), (SCHEDULE, schedule.as_ref()), (TUNING, tuning.as_ref())];
@@ -107,6 +99,24 @@ impl Model {
         }
         let bytes = serialize(views, Some(metadata)).map_err(unsaved)?;
         with_sorted_header(&bytes).ok_or_else(|| unsaved("its header is not what safetensors writes"))
+    }
+
+    /// What it is, for people: its network, or how many an ensemble has.
+    pub fn description(&self) -> String {
+        match &self.ensemble {
+            None => format!("{} network", self.network),
+            Some(ensemble) => {
+                format!("ensemble of {} networks, the first {}", ensemble.networks(), self.network)
+            }
+        }
+    }
+
+    /// The networks with what stands before their names in the file, the model's own one first.
+    fn networks(&self) -> impl Iterator<Item = (String, &Network, &Parameters)> {
+        let partners = self.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
+        let partners = partners.map(|partner| (&partner.network, &partner.parameters));
+        let all = [(&self.network, &self.parameters)].into_iter().chain(partners);
+        (1..).zip(all).map(|(number, (network, parameters))| (prefix(number), network, parameters))
     }
 
     /// Reads a model file.
@@ -150,63 +160,8 @@ impl Model {
                 .map(String::as_str)
                 .ok_or_else(|| bad("a model written by tinytrain", format!("no {key:?} in its metadata")))
         };
-        let sizes = entry(LAYERS)?;
-        let sizes = sizes
-            .split(',')
-            .map(|size| size.parse().map_err(|_| bad("layer sizes in its metadata", format!("{sizes:?}"))))
-            .collect::<Result<Vec<usize>>>()?;
-        // One for all hidden layers, or one for each.
-        fn listed<T: FromStr + Clone>(text: &str, hidden: usize) -> Option<Vec<T>> {
-            let values = text.split(',').map(|value| value.parse().ok()).collect::<Option<Vec<T>>>()?;
-            match values.len() {
-                1 => Some(vec![values[0].clone(); hidden]),
-                length => (length == hidden).then_some(values),
-            }
-        }
-        let bad_entry = |key: &str| {
-            let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
-            bad(&format!("{key} of a network in its metadata"), found)
-        };
-        let hidden = sizes.len().saturating_sub(2);
-        let activations = listed(entry(ACTIVATION)?, hidden).ok_or_else(|| bad_entry(ACTIVATION))?;
-        let shares = metadata.get(DROPOUT).map_or("0", String::as_str);
-        let dropout = listed(shares, hidden).ok_or_else(|| bad_entry(DROPOUT))?;
-        // Files of the first versions know one loss.
-        let loss = metadata.get(LOSS).map_or(Ok(Loss::CrossEntropy), |loss| loss.parse());
-        let loss = loss.map_err(|_| bad_entry(LOSS))?;
-        let (inputs, units) = sizes.split_first().ok_or_else(|| bad_entry(LAYERS))?;
-        let functions = activations.into_iter().zip(dropout).chain([(Activation::Identity, 0.0)]);
-        let layers = units.iter().zip(functions);
-        let layers =
-            layers.map(|(units, (activation, dropout))| Dense { units: *units, activation, dropout });
-        let network = Network::new(*inputs, layers.collect(), loss)
-            .map_err(|_| bad("a network in its metadata", format!("layers {sizes:?}")))?;
-        let input_layer = input_entries::layer(&metadata, |name| file.tensor(name).is_ok())
-            .map_err(|(expected, found)| bad(&expected, found))?;
-        let network = match input_layer {
-            Some(layer) => network.behind(layer).map_err(|_| {
-                bad("an input layer for the first of its layers", format!("layers {sizes:?}"))
-            })?,
-            None => network,
-        };
-        let tensor = |name: String, shape: &[usize]| -> Result<Vec<f32>> {
-            let view = file.tensor(&name).map_err(|_| bad(&format!("a tensor {name}"), "none".to_owned()))?;
-            if view.dtype() != Dtype::F32 || view.shape() != shape {
-                return Err(bad(
-                    &format!("{name} of f32 {shape:?}"),
-                    format!("{:?} {:?}", view.dtype(), view.shape()),
-                ));
-            }
-            let values: Vec<f32> = view
-                .data()
-                .chunks_exact(4)
-                .map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-                .collect();
-            match values.iter().find(|value| !value.is_finite()) {
-                Some(value) => Err(bad(&format!("finite numbers in {name}"), value.to_string())),
-                None => Ok(values),
-            }
-        };
+        let fault = |(expected, found): (String, String)| bad(&expected, found);
+        let (network, parameters, of_network) = network_entries::read("", &metadata, &file).map_err(fault)?;
         let numbers = |name: &str| {
             let expected = format!("{name} of finite f64");
             let view = file.tensor(name).map_err(|_| (expected.clone(), "none".to_owned()))?;
@@ -217,22 +172,17 @@ impl Model {
             }
             Ok((view.shape().to_vec(), values))
         };
-        let layers = (1..)
-            .zip(network.layers())
-            .map(|(number, (inputs, outputs))| {
-                Ok(Layer {
-                    inputs,
-                    outputs,
-                    weights: tensor(format!("w{number}"), &[inputs, outputs])?,
-                    bias: tensor(format!("b{number}"), &[outputs])?,
-                })
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let input = network.input_layer().map(|layer| input_entries::read(layer, tensor)).transpose()?;
-        let (input, of_input) = input.map_or((None, 0), |(parameters, count)| (Some(parameters), count));
-        let (transform, taken) = transform_entries::read(&metadata, network.columns(), numbers)
-            .map_err(|(expected, found)| bad(&expected, found))?;
-        let expected = 2 * layers.len() + of_input + taken;
+        let (transform, taken) =
+            transform_entries::read(&metadata, network.columns(), numbers).map_err(fault)?;
+        let mut expected = of_network + taken;
+        let ensemble = match metadata.get(ENSEMBLE) {
+            None => None,
+            Some(picks) => {
+                let (ensemble, count) = ensemble(picks, &metadata, &file, &network).map_err(fault)?;
+                expected += count;
+                Some(ensemble)
+            }
+        };
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
@@ -246,24 +196,42 @@ impl Model {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
             bad(&format!("{key} that fit the network"), found)
         })?;
-        let known = [FORMAT, LAYERS, ACTIVATION, DROPOUT, LOSS, DEVICE, SCHEDULE, TUNING];
-        let known = known.into_iter().chain(KEYS).chain(transform_entries::KEYS);
+        let known = [FORMAT, ENSEMBLE, DEVICE, SCHEDULE, TUNING].into_iter().chain(network_entries::KEYS);
+        let known = known.chain(KEYS).chain(transform_entries::KEYS);
         let known: Vec<&str> = known.chain(input_entries::KEYS).collect();
-        let is_setting = |key: &String| !known.contains(&key.as_str());
+        let networks = ensemble.as_ref().map_or(1, Ensemble::networks);
+        let is_of_partner = |key: &str| (2..=networks).any(|number| key.starts_with(&prefix(number)));
+        let is_setting = |key: &String| !known.contains(&key.as_str()) && !is_of_partner(key);
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
-        Ok(Self { network, transform, meaning, parameters: Parameters { layers, input }, origin, settings })
+        Ok(Self { network, transform, meaning, parameters, ensemble, origin, settings })
     }
 }
 
-/// What the hidden layers have: one value for all, or one for each.
-fn per_layer(network: &Network, value: impl Fn(&Dense) -> String) -> String {
-    let hidden = &network.dense()[..network.dense().len() - 1];
-    let values: Vec<String> = hidden.iter().map(value).collect();
-    match values.first() {
-        None => Activation::Relu.to_string(),
-        Some(first) if values.iter().all(|value| value == first) => first.clone(),
-        Some(_) => values.join(","),
+/// The other networks of an ensemble that were picked so often, and how many tensors they have.
+fn ensemble(
+    picks: &str,
+    metadata: &BTreeMap<String, String>,
+    file: &SafeTensors<'_>,
+    first: &Network,
+) -> std::result::Result<(Ensemble, usize), Fault> {
+    let numbers: Option<Vec<u32>> = picks.split(',').map(|number| number.parse().ok()).collect();
+    let numbers =
+        numbers.filter(|numbers| numbers.len() < MOST_NETWORKS && numbers.iter().any(|picks| *picks > 0));
+    let Some([own, others @ ..]) = numbers.as_deref() else {
+        return Err(("how often each network of an ensemble was picked".to_owned(), format!("{picks:?}")));
+    };
+    let (mut ensemble, mut count) = (Ensemble { picks: *own, partners: Vec::new() }, 0);
+    for (number, picks) in (2..).zip(others) {
+        let (network, parameters, tensors) = network_entries::read(&prefix(number), metadata, file)?;
+        let shape = |network: &Network| (network.columns(), network.outputs(), network.loss().of_classes());
+        if shape(&network) != shape(first) {
+            let expected = format!("network {number} with the inputs and outputs of the first");
+            return Err((expected, network.to_string()));
+        }
+        ensemble.partners.push(Partner { picks: *picks, network, parameters });
+        count += tensors;
     }
+    Ok((ensemble, count))
 }
 
 fn unsaved(error: impl std::fmt::Display) -> Error {
@@ -292,7 +260,8 @@ mod tests {
         let parameters = Parameters::he_normal(&network, 3);
         let meaning = Meaning { image: Some((1, 5)), ..Meaning::numbered(4) };
         let settings = [("seed".to_owned(), "7".to_owned())].into();
-        Model { parameters, network, transform: Transform::Bytes, meaning, origin: Some(origin), settings }
+        let (transform, ensemble, origin) = (Transform::Bytes, None, Some(origin));
+        Model { parameters, network, transform, meaning, ensemble, origin, settings }
     }
 
     #[test]
@@ -308,6 +277,36 @@ mod tests {
         }
         let file = SafeTensors::deserialize(&bytes).unwrap();
         assert_eq!(file.tensor("w2").unwrap().shape(), [3, 4]);
+    }
+
+    #[test]
+    fn an_ensemble_reads_back_with_all_its_networks() {
+        let partner = |sizes: &[usize], picks, seed| {
+            let network = Network::classifier(sizes).unwrap();
+            Partner { picks, parameters: Parameters::he_normal(&network, seed), network }
+        };
+        let partners = vec![partner(&[5, 4], 1, 4), partner(&[5, 2, 3, 4], 7, 5)];
+        let model = Model { ensemble: Some(Ensemble { picks: 2, partners }), ..model() };
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(Model::from_bytes(&bytes, Path::new("m")).unwrap(), model);
+        let broken = |from: &str, to: &str| {
+            let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+            let text = String::from_utf8(bytes[8..header].to_vec()).unwrap();
+            assert!(text.contains(from), "{from} in {text}");
+            let broken = [&bytes[..8], text.replacen(from, to, 1).as_bytes(), &bytes[header..]].concat();
+            Model::from_bytes(&broken, Path::new("m")).unwrap_err().to_string()
+        };
+        for (from, to) in
+            [("2,1,7", "2,1,x"), ("2,1,7", "0,0,0"), ("5,2,3,4", "5,2,4,3"), ("network2.w1", "network9.w1")]
+        {
+            let error = broken(from, to);
+            assert!(error.starts_with("m: expected ") && !error.contains('\n'), "{error}");
+        }
+        // A program that knows no ensembles counts the tensors and refuses them.
+        assert!(
+            broken("\"ensemble\":\"2,1,7\"", "\"ensembla\":\"2,1,7\"")
+                .contains("expected 4 tensors, found 12")
+        );
     }
 
     #[test]

@@ -222,6 +222,7 @@ mod tests {
             network,
             transform: Transform::Columns(Encoding { columns, is_numbered: false }),
             meaning: Meaning::numbered(4),
+            ensemble: None,
             origin: None,
             settings: BTreeMap::new(),
         }

@@ -126,6 +126,26 @@ pub fn write_before<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, 
     area.draw_text(text, &text_style().pos(Pos::new(HPos::Right, VPos::Center)), place)
 }
 
+/// As much of a text as is at most so wide; where that is not all, an ellipsis stands for the rest.
+pub fn fitting<B: DrawingBackend>(
+    area: &Area<B>,
+    text: &str,
+    width: u32,
+) -> Result<String, DrawingAreaErrorKind<B::ErrorType>> {
+    let fits = |text: &str| Ok(area.estimate_text_size(text, &text_style())?.0 <= width);
+    if fits(text)? {
+        return Ok(text.to_owned());
+    }
+    // No character is narrower than two pixels.
+    let mut characters: Vec<char> = text.chars().take(width as usize / 2).collect();
+    loop {
+        let short = characters.iter().chain(['…'].iter()).collect::<String>();
+        if characters.pop().is_none() || fits(&short)? {
+            return Ok(short);
+        }
+    }
+}
+
 /// Writes a line whose middle is at `place`.
 pub fn write_centered<B: DrawingBackend>(area: &Area<B>, text: &str, place: (i32, i32)) -> Drawn<B> {
     area.draw_text(text, &text_style().pos(Pos::new(HPos::Center, VPos::Center)), place)

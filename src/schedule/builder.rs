@@ -5,7 +5,7 @@ use super::{ScheduleKind, TrainingStep};
 use crate::kernels::{
     Activate, ActivateBackward, Column, CrossEntropy, Embed, EmbedGradient, Forward, Gather, InputGradient,
     Kernel, LayerInputs, LayerUpdate, LossGradient, LossTargets, Nonlinearity, Resident, Row, Samples,
-    ScaleGradient, StepShape, SumSquares, Tuning, Update, WeightGradient, blocks,
+    ScaleGradient, StepRecord, StepShape, SumSquares, Tuning, Update, WeightGradient, blocks,
 };
 use crate::model::{InputLayer, InputLayout, LayerLayout, ParameterLayout};
 
@@ -300,9 +300,10 @@ impl<'a> Builder<'a> {
     }
 
     fn resident_step(&mut self, shape: &StepShape) {
-        use Buffer::{Features, Metrics, Order, Parameters, Targets};
+        use Buffer::{Features, Metrics, Order, Parameters, Rules, Targets};
         self.groups = 1;
-        self.push(Resident::new(shape, self.samples), &[Features, Targets, Order, Parameters, Metrics]);
+        let kernel = Resident::new(shape, self.samples);
+        self.push(kernel, &[Features, Targets, Order, Rules, Parameters, Metrics]);
     }
 
     fn schedule(self) -> Schedule {
@@ -338,6 +339,7 @@ impl<'a> Builder<'a> {
             Buffer::TableRows => matrix(network.columns()),
             Buffer::Outputs => matrix(network.outputs()),
             Buffer::Metrics => 8 * self.groups as u64,
+            Buffer::Rules => size_of::<StepRecord>() as u64,
         }
     }
 }

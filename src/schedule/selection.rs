@@ -35,7 +35,7 @@ pub struct SelectedSchedule {
 impl SelectedSchedule {
     /// What was asked for, if it can be had; else, or if nothing was, what should be the fastest by the model of latencies.
     pub fn of(asked: Option<ScheduleKind>, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Self {
-        let hindrance = asked.and_then(|kind| impossible(kind, step, limits));
+        let hindrance = asked.and_then(|kind| refusal(kind, step, limits));
         if let (Some(kind), None) = (asked, &hindrance) {
             return Self { kind, reason: None };
         }
@@ -56,8 +56,7 @@ impl SelectedSchedule {
 /// Microseconds that a step should take under each schedule that can be had, but for the one that is for reading, by the
 /// model of latencies.
 pub(crate) fn estimates(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Vec<(ScheduleKind, f64)> {
-    let able =
-        |kind: &ScheduleKind| *kind != ScheduleKind::Plain && impossible(*kind, step, limits).is_none();
+    let able = |kind: &ScheduleKind| *kind != ScheduleKind::Plain && refusal(*kind, step, limits).is_none();
     let samples = Samples { stored: FeatureFormat::Bytes, count: step.rows };
     let estimate = |kind: ScheduleKind| {
         let dispatches = Schedule::train(kind, step, samples, limits.tuning).dispatches;
@@ -80,8 +79,12 @@ pub fn parameter_layout(kind: ScheduleKind, step: &TrainingStep<'_>, tuning: &Tu
     )
 }
 
-/// Why a schedule cannot be had.
-fn impossible(kind: ScheduleKind, step: &TrainingStep<'_>, limits: &DeviceLimits<'_>) -> Option<String> {
+/// Why a schedule cannot be had, if it cannot.
+pub(crate) fn refusal(
+    kind: ScheduleKind,
+    step: &TrainingStep<'_>,
+    limits: &DeviceLimits<'_>,
+) -> Option<String> {
     let shape = match kind {
         ScheduleKind::Plain | ScheduleKind::Fused => return None,
         ScheduleKind::TwoDispatch => step.shape(limits.tuning),

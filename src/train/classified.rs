@@ -1,5 +1,6 @@
 //! Predictions of classes beside the labels of their rows, and how good they are.
 
+use super::class_figures::{ClassFigures, class_figures, mean_of, weighted_figures};
 use super::probabilities::{best, log_sum_exp};
 use crate::engine::Evaluation;
 
@@ -16,14 +17,7 @@ pub(super) fn evaluation(outputs: &[f32], labels: &[u32]) -> Evaluation {
 
 /// The mean recall of the classes that have rows: what the accuracy would be if all had as many.
 pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], classes: usize) -> f64 {
-    let (mut rows, mut correct) = (vec![0u64; classes], vec![0u64; classes]);
-    for (label, prediction) in labels.iter().zip(predictions) {
-        rows[*label as usize] += 1;
-        correct[*label as usize] += u64::from(label == prediction);
-    }
-    let occurring = || rows.iter().zip(&correct).filter(|(rows, _)| **rows > 0);
-    let recalls = occurring().map(|(rows, correct)| *correct as f64 / *rows as f64);
-    recalls.sum::<f64>() / occurring().count() as f64
+    mean_of(&class_figures(labels, predictions, classes), ClassFigures::recall)
 }
 
 /// AUC of rows of these classes from the outputs of a network, [rows, classes]; nothing of rows of one class, and of more
@@ -81,29 +75,18 @@ impl<'a> Classified<'a> {
 
     /// Accuracy, balanced accuracy, F1, log loss and AUC, each row counted as often as `counts` says.
     pub(super) fn measures(&self, counts: &[u32]) -> [f64; 5] {
-        // Rows of each class, rows taken for it, and both.
-        let mut figures = vec![[0u64; 3]; self.classes];
-        let (mut all, mut loss) = (0u64, 0.0);
-        let rows = self.labels.iter().zip(&self.predictions).zip(&self.losses).zip(counts);
-        for (((label, prediction), of_row), count) in rows {
-            let count = u64::from(*count);
-            figures[*label as usize][0] += count;
-            figures[*prediction as usize][1] += count;
-            figures[*label as usize][2] += if label == prediction { count } else { 0 };
-            all += count;
-            loss += if count > 0 { of_row * count as f64 } else { 0.0 };
-        }
-        let mean_of = |of: &dyn Fn([u64; 3]) -> f64| {
-            let occurring: Vec<f64> =
-                figures.iter().filter(|figures| figures[0] > 0).map(|figures| of(*figures)).collect();
-            occurring.iter().sum::<f64>() / occurring.len() as f64
-        };
-        let correct: u64 = figures.iter().map(|figures| figures[2]).sum();
+        let Self { labels, predictions, losses, classes, .. } = self;
+        let figures = weighted_figures(labels, predictions, counts.iter().copied(), *classes);
+        // A row that is left out may have a loss that is infinite.
+        let counted = losses.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let loss: f64 = counted.map(|(loss, count)| loss * f64::from(*count)).sum();
+        let sum_of = |of: fn(&ClassFigures) -> u64| figures.iter().map(of).sum::<u64>() as f64;
+        let all = sum_of(|class| class.samples);
         [
-            correct as f64 / all as f64,
-            mean_of(&|[samples, _, correct]| correct as f64 / samples as f64),
-            mean_of(&|[samples, predicted, correct]| 2.0 * correct as f64 / (samples + predicted) as f64),
-            loss / all as f64,
+            sum_of(|class| class.correct) / all,
+            mean_of(&figures, ClassFigures::recall),
+            mean_of(&figures, ClassFigures::f1),
+            loss / all,
             self.auc(counts),
         ]
     }

@@ -4,29 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::{InputOptions, TrainingData};
-use crate::data::{Scale, Split};
-use crate::engine::EngineOptions;
+use super::DataOptions;
+use crate::data::Split;
 use crate::error::{Error, Result};
-use crate::memory::check_memory;
-use crate::model::{Dense, Init, InputLayer, Network};
+use crate::model::Init;
 use crate::schedule::{Measurements, ScheduleKind};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
-
-/// What is done to the rows of a file before they train.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct DataOptions {
-    /// How values become inputs.
-    pub scale: Scale,
-    /// Which rows are left out of training.
-    pub split: Split,
-    /// Whether values to predict are standardised for training.
-    pub standardise_targets: bool,
-    /// Whether scaled values are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped).
-    pub clip: bool,
-    /// What is learnt before the first dense layer.
-    pub inputs: InputOptions,
-}
 
 /// Which model of a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +75,10 @@ pub struct Config {
     pub ntk: bool,
     /// Largest norm of all gradients together: larger ones are scaled down to it.
     pub clip_norm: Option<f32>,
-    /// Decides the initial weights and the order of the rows.
+    /// Decides which rows are held out, the order of the rows, and the initial weights.
     pub seed: u64,
+    /// Decides the initial weights, and which units dropout leaves out, in place of `seed`.
+    pub init_seed: Option<u64>,
     /// How a GPU divides a step into dispatches; nothing leaves it the choice.
     pub schedule: Option<ScheduleKind>,
     /// Most threads of the CPU engine; nothing is one for each core.
@@ -136,6 +121,7 @@ impl Default for Config {
             ntk: false,
             clip_norm: None,
             seed: 1,
+            init_seed: None,
             schedule: None,
             threads: None,
             data: DataOptions::default(),
@@ -202,6 +188,7 @@ impl Config {
             ("clip_norm", self.clip_norm.unwrap_or(0.0).to_string(), self.clip_norm.is_some()),
             ("label_smoothing", self.label_smoothing.to_string(), self.label_smoothing > 0.0),
             ("init", self.init.to_string(), self.init != default.init),
+            ("init_seed", self.first_seed().to_string(), self.init_seed.is_some()),
             ("parametrization", "ntk".to_owned(), self.ntk),
             ("validation_fraction", data.split.validation.to_string(), !data.split.is_none()),
             ("threads", self.threads.unwrap_or(0).to_string(), self.threads.is_some()),
@@ -227,39 +214,18 @@ impl Config {
             factors: self.factors.clone(),
             clip_norm: self.clip_norm,
             label_smoothing: self.label_smoothing,
-            seed: self.seed,
+            seed: self.first_seed(),
         }
+    }
+
+    /// What decides the initial weights.
+    pub fn first_seed(&self) -> u64 {
+        self.init_seed.unwrap_or(self.seed)
     }
 
     /// Whether the number of rows, or all labels, must be known before training starts.
     pub fn needs_all_rows(&self) -> bool {
         self.rate_schedule.needs_steps() || self.class_weights != ClassWeights::None
-    }
-
-    /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
-    /// whether rows have weights.
-    pub fn training_options(
-        &self,
-        network: &Network,
-        batch: usize,
-        rows: Option<usize>,
-        weighted: bool,
-    ) -> EngineOptions {
-        let mut options = EngineOptions { weighted, ..self.engine_options(batch) };
-        options.rule = self.rule(batch, rows);
-        if self.ntk {
-            // Those that keep a mean of squares divide by its root.
-            let divides = self.optimizer.kind.betas() > 0;
-            let factor = |inputs: usize| 1.0 / if divides { (inputs as f32).sqrt() } else { inputs as f32 };
-            options.rule.factors.layer_weights = network.layers().map(|(inputs, _)| factor(inputs)).collect();
-        }
-        options
-    }
-
-    /// The same for rows whose number is not known, without weights, and where no rate depends on the sizes of layers.
-    pub fn engine_options(&self, batch: usize) -> EngineOptions {
-        let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
-        EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads, measured }
     }
 
     /// Checks whether all settings are in range.
@@ -343,58 +309,5 @@ impl Config {
             return bad("hidden layers", "layer sizes of 1 or more", &0);
         }
         Ok(())
-    }
-
-    /// The network for such data, if it and batches of `batch` rows fit in memory.
-    ///
-    /// # Errors
-    /// As [`Config::network`].
-    pub fn network_for(&self, data: &TrainingData, batch: usize) -> Result<Network> {
-        let layer = self.data.inputs.layer(data.transform(), data.inputs())?;
-        self.network_behind(layer, data.inputs(), data.outputs(), batch)
-    }
-
-    /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for what memory cannot hold; nothing has been allocated then.
-    pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
-        self.network_behind(None, inputs, outputs, batch)
-    }
-
-    fn network_behind(
-        &self,
-        layer: Option<InputLayer>,
-        inputs: usize,
-        outputs: usize,
-        batch: usize,
-    ) -> Result<Network> {
-        let inputs = layer.as_ref().map_or(inputs, InputLayer::inputs);
-        let hidden = self.hidden.iter().enumerate().map(|(index, units)| {
-            let activation = self.activation.get(index).or(self.activation.first());
-            let dropout = self.dropout.get(index).or(self.dropout.first());
-            Dense {
-                units: *units,
-                activation: activation.copied().unwrap_or(Activation::Relu),
-                dropout: dropout.copied().unwrap_or(0.0),
-            }
-        });
-        let layers = hidden.chain([Dense::new(outputs, Activation::Identity)]).collect();
-        let network = Network::new(inputs, layers, self.loss)?;
-        let network = match layer {
-            Some(layer) => network.behind(layer)?,
-            None => network,
-        };
-        let sizes = network.sizes();
-        // The engine's with the optimizer's state, and while the model is saved the model's own and three forms of the
-        // file's contents.
-        let copies = 5 + self.optimizer.kind.states();
-        let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);
-        check_memory(bytes, &format!("a {network} network"))?;
-        let widths: u128 = sizes.iter().map(|size| *size as u128).sum();
-        // Activations and their gradients, f32.
-        let bytes = widths.saturating_mul(batch as u128).saturating_mul(2 * size_of::<f32>() as u128);
-        check_memory(bytes, &format!("a batch of {batch} rows of a {network} network"))?;
-        Ok(network)
     }
 }

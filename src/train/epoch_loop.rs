@@ -1,5 +1,6 @@
 //! The epoch loop: rows from the reader to the engine, epoch after epoch. For runs, trials, and whatever else trains.
 
+use super::shared_data::RunData;
 use super::training_data::{Seen, TrainingData};
 use crate::data::rows_at;
 use crate::engine::{BatchMetrics, Batches, Engine, Observer, Order, Work, begin};
@@ -42,6 +43,12 @@ impl EpochLoop {
         self.epoch
     }
 
+    /// Before the epoch behind so many.
+    pub fn behind(mut self, epochs: usize) -> Self {
+        self.epoch = epochs + 1;
+        self
+    }
+
     /// Goes on to the next epoch.
     pub fn next_epoch(&mut self) {
         (self.epoch, self.trained, self.part) = (self.epoch + 1, 0, None);
@@ -65,7 +72,7 @@ impl EpochLoop {
     pub fn advance(
         &mut self,
         engine: &mut dyn Engine,
-        data: &mut TrainingData,
+        data: &mut RunData,
         seen: &Seen,
         observer: &Observer,
     ) -> Result<Advance> {
@@ -86,7 +93,7 @@ impl EpochLoop {
                 }
             } else if self.trained < limit && !data.reader.is_complete() {
                 let _reading = begin(observer, Work::Reading);
-                data.reader.next_block()?;
+                data.read_block()?;
             } else {
                 let ended = engine.poll(true)?;
                 let is_over = ended.is_empty();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::data::{Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform};
-use crate::engine::{Device, Engine, Evaluation};
+use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
@@ -84,9 +84,22 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bo
     Ok(Evaluated { evaluation, outputs, errors, device: engine.description().device })
 }
 
-pub(super) fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
-    let config = Config::default();
-    device.engine(&model.parameters, &model.network, &config.engine_options(config.batch_size))
+/// A model on a device.
+///
+/// # Errors
+/// Those of the device.
+pub fn engine(model: &Model, device: &Device) -> Result<Box<dyn Engine>> {
+    engine_of(model, device, None)
+}
+
+/// The same on so many threads at most.
+fn engine_of(model: &Model, device: &Device, threads: Option<usize>) -> Result<Box<dyn Engine>> {
+    let config = Config { threads, ..Config::default() };
+    let options = config.engine_options(config.batch_size);
+    if model.ensemble.is_some() {
+        return Ok(Box::new(EnsembleEngine::new(model, device, &options)?));
+    }
+    device.engine(&model.parameters, &model.network, &options)
 }
 
 /// A model that predicts rows nobody has labelled.
@@ -94,10 +107,16 @@ pub struct Predictor {
     engine: Box<dyn Engine>,
     transform: Transform,
     columns: usize,
+    reading: Reading,
+    unknown: u64,
+}
+
+/// What the outputs of a model say of rows.
+#[derive(Debug, Clone)]
+pub struct Reading {
     outputs: usize,
     of_classes: bool,
     target_scale: Option<TargetScale>,
-    unknown: u64,
 }
 
 /// What a model makes of some rows.
@@ -112,16 +131,14 @@ pub struct Predictions {
 }
 
 impl Predictor {
-    /// Puts a model on a device.
+    /// Puts a model on a device; the CPU engine takes so many threads at most, or one for each core.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn new(model: &Model, device: &Device) -> Result<Self> {
-        let (engine, transform) = (engine(model, device)?, model.transform.clone());
-        let (columns, outputs) = (transform.columns(model.network.columns()), model.network.outputs());
-        let of_classes = model.network.loss().of_classes();
-        let target_scale = model.meaning.target_scale.clone();
-        Ok(Self { engine, transform, columns, outputs, of_classes, target_scale, unknown: 0 })
+    pub fn new(model: &Model, device: &Device, threads: Option<usize>) -> Result<Self> {
+        let (engine, transform) = (engine_of(model, device, threads)?, model.transform.clone());
+        let columns = transform.columns(model.network.columns());
+        Ok(Self { engine, transform, columns, reading: Reading::new(model), unknown: 0 })
     }
 
     /// The device, for people.
@@ -148,22 +165,52 @@ impl Predictor {
     /// # Errors
     /// Those of the device.
     pub fn predict(&mut self, features: Features, dictionaries: &[Dictionary]) -> Result<Predictions> {
+        let outputs = self.outputs(features, dictionaries)?;
+        Ok(self.reading.predictions(outputs))
+    }
+
+    /// The outputs from which [`Predictor::predict`] predicts, [rows, outputs]. A [`Reading`] reads them, on any thread.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn outputs(&mut self, features: Features, dictionaries: &[Dictionary]) -> Result<Vec<f32>> {
         let rows = features.len() / self.columns;
         let rows =
             Dataset { inputs: self.columns, features, targets: (vec![0; rows]).into(), weights: Vec::new() };
         let (rows, unknown) = self.transform.rows(rows, dictionaries)?;
         self.unknown += unknown;
-        let logits = self.engine.outputs(&rows.view())?;
+        self.engine.outputs(&rows.view())
+    }
+}
+
+impl Reading {
+    /// That of the outputs of this model.
+    pub fn new(model: &Model) -> Self {
+        Self {
+            outputs: model.network.outputs(),
+            of_classes: model.network.loss().of_classes(),
+            target_scale: model.meaning.target_scale.clone(),
+        }
+    }
+
+    /// Outputs of a row.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// What these outputs of whole rows say.
+    pub fn predictions(&self, outputs: Vec<f32>) -> Predictions {
         let mut predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::new(), values: Vec::new() };
         if !self.of_classes {
-            let values = self.target_scale.as_ref().map(|scale| scale.restored(&logits));
-            return Ok(Predictions { values: values.unwrap_or(logits), ..predictions });
+            let values = self.target_scale.as_ref().map(|scale| scale.restored(&outputs));
+            return Predictions { values: values.unwrap_or(outputs), ..predictions };
         }
-        for row in logits.chunks_exact(self.outputs) {
-            predictions.classes.push(append_softmax(row, &mut predictions.probabilities) as u32);
-        }
-        Ok(predictions)
+        predictions.probabilities.reserve_exact(outputs.len());
+        let rows = outputs.chunks_exact(self.outputs);
+        predictions.classes =
+            rows.map(|row| append_softmax(row, &mut predictions.probabilities) as u32).collect();
+        predictions
     }
 }
 

@@ -37,6 +37,12 @@ pub struct ClassScores {
 }
 
 impl Score {
+    /// Whether it is a better one than another: of classes a higher accuracy, of equal ones and of values a smaller loss.
+    pub fn is_better_than(&self, other: &Self) -> bool {
+        // Of predicted values the accuracy is always the same.
+        self.accuracy > other.accuracy || self.accuracy == other.accuracy && self.loss < other.loss
+    }
+
     /// That of predicted values.
     pub(super) fn of_values(errors: ValueErrors) -> Self {
         Self { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None }

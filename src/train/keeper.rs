@@ -34,7 +34,7 @@ impl Keeper {
     pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<Doubt>) -> bool {
         self.epochs = epoch.epoch;
         let is_better = match (&epoch.validation, &self.best) {
-            (Some(new), Some(best)) => is_better(new, best),
+            (Some(new), Some(best)) => new.is_better_than(best),
             _ => true,
         };
         if is_better {
@@ -58,12 +58,6 @@ impl Keeper {
     }
 }
 
-/// A higher accuracy; of equal ones, a smaller loss.
-fn is_better(new: &Score, best: &Score) -> bool {
-    // Of predicted values the accuracy is always the same.
-    new.accuracy > best.accuracy || new.accuracy == best.accuracy && new.loss < best.loss
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -81,6 +75,7 @@ mod tests {
             transform: Transform::None,
             meaning,
             parameters,
+            ensemble: None,
             origin: None,
             settings: Default::default(),
         }

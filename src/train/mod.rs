@@ -1,7 +1,9 @@
 //! Training: settings, what is read before, the epoch loop, evaluation.
 
+mod class_figures;
 mod classified;
 mod config;
+mod data_options;
 mod doubt;
 mod epoch_loop;
 mod evaluation;
@@ -10,24 +12,32 @@ mod importance;
 mod input_options;
 mod keeper;
 mod measures;
+mod plan;
 mod preset;
 mod probabilities;
 mod run;
+mod shared_data;
 mod trained;
 mod training_data;
 mod trial;
 mod value_errors;
+mod whole_run;
 
-pub use config::{ClassWeights, Config, DataOptions, Keep};
+pub use class_figures::{ClassFigures, class_figures, confusion};
+pub use config::{ClassWeights, Config, Keep};
+pub use data_options::DataOptions;
 pub use doubt::Doubt;
 pub use evaluation::{
-    Evaluated, EvaluatedValues, Predictions, Predictor, evaluate, evaluate_values, load_model, read_for,
+    Evaluated, EvaluatedValues, Predictions, Predictor, Reading, engine, evaluate, evaluate_values,
+    load_model, read_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use importance::{Importance, Scoring, Shuffling, importances};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
-pub use run::{Run, train, train_on};
+pub use run::Run;
+pub use shared_data::SharedData;
 pub use training_data::TrainingData;
 pub use trial::Trial;
 pub use value_errors::{TargetErrors, ValueErrors};
+pub use whole_run::{train, train_on};

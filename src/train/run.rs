@@ -6,58 +6,23 @@ use std::time::Instant;
 
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
-use super::events::{End, Epoch, Event, OnEvent, Score, Started, Summary};
+use super::events::{End, Epoch, Event, Score, Started, Summary};
 use super::keeper::{Keeper, Kept};
+use super::shared_data::{HeldOutRows, RunData, SharedData};
 use super::trained::{Totals, Trained};
 use super::training_data::{HeldOut, TrainingData};
-use crate::data::{Dataset, Reader};
-use crate::engine::{BatchMetrics, Device, EngineKind, EngineState, Observer};
+use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
 
-/// Trains a network on what `reader` delivers, and tests it on `test` after every epoch: [`train_on`] with the data
-/// options of the settings and without an observer.
-///
-/// # Errors
-/// As [`train_on`].
-pub fn train(
-    config: &Config,
-    reader: Reader,
-    test: Option<Reader>,
-    device: &Device,
-    on_event: &mut OnEvent<'_>,
-) -> Result<Summary> {
-    config.validate()?;
-    let data = TrainingData::new(reader, None, test, &config.data)?;
-    train_on(config, data, device, &None, on_event)
-}
-
-/// A whole [`Run`], whose events go to `on_event`.
-///
-/// # Errors
-/// Those of the run and of `on_event`.
-pub fn train_on(
-    config: &Config,
-    data: TrainingData,
-    device: &Device,
-    observer: &Observer,
-    on_event: &mut OnEvent<'_>,
-) -> Result<Summary> {
-    let mut run = Run::new(config.clone(), data, device.clone(), observer.clone())?;
-    while let Some(event) = run.next()? {
-        match on_event(event) {
-            Err(Error::Interrupted) => run.stop(),
-            taken => taken?,
-        }
-    }
-    run.summary()
-}
+/// Makes the engine of a run, where it is none of its own on a device.
+pub(crate) type MakeEngine = Box<dyn FnOnce() -> Box<dyn Engine> + Send>;
 
 /// Trains a network, starting when enough rows are there, and evaluates it after every epoch. Ask for its events until
 /// there is none. Dropping it ends it.
 pub struct Run {
     config: Config,
-    data: TrainingData,
+    data: RunData,
     device: Device,
     observer: Observer,
     trained: Option<Trained>,
@@ -65,7 +30,11 @@ pub struct Run {
     keeper: Keeper,
     epochs: Vec<Epoch>,
     /// The rows to validate and to test on, once they are read.
-    held_out: Option<[Option<Dataset>; 2]>,
+    held_out: Option<Arc<HeldOutRows>>,
+    /// What it had trained when it was set aside.
+    aside: Option<Box<(Parameters, EngineState)>>,
+    /// Makes its next engine.
+    maker: Option<MakeEngine>,
     steps: u64,
     first_batch: Option<Instant>,
     /// The last loss over the test rows that was no finite number.
@@ -83,9 +52,22 @@ impl Run {
     /// # Errors
     /// [`Error::Setting`] and [`Error::Config`] for settings that cannot be.
     pub fn new(config: Config, data: TrainingData, device: Device, observer: Observer) -> Result<Self> {
+        Self::of(config, RunData::Own(Box::new(data)), device, observer)
+    }
+
+    /// A run that has not begun, on data that others train on, too.
+    ///
+    /// # Errors
+    /// As [`Run::new`].
+    pub fn shared(config: Config, data: Arc<SharedData>, device: Device) -> Result<Self> {
+        Self::of(config, RunData::Shared(data), device, None)
+    }
+
+    fn of(config: Config, data: RunData, device: Device, observer: Observer) -> Result<Self> {
         config.validate()?;
         let keeper = Keeper::new(config.keep, config.patience, data.validates());
         Ok(Self {
+            held_out: data.held_out(),
             config,
             data,
             device,
@@ -94,7 +76,8 @@ impl Run {
             events: VecDeque::new(),
             keeper,
             epochs: Vec::new(),
-            held_out: None,
+            aside: None,
+            maker: None,
             steps: 0,
             first_batch: None,
             bad_test: None,
@@ -107,6 +90,46 @@ impl Run {
     /// Stops the run between two steps: the next events are its last.
     pub fn stop(&mut self) {
         self.is_stopped = true;
+    }
+
+    /// Gives it an engine for its network, with its first parameters; call it before it begins, or when it was set aside.
+    pub(crate) fn seat(&mut self, maker: MakeEngine) {
+        self.maker = Some(maker);
+    }
+
+    /// The epochs that have ended.
+    pub fn epochs(&self) -> &[Epoch] {
+        &self.epochs
+    }
+
+    /// The model that is kept so far, with the epoch after which it was taken, counted from 1.
+    pub fn kept(&self) -> Option<(usize, &Arc<Model>)> {
+        self.keeper.kept.as_ref().map(|kept| (kept.epoch, &kept.model))
+    }
+
+    /// Whether it waits without an engine.
+    pub fn is_aside(&self) -> bool {
+        self.aside.is_some()
+    }
+
+    /// Why the run has ended, if it has.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Lets go of the engine between two epochs, so that a run which waits holds no more than its parameters and what the
+    /// optimizer remembers. The next event begins where it left off, bit for bit.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::Config`] within an epoch.
+    pub fn set_aside(&mut self) -> Result<()> {
+        let Some(trained) = &mut self.trained else { return Ok(()) };
+        if trained.totals.batches > 0 {
+            return Err(Error::Config("a run is set aside between two epochs".to_owned()));
+        }
+        self.aside = Some(Box::new((trained.engine.parameters()?, trained.engine.state()?)));
+        self.trained = None;
+        Ok(())
     }
 
     /// Goes on until there is something to tell. Nothing when the run is over, also after an error.
@@ -137,7 +160,8 @@ impl Run {
             return Err(Error::Interrupted);
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
-        if let (Some(epoch), Some([validation, test])) = (kept.checked_sub(1), &self.held_out) {
+        if let (Some(epoch), Some(held_out)) = (kept.checked_sub(1), &self.held_out) {
+            let [validation, test] = &**held_out;
             if kept < self.epochs.len() {
                 trained.engine.restore(&model.parameters, &EngineState::default())?;
             }
@@ -182,7 +206,7 @@ impl Run {
                 if let Some(recorder) = &self.observer {
                     recorder.take();
                 }
-                self.data.make_whole()
+                self.data.own().map_or(Ok(()), TrainingData::make_whole)
             }
         }
     }
@@ -190,35 +214,37 @@ impl Run {
     /// Makes the network for what the rows so far have shown.
     fn start(&mut self) -> Result<()> {
         let Self { config, data, device, .. } = self;
-        if config.needs_all_rows() && data.rows().is_none() {
-            data.make_whole()?;
+        if let Some(data) = data.own() {
+            if config.needs_all_rows() && data.rows().is_none() {
+                data.make_whole()?;
+            }
+            data.weigh_classes(&config.class_weights)?;
         }
-        data.check_loss(config.loss)?;
-        data.weigh_classes(&config.class_weights)?;
         let (transform, meaning) = (data.transform.clone(), data.meaning());
-        let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        let network = config.network_for(data, batch)?;
-        let options = config.training_options(&network, batch, data.rows(), data.is_weighted());
-        // Now that the steps of the run are known.
-        options.rule.validate()?;
-        device.check(&network, options.rule.optimizer.kind.states(), batch)?;
-        let parameters = Parameters::initial(&network, config.init, config.seed);
-        let mut engine = device.engine(&parameters, &network, &options)?;
+        let (network, options) = config.plan(data, device)?;
+        let parameters = config.first_parameters(&network);
+        let mut engine = match self.maker.take() {
+            Some(maker) => maker(),
+            None => device.engine(&parameters, &network, &options)?,
+        };
         engine.observe(self.observer.clone());
-        self.events.push_back(Event::Started(Box::new(Started {
-            engine: engine.description(),
-            network: network.clone(),
-            transform: transform.clone(),
-            meaning: meaning.clone(),
-            rows: data.rows(),
-        })));
+        match self.aside.take() {
+            Some(aside) => engine.restore(&aside.0, &aside.1)?,
+            None => self.events.push_back(Event::Started(Box::new(Started {
+                engine: engine.description(),
+                network: network.clone(),
+                transform: transform.clone(),
+                meaning: meaning.clone(),
+                rows: data.rows(),
+            }))),
+        }
         self.trained = Some(Trained {
             network,
             transform,
             meaning,
             seen: data.seen(),
             engine,
-            epochs: EpochLoop::new(config.seed, config.batch_size),
+            epochs: EpochLoop::new(config.seed, config.batch_size).behind(self.epochs.len()),
             totals: Totals::default(),
             epoch_began: Instant::now(),
         });
@@ -281,19 +307,23 @@ impl Run {
         trained.end_epoch(&self.observer);
         if self.held_out.is_none() {
             let events = &mut self.events;
-            let mut rows = |held_out: Option<HeldOut>, set| {
+            let mut rows = |data: &mut TrainingData, set, held_out: Option<HeldOut>| {
                 let Some(held_out) = held_out else { return Ok(None) };
                 let inputs = trained.network.columns();
-                let (rows, cells) = held_out.rows(inputs, &self.data.transform, &trained.meaning)?;
+                let (rows, cells) = held_out.rows(inputs, &data.transform, &trained.meaning)?;
                 if cells > 0 {
                     events.push_back(Event::Unknown { set, cells });
                 }
                 Ok::<_, Error>(Some(rows))
             };
-            let validation = rows(self.data.validation.take(), "validation")?;
-            self.held_out = Some([validation, rows(self.data.test.take(), "test")?]);
+            let mut held_out = [None, None];
+            if let Some(data) = self.data.own() {
+                let [validation, test] = [data.validation.take(), data.test.take()];
+                held_out = [rows(data, "validation", validation)?, rows(data, "test", test)?];
+            }
+            self.held_out = Some(Arc::new(held_out));
         }
-        let [validation, test] = self.held_out.as_ref().expect("it was made just now");
+        let [validation, test] = &**self.held_out.as_ref().expect("it was made just now");
         let (validation, of_validation) =
             trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch)?;
         let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch)?;
@@ -350,7 +380,7 @@ impl Run {
             settings.remove("threads");
         }
         let origin = Some(description.origin());
-        Ok(Model { network, transform, meaning, parameters, origin, settings })
+        Ok(Model { network, transform, meaning, parameters, ensemble: None, origin, settings })
     }
 
     fn non_finite(&self, epoch: usize) -> Error {

@@ -8,8 +8,8 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
-use crate::train::config::{ClassWeights, DataOptions};
 use crate::train::evaluation::{check_inputs, test_set};
+use crate::train::{ClassWeights, DataOptions};
 
 /// Rows that do not train.
 pub(crate) enum HeldOut {
@@ -67,6 +67,7 @@ impl TrainingData {
             Scale::None | Scale::Bytes => reader.needs_encoding(),
             Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
         };
+        options.check_clip(encodes)?;
         // Values have no classes by which an order of the rows would show.
         let needs_all = encodes || !options.split.is_none() || reader.values() > 0;
         if needs_all || reader.values() == 0 && reader.classes().len() < 2 || is_sorted(reader.labels()) {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
+use super::shared_data::RunData;
 use super::training_data::TrainingData;
 use crate::data::Reader;
 use crate::engine::{BatchMetrics, Description, Device, Engine, EngineState, Observer, Work, begin};
@@ -38,18 +39,10 @@ impl<'a> Trial<'a> {
         if data.rows().is_none() {
             data.make_whole()?;
         }
-        let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
-        if config.needs_all_rows() && data.rows().is_none() {
-            data.make_whole()?;
-        }
-        data.check_loss(config.loss)?;
         data.weigh_classes(&config.class_weights)?;
-        let network = config.network_for(&data, batch)?;
-        let options = config.training_options(&network, batch, data.rows(), data.is_weighted());
-        options.rule.validate()?;
+        let (network, options) = config.plan(&data, device)?;
         drop(data);
-        device.check(&network, options.rule.optimizer.kind.states(), batch)?;
-        let first = Parameters::initial(&network, config.init, config.seed);
+        let first = config.first_parameters(&network);
         let engine = device.engine(&first, &network, &options)?;
         Ok(Self { config, open, engine, first, network, rows: 0 })
     }
@@ -70,6 +63,7 @@ impl<'a> Trial<'a> {
         }
         data.weigh_classes(&self.config.class_weights)?;
         drop(reading);
+        let mut data = RunData::Own(Box::new(data));
         self.train(&mut data, steps, observer)?;
         let end = Instant::now();
         self.engine.observe(None);
@@ -82,7 +76,7 @@ impl<'a> Trial<'a> {
         Ok(end - start)
     }
 
-    fn train(&mut self, data: &mut TrainingData, steps: usize, observer: &Observer) -> Result<()> {
+    fn train(&mut self, data: &mut RunData, steps: usize, observer: &Observer) -> Result<()> {
         let Self { config, engine, network, rows: seen_rows, .. } = self;
         let Config { batch_size, seed, learning_rate, .. } = **config;
         let changed = |data: &TrainingData| {

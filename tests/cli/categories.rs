@@ -103,9 +103,6 @@ fn missing_values_of_images_are_refused() {
     place.write("t.csv", rows + "1" + &",".repeat(64) + "\n");
     let outcome = place.run(&["train", "--data", "t.csv", "--target", "0", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
-    assert!(
-        outcome.error().contains("column 2") && outcome.error().contains("sample 41"),
-        "{}",
-        outcome.stderr
-    );
+    let expected = "error: t.csv, row 41, column 2: expected a value (";
+    assert!(outcome.error().starts_with(expected), "{}", outcome.stderr);
 }

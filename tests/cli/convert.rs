@@ -127,6 +127,25 @@ fn tables_become_arrays_by_the_names_of_their_columns() {
     assert_eq!(names["categories"]["kind"], json!(["a", "b"]));
 }
 
+/// What is written row by row comes wholly, whatever its size.
+#[test]
+fn large_tables_are_written_to_the_last_cell() {
+    let (rows, columns) = (257, 63);
+    let place = Workplace::new();
+    let cell = |row: usize, column: usize| (row * 7919 + column * 31) % 9973;
+    let line = |row| (0..columns).map(|column| cell(row, column).to_string()).collect::<Vec<_>>().join(",");
+    let names: Vec<String> = (0..columns).map(|column| format!("x{column}")).collect();
+    let table = (0..rows).fold(names.join(",") + "\n", |table, row| table + &line(row) + "\n");
+    place.write("t.csv", &table);
+    assert_eq!(String::from_utf8(converted(&place, "t.csv", "u.csv")).unwrap(), table);
+    let outcome = convert(&place, &["t.csv", "--out", "-", "--to", "csv"]);
+    assert_eq!((outcome.code, outcome.stdout), (0, table));
+    let idx = converted(&place, "t.csv", "t.idx");
+    let values = idx[12..].chunks_exact(8).map(|word| f64::from_be_bytes(word.try_into().unwrap()));
+    let expected = (0..rows).flat_map(|row| (0..columns).map(move |column| cell(row, column) as f64));
+    assert!(values.eq(expected));
+}
+
 #[test]
 fn images_go_through_every_format_and_come_back() {
     let place = Workplace::new();

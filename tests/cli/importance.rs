@@ -54,6 +54,9 @@ fn one_column_decides_everything_and_the_others_nothing() {
     // The same seed is the same shuffles.
     assert_eq!(found(&place, &["--seed", "1"]), all);
     assert_ne!(found(&place, &["--seed", "2"])["columns"][0]["importance"], columns[0]["importance"]);
+    let some = found(&place, &["--rows", "17"]);
+    assert_eq!((&some["samples"], &some["data"], &some["value"]), (&17.into(), &all["data"], &1.0.into()));
+    assert_eq!(found(&place, &["--rows", "60"]), all);
     let loss = found(&place, &["--measure", "log-loss", "--repeats", "3"]);
     assert!(loss["columns"][0]["importance"].as_f64().unwrap() > 1.0, "{loss}");
     assert_eq!(loss["columns"][0]["column"], "color");
@@ -69,6 +72,10 @@ fn people_see_bars_and_a_picture() {
     assert!(!lines[4].contains('█') && !lines[5].contains('█'), "{text}");
     let svg = std::fs::read_to_string(place.path("i.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("color") && svg.contains("decrease of accuracy"));
+    let few = place.succeed(&["importance", "--model", "m", "--device", "cpu", "--rows", "17"]).stdout;
+    assert!(few.starts_with("17 samples, chosen among the 60 of t.csv"), "{few}");
+    let outcome = place.run(&["importance", "--model", "m", "--device", "cpu", "--rows", "0"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
     let outcome = place.run(&["importance", "--model", "m", "--device", "cpu", "--svg", "t.csv"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("--svg: expected a file of its own"), "{}", outcome.stderr);

@@ -237,3 +237,44 @@ fn an_image_is_no_row_of_a_table() {
     refused(&place, &["new.csv", "one.png", "--out", "p.csv"], &["one.png", "PNG"]);
     assert!(!place.path("p.csv").exists());
 }
+
+/// Blocks are predicted, made lines of, and written by different threads; the last is not a whole one.
+#[test]
+fn predictions_are_the_same_bytes_on_any_number_of_threads() {
+    let rows = 2 * tinytrain::data::BLOCK_ROWS + 63;
+    let place = with_model(rows);
+    place.write("small.csv", Points::new(3, 7).csv(NAMES));
+    for arguments in [
+        &["new.csv"][..],
+        &["new.csv", "--format", "json"],
+        &["new.csv", "--id", "kind"],
+        &["small.csv", "new.csv", "small.csv"],
+    ] {
+        let [one, four] = ["1", "4"].map(|threads| {
+            let table = predicted(&place, &[arguments, &["--threads", threads]].concat());
+            predicted(&place, &[arguments, &["--threads", threads, "--out", "out.csv"]].concat());
+            assert!(std::fs::read_to_string(place.path("out.csv")).unwrap() == table, "{arguments:?}");
+            table
+        });
+        assert!(one == four, "{arguments:?}");
+        assert!(one.lines().count() >= rows, "{arguments:?}");
+    }
+    refused(&place, &["new.csv", "--threads", "0"], &["--threads"]);
+}
+
+/// What comes before a row that cannot be read is written, on any number of threads.
+#[test]
+fn rows_before_a_fault_are_predicted_on_any_number_of_threads() {
+    let rows = tinytrain::data::BLOCK_ROWS + 17;
+    let place = with_model(rows);
+    let table = Points::new(rows, 7).csv(NAMES);
+    let header = table.lines().next().unwrap();
+    place.write("broken.csv", format!("{table}{}\n", header.replace(|byte| byte != ',', "?x")));
+    let outcomes = ["1", "4"].map(|threads| predict(&place, &["broken.csv", "--threads", threads]));
+    for outcome in &outcomes {
+        assert_eq!((outcome.code, outcome.error().lines().count()), (2, 1), "{}", outcome.stderr);
+        assert!(outcome.error().contains(&format!("row {}", rows + 2)), "{}", outcome.stderr);
+        assert_eq!(outcome.stdout.lines().count(), tinytrain::data::BLOCK_ROWS + 1);
+    }
+    assert!(outcomes[0].stdout == outcomes[1].stdout);
+}

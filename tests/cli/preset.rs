@@ -137,3 +137,41 @@ fn options_that_do_not_go_together_are_refused() {
         assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
     }
 }
+
+#[test]
+fn clipping_is_refused_where_it_would_clip_nothing() {
+    let place = workplace();
+    place.write_idx("data/train", &crate::program::Rows::new(40, 1));
+    let common =
+        ["train", "--device", "cpu", "--epochs", "1", "--hidden", "4", "--out", "m", "--clip", "smooth"];
+    let table = ["--data", "t.csv", "--target", "level", "--only", "x"];
+    let expected = "error: --clip: expected columns that are scaled (standard, minmax or robust) for smooth clipping, found ";
+    for (arguments, found) in [
+        (
+            &[&table[..], &["--scale", "quantile"]].concat()[..],
+            "ranks of values (quantile), which have no outliers",
+        ),
+        (&[&table[..], &["--scale", "none"]].concat(), "values as they are (none)"),
+        (&[&table[..], &["--scale", "bytes"]].concat(), "values divided by 255 (bytes)"),
+        (&["--data", "data"], "values divided by 255 (bytes)"),
+    ] {
+        let outcome = place.run(&[&common[..], arguments].concat());
+        assert_eq!((outcome.code, outcome.error()), (2, &*format!("{expected}{found}")), "{arguments:?}");
+    }
+    for scale in ["standard", "minmax", "robust", "auto"] {
+        place.succeed(&[&common[..], &table, &["--scale", scale]].concat());
+    }
+}
+
+/// The clipping of the preset goes with the scales that it changes.
+#[test]
+fn the_preset_clips_no_ranks() {
+    let place = workplace();
+    let common = ["train", "--device", "cpu", "--data", "t.csv", "--out", "m", "--epochs", "1", "--verbose"];
+    for (scale, clip) in [("quantile", "none"), ("none", "none"), ("minmax", "smooth")] {
+        let arguments = ["--preset", "table", "--scale", scale];
+        let outcome = place.succeed(&[&common[..], &CLASSES, &arguments].concat());
+        let said = format!("--scale {scale} --clip {clip}");
+        assert!(outcome.stderr.contains(&said), "{said}: {}", outcome.stderr);
+    }
+}

@@ -1,6 +1,9 @@
 //! What is said about tables that cannot be read: the file, the row, the column, expected and found.
 
-use tinytrain::data::{BLOCK_ROWS, Classes, ReadOptions, Selection, Split, Target, Transform};
+use std::io::Cursor;
+use std::path::Path;
+
+use tinytrain::data::{BLOCK_ROWS, Classes, ReadOptions, Reader, Selection, Split, Target, Transform};
 
 use crate::support::{assert_error, csv_error, gzip, label_first, label_in, open_csv, zstd};
 
@@ -294,4 +297,36 @@ fn fewer_groups_than_parts_are_no_split() {
     let error = divide(["p", "p", "p", "q", "q", "q"], 0.3, 0.3).unwrap_err();
     assert_error(&error, &["validation fraction: expected", "groups are not divided (there are 2)"]);
     assert_eq!(divide(["p", "p", "q", "q", "r", "r"], 0.3, 0.3).unwrap(), [2, 2]);
+}
+
+/// Rows that train as they come learn of a value that is missing when it comes, or when training begins.
+#[test]
+fn values_that_are_missing_where_none_may_be() {
+    let row = |cell: usize, missing: Option<usize>| {
+        let cells = (0..64).map(|column| {
+            if missing == Some(column) { String::new() } else { ((7 * cell + column) % 251).to_string() }
+        });
+        format!("{},{}\n", cell % 3, cells.collect::<Vec<String>>().join(","))
+    };
+    let header =
+        format!("label,{}\n", (0..64).map(|pixel| format!("p{pixel}")).collect::<Vec<String>>().join(","));
+    let rows = 2 * BLOCK_ROWS + 63;
+    for (first, blanks) in [(17, "\n\n"), (BLOCK_ROWS + 1, "\r\n\n"), (rows - 1, "")] {
+        // A second one behind it says nothing.
+        let missing = |number: usize| (number == first || number == first + 257).then_some(number % 64);
+        let table: String = (0..rows).map(|number| row(number, missing(number))).collect();
+        let table = format!("{header}{blanks}{table}");
+        for threads in [1, 3] {
+            let read = ReadOptions { threads: Some(threads), ..label_in("label") };
+            let place = Path::new("t.csv");
+            let source = Cursor::new(table.clone().into_bytes());
+            let mut reader = Reader::from_csv(place, source, &read).unwrap();
+            assert!(reader.next_block().unwrap());
+            let error = reader.refuse_missing().and_then(|()| reader.read_to_end()).unwrap_err();
+            let line = first + 2 + blanks.matches('\n').count();
+            let place =
+                format!("t.csv, row {line}, column {} (p{}): expected a value", first % 64 + 2, first % 64);
+            assert_error(&error, &[&place, "where columns are scaled", "found an empty cell"]);
+        }
+    }
 }

@@ -13,8 +13,9 @@ use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout}
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
-use crate::lab::{Lab, everywhere, labs};
+use crate::lab::{Lab, everywhere, labs, rules};
 use crate::rewriting::shallow;
+use crate::variants::pack;
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;
@@ -146,6 +147,7 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
         let stored = [FeatureFormat::Bytes, FeatureFormat::Floats][number % 2];
         all.push(Box::new(Resident::new(&resident, samples(stored))));
     }
+    all.push(Box::new(pack([rows, inputs, outputs], samples(FeatureFormat::Bytes))));
     // So many parts of the first layer that threads share them.
     let network = Network::new(700, vec![Dense::new(3, Activation::Identity)], Loss::Mae).unwrap();
     let shape = StepShape::new(&network, &UpdateRule::sgd(0.5), false, rows, tuning).unwrap();
@@ -231,6 +233,9 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     let program = counted(&program(kernel, tuning, context.carrier));
     let mut buffers: Vec<_> =
         kernel.shader().bindings.iter().map(|_| lab.upload(&vec![word; WORDS])).collect();
+    if kernel.shader().name == "resident" {
+        buffers[3] = lab.upload(&rules(kernel, tuning, &StepRecord::all(rows)));
+    }
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);

@@ -31,6 +31,7 @@ mod naive_matmul;
 mod nonlinear;
 mod optimized;
 mod order_keys;
+mod pack;
 mod pool;
 mod puzzles;
 mod race_log;

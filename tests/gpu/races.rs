@@ -7,7 +7,7 @@ use tinytrain::kernels::{Grid, Kernel, Map, MapKernel, RadixSort, StepRecord, Tu
 
 use crate::cost::kernels;
 use crate::extents::different;
-use crate::lab::{Lab, labs};
+use crate::lab::{Lab, labs, rules};
 use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
@@ -31,7 +31,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The races of a program of this kernel, whose buffers hold 0, 1, 2, ..., so that what is moved goes to places of its own;
-    /// at binding 3 the sort needs the offsets of its keys.
+    /// at binding 3 the sort needs the offsets of its keys, and at binding 4 `resident` a network for each workgroup.
     fn races(
         &self,
         kernel: &dyn Kernel,
@@ -42,11 +42,15 @@ impl<'a> Watch<'a> {
         let lab = self.lab;
         let record = StepRecord { next_rows: rows as u32, ..StepRecord::all(rows) };
         let extents = kernel.extents(tuning, &record).unwrap();
+        let trains = kernel.shader().name == "resident";
         let scatters = kernel.label() == "radix_sort +scatter +padded";
         let buffers: Vec<_> = (1..)
             .zip(extents)
             .map(|(binding, bytes)| {
                 let iota = 0..(bytes / 4).max(4) as u32;
+                if trains && binding == 4 {
+                    return lab.upload(&rules(kernel, tuning, &record));
+                }
                 lab.upload(&if scatters && binding == 3 { offsets(kernel, tuning) } else { iota.collect() })
             })
             .collect();

@@ -62,6 +62,7 @@ fn steps(
 #[test]
 fn steps_of_one_dispatch_are_those_of_the_reference() {
     for lab in labs() {
+        let _turn = lab.turn();
         // So few threads, a number that divides nothing, that every product takes several turns; and all.
         for (inputs, threads) in [(1, 6), (7, 6), (65, 256)] {
             let network = network(inputs);
@@ -130,9 +131,10 @@ fn blocks_of_rows_are_filled_with_0_and_dead_ones_stay_untouched() {
             (labels(capacity + 3, network.outputs()), Vec::from_iter(0..capacity as u32 + 3));
         let (on_parameters, metrics) = (lab.upload(&parameters), lab.output(4));
         let kernel = Resident::new(&shape, Samples { stored: FeatureFormat::Floats, count: capacity + 3 });
-        let buffers =
-            [&features, &lab.upload(&targets), &lab.upload(&order), &on_parameters, &metrics.buffer];
         let record = StepRecord { first: 2, slot: 1, ..batch(rows) };
+        let rules = lab.upload(&[StepRecord::default(), StepRecord { slot: 0, ..record }]);
+        let buffers =
+            [&features, &lab.upload(&targets), &lab.upload(&order), &rules, &on_parameters, &metrics.buffer];
         lab.run(&kernel, &tuning, &buffers, record);
         let bytes = tinytrain::gpu::read_buffer(&lab.context, &on_parameters, layout.bytes()).unwrap();
         let got: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);

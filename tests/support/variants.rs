@@ -210,5 +210,23 @@ fn whole_steps(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
         // Of a kernel as long as this one a variant for each optimizer is enough.
         all.push(Box::new(Resident::new(&resident, samples[number % 2])));
     }
+    all.push(Box::new(pack(
+        [ROWS, INPUTS, OUTPUTS],
+        Samples { stored: FeatureFormat::Bytes, count: SAMPLES },
+    )));
     all
+}
+
+/// Networks of one layer, two and three, which one dispatch trains.
+pub fn pack([rows, inputs, outputs]: [usize; 3], samples: Samples) -> Resident {
+    let rule = UpdateRule { optimizer: OptimizerKind::Momentum.defaults(), ..UpdateRule::sgd(0.1) };
+    let sizes = [&[inputs, outputs][..], &[inputs, 6, outputs], &[inputs, 9, 3, outputs]];
+    let mut base = 0;
+    let networks = sizes.map(|sizes| {
+        let network = Network::classifier(sizes).unwrap();
+        let shape = StepShape::resident(&network, &rule, false, rows).unwrap().behind(base);
+        base += shape.layout().model();
+        shape
+    });
+    Resident::pack(networks.to_vec(), samples).unwrap()
 }

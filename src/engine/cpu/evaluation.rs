@@ -19,6 +19,9 @@ use crate::threads::spawn_scoped;
 /// Rows that are computed at a time, on each thread.
 const ROWS: usize = 64;
 
+/// Multiplications for which another thread is started: a fifth of a millisecond, and starting it takes a twentieth.
+const WORK_A_THREAD: usize = 1 << 22;
+
 /// What is made of the outputs of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
@@ -51,19 +54,25 @@ pub fn evaluate(
     let network = &*network;
     let first = &first_layer(network);
     let order: Vec<u32> = (0..rows.len() as u32).collect();
+    let work = rows.len().saturating_mul(network.network.parameter_count());
+    let threads = (work / WORK_A_THREAD).clamp(1, threads.max(1));
     let part = rows.len().div_ceil(threads).next_multiple_of(ROWS).max(ROWS);
     thread::scope(|scope| {
         let threads: Vec<_> = order
             .chunks(part)
-            .map(|order| {
+            .enumerate()
+            .map(|(number, order)| {
                 let work = move || Evaluator::new(network, first).evaluate(rows, order, sparse, wanted);
-                spawn_scoped(scope, work).ok_or(work)
+                // The last part is done here.
+                let thread = if (number + 1) * part < rows.len() { spawn_scoped(scope, work) } else { None };
+                thread.ok_or(work)
             })
             .collect();
-        // What the system starts no thread for is done here.
-        let results = threads.into_iter().map(|thread| match thread {
+        // And what the system starts no thread for.
+        let results: Vec<_> = threads.into_iter().map(|thread| thread.map_err(|work| work())).collect();
+        let results = results.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(work) => work(),
+            Err(done) => done,
         });
         results.collect()
     })

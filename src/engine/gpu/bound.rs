@@ -53,7 +53,7 @@ impl BoundSchedule {
         let mut buffers = BTreeMap::new();
         for (buffer, bytes) in &schedule.buffers {
             let bytes = match buffer {
-                Buffer::Metrics => bytes * MOST_STEPS as u64,
+                Buffer::Metrics | Buffer::Rules => bytes * MOST_STEPS as u64,
                 Buffer::Predictions => (*bytes).max(4 * predictions as u64),
                 _ => *bytes,
             };
@@ -162,6 +162,12 @@ impl BoundSchedule {
 
     /// Says where the batches of the next submission stand. Call it when the one before is submitted, and before this.
     pub fn place(&self, context: &Context, steps: &Steps) {
+        if let Some(buffer) = self.buffers.get(&Buffer::Rules) {
+            // Slots count from 0. There is one network, whose number is 0.
+            let rules: Vec<StepRecord> =
+                steps.records.iter().map(|it| StepRecord { slot: 0, ..*it }).collect();
+            context.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&rules));
+        }
         self.carried.write(context, bytemuck::cast_slice(&steps.records), steps.together);
     }
 }

@@ -4,12 +4,15 @@ mod bound;
 mod evaluation;
 mod finisher;
 mod order;
+mod pack;
 mod rows;
 mod stamper;
 mod submissions;
 mod training;
 
 use std::collections::BTreeMap;
+
+pub use pack::{GpuPack, MemberMetrics, PackMember};
 
 use bound::BoundSchedule;
 use evaluation::different_rows;
@@ -145,12 +148,6 @@ impl GpuEngine {
         let queue = &self.compute.context.queue;
         queue.write_buffer(&self.parameters, 16 * start as u64, bytemuck::cast_slice(&packed));
     }
-
-    /// Where each number of optimizer state begins, in vec4s.
-    fn state_places(&self) -> impl Iterator<Item = usize> + use<> {
-        let (first, length) = (self.layout.state_distance(), self.layout.weights());
-        (0..self.layout.states()).map(move |number| first + number * length)
-    }
 }
 
 fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> TrainingStep<'a> {
@@ -171,14 +168,14 @@ impl Engine for GpuEngine {
     }
 
     fn state(&mut self) -> Result<EngineState> {
-        let optimizer = self.state_places().map(|place| self.read_region(&self.parameters, place));
+        let optimizer = self.layout.state_places().map(|place| self.read_region(&self.parameters, place));
         Ok(EngineState { step: self.steps, optimizer: optimizer.collect::<Result<_>>()? })
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
         self.write_region(0, parameters);
         let zeros = Parameters::zeros(&self.network);
-        for (number, place) in self.state_places().enumerate() {
+        for (number, place) in self.layout.state_places().enumerate() {
             self.write_region(place, state.optimizer.get(number).unwrap_or(&zeros));
         }
         self.steps = state.step;

@@ -7,7 +7,7 @@ use crate::kernels::{Cost, Latency, Piece, StepRecord, Tensor, Tuning, check_ext
 use super::sealed::Sealed;
 
 /// The most storage buffers that a kernel binds. GL ES guarantees only four; other interfaces have eight and more.
-pub const MOST_BUFFERS: usize = 5;
+pub const MOST_BUFFERS: usize = 6;
 
 /// The most steps of one dispatch: as many records as every device has room for in a uniform (`shaders/common/record_list.wgsl`).
 pub const MOST_RECORDS: usize = 256;
@@ -52,8 +52,13 @@ pub enum ThreadLayout {
     },
     /// Workgroups that own rows of a batch, so many rows, and go through all layers with them.
     BatchRows(usize),
-    /// Workgroups that train a network each, with batches of so many rows.
-    Networks(usize),
+    /// Workgroups that train a network each.
+    Networks {
+        /// Rows of their batches.
+        rows: usize,
+        /// How many networks.
+        count: usize,
+    },
     /// So many workgroups that own tiles of weights.
     WeightTiles(usize),
     /// One thread per element, so many of them (`shaders/common/elementwise.wgsl`).
@@ -138,9 +143,9 @@ pub trait Kernel: Sealed + Send + Sync {
             return None;
         }
         match self.layout() {
-            ThreadLayout::Rows(rows) | ThreadLayout::BatchRows(rows) | ThreadLayout::Networks(rows) => {
-                Some(rows)
-            }
+            ThreadLayout::Rows(rows)
+            | ThreadLayout::BatchRows(rows)
+            | ThreadLayout::Networks { rows, .. } => Some(rows),
             _ => None,
         }
     }
@@ -155,7 +160,7 @@ pub trait Kernel: Sealed + Send + Sync {
     /// The shapes in words, for people.
     fn shape(&self) -> String;
 
-    /// What a dispatch costs under `tuning`, all rows live; of several steps, one.
+    /// What a dispatch costs under `tuning`, all rows live; of several steps, one, and of several networks, all.
     fn cost(&self, tuning: &Tuning) -> Cost;
 
     /// What its slowest thread does one after the other under `tuning`, all rows live; of several steps, in one. As it

@@ -107,7 +107,7 @@ impl Tuning {
                 [blocks(columns).div_ceil(across), blocks(rows).div_ceil(down), matrices]
             }
             ThreadLayout::BatchRows(rows) => fold(self.batch_groups(rows)),
-            ThreadLayout::Networks(_) => [1, 1, 1],
+            ThreadLayout::Networks { count, .. } => [count, 1, 1],
             ThreadLayout::WeightTiles(groups) => fold(groups),
             ThreadLayout::Elements(elements) => fold(elements.div_ceil(self.workgroup)),
             ThreadLayout::Plane { rows, columns } => {
@@ -129,7 +129,7 @@ impl Tuning {
         }
         match layout {
             ThreadLayout::Product { .. } | ThreadLayout::WeightTiles(_) => 1,
-            ThreadLayout::BatchRows(_) | ThreadLayout::Networks(_) => self.row,
+            ThreadLayout::BatchRows(_) | ThreadLayout::Networks { .. } => self.row,
             ThreadLayout::Elements(_) => self.workgroup,
             ThreadLayout::Plane { .. } => self.plane.into_iter().product(),
             ThreadLayout::Rows(_) => self.lanes * self.rows,
@@ -231,7 +231,7 @@ impl Tuning {
             ThreadLayout::BatchRows(rows) => {
                 vec![("THREADS", self.row), ("ROWS", self.rows_together(rows))]
             }
-            ThreadLayout::Networks(_) => vec![("THREADS", self.row)],
+            ThreadLayout::Networks { .. } => vec![("THREADS", self.row)],
             ThreadLayout::Elements(_) => vec![("WORKGROUP", self.workgroup)],
             ThreadLayout::Plane { .. } => {
                 vec![("WORKGROUP", self.plane[0]), ("WORKGROUP_Y", self.plane[1])]

@@ -4,46 +4,84 @@ use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
     Cost, EPILOGUE, Kernel, Latency, MOST_RECORDS, Piece, Samples, Shader, StepRecord, StepShape,
-    ThreadLayout, Tuning, blocks, vec4s, words,
+    ThreadLayout, Tuning, blocks, uniform, vec4s, word, words,
 };
+
+use super::step_shape::{LAYER_WORDS, MOST_LAYERS, NETWORK_WORDS};
 
 static SHADER: Shader = Shader {
     name: "resident",
     source: include_str!("../../../shaders/resident.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write, Access::Write],
     records: MOST_RECORDS,
 };
 
-/// Whole steps of training by one workgroup, many in one dispatch. Buffers: features, targets, order, parameters with the
-/// activations and the optimizer's state behind them, metrics [slots].
+/// Words of a step's record, and those of them that belong to the optimizer and to dropout.
+const RECORD_WORDS: usize = size_of::<StepRecord>() / 4;
+const RULE_WORDS: usize = RECORD_WORDS - 4;
+
+/// Whole steps of training, many in one dispatch, each network by one workgroup. Buffers: features, targets, order, the
+/// optimizer's numbers [slots, networks] as [`StepRecord`]s, network after network its parameters with the activations and
+/// the optimizer's state behind them, metrics [slots, networks].
+///
+/// Workgroup w trains the network that the `slot` of record w of the dispatch's first step names. So those that have stopped
+/// can be left out. Of the other records the kernel reads what belongs to the optimizer, and `step` and `seed` for dropout.
 #[derive(Debug, Clone)]
 pub struct Resident {
-    shape: StepShape,
+    networks: Vec<StepShape>,
     samples: Samples,
 }
 
 impl Resident {
     /// For steps of this shape, over this data set.
     pub fn new(shape: &StepShape, samples: Samples) -> Self {
-        Self { shape: shape.clone(), samples }
+        Self { networks: vec![shape.clone()], samples }
     }
 
-    fn products(&self) -> impl Iterator<Item = Product> {
-        let rows = blocks(self.shape.rows);
-        self.shape.layers.iter().zip(0..).flat_map(move |(layer, number)| {
-            let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
-            let product =
-                |kind, [down, inner, across]: [usize; 3]| Product { kind, number, down, inner, across };
-            let deltas = (number > 0).then(|| product(Kind::Deltas, [rows, outputs, inputs]));
-            [
-                Some(product(Kind::Outputs, [rows, inputs, outputs])),
-                deltas,
-                Some(product(Kind::Update, [blocks(layer.inputs + 1), rows, outputs])),
-            ]
-            .into_iter()
-            .flatten()
-        })
+    /// For networks that share rows and order. Nothing where there are none, or one does not
+    /// [share its code](StepShape::shares_code) with the first.
+    pub fn pack(networks: Vec<StepShape>, samples: Samples) -> Option<Self> {
+        let first = networks.first()?;
+        networks.iter().all(|other| other.shares_code(first)).then_some(Self { networks, samples })
     }
+
+    /// Bytes of the uniform for so many networks with so many layers altogether.
+    pub fn table_bytes(networks: usize, layers: usize) -> usize {
+        let (networks, layers) = room(networks, layers);
+        4 * (4 + NETWORK_WORDS * networks + LAYER_WORDS * layers)
+    }
+
+    /// Networks and layers that the uniform has room for.
+    fn room(&self) -> (usize, usize) {
+        room(self.networks.len(), self.networks.iter().map(|network| network.layers.len()).sum())
+    }
+
+    fn first(&self) -> &StepShape {
+        &self.networks[0]
+    }
+}
+
+/// Rounded up, so that few programs are compiled.
+fn room(networks: usize, layers: usize) -> (usize, usize) {
+    let networks = if networks == 1 { 1 } else { networks.next_multiple_of(16) };
+    (networks, layers.next_multiple_of(MOST_LAYERS))
+}
+
+/// The products of a step.
+fn products(shape: &StepShape) -> impl Iterator<Item = Product> {
+    let rows = blocks(shape.rows);
+    shape.layers.iter().zip(0..).flat_map(move |(layer, number)| {
+        let (inputs, outputs) = (blocks(layer.inputs), blocks(layer.outputs));
+        let product = |kind, [down, inner, across]: [usize; 3]| Product { kind, number, down, inner, across };
+        let deltas = (number > 0).then(|| product(Kind::Deltas, [rows, outputs, inputs]));
+        [
+            Some(product(Kind::Outputs, [rows, inputs, outputs])),
+            deltas,
+            Some(product(Kind::Update, [blocks(layer.inputs + 1), rows, outputs])),
+        ]
+        .into_iter()
+        .flatten()
+    })
 }
 
 impl Kernel for Resident {
@@ -52,65 +90,101 @@ impl Kernel for Resident {
     }
 
     fn params(&self) -> Vec<u8> {
-        self.shape.params([1, 1], self.samples.rows())
+        let (networks, layers) = self.room();
+        let mut words = vec![word(self.networks.len()), 0, 0, 0];
+        let mut start = 0;
+        for network in &self.networks {
+            words.extend(network.network_words([1, 1], self.samples.rows(), start));
+            start += network.layers.len();
+        }
+        words.resize(4 + NETWORK_WORDS * networks, 0);
+        words.extend(self.networks.iter().flat_map(StepShape::layer_words));
+        words.resize(4 + NETWORK_WORDS * networks + LAYER_WORDS * layers, 0);
+        uniform(&words)
     }
 
     fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Networks(self.shape.rows)
+        ThreadLayout::Networks { rows: self.first().rows, count: self.networks.len() }
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("WEIGHTED", self.shape.targets.weighted), ("DROPOUT", self.shape.has_dropout())]
+        vec![("WEIGHTED", self.first().targets.weighted), ("DROPOUT", self.first().has_dropout())]
     }
 
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
+        let (networks, layers) = self.room();
+        let sizes = format!("const MOST_NETWORKS = {networks}u;\nconst MOST_LAYERS = {layers}u;\n");
         let pieces = vec![
+            ("network_sizes", Piece::Text(sizes)),
             ("features", self.samples.stored.piece()),
-            self.shape.activation_piece(),
-            self.shape.layers[0].update.piece(),
+            self.first().activation_piece(),
+            self.first().layers[0].update.piece(),
         ];
-        [self.shape.targets.pieces(), pieces].concat()
+        [self.first().targets.pieces(), pieces].concat()
     }
 
     fn fused(&self) -> Vec<String> {
-        let optimizer = self.shape.layers.first().map(|layer| layer.update.optimizer.to_string());
-        self.shape.fused_into_rows().into_iter().chain(optimizer).collect()
+        let optimizer = self.first().layers[0].update.optimizer.to_string();
+        self.first().fused_into_rows().into_iter().chain([optimizer]).collect()
     }
 
     fn extents(&self, _: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
-        let shape = &self.shape;
-        let words_of_row = shape.targets.words(shape.layers[shape.layers.len() - 1].outputs);
+        let most = |of: &dyn Fn(&StepShape) -> u64| self.networks.iter().map(of).max().unwrap_or(0);
+        let slots = record.slot as usize + 1;
         Ok(vec![
-            self.samples.bytes(shape.layers[0].inputs),
-            words(&[&[self.samples.rows(), words_of_row]]),
+            most(&|shape| self.samples.bytes(shape.layers[0].inputs)),
+            most(&|shape| words(&[&[self.samples.rows(), shape.targets.words(shape.outputs())]])),
             record.order_bytes(false),
-            vec4s(&[&[shape.layout.model()]]),
-            record.metrics_bytes(1),
+            words(&[&[slots, self.networks.len(), RECORD_WORDS]]),
+            most(&|shape| vec4s(&[&[shape.end()]])),
+            record.metrics_bytes(self.networks.len()),
         ])
     }
 
     fn shape(&self) -> String {
-        self.shape.describe()
+        match &self.networks[..] {
+            [network] => network.describe(),
+            networks => format!("{} networks of up to {}", networks.len(), self.largest().describe()),
+        }
     }
 
     fn latency(&self, tuning: &Tuning) -> Latency {
-        let (threads, layers) = (tuning.row, &self.shape.layers);
-        let outputs = layers[layers.len() - 1].outputs;
-        let losses = Latency::default().with(
-            3,
-            3,
-            self.shape.targets.operations(outputs) * self.shape.rows.div_ceil(threads),
-        );
-        let products = self.products().fold(losses, |all, product| all + product.latency(threads));
-        // The inputs of the batch: four vec4s at a time, each after its row's number.
-        let turns = (4 * blocks(self.shape.rows) * blocks(layers[0].inputs)).div_ceil(4 * threads);
-        products.with(2 * turns, 2 * layers.len() + 1, 60 * turns)
+        latency(self.largest(), tuning.row)
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {
-        let StepShape { rows, layers, targets, .. } = &self.shape;
-        let (rows, threads) = (*rows, tuning.row);
-        let outputs = layers[layers.len() - 1].outputs;
+        let costs = self.networks.iter().map(|network| self.cost_of_network(network, tuning.row));
+        Cost { dispatches: 1, ..costs.sum() }
+    }
+}
+
+/// What a workgroup that trains this network waits for.
+fn latency(shape: &StepShape, threads: usize) -> Latency {
+    let layers = &shape.layers;
+    let losses = Latency::default().with(
+        3,
+        3,
+        shape.targets.operations(shape.outputs()) * shape.rows.div_ceil(threads),
+    );
+    let products = products(shape).fold(losses, |all, product| all + product.latency(threads));
+    // The inputs of the batch: four vec4s at a time, each after its row's number.
+    let turns = (4 * blocks(shape.rows) * blocks(layers[0].inputs)).div_ceil(4 * threads);
+    products.with(2 * turns, 2 * layers.len() + 1, 60 * turns)
+}
+
+impl Resident {
+    /// The network that takes longest: the one with the most multiply-adds.
+    fn largest(&self) -> &StepShape {
+        let work = |shape: &&StepShape| -> usize {
+            shape.layers.iter().map(|layer| (layer.inputs + 1) * layer.outputs).sum()
+        };
+        self.networks.iter().max_by_key(work).unwrap_or(self.first())
+    }
+
+    fn cost_of_network(&self, shape: &StepShape, threads: usize) -> Cost {
+        let StepShape { rows, layers, targets, .. } = shape;
+        let rows = *rows;
+        let outputs = shape.outputs();
         // The losses: the outputs, three times for losses of classes; a row's number, targets and weight.
         let width = blocks(outputs);
         let (passes, targets_read) = if targets.loss.of_classes() { (3, 1) } else { (1, 4 * width) };
@@ -121,7 +195,7 @@ impl Kernel for Resident {
             z + 2,
             rows * (targets.loss.flop() * 4 * blocks(outputs) + 3),
         );
-        let products = self.products().map(|product| self.cost_of(product, threads));
+        let products = products(shape).map(|product| cost_of(shape, product, threads));
         let cost = products.fold(losses, |all, product| all + Cost { dispatches: 0, ..product });
         // The inputs of the batch, four vec4s of a thread at a time; rows of 0 that fill the blocks.
         let (width, room) = (blocks(layers[0].inputs), 4 * blocks(rows));
@@ -130,6 +204,8 @@ impl Kernel for Resident {
         let filled = 2 * (room - rows) * layers.iter().map(|layer| 4 * blocks(layer.outputs)).sum::<usize>();
         let cost = cost.with(4 * turns * (1 + self.samples.stored.words()), 4 * room * width + filled, 0);
         // Behind the inputs and every product but the updates a barrier, of the losses three, one at the end.
+        // The rules, by every thread, and in a pack which network it is.
+        let cost = cost.with(threads * (RULE_WORDS + usize::from(self.networks.len() > 1)), 0, 0);
         cost.sharing(4 * rows.min(threads).next_multiple_of(4), 4 * threads, 2 * layers.len() + 4)
     }
 }
@@ -180,34 +256,30 @@ impl Product {
     }
 }
 
-impl Resident {
-    fn cost_of(&self, product: Product, threads: usize) -> Cost {
-        let StepShape { rows, layers, .. } = &self.shape;
-        let (rows, layer) = (*rows, layers[product.number]);
-        let (units, turns, slices) = (product.units(), product.turns(threads), product.slices(threads));
-        let [reads, writes, update] = layer.update.cost();
-        let flop = 2 * rows * layer.inputs * layer.outputs;
-        let (width, stored) = (4 * blocks(layer.outputs), layer.inputs + 1);
-        let copies = if product.number + 1 < layers.len() && layer.nonlinearity.keeps_z() { 2 } else { 1 };
-        // Two blocks of each operand.
-        let operands = 64 * turns;
-        let cost = match product.kind {
-            Kind::Outputs => {
-                Cost::dispatch(operands + 16 * units, copies * rows * width, flop + rows * width)
-            }
-            Kind::Deltas => {
-                let below = rows * 4 * blocks(layer.inputs);
-                Cost::dispatch(operands + below, below, flop)
-            }
-            Kind::Update => Cost::dispatch(
-                operands + reads * stored * width,
-                writes * stored * width,
-                flop + (rows + update) * stored * width,
-            ),
-        };
-        if slices == 1 {
-            return cost;
+fn cost_of(shape: &StepShape, product: Product, threads: usize) -> Cost {
+    let StepShape { rows, layers, .. } = shape;
+    let (rows, layer) = (*rows, layers[product.number]);
+    let (units, turns, slices) = (product.units(), product.turns(threads), product.slices(threads));
+    let [reads, writes, update] = layer.update.cost();
+    let flop = 2 * rows * layer.inputs * layer.outputs;
+    let (width, stored) = (4 * blocks(layer.outputs), layer.inputs + 1);
+    let copies = if product.number + 1 < layers.len() && layer.nonlinearity.keeps_z() { 2 } else { 1 };
+    // Two blocks of each operand.
+    let operands = 64 * turns;
+    let cost = match product.kind {
+        Kind::Outputs => Cost::dispatch(operands + 16 * units, copies * rows * width, flop + rows * width),
+        Kind::Deltas => {
+            let below = rows * 4 * blocks(layer.inputs);
+            Cost::dispatch(operands + below, below, flop)
         }
-        cost.sharing(16 * units * slices.next_multiple_of(4), 16 * units * slices, 2)
+        Kind::Update => Cost::dispatch(
+            operands + reads * stored * width,
+            writes * stored * width,
+            flop + (rows + update) * stored * width,
+        ),
+    };
+    if slices == 1 {
+        return cost;
     }
+    cost.sharing(16 * units * slices.next_multiple_of(4), 16 * units * slices, 2)
 }

@@ -9,8 +9,11 @@ use super::LayerUpdate;
 /// The most layers that these kernels take: so many the uniform has room for.
 pub const MOST_LAYERS: usize = 64;
 
+/// Words of the uniform of a network without its layers (`shaders/common/network_fields.wgsl`).
+pub(super) const NETWORK_WORDS: usize = 16;
+
 /// Words of the uniform of one layer.
-const LAYER_WORDS: usize = 12;
+pub(super) const LAYER_WORDS: usize = 12;
 
 /// A layer and its places.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +42,8 @@ pub struct StepShape {
     /// Blocks of inputs of a part: whole tiles.
     pub(crate) part: usize,
     pub(crate) parts: usize,
+    /// Where all that belongs to it begins in a buffer that it shares with other networks, in vec4s.
+    base: usize,
 }
 
 impl StepShape {
@@ -98,7 +103,7 @@ impl StepShape {
         });
         let layers = layers.collect();
         let targets = LossTargets { loss: network.loss(), smoothing: rule.label_smoothing, weighted };
-        Self { layers, layout, rows, room: rows, targets, part: 0, parts: 0 }
+        Self { layers, layout, rows, room: rows, targets, part: 0, parts: 0, base: 0 }
     }
 
     /// With the activations from this vec4 on.
@@ -108,6 +113,39 @@ impl StepShape {
             place += self.room * blocks(layer.outputs);
         }
         self
+    }
+
+    /// The same where so many vec4s of other networks stand before its own.
+    #[must_use]
+    pub fn behind(mut self, base: usize) -> Self {
+        for layer in &mut self.layers {
+            layer.offset = layer.offset - self.base + base;
+            layer.place = layer.place - self.base + base;
+        }
+        Self { base, ..self }
+    }
+
+    /// Where all that belongs to it begins, in vec4s.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Where all that belongs to it ends, in vec4s.
+    pub(crate) fn end(&self) -> usize {
+        self.base.saturating_add(self.layout.model())
+    }
+
+    /// Outputs of the last layer.
+    pub(crate) fn outputs(&self) -> usize {
+        self.layers[self.layers.len() - 1].outputs
+    }
+
+    /// Whether one program trains both, and with the same machine code as each by itself: what differs are numbers.
+    pub fn shares_code(&self, other: &Self) -> bool {
+        let targets = |of: &Self| LossTargets { smoothing: 0.0, ..of.targets };
+        let optimizer = |of: &Self| of.layers[0].update.optimizer;
+        (self.rows, self.has_dropout(), self.activations_used(), targets(self), optimizer(self))
+            == (other.rows, other.has_dropout(), other.activations_used(), targets(other), optimizer(other))
     }
 
     /// Most rows of a batch.
@@ -181,33 +219,43 @@ impl StepShape {
     }
 
     /// The uniform for a kernel with tiles of so many blocks down and across, over a data set of so many rows.
-    pub(crate) fn params(&self, [down, across]: [usize; 2], samples: usize) -> Vec<u8> {
-        let outputs = self.layers[self.layers.len() - 1].outputs;
-        let [own, other] = self.targets.probabilities(outputs).map(f32::to_bits);
+    pub(crate) fn params(&self, tile: [usize; 2], samples: usize) -> Vec<u8> {
+        let mut words = self.network_words(tile, samples, 0).to_vec();
+        words.extend(self.layer_words());
+        words.resize(NETWORK_WORDS + LAYER_WORDS * MOST_LAYERS, 0);
+        uniform(&words)
+    }
+
+    /// The network without its layers, which begin at `start` of their table.
+    pub(super) fn network_words(
+        &self,
+        [down, across]: [usize; 2],
+        samples: usize,
+        start: usize,
+    ) -> [u32; NETWORK_WORDS] {
+        let [own, other] = self.targets.probabilities(self.outputs()).map(f32::to_bits);
         let [state, region, .., bias_decay] = self.layers[0].update.params();
-        let sizes = [
-            self.layers.len(),
-            self.rows,
-            self.layout.partials(),
-            self.activations(),
-            self.parts,
-            self.part,
-            down,
-            across,
-            samples,
-        ];
-        let mut words = sizes.map(word).to_vec();
-        words.extend([state, region, bias_decay, own, other, word(self.batch()), 0]);
+        let [layers, partials] = [self.layers.len(), self.layout.partials()].map(word);
+        let [rows, deltas, batch] = [self.rows, self.activations(), self.batch()].map(word);
+        let [parts, part, down, across] = [self.parts, self.part, down, across].map(word);
+        let [samples, start] = [samples, start].map(word);
+        [
+            layers, rows, partials, deltas, parts, part, down, across, samples, state, region, bias_decay,
+            own, other, batch, start,
+        ]
+    }
+
+    /// Its layers.
+    pub(super) fn layer_words(&self) -> Vec<u32> {
         let used = self.activations_used();
-        for layer in &self.layers {
+        let words = |layer: &LayerPlace| {
             let kind = used.iter().position(|used| *used == layer.nonlinearity.activation);
             let sizes = [layer.inputs, layer.outputs, layer.offset, layer.place, kind.unwrap_or(0)];
             let [_, threshold, scale] = layer.nonlinearity.params();
             let [_, _, weights, bias, _] = layer.update.params();
-            words.extend(sizes.map(word));
-            words.extend([threshold, scale, weights, bias, 0, 0, 0]);
-        }
-        words.resize(16 + LAYER_WORDS * MOST_LAYERS, 0);
-        uniform(&words)
+            let [inputs, outputs, offset, place, kind] = sizes.map(word);
+            [inputs, outputs, offset, place, kind, threshold, scale, weights, bias, 0, 0, 0]
+        };
+        self.layers.iter().flat_map(words).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! How well each class is recognised.
 
+use std::iter::repeat;
+
 /// Figures of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClassFigures {
@@ -38,14 +40,31 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// The figures of all `classes`.
-pub fn figures(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<ClassFigures> {
+pub fn class_figures(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<ClassFigures> {
+    weighted_figures(labels, predictions, repeat(1), classes)
+}
+
+/// The same of rows that count so often each.
+pub(super) fn weighted_figures(
+    labels: &[u32],
+    predictions: &[u32],
+    counts: impl IntoIterator<Item = u32>,
+    classes: usize,
+) -> Vec<ClassFigures> {
     let mut figures = vec![ClassFigures::default(); classes];
-    for (label, prediction) in labels.iter().zip(predictions) {
-        figures[*label as usize].samples += 1;
-        figures[*prediction as usize].predicted += 1;
-        figures[*label as usize].correct += u64::from(label == prediction);
+    for ((label, prediction), count) in labels.iter().zip(predictions).zip(counts) {
+        let count = u64::from(count);
+        figures[*label as usize].samples += count;
+        figures[*prediction as usize].predicted += count;
+        figures[*label as usize].correct += if label == prediction { count } else { 0 };
     }
     figures
+}
+
+/// The mean of what `of` says of the classes that have rows.
+pub(super) fn mean_of(figures: &[ClassFigures], of: impl Fn(&ClassFigures) -> Option<f64>) -> f64 {
+    let occurring: Vec<f64> = figures.iter().filter(|class| class.samples > 0).filter_map(of).collect();
+    occurring.iter().sum::<f64>() / occurring.len() as f64
 }
 
 /// How often each class (row) was taken for each (column). Its size is `classes` squared.
@@ -64,11 +83,16 @@ mod tests {
     #[test]
     fn figures_and_matrix_agree() {
         let (labels, predictions) = ([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]);
-        let figures = figures(&labels, &predictions, 3);
+        let figures = class_figures(&labels, &predictions, 3);
         assert_eq!(figures[1], ClassFigures { samples: 3, predicted: 3, correct: 2 });
         assert_eq!([figures[0].precision(), figures[0].recall(), figures[0].f1()], [Some(0.5); 3]);
         assert_eq!([figures[2].precision(), figures[2].recall(), figures[2].f1()], [None; 3]);
         assert!(!figures[2].occurs());
+        assert_eq!(mean_of(&figures, ClassFigures::recall), (0.5 + 2.0 / 3.0) / 2.0);
+        // As often as they count.
+        let rows = |values: [u32; 5]| [[values[0]; 3].as_slice(), &values[2..]].concat();
+        let repeated = class_figures(&rows(labels), &rows(predictions), 3);
+        assert_eq!(weighted_figures(&labels, &predictions, [3, 0, 1, 1, 1], 3), repeated);
         assert_eq!(confusion(&labels, &predictions, 3), [[1, 1, 0], [1, 2, 0], [0, 0, 0]]);
     }
 }

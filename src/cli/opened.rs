@@ -1,0 +1,72 @@
+//! The data that `train` and `sweep` read.
+
+use std::path::Path;
+
+use tinytrain::Result;
+use tinytrain::data::{ReadOptions, Reader, Source};
+
+use super::places;
+use super::train_options::Options;
+use super::training::Known;
+
+/// Where rows are that train, that validate, and that test.
+pub struct Places {
+    train: Source,
+    validation: Option<Source>,
+    test: Option<Source>,
+}
+
+/// Their readers, which work already.
+pub struct Opened {
+    /// The rows that train.
+    pub reader: Reader,
+    /// Those that validate, if they are in a file of their own.
+    pub validation: Option<Reader>,
+    /// Those that test, if they are in a file of their own.
+    pub test: Option<Reader>,
+    /// What the defaults of settings depend on.
+    pub known: Known,
+}
+
+impl Places {
+    /// Where the options say.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn of(options: &Options) -> Result<Self> {
+        let held_out = &options.held_out;
+        let (train, beside) = places::training(&options.training.data)?;
+        let tests_itself = held_out.test_fraction.is_some() || options.folds.is_some();
+        let test = held_out.test.as_deref().map(places::test).transpose()?;
+        let validation = held_out.validation.as_deref().map(places::test).transpose()?;
+        Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)) })
+    }
+
+    /// Refuses a file to be written, by this option, that is one of these.
+    ///
+    /// # Errors
+    /// [`tinytrain::Error::Config`] with its name.
+    pub fn spare(&self, option: &str, out: Option<&Path>) -> Result<()> {
+        places::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
+    }
+
+    /// Opens them, and checks whether the options go with what they hold.
+    ///
+    /// # Errors
+    /// Those of the data and of the options.
+    pub fn open(&self, options: &Options) -> Result<Opened> {
+        let (training, held_out) = (&options.training, &options.held_out);
+        let mut read = training.read_options()?;
+        (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
+        let mut reader = Reader::open(&self.train, &read)?;
+        let known = options.known(&mut reader)?;
+        training.check(known)?;
+        let target = training.columns.target_like(&reader, training.learning.loss)?;
+        let like = training.columns.written.like(reader.schema().cloned(), target);
+        let like = ReadOptions { threads: read.threads, ..like };
+        let open =
+            |source: &Option<Source>| source.as_ref().map(|source| Reader::open(source, &like)).transpose();
+        let (validation, test) = (open(&self.validation)?, open(&self.test)?);
+        Ok(Opened { reader, validation, test, known })
+    }
+}

@@ -1,0 +1,241 @@
+//! The folder of a sweep: `sweep.json` (its command line), `results.jsonl` (a line a member that has ended), `history.csv` (a line
+//! an epoch of these), `members/` (their models); and when it is over `leaderboard.csv`, `best.safetensors`, `sweep.html`, and
+//! `ensemble.safetensors`.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tinytrain::error::Place;
+use tinytrain::output::Destination;
+use tinytrain::sweep::Ended;
+use tinytrain::train::Score;
+use tinytrain::{Error, Result};
+
+use super::record::Record;
+
+const COMMAND: &str = "sweep.json";
+const RESULTS: &str = "results.jsonl";
+const HISTORY: &str = "history.csv";
+const ASKED: &str = "asked.jsonl";
+const MEMBERS: &str = "members";
+
+const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
+
+/// The folder of a sweep.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Members that have ended, in that order.
+    pub records: Vec<Record>,
+}
+
+fn unwritable(path: &Path, source: io::Error) -> Error {
+    Error::Write { path: path.to_owned(), source }
+}
+
+impl Folder {
+    /// A new folder, or an empty one.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; [`Error::Config`] if it holds a sweep.
+    pub fn create(path: &Path, command: &[String]) -> Result<Self> {
+        if path.join(COMMAND).exists() {
+            let text = format!(
+                "--out: expected a folder without a sweep, found {}; --resume {} goes on with that one",
+                path.display(),
+                path.display()
+            );
+            return Err(Error::Config(text));
+        }
+        let folder = Self { path: path.to_owned(), records: Vec::new() };
+        fs::create_dir_all(folder.path.join(MEMBERS)).map_err(|source| unwritable(path, source))?;
+        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command });
+        folder.write(COMMAND, &(command.to_string() + "\n"))?;
+        folder.write(RESULTS, "")?;
+        folder.write(HISTORY, HISTORY_HEADER)?;
+        Ok(folder)
+    }
+
+    /// A folder with a sweep in it. What a sweep that was killed had half written is left out.
+    ///
+    /// # Errors
+    /// [`Error::Read`], [`Error::Write`] and [`Error::Data`] where it holds none.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut folder = Self { path: path.to_owned(), records: Vec::new() };
+        let results = path.join(RESULTS);
+        let text = folder.read(RESULTS)?;
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        for (row, line) in (1..).zip(whole.lines()) {
+            let record = serde_json::from_str(line).map_err(|error| broken(&results, row, &error))?;
+            folder.records.push(record);
+        }
+        let ended: HashSet<usize> = folder.records.iter().map(|record| record.member).collect();
+        let history = folder.read(HISTORY)?;
+        let of_ended = |line: &&str| {
+            let member = line.split(',').next().and_then(|member| member.parse().ok());
+            line.ends_with('\n') && member.is_some_and(|member| ended.contains(&member))
+        };
+        let kept: String = history.split_inclusive('\n').skip(1).filter(of_ended).collect();
+        if whole.len() < text.len() || HISTORY_HEADER.len() + kept.len() != history.len() {
+            folder.write(RESULTS, whole)?;
+            folder.write(HISTORY, &(HISTORY_HEADER.to_owned() + &kept))?;
+        }
+        Ok(folder)
+    }
+
+    /// What stood on the command line that began the sweep.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Data`] where there is none.
+    pub fn command(&self) -> Result<Vec<String>> {
+        let path = self.path.join(COMMAND);
+        let text = self.read(COMMAND)?;
+        let command: Value = serde_json::from_str(&text).map_err(|error| broken(&path, 1, &error))?;
+        let words = command["arguments"].as_array().into_iter().flatten();
+        Ok(words.filter_map(|word| word.as_str().map(str::to_owned)).collect())
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a member has ended.
+    pub fn has(&self, member: usize) -> bool {
+        self.records.iter().any(|record| record.member == member)
+    }
+
+    /// Writes a file that is whole or not there.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&self, name: &str, contents: &str) -> Result<()> {
+        Destination::check(&self.file(name))?.write(contents.as_bytes())
+    }
+
+    /// Writes down a member that has ended, last of all the line that says so: a model and epochs without it are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn add(&mut self, mut record: Record, ended: Option<&Ended>, model: Option<&[u8]>) -> Result<()> {
+        if let Some(bytes) = model {
+            let name = format!("{MEMBERS}/{:05}.safetensors", record.member);
+            Destination::check(&self.file(&name))?.write(bytes)?;
+            record.model = Some(name);
+        }
+        if let Some(ended) = ended {
+            self.append(HISTORY, &history(ended))?;
+        }
+        self.append(RESULTS, &line(&record))?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Takes members of another folder, with their epochs and models; none of them is here already.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Write`].
+    pub fn take(&mut self, other: &Folder) -> Result<()> {
+        let history = other.read(HISTORY)?;
+        self.append(HISTORY, history.split_once('\n').map_or("", |(_, lines)| lines))?;
+        for record in &other.records {
+            let model = record.model.as_ref().map(|name| other.file(name));
+            let bytes = model.map(|path| fs::read(&path).map_err(|source| Error::Read { path, source }));
+            self.add(record.clone(), None, bytes.transpose()?.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// The epochs of all members, as `history.csv` has them.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    pub fn history(&self) -> Result<String> {
+        self.read(HISTORY)
+    }
+
+    /// Members that have been asked for.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    pub fn asked(&self) -> Result<Vec<Value>> {
+        let path = self.file(ASKED);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let text = self.read(ASKED)?;
+        let lines = (1..).zip(text.lines());
+        lines
+            .map(|(row, line)| serde_json::from_str(line).map_err(|error| broken(&path, row, &error)))
+            .collect()
+    }
+
+    /// Writes down members that were asked for.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn ask(&self, lines: &str) -> Result<()> {
+        self.append(ASKED, lines)
+    }
+
+    fn append(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.file(name);
+        let append = || -> io::Result<()> {
+            let mut file: File = OpenOptions::new().append(true).create(true).open(&path)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_data()
+        };
+        append().map_err(|source| unwritable(&path, source))
+    }
+
+    fn read(&self, name: &str) -> Result<String> {
+        let path = self.file(name);
+        fs::read_to_string(&path).map_err(|source| Error::Read { path, source })
+    }
+}
+
+/// A record as a line.
+fn line(record: &Record) -> String {
+    // Neither maps of texts nor numbers can fail; what is not finite becomes null.
+    serde_json::to_string(record).unwrap_or_default() + "\n"
+}
+
+fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {
+    Error::Data {
+        path: path.to_owned(),
+        place: Place::row(row),
+        expected: "JSON that a sweep has written".to_owned(),
+        found: error.to_string(),
+    }
+}
+
+/// The epochs of a member.
+fn history(ended: &Ended) -> String {
+    let mut lines = String::new();
+    for (fold, run) in ended.runs.iter().enumerate() {
+        for epoch in &run.epochs {
+            let figures = |score: Option<&Score>| {
+                let score = score.map(|score| (score.loss, score.values.is_none().then_some(score.accuracy)));
+                let accuracy =
+                    score.and_then(|(_, accuracy)| accuracy).map(|it| it.to_string()).unwrap_or_default();
+                format!("{},{accuracy}", score.map(|(loss, _)| loss.to_string()).unwrap_or_default())
+            };
+            let [train, validation, test] =
+                [Some(&epoch.train), epoch.validation.as_ref(), epoch.test.as_ref()].map(figures);
+            let seconds = epoch.duration.as_secs_f64();
+            lines += &format!(
+                "{},{fold},{},{train},{validation},{test},{seconds:.6}\n",
+                ended.member, epoch.epoch
+            );
+        }
+    }
+    lines
+}

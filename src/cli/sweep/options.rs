@@ -1,0 +1,127 @@
+//! Options of `tinytrain sweep`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::args::{self, Format};
+use crate::cli::train_options;
+
+const SEARCH: &str = "Search";
+const TOOLS: &str = "Other tools and machines";
+
+/// Train many networks on the same data, and keep the best of them.
+///
+/// Each member of a sweep has settings of its own, drawn at random from a space of settings or taken from a grid; all other options
+/// are those of `tinytrain train`. The members are judged by the validation data (a fifth of the training rows, if nothing else
+/// is said), or by all folds.
+#[derive(Debug, Args)]
+#[group(id = "sweep")]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    after_help = "Examples:\n  tinytrain sweep --data table.csv --target class --trials 64 --ensemble 16\n  \
+                        tinytrain sweep --data table.csv --space space.toml --halving --total-time 10m --out sweep\n  \
+                        tinytrain sweep --resume sweep\n  \
+                        tinytrain sweep merge shard1 shard2 --out sweep"
+)]
+pub struct Options {
+    #[command(subcommand)]
+    pub action: Option<Action>,
+    /// How many settings are tried. [default: 64; 1,000 with --total-time]
+    #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    pub trials: Option<usize>,
+    /// Ends the sweep after so much time, such as 60s or 5m: members that are being trained then are broken off, evaluated and
+    /// saved.
+    #[arg(long, help_heading = SEARCH, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
+    pub total_time: Option<Duration>,
+    /// The settings to try, in TOML: options of `train` by their names, such as `lr = { log = [1e-4, 1e-1] }`,
+    /// `dropout = { range = [0.0, 0.3] }`, `hidden = [[64], [256, 256]]`. [default: settings that suit the preset; --verbose prints them]
+    #[arg(long, help_heading = SEARCH, value_name = "FILE")]
+    pub space: Option<PathBuf>,
+    /// Try all combinations of the space, not some at random.
+    #[arg(long, help_heading = SEARCH, conflicts_with = "trials")]
+    pub grid: bool,
+    /// Train each of the settings N times, from other first weights each time.
+    #[arg(long, help_heading = SEARCH, value_name = "N", default_value_t = 1, value_parser = args::count, allow_hyphen_values = true)]
+    pub seeds: usize,
+    /// Train all members for a ninth of their epochs, the best third of them up to a third, and the best third of these to the end
+    /// (successive halving).
+    #[arg(long, help_heading = SEARCH)]
+    pub halving: bool,
+    /// Put together an ensemble from the best members: N times the one is picked that helps most by the loss on the validation data, from four
+    /// random parts of them, the same one again if need be, and predictions are averaged (Caruana and others, 2004). It is saved as ensemble.safetensors, a model
+    /// file like any other.
+    #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    pub ensemble: Option<usize>,
+    /// Go on with the sweep in this folder, with the options that it began with; members that have ended are not trained again.
+    #[arg(long, help_heading = SEARCH, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
+    /// Train only every N-th member, from the I-th on: the other shards are trained elsewhere, and `tinytrain sweep merge` puts
+    /// them together.
+    #[arg(long, help_heading = TOOLS, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// Train the members that this file tells of, JSON objects of settings, one a line; `-` is standard input.
+    #[arg(long, help_heading = TOOLS, value_name = "FILE", conflicts_with_all = ["space", "grid", "trials"])]
+    pub settings: Option<PathBuf>,
+    /// Print the settings of N members as JSON lines, to be trained by something else, and train nothing; those of the next call
+    /// are the next ones.
+    #[arg(long, help_heading = TOOLS, value_name = "N", value_parser = args::count, requires = "out",
+          conflicts_with_all = ["settings", "grid", "trials", "tell"])]
+    pub ask: Option<usize>,
+    /// Take the results of members that were asked for, JSON lines such as {"member": 3, "accuracy": 0.97, "loss": 0.1}, into the
+    /// leaderboard; `-` is standard input.
+    #[arg(long, help_heading = TOOLS, value_name = "FILE", requires = "out", conflicts_with_all = ["settings", "grid", "trials"])]
+    pub tell: Option<PathBuf>,
+    #[command(flatten)]
+    pub train: train_options::Options,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Put the shards of a sweep together: their leaderboards, histories and models, and the best of all.
+    Merge(Merge),
+}
+
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// Folders of the shards.
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// The folder of the whole.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// As for the sweep itself; its data are read again for it.
+    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
+    pub ensemble: Option<usize>,
+    /// How results are written: lines for people, or one JSON object.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Print no progress and no notices but warnings.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Which part of a sweep is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which, counted from 1.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
+}
+
+impl Shard {
+    /// Whether a member is one of it.
+    pub fn has(self, member: usize) -> bool {
+        member % self.count == self.index - 1
+    }
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(index, count)| Some(Shard { index: index.parse().ok()?, count: count.parse().ok()? }));
+    let shard = numbers.filter(|shard| 1 <= shard.index && shard.index <= shard.count);
+    shard.ok_or_else(|| "expected I/N with whole numbers, I from 1 to N, such as 2/8".to_owned())
+}

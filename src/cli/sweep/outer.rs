@@ -1,0 +1,120 @@
+//! A sweep whose members are trained by something else: it says which settings are tried, and is told how good they are.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tinytrain::Error;
+use tinytrain::error::Place;
+use tinytrain::sweep::Settings;
+
+use super::arguments::Template;
+use super::folder::Folder;
+use super::leaderboard;
+use super::options::Options;
+use super::planned::{Common, lines, space};
+use super::record::Record;
+use crate::cli::output::{print_json, print_line};
+
+/// A result that something else has found.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    member: usize,
+    accuracy: Option<f64>,
+    loss: Option<f64>,
+    #[serde(default)]
+    model: Option<String>,
+}
+
+/// Prints the next settings, or takes results.
+///
+/// # Errors
+/// Those of the options and of the files.
+pub fn run(options: &Options, template: Template, line: &[String]) -> anyhow::Result<()> {
+    let Some(out) = &options.train.out else { return Ok(()) };
+    let mut folder =
+        if out.join("sweep.json").exists() { Folder::open(out)? } else { Folder::create(out, line)? };
+    if let Some(path) = &options.tell {
+        tell(&mut folder, path)?;
+    }
+    if let Some(count) = options.ask {
+        ask(&folder, options, template, count)?;
+    }
+    Ok(())
+}
+
+fn ask(folder: &Folder, options: &Options, template: Template, count: usize) -> anyhow::Result<()> {
+    let common = Common::of(options, template)?;
+    let known = common.base.training.asked();
+    let known = if common.base.preset_is_open() && !common.base.training.data.is_empty() {
+        super::planned::table(known)
+    } else {
+        known
+    };
+    let (space, origin) = space(options, known)?;
+    let first = folder.asked()?.len();
+    let mut text = String::new();
+    for number in first..first + count {
+        let settings = space.sample(options.train.training.seed, number);
+        let member = common.member(number, settings, &origin)?;
+        let object = json!({ "member": number, "settings": member.settings, "arguments": member.line });
+        text += &(object.to_string() + "\n");
+    }
+    // What is printed has been written down.
+    folder.ask(&text)?;
+    for line in text.lines() {
+        print_json(line)?;
+    }
+    Ok(())
+}
+
+fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
+    let asked = folder.asked()?;
+    let mut told: HashSet<usize> = folder.records.iter().map(|record| record.member).collect();
+    let results: Vec<Told> = lines(path)?;
+    let mut records = Vec::new();
+    for (row, Told { member, accuracy, loss, model }) in (1..).zip(results) {
+        let bad = |expected: String, found: String| Error::Data {
+            path: path.to_owned(),
+            place: Place::row(row),
+            expected,
+            found,
+        };
+        let Some(Value::Object(object)) = asked.get(member) else {
+            let expected = format!("a member that was asked for, 0 to {}", asked.len().saturating_sub(1));
+            return Err(bad(expected, format!("member {member}")).into());
+        };
+        if !told.insert(member) {
+            return Err(bad("each member once".to_owned(), format!("member {member} again")).into());
+        }
+        if accuracy.is_none() && loss.is_none() {
+            return Err(bad("an accuracy or a loss".to_owned(), "neither".to_owned()).into());
+        }
+        let settings: Settings =
+            object["settings"].as_object().map(|it| it.clone().into_iter().collect()).unwrap_or_default();
+        let arguments = object["arguments"].as_array().into_iter().flatten();
+        records.push(Record {
+            member,
+            end: "told".to_owned(),
+            reason: None,
+            settings,
+            arguments: arguments.filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+            accuracy,
+            // An accuracy alone is enough to compare members by.
+            loss: loss.or(accuracy.map(|accuracy| 1.0 - accuracy)),
+            epochs: 0,
+            kept: 0,
+            seconds: 0.0,
+            model,
+            measures: Default::default(),
+        });
+    }
+    let count = records.len();
+    records.into_iter().try_for_each(|record| folder.add(record, None, None))?;
+    folder.write("leaderboard.csv", &leaderboard::csv(&folder.records))?;
+    let ranked = leaderboard::ranked(&folder.records);
+    let best = ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));
+    Ok(print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?)
+}

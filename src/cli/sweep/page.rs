@@ -1,0 +1,155 @@
+//! `sweep.html`: the members of a sweep as parallel coordinates, their curves, and a table. One file, no scripts, no network.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::arguments::setting_text;
+use super::drawing::{coordinates, curve_picture};
+use super::leaderboard::{Ranked, command, names};
+use super::record::Record;
+use crate::cli::text::{loss, percent};
+
+/// Members that are drawn at most, the best.
+const DRAWN: usize = 200;
+/// Rows of the table at most.
+const ROWS: usize = 500;
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --ink: #1c2128; --paper: #ffffff; --faint: #d0d7de; --mark: #0b63c4; }
+@media (prefers-color-scheme: dark) { :root { --ink: #d7dde4; --paper: #12161b; --faint: #3a434d; --mark: #6db3ff; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 1140px; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+svg { width: 100%; height: auto; } svg text { font-size: 13px; fill: var(--ink); stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
+.axis { stroke: var(--ink); stroke-width: 1; } .grid { stroke: var(--faint); stroke-width: 1; }
+.member { fill: none; stroke-width: 1.4; opacity: .55; } .member:hover, .member:focus { stroke: var(--mark) !important; stroke-width: 4; opacity: 1; outline: none; }
+.best { stroke-width: 3; opacity: 1; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint); text-align: right; } th { border-bottom: 2px solid var(--ink); }
+td.text, th.text { text-align: left; } code { font-size: 13px; user-select: all; }
+";
+
+/// A member's validation, or else test figure, by epochs: accuracy of classes, loss of values.
+pub type Curves = BTreeMap<usize, Vec<f64>>;
+
+/// The curves in `history.csv`: of the first fold.
+pub fn curves(history: &str, of_classes: bool) -> Curves {
+    let mut curves = Curves::new();
+    for line in history.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [member, "0", _, _, _, validation_loss, validation_accuracy, test_loss, test_accuracy, ..] =
+            cells[..]
+        else {
+            continue;
+        };
+        let [first, second] =
+            if of_classes { [validation_accuracy, test_accuracy] } else { [validation_loss, test_loss] };
+        let figure = if first.is_empty() { second } else { first };
+        if let (Ok(member), Ok(figure)) = (member.parse(), figure.parse()) {
+            curves.entry(member).or_default().push(figure);
+        }
+    }
+    curves
+}
+
+/// The page.
+pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
+    let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
+    let drawn = &ranked[..ranked.len().min(DRAWN)];
+    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    page +=
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Sweep</title>\n";
+    page += &format!(
+        "<style>{STYLE}</style>\n</head>\n<body>\n<h1>Sweep of {} members</h1>\n",
+        ranked.len() + failed
+    );
+    if let Some(best) = ranked.first() {
+        let figure = figure(&best.record);
+        page += &format!(
+            "<p>The best is member {}: {figure}. <code>{}</code></p>\n",
+            best.record.member,
+            escaped(&command(&best.record))
+        );
+    }
+    if failed > 0 {
+        page += &format!("<p>{failed} failed; <code>results.jsonl</code> says why.</p>\n");
+    }
+    let shown = if drawn.len() < ranked.len() { format!(", the best {DRAWN}") } else { String::new() };
+    page += &format!("<h2>Settings and scores{shown}</h2>\n{}", coordinates(drawn, of_classes));
+    let what = if of_classes { "Validation accuracy by epoch" } else { "Validation loss by epoch" };
+    page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
+    page += &format!("<h2>Members</h2>\n{}</body>\n</html>\n", member_table(ranked, of_classes));
+    page
+}
+
+/// What a member is judged by.
+pub fn figure(record: &Record) -> String {
+    match (record.accuracy, record.loss) {
+        (Some(accuracy), _) => format!("accuracy {}", percent(accuracy)),
+        (None, Some(value)) => format!("loss {}", loss(value)),
+        (None, None) => "no score".to_owned(),
+    }
+}
+
+fn member_table(ranked: &[Ranked], of_classes: bool) -> String {
+    let names = names(ranked.iter().map(|ranked| &ranked.record));
+    let mut text = String::from("<div class=\"wide\"><table>\n<tr><th>rank</th><th>member</th>");
+    text += if of_classes { "<th>accuracy</th>" } else { "" };
+    text += "<th>loss</th><th>epochs</th><th>seconds</th>";
+    for name in &names {
+        let _ = write!(text, "<th class=\"text\">{}</th>", escaped(name));
+    }
+    text += "</tr>\n";
+    for Ranked { rank, record } in ranked.iter().take(ROWS) {
+        let _ = write!(text, "<tr><td>{rank}</td><td>{}</td>", record.member);
+        if of_classes {
+            let _ = write!(text, "<td>{}</td>", record.accuracy.map(percent).unwrap_or_default());
+        }
+        let value = record.loss.map(loss).unwrap_or_default();
+        let _ = write!(text, "<td>{value}</td><td>{}</td><td>{:.2}</td>", record.epochs, record.seconds);
+        for name in &names {
+            let _ =
+                write!(text, "<td class=\"text\">{}</td>", escaped(&setting_text(&record.settings, name)));
+        }
+        text += "</tr>\n";
+    }
+    text += "</table></div>\n";
+    if ranked.len() > ROWS {
+        let _ = writeln!(
+            text,
+            "<p>The best {ROWS} of {}; <code>leaderboard.csv</code> has all.</p>",
+            ranked.len()
+        );
+    }
+    text
+}
+
+/// Text that HTML takes for nothing else.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_for_settings_that_differ_and_text_is_escaped() {
+        let record = |text: &str| serde_json::from_str::<Record>(text).unwrap();
+        let ranked: Vec<Ranked> = [
+            r#"{"member":7,"end":"done","accuracy":0.9,"loss":0.5,"settings":{"lr":0.001,"a<b":"x","same":1}}"#,
+            r#"{"member":8,"end":"done","accuracy":0.5,"loss":1.5,"settings":{"lr":0.1,"a<b":"y&","same":1}}"#,
+        ]
+        .iter()
+        .zip(1..)
+        .map(|(text, rank)| Ranked { rank, record: record(text) })
+        .collect();
+        let history = "header\n7,0,1,0,0,0.5,0.7,,,0\n7,0,2,0,0,0.4,0.9,,,0\n7,1,1,0,0,0.1,0.1,,,0\n8,0,1,0,0,,,1,0.5,0\n";
+        let curves = curves(history, true);
+        assert_eq!(curves, Curves::from([(7, vec![0.7, 0.9]), (8, vec![0.5])]));
+        let page = page(&ranked, 1, &curves);
+        assert_eq!(page.matches("class=\"axis\"").count(), 4, "lr, a<b, loss and accuracy");
+        assert_eq!(page.matches("<polyline").count(), 4);
+        assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
+        assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
+    }
+}

@@ -1,0 +1,91 @@
+//! What is written down of a member that has ended: a line of JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tinytrain::sweep::{Ended, Fate, Settings};
+use tinytrain::train::Score;
+
+use crate::cli::train_figures::{TEST, VALIDATION, score_fields};
+
+/// A member that has ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    /// Its number.
+    pub member: usize,
+    /// How it has ended: `done`, `dropped`, `time`, `failed`, or `told` by another program.
+    pub end: String,
+    /// Why it has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its own settings.
+    #[serde(default)]
+    pub settings: Settings,
+    /// What stands behind `tinytrain train` to train it alone.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The accuracy it is judged by; nothing of values.
+    pub accuracy: Option<f64>,
+    /// The loss it is judged by.
+    pub loss: Option<f64>,
+    /// Epochs of its training, the most of all folds.
+    #[serde(default)]
+    pub epochs: usize,
+    /// The epoch of the model that was kept, of the first fold.
+    #[serde(default)]
+    pub kept: usize,
+    /// Time of training.
+    #[serde(default)]
+    pub seconds: f64,
+    /// Its model, in the folder of the sweep.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Measures over the rows that validate and over those that test.
+    #[serde(flatten)]
+    pub measures: BTreeMap<String, Value>,
+}
+
+impl Record {
+    /// Of a member that is judged by the rows that test, or by those that validate.
+    pub fn of(
+        ended: &Ended,
+        settings: &Settings,
+        arguments: &[String],
+        is_tested: bool,
+        of_classes: bool,
+    ) -> Self {
+        let score = ended.score(is_tested);
+        let (end, reason) = match &ended.fate {
+            Fate::Done => ("done", None),
+            Fate::Dropped(_) => ("dropped", None),
+            Fate::Time => ("time", None),
+            Fate::Failed(reason) => ("failed", Some(reason.clone())),
+        };
+        let validation = ended.mean(|epoch| epoch.validation.as_ref());
+        let test = ended.mean(|epoch| epoch.test.as_ref());
+        let fields = score_fields(VALIDATION, validation.as_ref())
+            .into_iter()
+            .chain(score_fields(TEST, test.as_ref()));
+        Self {
+            member: ended.member,
+            end: end.to_owned(),
+            reason,
+            settings: settings.clone(),
+            arguments: arguments.to_vec(),
+            accuracy: score.as_ref().map(|score| score.accuracy).filter(|_| of_classes),
+            loss: score.map(|score| score.loss),
+            epochs: ended.runs.iter().map(|run| run.epochs.len()).max().unwrap_or(0),
+            kept: ended.runs.first().map_or(0, |run| run.kept),
+            seconds: ended.duration.as_secs_f64(),
+            model: None,
+            measures: fields.map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+
+    /// What the member is judged by; nothing of one that has failed.
+    pub fn score(&self) -> Option<Score> {
+        let loss = self.loss.filter(|loss| loss.is_finite() && self.end != "failed")?;
+        Some(Score { loss, accuracy: self.accuracy.unwrap_or(0.0), values: None, classes: None })
+    }
+}

@@ -1,0 +1,311 @@
+//! What a sweep saves and tells while it goes on.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use serde_json::Value;
+use tinytrain::Error;
+use tinytrain::engine::Device;
+use tinytrain::sweep::{Ended, Event, Member, by_score};
+use tinytrain::train::Score;
+
+use super::arguments::settings_text;
+use super::board::{Board, Standing};
+use super::finish::Finished;
+use super::folder::Folder;
+use super::leaderboard::{self, Ranked};
+use super::options::Options;
+use super::planned::{Planned, Tried};
+use super::record::Record;
+use super::{is_cpu, is_json, word};
+use crate::cli::output::{Console, Unwritable, object};
+use crate::cli::text::{counted, grouped, loss, percent, seconds};
+use crate::cli::train_figures;
+
+/// How many of the best members are printed at the end.
+const PRINTED: usize = 10;
+
+/// Takes the events of a sweep.
+pub struct Report<'a> {
+    options: &'a Options,
+    planned: HashMap<usize, &'a Planned>,
+    members: HashMap<usize, &'a Member>,
+    console: Console,
+    board: Board,
+    start: Instant,
+    of_classes: bool,
+    /// Members in training by their numbers: the epoch, and the best score so far.
+    running: HashMap<usize, (usize, Option<Score>)>,
+    /// The best of those that have ended.
+    best: Option<Score>,
+    /// How many members there are; nothing where time alone ends the sweep.
+    all: Option<usize>,
+}
+
+impl<'a> Report<'a> {
+    /// Nothing told yet.
+    pub fn new(
+        options: &'a Options,
+        planned: &'a [Planned],
+        members: &'a [Member],
+        console: Console,
+        start: Instant,
+    ) -> Self {
+        let is_open = options.total_time.is_some() && options.trials.is_none() && !options.grid;
+        Self {
+            planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
+            of_classes: members.iter().all(|member| member.config.loss.of_classes()),
+            members: members.iter().map(|member| (member.number, member)).collect(),
+            console,
+            board: Board::new(!options.train.quiet && !is_json(options)),
+            start,
+            running: HashMap::new(),
+            best: None,
+            all: (!is_open || options.settings.is_some()).then_some(planned.len()),
+            options,
+        }
+    }
+
+    /// What is trained.
+    ///
+    /// # Errors
+    /// [`Unwritable`].
+    pub fn begin(
+        &mut self,
+        notices: &[String],
+        tried: &Tried,
+        device: &Device,
+        folder: &Folder,
+    ) -> std::result::Result<(), Unwritable> {
+        notices.iter().for_each(|notice| self.console.notice(notice));
+        let scores = folder.records.iter().filter_map(Record::score);
+        self.best = scores.min_by(|a, b| by_score(Some(a), Some(b)));
+        if self.options.train.verbose
+            && let Some(space) = &tried.space
+        {
+            self.console.notice(&format!("the space, {}:", tried.origin));
+            for (name, values) in space.settings() {
+                self.console.notice(&format!("  {name} = {values}"));
+            }
+        }
+        let ended = folder.records.len();
+        let rows = self.members.values().next().and_then(|member| member.data[0].training().rows());
+        let place = match device {
+            Device::Cpu => "the CPU engine".to_owned(),
+            Device::Gpu(adapter) => format!("{} ({})", adapter.name, adapter.backend),
+        };
+        if is_json(self.options) {
+            return self.console.object(&[
+                ("event", "start".into()),
+                ("members", self.planned.len().into()),
+                ("ended", ended.into()),
+                ("rows", rows.into()),
+                ("device", place.into()),
+                ("folder", folder.path().to_string_lossy().into()),
+            ]);
+        }
+        if self.options.train.quiet {
+            return Ok(());
+        }
+        let members = self.all.map_or("as many members as there is time for".to_owned(), |all| {
+            counted(all as u64, "member", "members")
+        });
+        let trained = grouped(rows.unwrap_or(0) as u64);
+        let each =
+            if is_cpu(device) { ", a member a thread" } else { ", together where they are small enough" };
+        self.console.line(&format!("{members} on {trained} training rows, on {place}{each}"))?;
+        if ended > 0 {
+            self.console.line(&format!(
+                "{} ended before and are not trained again",
+                counted(ended as u64, "member has", "members have")
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Saves and prints what belongs to an event; `rows` are those trained, and all.
+    ///
+    /// # Errors
+    /// When nothing can be written.
+    pub fn take(&mut self, event: Event, folder: &mut Folder, rows: [u64; 2]) -> anyhow::Result<()> {
+        match event {
+            Event::Tick => {}
+            Event::Epoch { member, epoch, is_kept, .. } => {
+                let is_tested = self.members.get(&member).is_some_and(|member| member.is_tested);
+                let entry = self.running.entry(member).or_default();
+                entry.0 = epoch.epoch;
+                if is_kept {
+                    entry.1 = if is_tested { epoch.test.clone() } else { epoch.validation.clone() };
+                }
+            }
+            Event::Halved { left, .. } => {
+                self.board.clear();
+                let line = format!("{} on", counted(left as u64, "member goes", "members go"));
+                if is_json(self.options) {
+                    self.console.object(&[("event", "halved".into()), ("left", left.into())])?;
+                } else if !self.options.train.quiet {
+                    self.console.line(&line)?;
+                }
+            }
+            Event::Ended(ended) => {
+                self.running.remove(&ended.member);
+                self.end_member(&ended, folder)?;
+            }
+        }
+        let (options, start, all) = (self.options, self.start, self.all);
+        let (running, planned, of_classes) = (&self.running, &self.planned, self.of_classes);
+        self.board.draw(|| Standing {
+            members: (folder.records.len(), all),
+            rows,
+            left: options.total_time.map(|time| time.saturating_sub(start.elapsed())),
+            leaders: leaders(folder, running, planned, of_classes),
+        });
+        Ok(())
+    }
+
+    fn end_member(&mut self, ended: &Ended, folder: &mut Folder) -> anyhow::Result<()> {
+        let (Some(planned), Some(member)) =
+            (self.planned.get(&ended.member), self.members.get(&ended.member))
+        else {
+            return Ok(());
+        };
+        let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
+        let is_alone = member.data.len() == 1 && record.score().is_some();
+        let model = ended.runs.first().filter(|_| is_alone).map(|run| {
+            let mut model = (*run.model).clone();
+            model.settings.extend(train_figures::settings(&planned.options, member.data[0].training()));
+            // How many threads trained it is nothing that it depends on.
+            model.settings.remove("threads");
+            model.to_bytes()
+        });
+        let bytes = model.transpose()?;
+        let score = record.score();
+        let is_best = score
+            .as_ref()
+            .is_some_and(|score| self.best.as_ref().is_none_or(|best| score.is_better_than(best)));
+        if is_best {
+            self.best = score;
+        }
+        folder.add(record, Some(ended), bytes.as_deref())?;
+        let record = folder.records.last().ok_or(Error::Interrupted)?;
+        if is_json(self.options) {
+            self.board.clear();
+            let mut fields = vec![("event", "member".into())];
+            let value = serde_json::to_value(record)?;
+            let object = value.as_object().cloned().unwrap_or_default();
+            fields.extend(object.iter().map(|(name, value)| (name.as_str(), value.clone())));
+            self.console.line(&self::object(&fields))?;
+        } else if !self.options.train.quiet && !self.board.is_seen() {
+            let mark = if is_best { "  * best so far" } else { "" };
+            self.console.line(&format!("{}{mark}", member_line(record)))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the table of leaders away.
+    pub fn clear(&mut self) {
+        self.board.clear();
+    }
+
+    /// What the sweep gave.
+    ///
+    /// # Errors
+    /// [`Unwritable`].
+    pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
+        let Finished { ranked, best, ensemble, failed } = finished;
+        let time = self.start.elapsed();
+        if ranked.is_empty() {
+            return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());
+        }
+        if is_json(self.options) {
+            let first = ranked.first();
+            let mut fields = vec![
+                ("event", "summary".into()),
+                ("members", folder.records.len().into()),
+                ("failed", failed.into()),
+                ("best_member", first.map(|first| first.record.member).into()),
+                ("accuracy", first.and_then(|first| first.record.accuracy).into()),
+                ("loss", first.and_then(|first| first.record.loss).into()),
+                ("model", best.as_ref().map(|path| path.to_string_lossy().into_owned()).into()),
+            ];
+            if let Some(ensemble) = &ensemble {
+                fields.push(("ensemble", ensemble.to_json()));
+            }
+            fields.extend([
+                ("folder", folder.path().to_string_lossy().into()),
+                ("seconds", Value::from(time.as_secs_f64())),
+            ]);
+            return Ok(self.console.object(&fields)?);
+        }
+        if !self.options.train.quiet {
+            for line in leaderboard::table(&ranked[..ranked.len().min(PRINTED)]) {
+                self.console.line(&line)?;
+            }
+        }
+        if failed > 0 {
+            self.console.notice(&format!(
+                "{} failed; results.jsonl says why",
+                counted(failed as u64, "member has", "members have")
+            ));
+        }
+        if let Some(Ranked { record, .. }) = ranked.first() {
+            let model = best.map(|path| format!(", model {}", word(&path))).unwrap_or_default();
+            self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
+        }
+        if let Some(ensemble) = ensemble {
+            self.console.line(&ensemble.text())?;
+        }
+        let members = counted(folder.records.len() as u64, "member", "members");
+        self.console.notice(&format!("{members} in {}, all in {}", seconds(time), word(folder.path())));
+        Ok(())
+    }
+}
+
+/// The leaders, best first, those that are still trained among them.
+fn leaders(
+    folder: &Folder,
+    running: &HashMap<usize, (usize, Option<Score>)>,
+    planned: &HashMap<usize, &Planned>,
+    of_classes: bool,
+) -> Vec<String> {
+    let ended =
+        folder.records.iter().filter_map(|record| Some((record.member, record.epochs, record.score()?, "")));
+    let going =
+        running.iter().filter_map(|(member, (epoch, score))| Some((*member, *epoch, score.clone()?, " ...")));
+    let mut all: Vec<(usize, usize, Score, &str)> = ended.chain(going).collect();
+    all.sort_by(|a, b| by_score(Some(&a.2), Some(&b.2)).then(a.0.cmp(&b.0)));
+    let line = |(member, epoch, score, mark): &(usize, usize, Score, &str)| {
+        let settings =
+            planned.get(member).map(|planned| settings_text(&planned.settings)).unwrap_or_default();
+        let figure = if of_classes { percent(score.accuracy) } else { format!("loss {}", loss(score.loss)) };
+        format!("{member:>5}  {figure}  epoch {epoch}{mark}  {settings}")
+    };
+    all.iter().take(PRINTED).map(line).collect()
+}
+
+/// A member that has ended, for people.
+fn member_line(record: &Record) -> String {
+    let settings = settings_text(&record.settings);
+    let settings = if settings.is_empty() { String::new() } else { format!(": {settings}") };
+    match &record.reason {
+        Some(reason) => format!("member {} failed: {reason}{settings}", record.member),
+        None => {
+            let end = match record.end.as_str() {
+                "dropped" => ", dropped",
+                "time" => ", out of time",
+                _ => "",
+            };
+            let epochs = counted(record.epochs as u64, "epoch", "epochs");
+            format!("member {}, {}, {epochs}{end}{settings}", record.member, score_text(record))
+        }
+    }
+}
+
+/// What a member is judged by, for people.
+fn score_text(record: &Record) -> String {
+    let value = record.loss.map_or("no loss".to_owned(), |value| format!("loss {}", loss(value)));
+    match record.accuracy {
+        Some(accuracy) => format!("accuracy {}, {value}", percent(accuracy)),
+        None => value,
+    }
+}

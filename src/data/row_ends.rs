@@ -1,0 +1,94 @@
+//! Where the rows of a text end. Quotes are followed, as they may hold line ends.
+
+use memchr::{memchr, memchr_iter, memchr3};
+
+use super::row::Cells;
+
+/// What a quote would mean as the next byte; the same states as those of the `csv` crate.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum State {
+    /// It opens a quoted cell at the start of a cell, and is a byte like any other elsewhere.
+    #[default]
+    Outside,
+    /// It closes the cell, or is the first of two that stand for one.
+    Inside,
+    /// It is the second of two.
+    AfterQuote,
+}
+
+/// How far the rows of a piece have been found.
+#[derive(Default)]
+pub(super) struct RowEnds {
+    pub rows: Vec<(usize, usize)>,
+    /// Where the next row begins.
+    pub start: usize,
+    /// Where it was looked for its end so far.
+    place: usize,
+    state: State,
+    /// Where the latest quoted cell began.
+    pub opened: usize,
+    pub has_quotes: bool,
+}
+
+impl RowEnds {
+    /// Whether the text so far ends inside a quoted cell.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.state == State::Inside
+    }
+
+    /// The end of the row that begins at `start`, without its line end, if it has been read.
+    pub(super) fn row_end(&mut self, text: &[u8], delimiter: u8) -> Option<usize> {
+        loop {
+            match self.state {
+                State::Outside => {
+                    let Some(found) = memchr3(b'\n', b'\r', b'"', &text[self.place..]) else {
+                        self.place = text.len();
+                        return None;
+                    };
+                    let at = self.place + found;
+                    self.place = at + 1;
+                    if text[at] != b'"' {
+                        return Some(at);
+                    }
+                    self.has_quotes = true;
+                    if at == self.start || text[at - 1] == delimiter {
+                        (self.state, self.opened) = (State::Inside, at);
+                    }
+                }
+                State::Inside => {
+                    let Some(found) = memchr(b'"', &text[self.place..]) else {
+                        self.place = text.len();
+                        return None;
+                    };
+                    self.place += found + 1;
+                    self.state = State::AfterQuote;
+                }
+                State::AfterQuote => {
+                    let is_second = *text.get(self.place)? == b'"';
+                    self.place += usize::from(is_second);
+                    self.state = if is_second { State::Inside } else { State::Outside };
+                }
+            }
+        }
+    }
+}
+
+/// Whether a row is a line of blanks, which is as empty as an empty one.
+pub(super) fn is_blank(row: &[u8], delimiter: u8) -> bool {
+    let may_be = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"';
+    may_be(&row[0]) && row.iter().all(may_be) && {
+        let mut cells = Cells::default();
+        let row = cells.of(row, (0, row.len()), delimiter, true);
+        (row.len() == 1 && !row.cell(0).is_empty() || delimiter.is_ascii_whitespace())
+            && (0..row.len()).all(|column| row.cell(column).trim_ascii().is_empty())
+    }
+}
+
+/// Line ends: LF, CR, or both.
+pub(super) fn count_lines(text: &[u8]) -> u64 {
+    let feeds = memchr_iter(b'\n', text).count();
+    let alone = |at: &usize| text.get(at + 1) != Some(&b'\n');
+    let returns = memchr(b'\r', text)
+        .map_or(0, |first| memchr_iter(b'\r', &text[first..]).filter(|at| alone(&(first + at))).count());
+    (feeds + returns) as u64
+}

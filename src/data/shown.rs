@@ -1,0 +1,56 @@
+//! Cells and names as text in messages.
+
+/// Characters that are shown of a cell before it is cut.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// A cell in a message: quoted, cut, on one line.
+pub(super) fn show(cell: &[u8]) -> String {
+    if cell.is_empty() {
+        return "an empty cell".to_string();
+    }
+    let quoted = format!("{:?}", cut(cell));
+    match str::from_utf8(cell) {
+        Ok(_) => quoted,
+        Err(_) => format!("bytes that are not UTF-8: {quoted}"),
+    }
+}
+
+/// A column's name in a message: cut, on one line.
+pub(super) fn show_name(cell: &[u8]) -> String {
+    let escape =
+        |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
+    cut(cell).chars().map(escape).collect()
+}
+
+/// Names in a message: the first of them, and how many there are.
+pub(super) fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 8;
+    let count = names.len();
+    let shown: Vec<String> = names.take(SHOWN).collect();
+    if count > SHOWN { format!("{}, ... ({count} in all)", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn cut(cell: &[u8]) -> String {
+    // No character takes more than 4 bytes; a cell may be as long as its file.
+    let start = &cell[..cell.len().min(4 * (SHOWN_CHARACTERS + 1))];
+    let text = String::from_utf8_lossy(start);
+    if text.chars().count() <= SHOWN_CHARACTERS {
+        return text.into_owned();
+    }
+    text.chars().take(SHOWN_CHARACTERS).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shown_cells_are_short_and_on_one_line() {
+        assert_eq!(show(b"a\nb\0"), r#""a\nb\0""#);
+        assert_eq!(show("ä".repeat(40).as_bytes()), format!("{:?}", "ä".repeat(40)));
+        assert_eq!(show("ä".repeat(1000).as_bytes()), format!("{:?}", "ä".repeat(40) + "…"));
+        assert!(show(b"\xff1").starts_with("bytes that are not UTF-8: "));
+        assert_eq!(show(b""), "an empty cell");
+        assert_eq!(show_name("5\" 'ä'\n".as_bytes()), "5\" 'ä'\\n");
+    }
+}

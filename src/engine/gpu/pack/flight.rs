@@ -1,0 +1,152 @@
+//! Submissions of a pack on their way, and what they give.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::group::Group;
+use crate::engine::BatchMetrics;
+use crate::engine::gpu::submissions::fitting_steps;
+use crate::error::Result;
+use crate::gpu::{Context, Readback};
+use crate::kernels::sum_metrics;
+
+/// Submissions that may be on their way: one that runs, one that waits.
+const IN_FLIGHT: usize = 2;
+
+/// What one batch gave to one network of a pack.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemberMetrics {
+    /// Which network, from 0 as they were given.
+    pub member: usize,
+    /// The metrics.
+    pub metrics: BatchMetrics,
+}
+
+/// What a submission leaves of a group.
+struct Copied {
+    readback: Readback,
+    /// Networks of the group.
+    count: usize,
+    /// Those that were trained: number in the group, number in the pack.
+    live: Vec<(usize, usize)>,
+}
+
+struct InFlight {
+    index: wgpu::SubmissionIndex,
+    /// Rows of each batch.
+    rows: Vec<usize>,
+    copied: Vec<Copied>,
+    /// How many of `copied` are there.
+    ready: usize,
+    submitted: Instant,
+}
+
+/// The submissions that the device has not finished, or whose metrics nobody has heard of.
+pub struct Flight {
+    in_flight: VecDeque<InFlight>,
+    /// Steps that the next one should have.
+    pub steps: usize,
+    last_ready: Option<Instant>,
+}
+
+impl Flight {
+    /// None yet; the first will be of one step, so that something is known soon.
+    pub fn new() -> Self {
+        Self { in_flight: VecDeque::new(), steps: 1, last_ready: None }
+    }
+
+    /// Whether one more may be submitted.
+    pub fn has_room(&self) -> bool {
+        self.in_flight.len() < IN_FLIGHT
+    }
+
+    /// Submits what is recorded, of batches of so many rows, and behind it copies of the metrics of these groups, each with
+    /// its networks that are trained.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+    pub fn submit(
+        &mut self,
+        context: &Context,
+        mut encoder: wgpu::CommandEncoder,
+        rows: Vec<usize>,
+        groups: &[(&Group, Vec<usize>)],
+    ) -> Result<()> {
+        let copied = groups.iter().map(|(group, live)| {
+            let count = group.members.len();
+            let bytes = (8 * count * rows.len()) as u64;
+            let readback = Readback::new(context, bytes);
+            readback.record(&mut encoder, &group.metrics, bytes);
+            let live = live.iter().map(|number| (*number, group.members[*number])).collect();
+            Copied { readback, count, live }
+        });
+        let copied = copied.collect();
+        let index = context.queue.submit([encoder.finish()]);
+        self.in_flight.push_back(InFlight { index, rows, copied, ready: 0, submitted: Instant::now() });
+        context.check()
+    }
+
+    /// The metrics of submissions that have ended. With `wait`, waits for the oldest if none has; none then means that
+    /// nothing is on its way.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
+    pub fn poll(&mut self, context: &Context, wait: bool) -> Result<Vec<MemberMetrics>> {
+        context.poll()?;
+        let mut metrics = Vec::new();
+        while let Some(oldest) = self.in_flight.front_mut() {
+            let waited = !oldest.is_ready()?;
+            if waited {
+                if !(wait && metrics.is_empty()) {
+                    break;
+                }
+                context.wait(oldest.index.clone())?;
+                oldest.copied[oldest.ready..].iter().try_for_each(|copied| copied.readback.wait())?;
+            }
+            let Some(ended) = self.in_flight.pop_front() else { break };
+            self.adapt(&ended, waited);
+            ended.take(&mut metrics)?;
+        }
+        Ok(metrics)
+    }
+
+    /// Sizes the next submissions by how long this one took, as `Submissions` does.
+    fn adapt(&mut self, ended: &InFlight, waited: bool) {
+        let now = Instant::now();
+        let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
+        self.last_ready = Some(now);
+        let fitting = fitting_steps(now - started, ended.rows.len(), self.steps);
+        self.steps = if waited { fitting } else { fitting.max(self.steps) };
+    }
+}
+
+impl InFlight {
+    fn is_ready(&mut self) -> Result<bool> {
+        while let Some(copied) = self.copied.get(self.ready) {
+            if !copied.readback.is_ready()? {
+                return Ok(false);
+            }
+            self.ready += 1;
+        }
+        Ok(true)
+    }
+
+    /// Batch after batch, of each all networks.
+    fn take(self, metrics: &mut Vec<MemberMetrics>) -> Result<()> {
+        let pairs = |copied: &Copied| -> Result<Vec<f32>> {
+            let bytes = copied.readback.take((8 * copied.count * self.rows.len()) as u64)?;
+            Ok(bytemuck::pod_collect_to_vec(&bytes))
+        };
+        let pairs = self.copied.iter().map(pairs).collect::<Result<Vec<_>>>()?;
+        for (slot, rows) in self.rows.iter().enumerate() {
+            for (copied, pairs) in self.copied.iter().zip(&pairs) {
+                for (number, member) in &copied.live {
+                    let (loss, correct) = sum_metrics(&pairs[2 * (slot * copied.count + number)..][..2]);
+                    let metrics_of_batch = BatchMetrics { rows: *rows, loss, correct };
+                    metrics.push(MemberMetrics { member: *member, metrics: metrics_of_batch });
+                }
+            }
+        }
+        Ok(())
+    }
+}

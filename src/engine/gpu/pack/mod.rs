@@ -1,0 +1,307 @@
+//! Many small networks in training at once: each by a workgroup of its own, all on the same rows in the same order.
+
+mod flight;
+mod group;
+mod members;
+
+pub use flight::MemberMetrics;
+
+use flight::Flight;
+use group::Group;
+
+use super::order::DeviceOrder;
+use super::rows::{DeviceRows, ORDERED_ROWS, stored};
+use super::{GpuEngine, training_step};
+use crate::data::Rows;
+use crate::engine::order::{HostOrder, check_order};
+use crate::engine::{Batches, EngineOptions, EngineState, Order};
+use crate::error::{Error, Result};
+use crate::gpu::{Adapter, StepRecords};
+use crate::kernels::{Compute, LossTargets, MOST_RECORDS, StepRecord, StepShape, Tuning};
+use crate::model::{Network, Parameters};
+use crate::schedule::{DeviceLimits, ScheduleKind, refusal};
+
+/// A network of a pack, and how it is trained.
+#[derive(Debug, Clone, Copy)]
+pub struct PackMember<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Its first parameters.
+    pub parameters: &'a Parameters,
+    /// How it is trained. The schedule is always `resident`; threads and measured tile shapes count for nothing.
+    pub options: &'a EngineOptions,
+}
+
+/// What is known of a member.
+struct Member {
+    network: Network,
+    options: EngineOptions,
+    /// Which group it belongs to, and its number there.
+    place: (usize, usize),
+    /// Steps so far.
+    steps: u64,
+    is_live: bool,
+}
+
+/// The rows that all members are trained on.
+struct PackRows {
+    rows: DeviceRows,
+    order: DeviceOrder,
+    uploaded: usize,
+}
+
+/// Networks on an adapter that are trained together, by the schedule `resident`. They share rows, order, batch size, inputs
+/// and outputs, and may differ in everything else. Each is trained to the same bits as by itself, with
+/// [`ScheduleKind::Resident`] and the same tile shapes, whatever becomes of the others. Those that differ in activations,
+/// optimizer, loss or whether they have dropout are dispatches of their own. The rows stay on the device.
+pub struct GpuPack {
+    compute: Compute,
+    members: Vec<Member>,
+    groups: Vec<Group>,
+    records: StepRecords,
+    rows: Option<PackRows>,
+    host_order: HostOrder,
+    flight: Flight,
+    /// Evaluates members, one at a time: made for the network that was evaluated last.
+    evaluator: Option<GpuEngine>,
+}
+
+impl GpuPack {
+    /// Puts the parameters on an adapter.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when there are no members, when they do not share what they have to, or when one clips gradients, has
+    /// an input layer or too many layers; [`Error::Device`] when the adapter cannot be opened or has no room.
+    pub fn new(adapter: &Adapter, members: &[PackMember<'_>]) -> Result<Self> {
+        let compute = Compute::open(adapter)?;
+        let tuning = compute.tuning;
+        Self::with_tuning(compute, tuning, members)
+    }
+
+    /// As [`GpuPack::new`] on a device that is open, with tile shapes of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`GpuPack::new`].
+    pub fn with_tuning(compute: Compute, tuning: Tuning, members: &[PackMember<'_>]) -> Result<Self> {
+        let compute = compute.tuned(tuning);
+        let context = &compute.context;
+        check_shared(members)?;
+        let limits = DeviceLimits::of(context, &tuning);
+        let shapes = members.iter().map(|member| shape(member, &limits)).collect::<Result<_>>()?;
+        let groups = Group::divide(context, shapes)?;
+        let mut places = vec![(0, 0); members.len()];
+        for (number, group) in groups.iter().enumerate() {
+            for (place, member) in group.members.iter().enumerate() {
+                places[*member] = (number, place);
+            }
+        }
+        let known = members.iter().zip(places).map(|(member, place)| Member {
+            network: member.network.clone(),
+            options: member.options.clone(),
+            place,
+            steps: 0,
+            is_live: true,
+        });
+        let most_steps = groups.iter().map(|group| group.most_steps).max().unwrap_or(1);
+        let record = size_of::<StepRecord>();
+        let mut pack = Self {
+            members: known.collect(),
+            groups,
+            records: StepRecords::new(context, record, most_steps, MOST_RECORDS),
+            rows: None,
+            host_order: HostOrder::default(),
+            flight: Flight::new(),
+            evaluator: None,
+            compute,
+        };
+        for (number, member) in members.iter().enumerate() {
+            pack.restore(number, member.parameters, &EngineState::default())?;
+        }
+        Ok(pack)
+    }
+
+    /// Bytes that a member takes on a device in batches of its size: parameters, the optimizer's state, activations, and the
+    /// inputs of a batch. A pack takes the sum, and the rows once. No member may take more than the largest buffer has,
+    /// [`Context::largest_storage`](crate::gpu::Context::largest_storage); how much memory a device has cannot be asked.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a network that no pack can train.
+    pub fn member_bytes(network: &Network, options: &EngineOptions) -> Result<u64> {
+        let shape = training_step(network, options).resident_shape();
+        let shape = shape.ok_or_else(|| Error::Config("no pack can train this network".to_owned()))?;
+        Ok(shape.layout().bytes())
+    }
+
+    /// The members that have not stopped, in ascending order.
+    pub fn live(&self) -> impl Iterator<Item = usize> + '_ {
+        self.members.iter().enumerate().filter(|(_, member)| member.is_live).map(|(number, _)| number)
+    }
+
+    /// Begins to train all members that have not stopped on `batches`, as
+    /// [`Engine::submit`](crate::engine::Engine::submit) does one network.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::Config`] for rows that are not there, when it is not known how many there will be, or when
+    /// all members have stopped.
+    pub fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        if !self.flight.has_room() || batches.positions.is_empty() {
+            return Ok(0);
+        }
+        if self.live().next().is_none() {
+            return Err(Error::Config("all networks of the pack have stopped".to_owned()));
+        }
+        if let Order::Epoch { .. } = batches.order {
+            check_order(&batches.rows, batches.positions.end.checked_sub(1))?;
+        }
+        let mut rows = self.take_rows(&batches.rows)?;
+        let taken = self.submit_piece(&mut rows, batches);
+        self.rows = Some(rows);
+        taken
+    }
+
+    /// The metrics of batches that have ended since the last call: batch after batch, of each all members that were trained.
+    /// With `wait`, waits for the oldest submission; none then means that nothing is on its way.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn poll(&mut self, wait: bool) -> Result<Vec<MemberMetrics>> {
+        self.flight.poll(&self.compute.context, wait)
+    }
+
+    /// From the next submission on this member is not trained any more. Its parameters stay.
+    pub fn stop(&mut self, member: usize) {
+        self.members[member].is_live = false;
+    }
+
+    fn batch(&self) -> usize {
+        self.members[0].options.batch
+    }
+
+    /// The rows on the device.
+    fn take_rows(&mut self, rows: &Rows<'_>) -> Result<PackRows> {
+        let mut taken = match self.rows.take() {
+            Some(taken) => taken,
+            None => self.prepare_rows(rows)?,
+        };
+        if rows.len() > taken.rows.capacity {
+            let (found, capacity) = (rows.len(), taken.rows.capacity);
+            return Err(Error::Config(format!("a pack of {capacity} rows cannot take {found}")));
+        }
+        if taken.uploaded < rows.len() {
+            taken.rows.upload(&self.compute.context, rows, taken.uploaded..rows.len(), taken.uploaded)?;
+            taken.uploaded = rows.len();
+        }
+        Ok(taken)
+    }
+
+    fn prepare_rows(&mut self, rows: &Rows<'_>) -> Result<PackRows> {
+        let Member { network, options, .. } = &self.members[0];
+        let total = rows.total.ok_or_else(|| {
+            Error::Config("a pack needs to know how many rows there are before the first batch".to_owned())
+        })?;
+        // Smoothing changes nothing in how targets stand.
+        let targets = LossTargets { loss: network.loss(), smoothing: 0.0, weighted: options.weighted };
+        let context = &self.compute.context;
+        let device_rows =
+            DeviceRows::new(context, network, Some(targets), stored(rows), total, options.batch)?;
+        for group in &mut self.groups {
+            group.bind(&self.compute, &device_rows)?;
+        }
+        Ok(PackRows { rows: device_rows, order: DeviceOrder::default(), uploaded: 0 })
+    }
+
+    fn submit_piece(&mut self, on_device: &mut PackRows, batches: &Batches<'_>) -> Result<usize> {
+        let (context, batch) = (&self.compute.context, self.batch());
+        let most_steps = self.groups.iter().map(|group| group.most_steps).min().unwrap_or(1);
+        let positions = batches.positions.clone();
+        let whole = positions.len().min(self.flight.steps.min(most_steps) * batch);
+        let (first, taken) = match batches.order {
+            Order::Epoch { seed, epoch } if on_device.rows.capacity <= ORDERED_ROWS => {
+                let (count, order) = (batches.rows.len(), (seed, epoch));
+                on_device.order.make(&self.compute, &on_device.rows, count, order, positions.clone())?;
+                (positions.start, whole)
+            }
+            _ => {
+                on_device.order.restart();
+                let taken = whole.min(on_device.rows.positions);
+                let order = &self.host_order.rows(batches)[..taken];
+                check_order(&batches.rows, order.iter().map(|row| *row as usize))?;
+                on_device.rows.set_order(context, 0, order);
+                (0, taken)
+            }
+        };
+        let steps = (0..taken).step_by(batch).zip(0..).map(|(start, slot)| StepRecord {
+            first: (first + start) as u32,
+            rows: batch.min(taken - start) as u32,
+            slot,
+            ..StepRecord::default()
+        });
+        self.train(&steps.collect::<Vec<_>>())?;
+        Ok(taken)
+    }
+
+    /// Submits these steps of all members that are live.
+    fn train(&mut self, steps: &[StepRecord]) -> Result<()> {
+        let context = &self.compute.context;
+        let live = |group: &Group| {
+            let numbers = 0..group.members.len();
+            numbers.filter(|number| self.members[group.members[*number]].is_live).collect()
+        };
+        let groups: Vec<(&Group, Vec<usize>)> =
+            self.groups.iter().map(|group| (group, live(group))).collect();
+        let groups: Vec<_> = groups.into_iter().filter(|(_, live)| !live.is_empty()).collect();
+        let mut encoder = context.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            // Those of different groups may run at the same time.
+            for records in self.records.each(bytemuck::cast_slice(steps), MOST_RECORDS) {
+                for (group, live) in &groups {
+                    if let Some(dispatch) = group.dispatch() {
+                        dispatch.record_first(&mut pass, Some(records), live.len() as u32);
+                    }
+                }
+            }
+        }
+        self.records.write(context, bytemuck::cast_slice(steps), MOST_RECORDS);
+        for (group, live) in &groups {
+            group.place(context, steps.len(), live, |number, step| {
+                let member = &self.members[group.members[number]];
+                member.options.rule.record(member.steps + step)
+            });
+        }
+        let rows = steps.iter().map(|step| step.rows as usize).collect();
+        self.flight.submit(context, encoder, rows, &groups)?;
+        for member in self.members.iter_mut().filter(|member| member.is_live) {
+            member.steps += steps.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Demands that all members are trained on the same batches.
+fn check_shared(members: &[PackMember<'_>]) -> Result<()> {
+    let shared = |member: &PackMember<'_>| {
+        let (network, options) = (member.network, member.options);
+        let targets = (network.loss().of_classes(), network.outputs(), options.weighted);
+        (network.columns(), targets, options.batch)
+    };
+    let Some(first) = members.first() else {
+        return Err(Error::Config("a pack needs at least one network".to_owned()));
+    };
+    match members.iter().position(|member| shared(member) != shared(first)) {
+        Some(number) => Err(Error::Config(format!(
+            "networks of a pack have the same inputs, outputs, kind of targets and batch size, but number {number} differs \
+             from the first"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// How a member is trained.
+fn shape(member: &PackMember<'_>, limits: &DeviceLimits<'_>) -> Result<StepShape> {
+    let step = training_step(member.network, member.options);
+    if let Some(reason) = refusal(ScheduleKind::Resident, &step, limits) {
+        return Err(Error::Config(reason));
+    }
+    step.resident_shape().ok_or_else(|| Error::Config("no pack can train this network".to_owned()))
+}

@@ -1,0 +1,181 @@
+//! A greedy ensemble: networks are picked one after the other, each time the one that helps most, and as often as it does, in bags
+//! (R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes, "Ensemble selection from libraries of models", ICML 2004).
+
+use crate::data::TargetsRef;
+use crate::engine::ensemble::add;
+use crate::random::{Purpose, words};
+
+/// Bags: in each a part of the networks is picked from, so that few validation rows do not decide all.
+const BAGS: usize = 4;
+/// Networks of a bag: one of so many, but not fewer than this, where there are as many.
+const BAG_SHARE: usize = 4;
+const LEAST_IN_BAG: usize = 4;
+
+/// Outputs of some networks for the rows by which they are picked.
+pub struct Candidates<'a> {
+    /// Of each network [rows, outputs].
+    pub outputs: Vec<Vec<f32>>,
+    /// Outputs of a row.
+    pub columns: usize,
+    /// What the rows are to be: classes, or values in the unit of the outputs.
+    pub targets: TargetsRef<'a>,
+}
+
+/// How good predictions are: the share of the rows that are right, of classes, and the mean loss, which is -log of the
+/// probability of the right class, or the squared error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fit {
+    /// The share of the rows that are right; 0 of values.
+    pub accuracy: f64,
+    /// The mean loss.
+    pub loss: f64,
+}
+
+impl Candidates<'_> {
+    /// Picks `count` times by the loss, in four bags, each of which has a quarter of the networks, chosen by the seed. Gives the
+    /// networks that were picked, by their places, each with how often, in the order of their first picks, and how good they are
+    /// together.
+    pub fn picked(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
+        let of_classes = matches!(self.targets, TargetsRef::Classes(_));
+        let shares = |outputs: &Vec<f32>| {
+            let mut shares = vec![0.0; outputs.len()];
+            let rows = shares.chunks_exact_mut(self.columns).zip(outputs.chunks_exact(self.columns));
+            rows.for_each(|(sums, row)| add(sums, 1.0, row, of_classes));
+            shares
+        };
+        let single: Vec<Vec<f64>> = self.outputs.iter().map(shares).collect();
+        let mut picks = Vec::new();
+        let bags = BAGS.min(count.max(1));
+        for bag in 0..bags {
+            let wanted = (bag + 1) * count / bags - bag * count / bags;
+            picks.extend(self.greedy(&single, &in_bag(single.len(), bag, seed), wanted));
+        }
+        let mut sums = vec![0.0; single.first()?.len()];
+        let mut picked: Vec<(usize, u32)> = Vec::new();
+        for place in &picks {
+            sums.iter_mut().zip(&single[*place]).for_each(|(sum, own)| *sum += own);
+            match picked.iter_mut().find(|(other, _)| other == place) {
+                Some((_, times)) => *times += 1,
+                None => picked.push((*place, 1)),
+            }
+        }
+        let nothing = vec![0.0; sums.len()];
+        Some((picked, self.fit(&sums, &nothing, picks.len() as f64)))
+    }
+
+    /// Picks `count` times from these networks, each time the one with which the loss is smallest.
+    fn greedy(&self, single: &[Vec<f64>], among: &[usize], count: usize) -> Vec<usize> {
+        let mut sums = vec![0.0; single.first().map_or(0, Vec::len)];
+        let mut picks = Vec::new();
+        for number in 1..=count {
+            let loss = |place: &usize| self.fit(&sums, &single[*place], number as f64).loss;
+            let losses = among.iter().map(|place| (*place, loss(place)));
+            let Some((place, _)) = losses.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+            sums.iter_mut().zip(&single[place]).for_each(|(sum, own)| *sum += own);
+            picks.push(place);
+        }
+        picks
+    }
+
+    /// How good the predictions are with another network among them, so many in all.
+    fn fit(&self, sums: &[f64], own: &[f64], picks: f64) -> Fit {
+        let rows = (sums.len() / self.columns).max(1) as f64;
+        let mean = |place: usize| (sums[place] + own[place]) / picks;
+        match self.targets {
+            TargetsRef::Classes(labels) => {
+                let (mut right, mut loss) = (0u64, 0.0);
+                for (row, label) in labels.iter().enumerate() {
+                    let start = row * self.columns;
+                    let best = (1..self.columns).fold(start, |best, column| {
+                        if mean(start + column) > mean(best) { start + column } else { best }
+                    });
+                    right += u64::from(best == start + *label as usize);
+                    loss -= mean(start + *label as usize).max(f64::MIN_POSITIVE).ln();
+                }
+                Fit { accuracy: right as f64 / rows, loss: loss / rows }
+            }
+            TargetsRef::Values { values, .. } => {
+                let squares =
+                    values.iter().enumerate().map(|(place, value)| (mean(place) - f64::from(*value)).powi(2));
+                Fit { accuracy: 0.0, loss: squares.sum::<f64>() / values.len().max(1) as f64 }
+            }
+        }
+    }
+}
+
+/// The networks of a bag, in ascending order.
+fn in_bag(networks: usize, bag: usize, seed: u64) -> Vec<usize> {
+    let key = |place: usize| words(seed, Purpose::Bag, [place as u32, bag as u32])[0];
+    let mut places: Vec<(u32, usize)> = (0..networks).map(|place| (key(place), place)).collect();
+    places.sort_unstable();
+    places.truncate((networks / BAG_SHARE).max(LEAST_IN_BAG.min(networks)));
+    let mut places: Vec<usize> = places.into_iter().map(|(_, place)| place).collect();
+    places.sort_unstable();
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(picked: &[(usize, u32)]) -> u32 {
+        picked.iter().map(|(_, times)| times).sum()
+    }
+
+    #[test]
+    fn networks_whose_errors_cancel_are_picked_together() {
+        // The first is best alone; the second and third are wrong in opposite ways. All are in every bag.
+        let values = [0.0, 1.0, 2.0, 3.0];
+        let off = |by: f32| values.iter().map(|value| value + by).collect::<Vec<f32>>();
+        let outputs = vec![off(0.5), off(0.75), off(-0.75), off(9.0)];
+        let targets = TargetsRef::Values { values: &values, columns: 1 };
+        let candidates = Candidates { outputs, columns: 1, targets };
+        let (picked, fit) = candidates.picked(1, 1).unwrap();
+        assert_eq!((picked, fit.loss), (vec![(0, 1)], 0.25));
+        let (picked, fit) = candidates.picked(8, 1).unwrap();
+        assert_eq!((picked, fit.loss), (vec![(0, 4), (2, 4)], 0.015_625));
+        let (picked, fit) = candidates.picked(64, 1).unwrap();
+        assert_eq!(total(&picked), 64);
+        assert!(picked.iter().all(|(place, _)| *place != 3) && fit.loss < 0.001, "{picked:?} {fit:?}");
+    }
+
+    #[test]
+    fn classes_are_picked_by_their_loss() {
+        let sure =
+            |class: usize, strength: f32| [0, 1].map(|other| if other == class { strength } else { 0.0 });
+        let network = |strengths: [f32; 3]| {
+            let rows = [0, 1, 1].into_iter().zip(strengths);
+            rows.flat_map(|(class, strength)| sure(class, strength)).collect::<Vec<f32>>()
+        };
+        let outputs = vec![network([2.0, 2.0, -1.0]), network([1.0, 1.0, 1.0]), network([2.0, 2.0, 2.0])];
+        let candidates = Candidates { outputs, columns: 2, targets: TargetsRef::Classes(&[0, 1, 1]) };
+        let (picked, fit) = candidates.picked(3, 1).unwrap();
+        assert_eq!(picked, [(2, 3)]);
+        let expected = (1.0 + (-2.0f64).exp()).ln();
+        assert!((fit.loss - expected).abs() < 1e-9 && fit.accuracy == 1.0);
+        assert!(
+            Candidates { outputs: vec![], columns: 2, targets: TargetsRef::Classes(&[]) }
+                .picked(3, 1)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn bags_are_quarters_that_differ_and_repeat() {
+        let bags: Vec<Vec<usize>> = (0..4).map(|bag| in_bag(64, bag, 7)).collect();
+        assert!(bags.iter().all(|bag| bag.len() == 16 && bag.windows(2).all(|pair| pair[0] < pair[1])));
+        assert!(bags.windows(2).all(|pair| pair[0] != pair[1]));
+        assert_eq!(bags[2], in_bag(64, 2, 7));
+        assert_ne!(bags[2], in_bag(64, 2, 8));
+        assert_eq!([3, 9, 20].map(|networks| in_bag(networks, 0, 1).len()), [3, 4, 5]);
+        // Picks are shared out between the bags, whatever their number.
+        let values: Vec<f32> = (0..64).map(|value| value as f32).collect();
+        let outputs: Vec<Vec<f32>> =
+            (0..64).map(|by| values.iter().map(|value| value + by as f32 - 31.0).collect()).collect();
+        let targets = TargetsRef::Values { values: &values, columns: 1 };
+        let candidates = Candidates { outputs, columns: 1, targets };
+        for count in [1, 2, 3, 4, 5, 17] {
+            assert_eq!(total(&candidates.picked(count, 3).unwrap().0), count as u32);
+        }
+    }
+}

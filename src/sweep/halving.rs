@@ -1,0 +1,77 @@
+//! Successive halving: all members train for a while, the better ones go on (K. Jamieson and A. Talwalkar, "Non-stochastic best
+//! arm identification and hyperparameter optimization", 2016).
+
+use crate::train::Score;
+
+/// When members are dropped, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Halving {
+    factor: usize,
+    stages: usize,
+}
+
+impl Halving {
+    /// Of every `factor` members one goes on, `stages` - 1 times: each stage trains `factor` times as many epochs as the one
+    /// before, the last all of them. Both are 2 or more.
+    pub fn new(factor: usize, stages: usize) -> Self {
+        Self { factor: factor.max(2), stages: stages.max(2) }
+    }
+
+    /// How many stages there are.
+    pub fn stages(self) -> usize {
+        self.stages
+    }
+
+    /// The share of its epochs that a member has trained at the end of a stage.
+    pub fn share(self, stage: usize) -> f64 {
+        (self.factor as f64).powi(-((self.stages - 1).saturating_sub(stage) as i32))
+    }
+
+    /// The epoch, of so many, at which a stage ends.
+    pub fn until(self, stage: usize, epochs: usize) -> usize {
+        ((epochs as f64 * self.share(stage)).ceil() as usize).max(1)
+    }
+
+    /// How many of so many members go on.
+    pub fn keeps(self, members: usize) -> usize {
+        members.div_ceil(self.factor)
+    }
+}
+
+/// Members by what they are judged by, the best first; of equal ones the first, and those behind all others that have nothing.
+pub(super) fn ranked(mut scored: Vec<(usize, Option<Score>)>) -> Vec<usize> {
+    scored.sort_by(|(_, a), (_, b)| by_score(a.as_ref(), b.as_ref()));
+    scored.into_iter().map(|(member, _)| member).collect()
+}
+
+/// The order of two scores, the better first, and one that is missing last.
+pub fn by_score(a: Option<&Score>, b: Option<&Score>) -> std::cmp::Ordering {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    match (a, b) {
+        (Some(a), Some(b)) if a.is_better_than(b) => Less,
+        (Some(a), Some(b)) if b.is_better_than(a) => Greater,
+        (Some(_), None) => Less,
+        (None, Some(_)) => Greater,
+        _ => Equal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_trains_longer_and_the_last_all_epochs() {
+        let halving = Halving::new(3, 3);
+        let shares: Vec<f64> = (0..3).map(|stage| halving.share(stage)).collect();
+        assert_eq!(shares, [1.0 / 9.0, 1.0 / 3.0, 1.0]);
+        assert_eq!([64, 22, 8, 3, 1].map(|members| halving.keeps(members)), [22, 8, 3, 1, 1]);
+    }
+
+    #[test]
+    fn better_members_come_first_and_equal_ones_in_their_order() {
+        let score = |accuracy, loss| Some(Score { accuracy, loss, values: None, classes: None });
+        let scored = [score(0.5, 1.0), None, score(0.9, 2.0), score(0.9, 1.0), score(0.5, 1.0)];
+        assert_eq!(ranked(scored.into_iter().enumerate().collect()), [3, 2, 0, 4, 1]);
+    }
+}

@@ -1,0 +1,150 @@
+//! A member of a sweep, and what has become of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::{Device, GpuPack};
+use crate::gpu::Adapter;
+use crate::model::Model;
+use crate::train::{ClassScores, Config, Epoch, Score, SharedData, TargetErrors, ValueErrors};
+
+/// A network that is to be trained, once, or once on each of several folds.
+#[derive(Clone)]
+pub struct Member {
+    /// By which it is known.
+    pub number: usize,
+    /// Its settings.
+    pub config: Config,
+    /// What it trains on: one for each fold, or one.
+    pub data: Vec<Arc<SharedData>>,
+    /// Whether it is judged by the rows that test, as folds are, not by those that validate.
+    pub is_tested: bool,
+}
+
+impl Member {
+    /// Rows of an epoch, over all folds.
+    pub fn rows(&self) -> u64 {
+        (0..self.data.len()).map(|fold| self.rows_of(fold)).sum()
+    }
+
+    /// Rows of an epoch on a fold.
+    pub(super) fn rows_of(&self, fold: usize) -> u64 {
+        self.data[fold].training().rows().unwrap_or(0) as u64
+    }
+
+    /// Whether it can be trained in a pack with others on a GPU: by the schedule `resident`.
+    pub fn fits_pack(&self, adapter: &Adapter) -> bool {
+        let device = Device::Gpu(Box::new(adapter.clone()));
+        let fits = |data: &Arc<SharedData>| {
+            let Ok((network, options)) = self.config.plan(data.training(), &device) else { return false };
+            let bytes = GpuPack::member_bytes(&network, &options);
+            options.rule.clip_norm.is_none()
+                && network.input_layer().is_none()
+                && bytes.is_ok_and(|bytes| bytes <= adapter.largest_storage() / 4)
+        };
+        self.data.iter().all(fits)
+    }
+
+    /// Multiply-adds of its training on a fold, to compare members by.
+    pub(super) fn cost(&self, fold: usize) -> f64 {
+        let data = self.data[fold].training();
+        let network = self.config.network_for(data, self.config.batch_size);
+        let parameters = network.map_or(0, |network| network.parameter_count());
+        parameters as f64 * data.rows().unwrap_or(0) as f64 * self.config.epochs as f64
+    }
+}
+
+/// How the training of a member has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// As its settings say.
+    Done,
+    /// Others were better after so many epochs.
+    Dropped(usize),
+    /// The time of the sweep was over.
+    Time,
+    /// It could not be trained on: why, in words. Its loss may have become infinite.
+    Failed(String),
+}
+
+/// A member that is trained no more.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// The number of the member.
+    pub member: usize,
+    /// How its training has ended.
+    pub fate: Fate,
+    /// What it gave on each fold, or on all rows.
+    pub runs: Vec<Trained>,
+    /// Time of training, summed over the folds.
+    pub duration: Duration,
+}
+
+/// What one training gave.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// Its epochs.
+    pub epochs: Vec<Epoch>,
+    /// The epoch after which the model was kept, counted from 1.
+    pub kept: usize,
+    /// The model.
+    pub model: Arc<Model>,
+}
+
+impl Trained {
+    /// The epoch after which the model was kept.
+    pub fn kept_epoch(&self) -> Option<&Epoch> {
+        self.epochs.get(self.kept.checked_sub(1)?)
+    }
+}
+
+impl Ended {
+    /// What the member is judged by: the score of the model that was kept, the mean over the folds. Nothing of one that has
+    /// failed.
+    pub fn score(&self, is_tested: bool) -> Option<Score> {
+        if matches!(self.fate, Fate::Failed(_)) {
+            return None;
+        }
+        self.mean(|epoch| if is_tested { epoch.test.as_ref() } else { epoch.validation.as_ref() })
+    }
+
+    /// The mean of a score over the models that were kept.
+    pub fn mean(&self, of: impl Fn(&Epoch) -> Option<&Score>) -> Option<Score> {
+        let scores: Option<Vec<&Score>> = self.runs.iter().map(|run| of(run.kept_epoch()?)).collect();
+        mean(&scores?)
+    }
+}
+
+/// The mean of some scores, measure by measure; nothing of none.
+fn mean(scores: &[&Score]) -> Option<Score> {
+    let [first, ..] = scores else { return None };
+    let over =
+        |of: &dyn Fn(&Score) -> f64| scores.iter().map(|score| of(score)).sum::<f64>() / scores.len() as f64;
+    let classes = |of: fn(&ClassScores) -> f64| over(&|score| score.classes.as_ref().map_or(f64::NAN, of));
+    let values = |of: fn(&ValueErrors) -> f64| over(&|score| score.values.as_ref().map_or(f64::NAN, of));
+    let target = |index: usize, of: fn(&TargetErrors) -> f64| {
+        over(&|score| score.values.as_ref().and_then(|values| values.targets.get(index)).map_or(f64::NAN, of))
+    };
+    Some(Score {
+        loss: over(&|score| score.loss),
+        accuracy: over(&|score| score.accuracy),
+        classes: first.classes.as_ref().map(|_| ClassScores {
+            balanced_accuracy: classes(|it| it.balanced_accuracy),
+            log_loss: classes(|it| it.log_loss),
+            auc: Some(classes(|it| it.auc.unwrap_or(f64::NAN))).filter(|auc| auc.is_finite()),
+        }),
+        values: first.values.as_ref().map(|errors| ValueErrors {
+            loss: values(|it| it.loss),
+            rmse: values(|it| it.rmse),
+            mae: values(|it| it.mae),
+            r2: values(|it| it.r2),
+            targets: (0..errors.targets.len())
+                .map(|index| TargetErrors {
+                    rmse: target(index, |it| it.rmse),
+                    mae: target(index, |it| it.mae),
+                    r2: target(index, |it| it.r2),
+                })
+                .collect(),
+        }),
+    })
+}

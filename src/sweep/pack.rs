@@ -1,0 +1,112 @@
+//! Trains members of a sweep together on a GPU: those that want the same rows in the same batches are a pack.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use super::seat::{Pack, Seat};
+use super::worker::{Common, Going, Job, Message, Outcome};
+use crate::engine::{Device, EngineOptions, GpuPack, PackMember};
+use crate::error::Result;
+use crate::gpu::Adapter;
+use crate::model::Network;
+use crate::schedule::ScheduleKind;
+
+/// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Trains until there is no more to train: packs first, then what is trained by itself.
+pub(super) fn work(common: &Common, sender: &Sender<Message>) {
+    let (mut packed, mut alone) = (Vec::new(), Vec::new());
+    while let Some(job) = common.job() {
+        let is_packed = job.member.config.schedule == Some(ScheduleKind::Resident);
+        if is_packed { packed.push(job) } else { alone.push(job) }
+    }
+    if let Device::Gpu(adapter) = &common.device {
+        while let Some(jobs) = take_pack(common, &mut packed) {
+            match train(common, adapter, jobs, sender) {
+                Ok(true) => {}
+                Ok(false) => return,
+                // What cannot be trained together is trained by itself, or says why it cannot.
+                Err(jobs) => alone.extend(jobs),
+            }
+        }
+    }
+    common.give(alone);
+    super::worker::work(common, sender);
+}
+
+/// Members that can be a pack with the first.
+fn take_pack(common: &Common, jobs: &mut Vec<Job>) -> Option<Vec<Job>> {
+    let key = |job: &Job| {
+        let data = Arc::as_ptr(&job.member.data[job.fold]);
+        (data, job.member.config.batch_size, job.member.config.seed, job.fold, epochs(job))
+    };
+    let first = key(jobs.first()?);
+    let mut bytes = 0;
+    let mut taken = Vec::new();
+    let mut left = Vec::new();
+    for job in jobs.drain(..) {
+        let own =
+            planned(common, &job).and_then(|(network, options)| GpuPack::member_bytes(&network, &options));
+        bytes += if key(&job) == first { own.unwrap_or(0) } else { 0 };
+        if key(&job) == first && (taken.is_empty() || bytes <= MOST_BYTES) {
+            taken.push(job)
+        } else {
+            left.push(job)
+        }
+    }
+    *jobs = left;
+    Some(taken)
+}
+
+/// Epochs that a member has trained.
+fn epochs(job: &Job) -> usize {
+    job.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
+}
+
+fn planned(common: &Common, job: &Job) -> Result<(Network, EngineOptions)> {
+    job.member.config.plan(job.member.data[job.fold].training(), &common.device)
+}
+
+/// Trains members epoch by epoch, none of them further than the others. Gives the jobs back where there can be no such pack;
+/// else whether anybody listens.
+fn train(
+    common: &Common,
+    adapter: &Adapter,
+    jobs: Vec<Job>,
+    sender: &Sender<Message>,
+) -> std::result::Result<bool, Vec<Job>> {
+    let with_parameters = |job: &Job| {
+        let (network, options) = planned(common, job)?;
+        Ok((job.member.config.first_parameters(&network), network, options))
+    };
+    let Ok(planned) = jobs.iter().map(with_parameters).collect::<Result<Vec<_>>>() else {
+        return Err(jobs);
+    };
+    let members = planned.iter();
+    let members: Vec<PackMember<'_>> =
+        members.map(|(parameters, network, options)| PackMember { network, parameters, options }).collect();
+    let Ok(pack) = Pack::new(adapter, &members) else { return Err(jobs) };
+    let seated = jobs.into_iter().enumerate().filter_map(|(place, job)| {
+        let seat = Seat::new(&pack, place);
+        let mut going = Going::begin(common, job)?;
+        going.run().seat(Box::new(move || Box::new(seat)));
+        Some(going)
+    });
+    let mut going: Vec<Going> = seated.collect();
+    while !going.is_empty() {
+        let mut more = Vec::with_capacity(going.len());
+        for mut member in going {
+            match member.epoch(common, sender) {
+                Outcome::More => more.push(member),
+                outcome => {
+                    if !member.tell(outcome, sender) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        going = more;
+    }
+    Ok(true)
+}

@@ -1,0 +1,274 @@
+//! Trains the members of a sweep: on the processor a thread trains a member at a time, with no meeting inside a step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::halving::{Halving, ranked};
+use super::member::{Ended, Fate, Member};
+use super::worker::{Common, Job, Message, Piece};
+use super::{pack, worker};
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::threads::spawn;
+use crate::train::{Epoch, Score};
+
+/// How often somebody who waits is told that time has passed.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How the members of a sweep are trained.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What trains them.
+    pub device: Device,
+    /// Threads of the CPU engine; nothing is one for each core.
+    pub threads: Option<usize>,
+    /// Whether the worse members are dropped on the way.
+    pub halving: Option<Halving>,
+    /// The stage of halving that the members have come to, counted from 0.
+    pub first_stage: usize,
+    /// When it ends, whatever has been trained.
+    pub deadline: Option<Instant>,
+}
+
+/// What happens in a sweep.
+#[derive(Debug)]
+pub enum Event {
+    /// A member has trained an epoch.
+    Epoch {
+        /// Its number.
+        member: usize,
+        /// On which fold, counted from 0.
+        fold: usize,
+        /// The figures.
+        epoch: Box<Epoch>,
+        /// Whether its model is the one to keep so far.
+        is_kept: bool,
+    },
+    /// A member is trained no more.
+    Ended(Box<Ended>),
+    /// All members have come so far, and the worse ones were dropped.
+    Halved {
+        /// The share of their epochs that they have trained.
+        share: f64,
+        /// How many go on.
+        left: usize,
+    },
+    /// Some time has passed.
+    Tick,
+}
+
+/// A sweep on its way. Ask for its events until there is none. Dropping it ends it.
+pub struct Sweep {
+    plan: Plan,
+    common: Arc<Common>,
+    members: Vec<State>,
+    /// The stage of halving, counted from 0.
+    stage: usize,
+    workers: Vec<JoinHandle<()>>,
+    messages: Option<Receiver<Message>>,
+    events: VecDeque<Event>,
+    is_over: bool,
+}
+
+/// A member on its way.
+struct State {
+    member: Member,
+    /// What has been trained on each fold.
+    pieces: Vec<Option<Piece>>,
+    /// Whether nothing more is to be trained.
+    is_over: bool,
+}
+
+impl Sweep {
+    /// A sweep that has not begun.
+    pub fn new(members: Vec<Member>, plan: Plan) -> Self {
+        let state = |member: Member| {
+            let pieces = member.data.iter().map(|_| None).collect();
+            State { member, pieces, is_over: false }
+        };
+        let rows = |member: &Member| member.rows() * member.config.epochs as u64;
+        let total = members.iter().map(rows).sum();
+        Self {
+            common: Arc::new(Common::new(plan.device.clone(), plan.deadline, total)),
+            stage: plan.first_stage,
+            plan,
+            members: members.into_iter().map(state).collect(),
+            workers: Vec::new(),
+            messages: None,
+            events: VecDeque::new(),
+            is_over: false,
+        }
+    }
+
+    /// Ends it between two steps: what has not ended is not told of.
+    pub fn stop(&mut self) {
+        self.common.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Rows trained so far, over all members and epochs, and how many there are if all go on.
+    pub fn rows(&self) -> [u64; 2] {
+        [self.common.rows.load(Ordering::Relaxed), self.common.total.load(Ordering::Relaxed)]
+    }
+
+    /// Goes on until there is something to tell, at least that some time has passed. Nothing when all is over.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
+    pub fn next(&mut self) -> Result<Option<Event>> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            let Some(messages) = &self.messages else {
+                self.begin_stage()?;
+                continue;
+            };
+            match messages.recv_timeout(TICK) {
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => return Ok(Some(Event::Tick)),
+                Err(RecvTimeoutError::Disconnected) => self.end_stage()?,
+            }
+        }
+    }
+
+    /// Hands out the work of a stage, the longest first.
+    fn begin_stage(&mut self) -> Result<()> {
+        let mut jobs = Vec::new();
+        for (index, state) in self.members.iter_mut().enumerate().filter(|(_, state)| !state.is_over) {
+            let epochs = state.member.config.epochs;
+            let until = self.plan.halving.map_or(epochs, |halving| halving.until(self.stage, epochs));
+            for (fold, piece) in state.pieces.iter_mut().enumerate() {
+                // A run that has ended has nothing more to train.
+                if piece.as_ref().is_some_and(|piece| piece.fate.is_some()) {
+                    continue;
+                }
+                let run = piece.take().map(|piece| (piece.run, piece.duration));
+                let cost = state.member.cost(fold);
+                jobs.push(Job { index, fold, until, run, cost, member: state.member.clone() });
+            }
+        }
+        jobs.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = match self.plan.device {
+            Device::Cpu => self.plan.threads.unwrap_or_else(cores),
+            Device::Gpu(_) => 1,
+        };
+        let workers = threads.min(jobs.len()).max(1);
+        self.common.threads.store((threads / workers).max(1), Ordering::Relaxed);
+        self.common.give(jobs);
+        let (sender, messages) = channel();
+        self.messages = Some(messages);
+        for number in 0..workers {
+            let (common, sender) = (Arc::clone(&self.common), sender.clone());
+            let work = if matches!(self.plan.device, Device::Cpu) { worker::work } else { pack::work };
+            let started = spawn("sweep", "trains a network of a sweep", move || work(&common, &sender));
+            match started {
+                Ok(worker) => self.workers.push(worker),
+                // The others do what there is to do.
+                Err(_) if number > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Epoch { index, fold, epoch, is_kept } => {
+                let member = self.members[index].member.number;
+                self.events.push_back(Event::Epoch { member, fold, epoch, is_kept });
+            }
+            Message::Piece { index, fold, piece } => {
+                let state = &mut self.members[index];
+                state.pieces[fold] = Some(piece);
+                let pieces: Option<Vec<&Piece>> = state.pieces.iter().map(Option::as_ref).collect();
+                if let Some(fate) = pieces.and_then(|pieces| fate(&pieces)) {
+                    self.end(index, fate);
+                }
+            }
+        }
+    }
+
+    /// Tells what a member has given.
+    fn end(&mut self, index: usize, fate: Fate) {
+        let state = &mut self.members[index];
+        state.is_over = true;
+        let mut ended =
+            Ended { member: state.member.number, fate, runs: Vec::new(), duration: Duration::ZERO };
+        for piece in state.pieces.iter_mut().filter_map(Option::take) {
+            ended.duration += piece.duration;
+            ended.runs.extend(piece.trained());
+        }
+        self.events.push_back(Event::Ended(Box::new(ended)));
+    }
+
+    /// Drops the worse members, if others go on.
+    fn end_stage(&mut self) -> Result<()> {
+        self.messages = None;
+        for worker in self.workers.drain(..) {
+            worker.join().map_err(|_| Error::Gpu("a thread of the sweep has failed".to_owned()))?;
+        }
+        let is_stopped = self.common.is_stopped.load(Ordering::Relaxed);
+        let waiting = |state: &State| !state.is_over && state.pieces.iter().all(Option::is_some);
+        let left: Vec<usize> =
+            (0..self.members.len()).filter(|index| waiting(&self.members[*index])).collect();
+        let halving = self.plan.halving.filter(|halving| self.stage + 1 < halving.stages());
+        let Some(halving) = halving.filter(|_| !is_stopped && !left.is_empty()) else {
+            self.is_over = true;
+            return Ok(());
+        };
+        let (share, epochs) = (halving.share(self.stage), |state: &State| {
+            state.pieces.iter().flatten().map(|piece| piece.run.epochs().len()).max().unwrap_or(0)
+        });
+        let scored = left.iter().map(|index| (*index, self.members[*index].score())).collect();
+        let order = ranked(scored);
+        let keep = halving.keeps(order.len());
+        for index in &order[keep..] {
+            let epochs = epochs(&self.members[*index]);
+            let member = &self.members[*index].member;
+            let untrained = member.rows() * member.config.epochs.saturating_sub(epochs) as u64;
+            self.common.total.fetch_sub(untrained, Ordering::Relaxed);
+            self.end(*index, Fate::Dropped(epochs));
+        }
+        self.stage += 1;
+        self.events.push_back(Event::Halved { share, left: keep });
+        Ok(())
+    }
+}
+
+impl State {
+    /// What the member is judged by so far.
+    fn score(&self) -> Option<Score> {
+        let runs = self.pieces.iter().flatten().filter_map(Piece::trained).collect();
+        let ended = Ended { member: self.member.number, fate: Fate::Done, runs, duration: Duration::ZERO };
+        ended.score(self.member.is_tested)
+    }
+}
+
+/// How a member has ended whose folds have all been trained; nothing if some wait.
+fn fate(pieces: &[&Piece]) -> Option<Fate> {
+    let fates: Option<Vec<&Fate>> = pieces.iter().map(|piece| piece.fate.as_ref()).collect();
+    let fates = fates?;
+    let failed = fates.iter().find(|fate| matches!(fate, Fate::Failed(_)));
+    let late = fates.iter().find(|fate| matches!(fate, Fate::Time));
+    Some(failed.or(late).map_or(Fate::Done, |fate| (*fate).clone()))
+}
+
+impl Drop for Sweep {
+    fn drop(&mut self) {
+        self.stop();
+        self.messages = None;
+        for worker in self.workers.drain(..) {
+            // It has nothing to tell any more.
+            let _ = worker.join();
+        }
+    }
+}

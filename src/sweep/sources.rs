@@ -1,0 +1,48 @@
+//! The data of a sweep: read once, and made into inputs once for all members that want the same inputs.
+
+use std::sync::Arc;
+
+use crate::data::{Fold, Reader, Split};
+use crate::error::Result;
+use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainingData};
+
+/// What data are prepared by.
+type Key = (DataOptions, ClassWeights);
+
+/// The rows of a sweep, as they stand in their files, and in every form that a member wanted so far.
+pub struct Sources {
+    training: Reader,
+    validation: Option<Reader>,
+    test: Option<Reader>,
+    made: Vec<(Key, Arc<SharedData>)>,
+}
+
+impl Sources {
+    /// Rows to train on, to validate on and to test on. They are read when the first member wants them.
+    pub fn new(training: Reader, validation: Option<Reader>, test: Option<Reader>) -> Self {
+        Self { training, validation, test, made: Vec::new() }
+    }
+
+    /// The data for these settings, without the rows of a fold, if one is named; those test instead.
+    ///
+    /// # Errors
+    /// Those of the data; [`Error::Config`](crate::Error::Config) if memory does not hold them once more.
+    pub fn data(&mut self, config: &Config, fold: Option<Fold>) -> Result<Arc<SharedData>> {
+        let split = Split { fold, ..config.data.split };
+        let key = (DataOptions { split, ..config.data }, config.class_weights.clone());
+        if let Some((_, data)) = self.made.iter().find(|(made, _)| *made == key) {
+            return Ok(Arc::clone(data));
+        }
+        let copied = |reader: &mut Option<Reader>| reader.as_mut().map(Reader::copied).transpose();
+        let (validation, test) = (copied(&mut self.validation)?, copied(&mut self.test)?);
+        let data = TrainingData::new(self.training.copied()?, validation, test, &key.0)?;
+        let data = SharedData::new(data, &key.1)?;
+        self.made.push((key, Arc::clone(&data)));
+        Ok(data)
+    }
+
+    /// All data that were made.
+    pub fn made(&self) -> impl Iterator<Item = &Arc<SharedData>> {
+        self.made.iter().map(|(_, data)| data)
+    }
+}

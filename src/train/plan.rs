@@ -1,0 +1,110 @@
+//! The network of a run and how an engine trains it, from the settings and the data.
+
+use super::{Config, TrainingData};
+use crate::engine::{Device, EngineOptions};
+use crate::error::Result;
+use crate::memory::check_memory;
+use crate::model::{Dense, InputLayer, Network, Parameters};
+use crate::step::Activation;
+
+impl Config {
+    /// The network for such data, and how an engine trains it: on this device, if it has room for both.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](crate::Error::Setting) and [`Error::Config`](crate::Error::Config) for settings that cannot be with these
+    /// data; [`Error::Device`](crate::Error::Device) where the device has no buffers for them.
+    pub fn plan(&self, data: &TrainingData, device: &Device) -> Result<(Network, EngineOptions)> {
+        let batch = self.batch_size.min(data.rows().unwrap_or(usize::MAX));
+        data.check_loss(self.loss)?;
+        let network = self.network_for(data, batch)?;
+        let options = self.training_options(&network, batch, data.rows(), data.is_weighted());
+        // Now that the steps of the run are known.
+        options.rule.validate()?;
+        device.check(&network, options.rule.optimizer.kind.states(), batch)?;
+        Ok((network, options))
+    }
+
+    /// The parameters with which a network begins.
+    pub fn first_parameters(&self, network: &Network) -> Parameters {
+        Parameters::initial(network, self.init, self.first_seed())
+    }
+
+    /// How an engine trains with them, in batches of at most `batch` of so many rows, if that is known; `weighted` says
+    /// whether rows have weights.
+    pub fn training_options(
+        &self,
+        network: &Network,
+        batch: usize,
+        rows: Option<usize>,
+        weighted: bool,
+    ) -> EngineOptions {
+        let mut options = EngineOptions { weighted, ..self.engine_options(batch) };
+        options.rule = self.rule(batch, rows);
+        if self.ntk {
+            // Those that keep a mean of squares divide by its root.
+            let divides = self.optimizer.kind.betas() > 0;
+            let factor = |inputs: usize| 1.0 / if divides { (inputs as f32).sqrt() } else { inputs as f32 };
+            options.rule.factors.layer_weights = network.layers().map(|(inputs, _)| factor(inputs)).collect();
+        }
+        options
+    }
+
+    /// The same for rows whose number is not known, without weights, and where no rate depends on the sizes of layers.
+    pub fn engine_options(&self, batch: usize) -> EngineOptions {
+        let (schedule, threads, measured) = (self.schedule, self.threads, self.measured.clone());
+        EngineOptions { batch, rule: self.rule(batch, None), weighted: false, schedule, threads, measured }
+    }
+
+    /// The network for such data, if it and batches of `batch` rows fit in memory.
+    ///
+    /// # Errors
+    /// As [`Config::network`].
+    pub fn network_for(&self, data: &TrainingData, batch: usize) -> Result<Network> {
+        let layer = self.data.inputs.layer(data.transform(), data.inputs())?;
+        self.network_behind(layer, data.inputs(), data.outputs(), batch)
+    }
+
+    /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for what memory cannot hold; nothing has been allocated then.
+    pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
+        self.network_behind(None, inputs, outputs, batch)
+    }
+
+    fn network_behind(
+        &self,
+        layer: Option<InputLayer>,
+        inputs: usize,
+        outputs: usize,
+        batch: usize,
+    ) -> Result<Network> {
+        let inputs = layer.as_ref().map_or(inputs, InputLayer::inputs);
+        let hidden = self.hidden.iter().enumerate().map(|(index, units)| {
+            let activation = self.activation.get(index).or(self.activation.first());
+            let dropout = self.dropout.get(index).or(self.dropout.first());
+            Dense {
+                units: *units,
+                activation: activation.copied().unwrap_or(Activation::Relu),
+                dropout: dropout.copied().unwrap_or(0.0),
+            }
+        });
+        let layers = hidden.chain([Dense::new(outputs, Activation::Identity)]).collect();
+        let network = Network::new(inputs, layers, self.loss)?;
+        let network = match layer {
+            Some(layer) => network.behind(layer)?,
+            None => network,
+        };
+        let sizes = network.sizes();
+        // The engine's with the optimizer's state, and while the model is saved the model's own and three forms of the
+        // file's contents.
+        let copies = 5 + self.optimizer.kind.states();
+        let bytes = (network.parameter_count() as u128).saturating_mul((copies * size_of::<f32>()) as u128);
+        check_memory(bytes, &format!("a {network} network"))?;
+        let widths: u128 = sizes.iter().map(|size| *size as u128).sum();
+        // Activations and their gradients, f32.
+        let bytes = widths.saturating_mul(batch as u128).saturating_mul(2 * size_of::<f32>() as u128);
+        check_memory(bytes, &format!("a batch of {batch} rows of a {network} network"))?;
+        Ok(network)
+    }
+}

@@ -1,0 +1,113 @@
+//! Training data that one run has for itself, or that many share.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::config::ClassWeights;
+use super::training_data::{HeldOut, TrainingData};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+
+/// The rows that validate, and those that test.
+pub(crate) type HeldOutRows = [Option<Dataset>; 2];
+
+/// Data that many runs train on at once: all rows are read, weighed, and inputs of a network.
+pub struct SharedData {
+    data: TrainingData,
+    held_out: Arc<HeldOutRows>,
+    unknown: u64,
+}
+
+impl SharedData {
+    /// Reads all that is left, and weighs the rows by their classes.
+    ///
+    /// # Errors
+    /// Those of the data; [`Error::Setting`] if there are not as many weights as classes.
+    pub fn new(mut data: TrainingData, weights: &ClassWeights) -> Result<Arc<Self>> {
+        data.make_whole()?;
+        if u32::try_from(data.reader.rows()).is_err() {
+            return Err(Error::Config(format!("more than {} rows are too many", u32::MAX)));
+        }
+        data.weigh_classes(weights)?;
+        let (inputs, meaning) = (data.inputs(), data.meaning());
+        let mut unknown = 0;
+        let mut rows = |held_out: Option<HeldOut>| {
+            let Some(held_out) = held_out else { return Ok::<_, Error>(None) };
+            let (rows, cells) = held_out.rows(inputs, &data.transform, &meaning)?;
+            unknown += cells;
+            Ok(Some(rows))
+        };
+        let held_out = Arc::new([rows(data.validation.take())?, rows(data.test.take())?]);
+        Ok(Arc::new(Self { data, held_out, unknown }))
+    }
+
+    /// The rows that train.
+    pub fn training(&self) -> &TrainingData {
+        &self.data
+    }
+
+    /// The rows that validate.
+    pub fn validation(&self) -> Option<&Dataset> {
+        self.held_out[0].as_ref()
+    }
+
+    /// The rows that test.
+    pub fn test(&self) -> Option<&Dataset> {
+        self.held_out[1].as_ref()
+    }
+
+    /// How many cells of rows that do not train hold what the training rows did not.
+    pub fn unknown_cells(&self) -> u64 {
+        self.unknown
+    }
+}
+
+/// What a run trains on.
+pub(crate) enum RunData {
+    /// Data of its own, which it may have to read.
+    Own(Box<TrainingData>),
+    /// Data that others train on, too.
+    Shared(Arc<SharedData>),
+}
+
+impl RunData {
+    /// The rows that do not train, where they are read already.
+    pub(super) fn held_out(&self) -> Option<Arc<HeldOutRows>> {
+        match self {
+            RunData::Own(_) => None,
+            RunData::Shared(shared) => Some(Arc::clone(&shared.held_out)),
+        }
+    }
+
+    /// Whether there are rows to validate on.
+    pub(super) fn validates(&self) -> bool {
+        match self {
+            RunData::Own(data) => data.validates(),
+            RunData::Shared(shared) => shared.validation().is_some(),
+        }
+    }
+
+    /// The run's own data; what is shared needs nothing more.
+    pub(super) fn own(&mut self) -> Option<&mut TrainingData> {
+        match self {
+            RunData::Own(data) => Some(data),
+            RunData::Shared(_) => None,
+        }
+    }
+
+    /// Waits for a block of rows more.
+    pub(super) fn read_block(&mut self) -> Result<()> {
+        self.own().map_or(Ok(()), |data| data.reader.next_block().map(|_| ()))
+    }
+}
+
+impl Deref for RunData {
+    type Target = TrainingData;
+
+    fn deref(&self) -> &TrainingData {
+        match self {
+            RunData::Own(data) => data,
+            RunData::Shared(shared) => &shared.data,
+        }
+    }
+}

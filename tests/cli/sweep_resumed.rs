@@ -1,0 +1,237 @@
+//! Sweeps that are interrupted, halved, ended by time, or driven by other programs.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::sweep::{bytes, members, sweep, swept, table};
+use crate::program::Workplace;
+
+const SPACE: &str = "lr = { log = [1e-3, 1e-1] }\nhidden = [[4], [8, 4], []]\n";
+
+/// What the leaderboard says without times.
+fn board(place: &Workplace, folder: &str) -> Vec<String> {
+    let text = String::from_utf8(bytes(place, &format!("{folder}/leaderboard.csv"))).unwrap();
+    text.lines().map(|line| line.split(',').take(6).collect::<Vec<_>>().join(",")).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
+    let place = table();
+    place.write("space.toml", SPACE);
+    let arguments =
+        ["--space", "space.toml", "--trials", "40", "--preset", "plain", "--epochs", "400", "--threads", "2"];
+    swept(&place, &[&arguments[..], &["--out", "whole"]].concat());
+    for signal in ["-INT", "-KILL"] {
+        let folder = format!("cut{signal}");
+        let line = [
+            &["sweep", "--device", "cpu", "--data", "t.csv", "--format", "json"],
+            &arguments[..],
+            &["--out", &folder],
+        ];
+        let mut command = place.command(&line.concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let ended = events.by_ref().filter(|line| line.contains(r#""event":"member""#)).take(5).count();
+        assert_eq!(ended, 5);
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        events.for_each(drop);
+        let output = child.wait_with_output().unwrap();
+        if signal == "-INT" {
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(130), "{error}");
+            assert!(
+                error.contains("of 40 members have ended and are saved in cut-INT; tinytrain sweep --resume"),
+                "{error}"
+            );
+            assert!(place.path("cut-INT/best.safetensors").exists());
+        } else {
+            // As if it had been killed within a line.
+            for (name, half) in [("results.jsonl", "{\"member\":3"), ("history.csv", "39,0,1,0.")] {
+                let file =
+                    std::fs::OpenOptions::new().append(true).open(place.path(&format!("{folder}/{name}")));
+                file.unwrap().write_all(half.as_bytes()).unwrap();
+            }
+        }
+        let before = String::from_utf8(bytes(&place, &format!("{folder}/results.jsonl"))).unwrap();
+        let known = before.lines().filter(|line| line.ends_with('}')).count();
+        assert!((5..40).contains(&known), "{known}");
+        let resumed = place.succeed(&["sweep", "--resume", &folder, "--format", "json"]).objects();
+        assert_eq!(members(&resumed).len(), 40 - known, "none is trained twice");
+        assert_eq!(board(&place, &folder), board(&place, "whole"));
+        for number in 0..40 {
+            let name = format!("members/{number:05}.safetensors");
+            assert_eq!(bytes(&place, &format!("{folder}/{name}")), bytes(&place, &format!("whole/{name}")));
+        }
+        let history = String::from_utf8(bytes(&place, &format!("{folder}/history.csv"))).unwrap();
+        assert_eq!(history.lines().count(), 1 + 40 * 400);
+        // One that has come to its end has nothing more to train.
+        let again = place.succeed(&["sweep", "--resume", &folder, "--format", "json"]).objects();
+        assert_eq!(members(&again).len(), 0);
+    }
+}
+
+/// Members that wait for others while they are compared end as if they had not.
+#[test]
+fn halving_drops_the_worse_and_changes_no_bit_of_the_others() {
+    let place = table();
+    place.write(
+        "space.toml",
+        "lr = { log = [1e-3, 1e-1] }\nhidden = [[4], [8, 4]]\noptimizer = [\"sgd\", \"adam\"]\n",
+    );
+    let arguments =
+        ["--space", "space.toml", "--trials", "10", "--preset", "plain", "--epochs", "18", "--keep", "last"];
+    let whole = swept(&place, &[&arguments[..], &["--out", "whole"]].concat());
+    let halved =
+        swept(&place, &[&arguments[..], &["--out", "halved", "--halving", "--threads", "3"]].concat());
+    let (whole, ended) = (members(&whole), members(&halved));
+    let count = |epochs: u64, end: &str| {
+        ended.values().filter(|member| member["epochs"] == epochs && member["end"] == end).count()
+    };
+    assert_eq!([count(2, "dropped"), count(6, "dropped"), count(18, "done")], [6, 2, 2]);
+    let left: Vec<&Value> =
+        halved.iter().filter(|event| event["event"] == "halved").map(|event| &event["left"]).collect();
+    assert_eq!(left, [4, 2]);
+    let history = String::from_utf8(bytes(&place, "whole/history.csv")).unwrap();
+    let accuracy = |member: u64, epoch: &str| -> f64 {
+        let line = history.lines().find(|line| line.starts_with(&format!("{member},0,{epoch},"))).unwrap();
+        line.split(',').nth(6).unwrap().parse().unwrap()
+    };
+    // The worst that went on is as good as the best that was dropped.
+    let at = |was_dropped: bool| {
+        ended
+            .iter()
+            .filter(move |(_, member)| (member["epochs"] == 2) == was_dropped)
+            .map(|(number, _)| *number)
+    };
+    let best_dropped = at(true).map(|number| accuracy(number, "2")).fold(0.0, f64::max);
+    let worst_kept = at(false).map(|number| accuracy(number, "2")).fold(1.0, f64::min);
+    assert!(worst_kept >= best_dropped, "{worst_kept} {best_dropped}");
+    for (number, member) in ended.iter().filter(|(_, member)| member["end"] == "done") {
+        let name = format!("members/{number:05}.safetensors");
+        assert_eq!(bytes(&place, &format!("halved/{name}")), bytes(&place, &format!("whole/{name}")));
+        assert_eq!(member["loss"], whole[number]["loss"]);
+    }
+}
+
+#[test]
+fn time_ends_a_sweep_with_what_has_been_trained() {
+    let place = table();
+    place.write("space.toml", SPACE);
+    let arguments = [
+        "--space",
+        "space.toml",
+        "--epochs",
+        "100000000",
+        "--trials",
+        "20",
+        "--total-time",
+        "3s",
+        "--threads",
+        "2",
+        "--out",
+        "s",
+    ];
+    let objects = swept(&place, &[&arguments[..], &["--preset", "plain"]].concat());
+    let ended = members(&objects);
+    assert_eq!(ended.len(), 2, "as many as threads");
+    for member in ended.values() {
+        assert_eq!(member["end"], "time");
+        assert!(place.path(&format!("s/{}", member["model"].as_str().unwrap())).exists());
+    }
+    assert!(objects.last().unwrap()["best_member"].is_u64());
+}
+
+#[test]
+fn other_programs_ask_for_settings_and_tell_results() {
+    let place = table();
+    place.write("space.toml", SPACE);
+    let ask = ["--space", "space.toml", "--preset", "plain", "--out", "s", "--ask"];
+    let first = swept(&place, &[&ask[..], &["2"]].concat());
+    let second = swept(&place, &[&ask[..], &["1"]].concat());
+    let asked: Vec<&Value> = first.iter().chain(&second).collect();
+    assert_eq!(asked.iter().map(|object| object["member"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
+    // They are those that a sweep of three would train.
+    let whole = swept(
+        &place,
+        &["--space", "space.toml", "--preset", "plain", "--epochs", "1", "--trials", "3", "--out", "w"],
+    );
+    for (number, member) in members(&whole) {
+        assert_eq!(asked[number as usize]["settings"], member["settings"]);
+    }
+    place.write(
+        "told.jsonl",
+        "{\"member\":0,\"accuracy\":0.5}\n\n{\"member\":2,\"accuracy\":0.75,\"loss\":0.3}\n",
+    );
+    let told = place.succeed(&["sweep", "--tell", "told.jsonl", "--out", "s"]);
+    assert_eq!(told.stdout, "2 results taken; best of 2: member 2\n");
+    for (line, expected) in [
+        ("{\"member\":2,\"accuracy\":1}", "row 1: expected each member once, found member 2 again"),
+        (
+            "{\"member\":3,\"accuracy\":1}",
+            "row 1: expected a member that was asked for, 0 to 2, found member 3",
+        ),
+        ("{\"member\":1}", "row 1: expected an accuracy or a loss, found neither"),
+        ("{\"member\":1,\"acuracy\":1}", "row 1: expected a JSON object, found unknown field"),
+    ] {
+        place.write("told.jsonl", line);
+        let outcome = place.run(&["sweep", "--tell", "told.jsonl", "--out", "s"]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}
+
+/// How an optimizer drives a sweep in batches: it gives the settings, and reads the results.
+#[test]
+fn settings_come_on_standard_input_and_results_go_out() {
+    let place = table();
+    let arguments = ["--settings", "-", "--preset", "plain", "--epochs", "1", "--out", "s"];
+    let line =
+        [&["sweep", "--device", "cpu", "--data", "t.csv", "--format", "json"], &arguments[..]].concat();
+    let mut command = place.command(&line);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"{\"lr\":0.1}\n{\"lr\":0.2,\"hidden\":[3]}\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let objects: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ended = members(&objects);
+    assert_eq!(ended[&1]["settings"], json!({"lr": 0.2, "hidden": [3]}));
+    assert!(ended.values().all(|member| member["loss"].is_f64()));
+    let outcome = sweep(&place, &["--settings", "t.csv", "--out", "n"]);
+    assert!(outcome.stderr.contains("t.csv, row 1: expected a JSON object"), "{}", outcome.stderr);
+}
+
+/// On an adapter small members are trained together, stop, wait and go on together; each is the file that it is alone.
+#[test]
+fn members_of_a_pack_are_what_they_are_alone() {
+    let place = table();
+    let settings = r#"{"hidden":[3],"lr":0.05}
+{"hidden":[9,5],"lr":0.02,"dropout":0.2}
+{"hidden":[],"lr":0.1}
+{"hidden":[3],"lr":1e30}
+{"hidden":[17],"optimizer":"adam","lr":0.01}
+{"hidden":[4],"clip-norm":0.1}
+"#;
+    place.write("settings.jsonl", settings);
+    let arguments =
+        ["sweep", "--data", "t.csv", "--settings", "settings.jsonl", "--preset", "plain", "--epochs", "9"];
+    let more = ["--halving", "--keep", "last", "--device", "vulkan", "--format", "json", "--out", "s"];
+    let objects = place.succeed(&[&arguments[..], &more].concat()).objects();
+    let ended = members(&objects);
+    let count = |end: &str| ended.values().filter(|member| member["end"] == end).count();
+    assert_eq!([count("failed"), count("dropped"), count("done")], [1, 4, 1], "{objects:?}");
+    let line = |member: &Value| -> Vec<String> {
+        let words = member["arguments"].as_array().unwrap().iter();
+        words.map(|word| word.as_str().unwrap().to_owned()).collect()
+    };
+    let is_packed = |member: &Value| line(member).contains(&"--schedule=resident".to_owned());
+    assert!(ended.iter().all(|(number, member)| is_packed(member) == (*number != 5)), "one clips gradients");
+    let (number, done) = ended.iter().find(|(_, member)| member["end"] == "done").unwrap();
+    let words = line(done);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    place.succeed(&[&["train"], &words[..], &["--out", "alone", "--quiet"]].concat());
+    assert_eq!(bytes(&place, "alone"), bytes(&place, &format!("s/members/{number:05}.safetensors")));
+}

@@ -1,0 +1,173 @@
+//! The members of a sweep: each against a run of the reference, on every device.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use ndarray::Array2;
+use tinytrain::data::{Features, ReadOptions, Reader, Scale, TargetsRef, rows_at};
+use tinytrain::engine::Device;
+use tinytrain::model::Parameters;
+use tinytrain::random::{Purpose, normal};
+use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
+use tinytrain::step::{Activation, OptimizerKind, RateSchedule};
+use tinytrain::sweep::{Ended, Event, Fate, Member, Plan, Sources, Sweep};
+use tinytrain::train::{Config, DataOptions, TrainingData};
+
+use crate::support::devices;
+
+/// Not a whole number of batches.
+const ROWS: usize = 315;
+const BATCH: usize = 16;
+const INPUTS: usize = 13;
+const CLASSES: usize = 5;
+
+fn sources() -> Sources {
+    let number = |row: usize, column: usize| normal(3, Purpose::Weights, [row as u32, column as u32]);
+    let mut text = (0..INPUTS).map(|column| format!("x{column},")).collect::<String>() + "class\n";
+    for row in 0..ROWS {
+        (0..INPUTS).for_each(|column| text += &format!("{:.4},", number(row, column)));
+        text += &format!("c{}\n", row * 7 / 3 % CLASSES);
+    }
+    let reader = Reader::from_csv(Path::new("t.csv"), Cursor::new(text), &ReadOptions::default());
+    Sources::new(reader.unwrap(), None, None)
+}
+
+/// Members that differ in widths, depth, rate, activation, dropout, smoothing, decay, optimizer and seed.
+fn mixed() -> Vec<Config> {
+    const HIDDEN: [&[usize]; 8] = [&[1], &[3], &[17, 3], &[63], &[65, 17], &[], &[8, 8, 8], &[31]];
+    let config = |number: usize| {
+        let kind = OptimizerKind::ALL[number % OptimizerKind::ALL.len()];
+        let mut optimizer = kind.defaults();
+        optimizer.weight_decay = if number.is_multiple_of(3) { 0.01 } else { 0.0 };
+        Config {
+            hidden: HIDDEN[number % HIDDEN.len()].to_vec(),
+            epochs: 1,
+            batch_size: BATCH,
+            activation: vec![Activation::ALL[number % Activation::ALL.len()]],
+            dropout: vec![if number % 4 == 1 { 0.25 } else { 0.0 }],
+            label_smoothing: if number % 4 == 2 { 0.1 } else { 0.0 },
+            clip_norm: Some(0.5).filter(|_| number % 5 == 4),
+            rate_schedule: if number.is_multiple_of(2) {
+                RateSchedule::Constant
+            } else {
+                RateSchedule::Cosine
+            },
+            optimizer,
+            learning_rate: kind.default_rate(),
+            init_seed: Some(100 + number as u64),
+            data: DataOptions { scale: Scale::None, ..DataOptions::default() },
+            ..Config::default()
+        }
+    };
+    (0..16).map(config).collect()
+}
+
+fn members(sources: &mut Sources, configs: Vec<Config>) -> Vec<Member> {
+    let member = |(number, config): (usize, Config)| {
+        let data = vec![sources.data(&config, None).unwrap()];
+        Member { number, config, data, is_tested: false }
+    };
+    configs.into_iter().enumerate().map(member).collect()
+}
+
+fn swept(members: Vec<Member>, device: &Device, threads: usize) -> Vec<Ended> {
+    let plan = Plan {
+        device: device.clone(),
+        threads: Some(threads),
+        halving: None,
+        first_stage: 0,
+        deadline: None,
+    };
+    let mut sweep = Sweep::new(members, plan);
+    let mut all = Vec::new();
+    while let Some(event) = sweep.next().unwrap() {
+        if let Event::Ended(ended) = event {
+            all.push(*ended);
+        }
+    }
+    all.sort_by_key(|ended| ended.member);
+    all
+}
+
+/// The parameters of a member after its epoch, in f64, and before it.
+fn reference(config: &Config, data: &TrainingData) -> [ReferenceNetwork; 2] {
+    let network = config.network_for(data, BATCH).unwrap();
+    let rule = config.training_options(&network, BATCH, data.rows(), false).rule;
+    let first = Parameters::initial(&network, config.init, config.first_seed());
+    let mut run = ReferenceRun::new(ReferenceNetwork::new(&network, &first), rule);
+    let before = run.network.clone();
+    let rows = data.view();
+    let (Features::Floats(values), TargetsRef::Classes(labels)) = (rows.features, rows.targets) else {
+        panic!("numbers and classes");
+    };
+    // Where all rows are there before the first epoch, that has the order of a later one.
+    let order = rows_at(config.seed, 1 + usize::from(data.is_whole()), ROWS, 0..ROWS);
+    for (step, batch) in (0..).zip(order.chunks(BATCH)) {
+        let row = |row: &u32| values[*row as usize * INPUTS..][..INPUTS].iter().copied().map(f64::from);
+        let x = Array2::from_shape_vec((batch.len(), INPUTS), batch.iter().flat_map(row).collect()).unwrap();
+        let classes: Vec<usize> = batch.iter().map(|row| labels[*row as usize] as usize).collect();
+        run.step(x.view(), ReferenceTargets::classes(&classes), step);
+    }
+    [run.network, before]
+}
+
+fn flat(network: &ReferenceNetwork) -> Vec<f64> {
+    network.weights.iter().zip(&network.biases).flat_map(|(w, b)| w.iter().chain(b)).copied().collect()
+}
+
+/// Twenty steps, the last of which has fewer rows: parameters are off by less than a thousandth of how far the largest has moved.
+#[test]
+fn every_member_of_a_mixed_sweep_is_the_reference() {
+    let mut sources = sources();
+    let all = members(&mut sources, mixed());
+    let wanted: Vec<[ReferenceNetwork; 2]> =
+        all.iter().map(|member| reference(&member.config, member.data[0].training())).collect();
+    for (place, device) in devices().iter().enumerate() {
+        // Adapters open a device for each member; each has a few of its own.
+        let is_mine = |member: &&Member| place == 0 || (3 * member.number + place).is_multiple_of(8);
+        let mine: Vec<Member> = all.iter().filter(is_mine).cloned().collect();
+        let count = mine.len();
+        let ended = swept(mine, device, 3);
+        assert_eq!(ended.len(), count);
+        for Ended { member, fate, runs, .. } in ended {
+            assert_eq!((&fate, runs.len()), (&Fate::Done, 1), "member {member}");
+            let [after, before] = &wanted[member];
+            let (after, before) = (flat(after), flat(before));
+            let moved = after.iter().zip(&before).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+            let got: Vec<f64> = runs[0].model.parameters.numbers().map(f64::from).collect();
+            assert_eq!(got.len(), after.len());
+            for (number, (got, want)) in got.iter().zip(&after).enumerate() {
+                // Written so that NaN fails.
+                let is_near = (got - want).abs() <= 1e-3 * moved;
+                assert!(
+                    is_near,
+                    "member {member} on {device:?}, number {number}: {got}, not {want}, moved {moved:.1e}"
+                );
+            }
+        }
+    }
+}
+
+/// One that diverges ends alone, one that there is alone is trained like among others, and none is none.
+#[test]
+fn dead_members_and_few_members_change_nothing_for_the_others() {
+    let mut sources = sources();
+    let mut configs = mixed();
+    configs.truncate(4);
+    let sound = swept(members(&mut sources, configs.clone()), &Device::Cpu, 2);
+    configs[1].learning_rate = 1e30;
+    let wounded = swept(members(&mut sources, configs.clone()), &Device::Cpu, 2);
+    for (sound, wounded) in sound.iter().zip(&wounded) {
+        if sound.member == 1 {
+            assert!(
+                matches!(&wounded.fate, Fate::Failed(reason) if reason.contains("loss became")),
+                "{wounded:?}"
+            );
+        } else {
+            assert_eq!(sound.runs[0].model.parameters, wounded.runs[0].model.parameters);
+        }
+    }
+    let alone = swept(members(&mut sources, configs[..1].to_vec()), &Device::Cpu, 3);
+    assert_eq!(alone[0].runs[0].model.parameters, sound[0].runs[0].model.parameters);
+    assert_eq!(swept(Vec::new(), &Device::Cpu, 2).len(), 0);
+}
