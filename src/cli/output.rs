@@ -1,5 +1,6 @@
 //! The only place that prints.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -101,14 +102,24 @@ fn notice(line: &str) -> io::Result<()> {
 /// bar on standard error.
 pub struct Console {
     quiet: bool,
-    muted: bool,
+    /// Whether standard output is closed.
+    muted: Cell<bool>,
+    /// What goes on without standard output, if anything does.
+    persistent: Option<&'static str>,
     progress: Progress,
 }
 
 impl Console {
     /// A console that has printed nothing yet.
     pub fn new(quiet: bool, epochs: usize) -> Self {
-        Self { quiet, muted: false, progress: Progress::new(!quiet, epochs) }
+        Self { quiet, muted: Cell::new(false), persistent: None, progress: Progress::new(!quiet, epochs) }
+    }
+
+    /// The same for work, named for people, that leaves files: whoever reads standard output may go away, and nothing more is
+    /// printed there then.
+    #[must_use]
+    pub fn of_lasting(self, work: &'static str) -> Self {
+        Self { persistent: Some(work), ..self }
     }
 
     /// Prints a line on standard output.
@@ -116,7 +127,17 @@ impl Console {
     /// # Errors
     /// [`Unwritable`].
     pub fn line(&self, line: &str) -> Result<(), Unwritable> {
-        if self.muted { Ok(()) } else { self.progress.suspend(|| print_line(line)) }
+        if self.muted.get() {
+            return Ok(());
+        }
+        match (self.progress.suspend(|| print_line(line)), self.persistent) {
+            (Err(unwritable), Some(work)) if unwritable.is_unread() => {
+                self.muted.set(true);
+                self.notice(&format!("standard output is closed; {work} goes on without it"));
+                Ok(())
+            }
+            (printed, _) => printed,
+        }
     }
 
     /// Prints an object on standard output.
@@ -138,11 +159,6 @@ impl Console {
     /// Tells on standard error what makes a result doubtful, even where notices are not wanted.
     pub fn warn(&self, line: &str) {
         self.progress.suspend(|| warn(line));
-    }
-
-    /// Prints nothing on standard output from now on.
-    pub fn mute(&mut self) {
-        self.muted = true;
     }
 
     /// The progress bar.

@@ -62,7 +62,7 @@ impl<'a> TrainReport<'a> {
         interrupts: Interrupts,
         start: Instant,
     ) -> Self {
-        let console = Console::new(options.quiet, config.epochs);
+        let console = Console::new(options.quiet, config.epochs).of_lasting("training");
         notices.extend(left_out(data.left_out()));
         Self {
             options,
@@ -84,8 +84,7 @@ impl<'a> TrainReport<'a> {
     /// Saves and prints what belongs to an event.
     ///
     /// # Errors
-    /// When the model cannot be saved, or standard output cannot be written to (a reader of it that went away is no
-    /// reason to end); [`Error::Interrupted`] when a signal has come.
+    /// When the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] when a signal has come.
     pub fn take(&mut self, event: Event) -> tinytrain::Result<()> {
         match &event {
             Event::Progress { epoch, rows, total, score } => {
@@ -118,13 +117,6 @@ impl<'a> TrainReport<'a> {
             Format::Json => self.json(&event),
             Format::Text => self.text(&event),
         };
-        if let Err(unwritable) = &printed
-            && unwritable.is_unread()
-        {
-            self.console.mute();
-            self.console.notice("standard output is closed; training goes on without it");
-            return Ok(());
-        }
         printed.map_err(|unwritable| {
             // The library's errors have no place for this one.
             let message = unwritable.to_string();

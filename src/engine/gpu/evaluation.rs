@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::bound::BoundSchedule;
+use super::pace::fitting_steps;
 use super::rows::{DeviceRows, stored};
-use super::submissions::fitting_steps;
 use super::{Evaluation, GpuEngine};
 use crate::data::Rows;
 use crate::error::Result;

@@ -4,6 +4,7 @@ mod bound;
 mod evaluation;
 mod finisher;
 mod order;
+mod pace;
 mod pack;
 mod rows;
 mod stamper;

@@ -1,10 +1,11 @@
 //! Submissions on their way: sized by measured time, their metrics read back without a stall.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::bound::{BoundSchedule, MOST_STEPS};
 use super::finisher::Finisher;
+use super::pace::Pace;
 use super::stamper::{Stamped, Stamper};
 use crate::engine::{BatchMetrics, Observer, Work, recorder};
 use crate::error::Result;
@@ -14,10 +15,6 @@ use crate::schedule::Buffer;
 
 /// Submissions that may be on their way: one that runs, one that waits, one whose commands the finisher makes.
 const IN_FLIGHT: usize = 3;
-
-/// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
-/// that its own cost does not count.
-const SUBMISSION_TIME: Duration = Duration::from_millis(50);
 
 /// A submission that the finisher still has, whose metrics will go to `readback`.
 struct Recorded {
@@ -43,8 +40,7 @@ pub struct Submissions {
     recorded: Option<Recorded>,
     in_flight: VecDeque<InFlight>,
     idle: Vec<Readback>,
-    steps: usize,
-    last_ready: Option<Instant>,
+    pace: Pace,
     observer: Observer,
     /// Times what is submitted, for the observer.
     stamper: Option<Stamper>,
@@ -63,8 +59,7 @@ impl Submissions {
             recorded: None,
             in_flight,
             idle,
-            steps: 1,
-            last_ready: None,
+            pace: Pace::new(),
             observer: None,
             stamper: None,
         })
@@ -73,7 +68,7 @@ impl Submissions {
     /// From now on this one receives what happens when, or nobody; and sizes are found anew, from one step on.
     pub fn observe(&mut self, observer: Observer) {
         (self.observer, self.stamper) = (observer, None);
-        (self.steps, self.last_ready) = (1, None);
+        self.pace = Pace::new();
     }
 
     /// Who observes.
@@ -95,7 +90,7 @@ impl Submissions {
     pub fn steps(&self) -> usize {
         let asked = self.observer.as_ref().and_then(|recorder| recorder.next_size());
         let most = self.stamper.as_ref().map_or(MOST_STEPS, Stamper::most_steps);
-        asked.unwrap_or(self.steps).min(most)
+        asked.unwrap_or(self.pace.steps()).min(most)
     }
 
     /// Whether one more may be recorded.
@@ -180,20 +175,10 @@ impl Submissions {
             if let (Some(stamper), Some(stamped)) = (&mut self.stamper, ended.stamped.take()) {
                 stamper.take(stamped)?;
             }
-            self.adapt(&ended, waited);
+            self.pace.adapt(ended.submitted, ended.rows.len(), waited);
             self.take(ended, &mut metrics)?;
         }
         Ok(metrics)
-    }
-
-    /// Sizes the next submissions by how long this one took. If nobody `waited` for it, it may have ended long ago and
-    /// the host was late: that is no reason for smaller ones.
-    fn adapt(&mut self, ended: &InFlight, waited: bool) {
-        let now = Instant::now();
-        let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
-        self.last_ready = Some(now);
-        let fitting = fitting_steps(now - started, ended.rows.len(), self.steps);
-        self.steps = if waited { fitting } else { fitting.max(self.steps) };
     }
 
     fn take(&mut self, ended: InFlight, metrics: &mut Vec<BatchMetrics>) -> Result<()> {
@@ -206,12 +191,4 @@ impl Submissions {
         }
         Ok(())
     }
-}
-
-/// How many steps fit into [`SUBMISSION_TIME`] if `steps` of them took so long; not more than twice as many as
-/// `before`, since one measurement may be a fluke.
-pub fn fitting_steps(time: Duration, steps: usize, before: usize) -> usize {
-    let step = time.as_secs_f64().max(1e-9) / steps as f64;
-    let fitting = (SUBMISSION_TIME.as_secs_f64() / step) as usize;
-    fitting.clamp(1, (2 * before).min(MOST_STEPS))
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::group::Group;
 use crate::engine::BatchMetrics;
-use crate::engine::gpu::submissions::fitting_steps;
+use crate::engine::gpu::pace::Pace;
 use crate::error::Result;
 use crate::gpu::{Context, Readback};
 use crate::kernels::sum_metrics;
@@ -44,15 +44,18 @@ struct InFlight {
 /// The submissions that the device has not finished, or whose metrics nobody has heard of.
 pub struct Flight {
     in_flight: VecDeque<InFlight>,
-    /// Steps that the next one should have.
-    pub steps: usize,
-    last_ready: Option<Instant>,
+    pace: Pace,
 }
 
 impl Flight {
-    /// None yet; the first will be of one step, so that something is known soon.
+    /// None yet.
     pub fn new() -> Self {
-        Self { in_flight: VecDeque::new(), steps: 1, last_ready: None }
+        Self { in_flight: VecDeque::new(), pace: Pace::new() }
+    }
+
+    /// Steps that the next one should have.
+    pub fn steps(&self) -> usize {
+        self.pace.steps()
     }
 
     /// Whether one more may be submitted.
@@ -104,19 +107,10 @@ impl Flight {
                 oldest.copied[oldest.ready..].iter().try_for_each(|copied| copied.readback.wait())?;
             }
             let Some(ended) = self.in_flight.pop_front() else { break };
-            self.adapt(&ended, waited);
+            self.pace.adapt(ended.submitted, ended.rows.len(), waited);
             ended.take(&mut metrics)?;
         }
         Ok(metrics)
-    }
-
-    /// Sizes the next submissions by how long this one took, as `Submissions` does.
-    fn adapt(&mut self, ended: &InFlight, waited: bool) {
-        let now = Instant::now();
-        let started = self.last_ready.map_or(ended.submitted, |ready| ready.max(ended.submitted));
-        self.last_ready = Some(now);
-        let fitting = fitting_steps(now - started, ended.rows.len(), self.steps);
-        self.steps = if waited { fitting } else { fitting.max(self.steps) };
     }
 }
 

@@ -214,7 +214,7 @@ impl GpuPack {
         let (context, batch) = (&self.compute.context, self.batch());
         let most_steps = self.groups.iter().map(|group| group.most_steps).min().unwrap_or(1);
         let positions = batches.positions.clone();
-        let whole = positions.len().min(self.flight.steps.min(most_steps) * batch);
+        let whole = positions.len().min(self.flight.steps().min(most_steps) * batch);
         let (first, taken) = match batches.order {
             Order::Epoch { seed, epoch } if on_device.rows.capacity <= ORDERED_ROWS => {
                 let (count, order) = (batches.rows.len(), (seed, epoch));
