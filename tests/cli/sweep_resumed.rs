@@ -125,8 +125,6 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
         "space.toml",
         "--epochs",
         "100000000",
-        "--trials",
-        "20",
         "--total-time",
         "3s",
         "--threads",
@@ -142,6 +140,35 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
         assert!(place.path(&format!("s/{}", member["model"].as_str().unwrap())).exists());
     }
     assert!(objects.last().unwrap()["best_member"].is_u64());
+    // Without an end it has as many trials as when it began.
+    let mut command = place.command(&["sweep", "--resume", "s", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let start: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!([&start["members"], &start["ended"]], [1000, 2], "{line}");
+    for option in [&["--trials", "9"][..], &["--lr", "0.1"], &["--halving"], &["--out", "t"]] {
+        let outcome = place.run(&[&["sweep", "--resume", "s"], option].concat());
+        let expected =
+            format!("error: {}: expected none beside --resume: a sweep goes on as it began\n", option[0]);
+        assert_eq!((outcome.code, outcome.stderr), (2, expected));
+    }
+}
+
+#[test]
+fn a_sweep_goes_on_when_the_reader_goes_away() {
+    let place = table();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let line =
+        ["sweep", "--device", "cpu", "--data", "t.csv", "--trials", "3", "--epochs", "1", "--out", "s"];
+    let output = place.command(&line).stdout(writer).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("standard output is closed; the sweep goes on without it\n"), "{stderr}");
+    assert!(place.path("s/best.safetensors").exists());
 }
 
 #[test]
@@ -174,6 +201,11 @@ fn other_programs_ask_for_settings_and_tell_results() {
             "row 1: expected a member that was asked for, 0 to 2, found member 3",
         ),
         ("{\"member\":1}", "row 1: expected an accuracy or a loss, found neither"),
+        ("{\"member\":1,\"accuracy\":97.5}", "row 1: expected an accuracy from 0 to 1, found 97.5"),
+        (
+            "{\"member\":1,\"loss\":0.1}",
+            "row 1: expected a result with an accuracy, as those before it, found one without an accuracy",
+        ),
         ("{\"member\":1,\"acuracy\":1}", "row 1: expected a JSON object, found unknown field"),
     ] {
         place.write("told.jsonl", line);

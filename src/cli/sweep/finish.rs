@@ -1,6 +1,7 @@
 //! What is made of a sweep when it is over: the leaderboard, the best model, an ensemble.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tinytrain::data::{Dataset, TargetsRef};
@@ -16,7 +17,6 @@ use super::leaderboard::{self, Ranked, ranked};
 use super::page;
 use super::planned::{Common, Planned};
 use crate::cli::text::{loss, percent};
-use crate::cli::train_figures;
 
 const LEADERBOARD: &str = "leaderboard.csv";
 const PAGE: &str = "sweep.html";
@@ -31,6 +31,7 @@ pub struct Finish<'a> {
     pub members: &'a [Member],
     pub device: &'a Device,
     pub common: &'a Common,
+    pub sources: &'a mut Sources,
 }
 
 /// What was made of it.
@@ -59,19 +60,44 @@ pub struct Picked {
     test: Option<[f64; 2]>,
 }
 
+/// Writes what an interrupted sweep leaves: the members so far, and the model of the best, if it has one.
+///
+/// # Errors
+/// Those of the files.
+pub fn interrupted(folder: &Folder) -> Result<()> {
+    let (ranked, _) = standings(folder)?;
+    ranked.first().map_or(Ok(None), |first| best(folder, first)).map(drop)
+}
+
+/// Writes the members down in the order of their scores; these, and how many have failed.
+fn standings(folder: &Folder) -> Result<(Vec<Ranked>, usize)> {
+    folder.write(LEADERBOARD, &leaderboard::csv(&folder.records)?)?;
+    let ranked = ranked(&folder.records);
+    let failed = folder.records.iter().filter(|record| record.end == "failed").count();
+    let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
+    folder.write(PAGE, &page::page(&ranked, failed, &page::curves(&folder.history()?, of_classes)))?;
+    Ok((ranked, failed))
+}
+
+/// Copies the model of a member, if it has one here.
+fn best(folder: &Folder, first: &Ranked) -> Result<Option<PathBuf>> {
+    let Some(name) = &first.record.model else { return Ok(None) };
+    let (from, path) = (folder.file(name), folder.file(BEST));
+    let bytes = std::fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
+    Destination::check(&path)?.write(&bytes)?;
+    Ok(Some(path))
+}
+
 impl Finish<'_> {
     /// Writes all files that a sweep leaves when it is over.
     ///
     /// # Errors
     /// Those of the models, the device and the files.
-    pub fn finish(&self, folder: &Folder, picks: Option<usize>, planned: &[Planned]) -> Result<Finished> {
-        folder.write(LEADERBOARD, &leaderboard::csv(&folder.records))?;
-        let ranked = ranked(&folder.records);
-        let failed = folder.records.iter().filter(|record| record.end == "failed").count();
-        let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
-        folder.write(PAGE, &page::page(&ranked, failed, &page::curves(&folder.history()?, of_classes)))?;
+    pub fn finish(&mut self, folder: &Folder, picks: Option<usize>, planned: &[Planned]) -> Result<Finished> {
+        let (ranked, failed) = standings(folder)?;
         let best = match ranked.first() {
-            Some(first) => self.best(folder, first, planned)?,
+            Some(first) if first.record.model.is_none() => self.best_on_all(folder, first, planned)?,
+            Some(first) => best(folder, first)?,
             None => None,
         };
         let ensemble = match picks {
@@ -81,41 +107,29 @@ impl Finish<'_> {
         Ok(Finished { ranked, best, ensemble, failed })
     }
 
-    /// Saves the model of the best member: that of its training, or of one on all rows where it was trained on folds.
-    fn best(&self, folder: &Folder, first: &Ranked, planned: &[Planned]) -> Result<Option<PathBuf>> {
-        let path = folder.file(BEST);
-        let bytes = match &first.record.model {
-            Some(name) => {
-                let path = folder.file(name);
-                std::fs::read(&path).map_err(|source| Error::Read { path, source })?
-            }
-            None => {
-                let number = first.record.member;
-                let planned = planned.iter().find(|planned| planned.number == number);
-                let member = self.members.iter().find(|member| member.number == number);
-                let Some((planned, member)) = planned.zip(member).filter(|(_, member)| member.is_tested)
-                else {
-                    // Whoever told of it has its model.
-                    return Ok(None);
-                };
-                self.trained_on_all(planned, member)?.to_bytes()?
-            }
+    /// Trains the best member of some that were trained on folds again, on all rows, and saves its model.
+    fn best_on_all(
+        &mut self,
+        folder: &Folder,
+        first: &Ranked,
+        planned: &[Planned],
+    ) -> Result<Option<PathBuf>> {
+        let number = first.record.member;
+        let planned = planned.iter().find(|planned| planned.number == number);
+        let member = self.members.iter().find(|member| member.number == number);
+        let Some((planned, member)) = planned.zip(member).filter(|(_, member)| member.is_tested) else {
+            // Whoever told of it has its model.
+            return Ok(None);
         };
-        Destination::check(&path)?.write(&bytes)?;
-        Ok(Some(path))
-    }
-
-    /// The model of a member's settings from all rows.
-    fn trained_on_all(&self, planned: &Planned, member: &Member) -> Result<Model> {
-        let opened = crate::cli::opened::Places::of(&self.common.base)?.open(&self.common.base)?;
-        let data = Sources::new(opened.reader, opened.validation, None).data(&member.config, None)?;
+        let data = self.sources.data(&member.config, None)?;
         let mut config = member.config.clone();
         config.threads = self.common.base.training.threads;
-        let mut run = Run::shared(config, std::sync::Arc::clone(&data), self.device.clone())?;
+        let mut run = Run::shared(config, Arc::clone(&data), self.device.clone())?;
         while run.next()?.is_some() {}
-        let mut model = run.summary()?.model;
-        model.settings.extend(train_figures::settings(&planned.options, data.training()));
-        Ok(model)
+        let path = folder.file(BEST);
+        let model = planned.model(&run.summary()?.model, data.training());
+        Destination::check(&path)?.write(&model.to_bytes()?)?;
+        Ok(Some(path))
     }
 
     /// Picks an ensemble from the best members whose inputs are made the same way, and saves it.

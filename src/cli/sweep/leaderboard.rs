@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use tinytrain::sweep::by_score;
+use tinytrain::{Error, Result};
 
 use super::arguments::setting_text;
 use super::record::Record;
@@ -52,19 +53,19 @@ pub fn table(ranked: &[Ranked]) -> Vec<String> {
 }
 
 /// All members as CSV: those with a score by their rank, the others behind them.
-pub fn csv(records: &[Record]) -> String {
+///
+/// # Errors
+/// [`Error::Config`] when memory cannot hold it.
+pub fn csv(records: &[Record]) -> Result<String> {
     let names = names(records.iter());
     let measures: BTreeSet<&String> = records.iter().flat_map(|record| record.measures.keys()).collect();
-    let mut text = String::from("rank,member,end,accuracy,loss,epochs,kept,seconds");
-    let headers = names
-        .iter()
-        .map(|name| format!("setting.{name}"))
-        .chain(measures.iter().map(|name| name.to_string()));
-    for name in headers.chain(["model".to_owned(), "reason".to_owned(), "command".to_owned()]) {
-        text += ",";
-        text += &cell(&name);
-    }
-    text += "\n";
+    let mut header = ["rank", "member", "end", "accuracy", "loss", "epochs", "kept", "seconds"]
+        .map(str::to_owned)
+        .to_vec();
+    header.extend(names.iter().map(|name| format!("setting.{name}")));
+    header.extend(measures.iter().map(|name| name.to_string()));
+    header.extend(["model", "reason", "command"].map(str::to_owned));
+    let mut rows = vec![header];
     let ranked = ranked(records);
     let others = records.iter().filter(|record| record.score().is_none()).map(|record| (None, record));
     for (rank, record) in ranked.iter().map(|ranked| (Some(ranked.rank), &ranked.record)).chain(others) {
@@ -89,9 +90,13 @@ pub fn csv(records: &[Record]) -> String {
             record.reason.clone().unwrap_or_default(),
             command(record),
         ]);
-        text += &(cells.iter().map(|text| cell(text)).collect::<Vec<String>>().join(",") + "\n");
+        rows.push(cells);
     }
-    text
+    let unwritten = |error: &dyn std::fmt::Display| Error::Config(format!("the leaderboard: {error}"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| writer.write_record(row)).map_err(|error| unwritten(&error))?;
+    let bytes = writer.into_inner().map_err(|error| unwritten(&error))?;
+    String::from_utf8(bytes).map_err(|error| unwritten(&error))
 }
 
 /// The command line that trains a member alone.
@@ -102,15 +107,6 @@ pub fn command(record: &Record) -> String {
     };
     let words = record.arguments.iter().map(word);
     ["tinytrain".to_owned(), "train".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ")
-}
-
-/// A cell of CSV, in quotes where it needs them (RFC 4180).
-fn cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]
@@ -131,7 +127,7 @@ mod tests {
                 r#"{"member":2,"end":"done","accuracy":0.9,"loss":0.5,"settings":{"lr":0.2},"validation_auc":0.75}"#,
             ),
         ];
-        let text = csv(&records);
+        let text = csv(&records).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4);
         assert!(lines[0].ends_with("setting.hidden,setting.lr,validation_auc,model,reason,command"));

@@ -10,6 +10,7 @@ mod options;
 mod outer;
 mod page;
 mod planned;
+mod prepared;
 mod record;
 mod report;
 mod spaces;
@@ -29,12 +30,12 @@ use self::finish::Finish;
 use self::folder::Folder;
 pub use self::options::Options;
 use self::options::{Action, Merge};
-use self::planned::{Common, Planned, Tried, members};
+use self::planned::Planned;
+use self::prepared::Prepared;
 use self::report::Report;
 use crate::cli::args::Format;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::model_file::new_folder;
-use crate::cli::opened::Places;
 use crate::cli::output::{Console, warn};
 use crate::cli::text::unknown_cells;
 
@@ -60,12 +61,10 @@ pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Inst
     check(options)?;
     if let Some(path) = &options.resume {
         let folder = Folder::open(path)?;
-        let (mut began, matches) = stored(&folder)?;
-        // How long, and how much is said, is of this call.
-        began.total_time = options.total_time;
-        began.train.quiet = options.train.quiet;
-        began.train.format = options.train.format;
-        return swept(&began, Template::of(&matches), Some(folder), line, start);
+        let (began, stored) = stored(&folder)?;
+        let options = began.go_on(options, matches)?;
+        check(&options)?;
+        return swept(&options, Template::of(&stored), Some(folder), line, start);
     }
     if options.ask.is_some() || options.tell.is_some() {
         return outer::run(options, Template::of(matches), line);
@@ -126,19 +125,9 @@ fn swept(
     line: &[String],
     start: Instant,
 ) -> anyhow::Result<()> {
-    let common = Common::of(options, template)?;
-    crate::cli::train::check(&common.base)?;
-    let places = Places::of(&common.base)?;
-    let opened = places.open(&common.base)?;
-    let tried = Tried::of(options, opened.known)?;
-    let mut planned = common.planned(options, &tried)?;
-    if planned.is_empty() {
-        return Err(Error::Config("expected at least one member, found none".to_owned()).into());
-    }
-    let (device, mut notices) = common.base.kernels.device(&common.base.training, "training", false)?;
-    let measured = common.base.kernels.measured(&device, &mut notices);
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;
+    let Prepared { common, tried, planned, members, mut sources, device, mut notices } =
+        Prepared::of(options, template, "training")?;
     let mut folder = match resumed {
         Some(folder) => folder,
         None => Folder::create(&place(options)?, line)?,
@@ -154,7 +143,7 @@ fn swept(
     if unknown > 0 {
         warn(&unknown_cells(unknown, "the rows that do not train"));
     }
-    let console = Console::new(options.train.quiet, 1);
+    let console = Console::new(options.train.quiet, 1).of_lasting("the sweep");
     let mut report = Report::new(options, &planned, &members, console, start);
     report.begin(&notices, &tried, &device, &folder)?;
     let left: Vec<Member> = members.iter().filter(|member| !folder.has(member.number)).cloned().collect();
@@ -175,9 +164,8 @@ fn swept(
     }
     drop(sweep);
     report.clear();
-    let finish = Finish { members: &members, device: &device, common: &common };
-    let finished = finish.finish(&folder, options.ensemble, &planned);
     if interrupts.has_come() {
+        finish::interrupted(&folder)?;
         let (ended, all) = (folder.records.len(), planned.len());
         let path = folder.path().display();
         let message = format!(
@@ -185,8 +173,9 @@ fn swept(
         );
         return Err(interrupts.ended(message).into());
     }
-    report.end(&folder, finished?)?;
-    Ok(())
+    let mut finish = Finish { members: &members, device: &device, common: &common, sources: &mut sources };
+    let finished = finish.finish(&folder, options.ensemble, &planned)?;
+    report.end(&folder, finished)
 }
 
 /// The folder of a new sweep.
@@ -270,16 +259,11 @@ fn merged(merge: &Merge) -> anyhow::Result<()> {
     let (mut options, matches) = stored(&folder)?;
     options.ensemble = merge.ensemble.or(options.ensemble);
     (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
-    let common = Common::of(&options, Template::of(&matches))?;
-    let opened = Places::of(&common.base)?.open(&common.base)?;
-    let tried = Tried::of(&options, opened.known)?;
-    let mut planned = common.planned(&options, &tried)?;
-    let (device, mut notices) = common.base.kernels.device(&common.base.training, "evaluating", false)?;
-    let measured = common.base.kernels.measured(&device, &mut notices);
-    let (members, _) = members(&mut planned, &common, opened, &device, &measured)?;
+    let Prepared { common, planned, members, mut sources, device, .. } =
+        Prepared::of(&options, Template::of(&matches), "evaluating")?;
     compare(&folder, &planned)?;
     let report = Report::new(&options, &planned, &members, Console::new(merge.quiet, 1), Instant::now());
-    let finish = Finish { members: &members, device: &device, common: &common };
+    let mut finish = Finish { members: &members, device: &device, common: &common, sources: &mut sources };
     let finished = finish.finish(&folder, options.ensemble, &planned)?;
     report.end(&folder, finished)
 }

@@ -3,13 +3,21 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Subcommand};
+use tinytrain::{Error, Result};
 
 use crate::cli::args::{self, Format};
 use crate::cli::train_options;
 
 const SEARCH: &str = "Search";
 const TOOLS: &str = "Other tools and machines";
+
+/// Trials where nobody has said how many, and where time ends them.
+const TRIALS: [usize; 2] = [64, 1000];
+
+/// What is of a call of its own beside `--resume`.
+const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "format", "quiet", "verbose"];
 
 /// Train many networks on the same data, and keep the best of them.
 ///
@@ -55,6 +63,7 @@ pub struct Options {
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub ensemble: Option<usize>,
     /// Go on with the sweep in this folder, with the options that it began with; members that have ended are not trained again.
+    /// Beside it stand only --total-time, --ensemble, --threads, --format, --quiet and --verbose.
     #[arg(long, help_heading = SEARCH, value_name = "DIR")]
     pub resume: Option<PathBuf>,
     /// Train only every N-th member, from the I-th on: the other shards are trained elsewhere, and `tinytrain sweep merge` puts
@@ -75,6 +84,36 @@ pub struct Options {
     pub tell: Option<PathBuf>,
     #[command(flatten)]
     pub train: train_options::Options,
+}
+
+impl Options {
+    /// How many settings are drawn at random.
+    pub fn trials(&self) -> usize {
+        self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])
+    }
+
+    /// The options of a sweep that began with these, and goes on by a call with those.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an option of the call by which members would be others than they began as.
+    pub fn go_on(mut self, call: &Self, matches: &ArgMatches) -> Result<Self> {
+        let command = Self::augment_args(clap::Command::new("sweep"));
+        let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let given = command.get_arguments().filter(|argument| is_given(argument.get_id().as_str()));
+        for argument in given.filter(|argument| !OF_A_CALL.contains(&argument.get_id().as_str())) {
+            let option = argument.get_long().unwrap_or_default();
+            let text = format!("--{option}: expected none beside --resume: a sweep goes on as it began");
+            return Err(Error::Config(text));
+        }
+        // As many as when it began, whether time ended it or not.
+        self.trials = Some(self.trials());
+        self.total_time = call.total_time;
+        self.ensemble = call.ensemble.or(self.ensemble);
+        self.train.training.threads = call.train.training.threads.or(self.train.training.threads);
+        (self.train.format, self.train.quiet, self.train.verbose) =
+            (call.train.format, call.train.quiet, call.train.verbose);
+        Ok(self)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -118,7 +157,7 @@ impl Shard {
     }
 }
 
-fn shard(text: &str) -> Result<Shard, String> {
+fn shard(text: &str) -> std::result::Result<Shard, String> {
     let numbers = text
         .split_once('/')
         .and_then(|(index, count)| Some(Shard { index: index.parse().ok()?, count: count.parse().ok()? }));

@@ -73,6 +73,7 @@ fn ask(folder: &Folder, options: &Options, template: Template, count: usize) -> 
 fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
     let asked = folder.asked()?;
     let mut told: HashSet<usize> = folder.records.iter().map(|record| record.member).collect();
+    let mut of_classes = folder.records.first().map(|record| record.accuracy.is_some());
     let results: Vec<Told> = lines(path)?;
     let mut records = Vec::new();
     for (row, Told { member, accuracy, loss, model }) in (1..).zip(results) {
@@ -91,6 +92,15 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
         }
         if accuracy.is_none() && loss.is_none() {
             return Err(bad("an accuracy or a loss".to_owned(), "neither".to_owned()).into());
+        }
+        if let Some(accuracy) = accuracy.filter(|accuracy| !(0.0..=1.0).contains(accuracy)) {
+            return Err(bad("an accuracy from 0 to 1".to_owned(), accuracy.to_string()).into());
+        }
+        // A loss alone, as of values, and an accuracy have no order among them.
+        let has = |accuracy: bool| if accuracy { "with an accuracy" } else { "without an accuracy" };
+        if *of_classes.get_or_insert(accuracy.is_some()) != accuracy.is_some() {
+            let expected = format!("a result {}, as those before it", has(accuracy.is_none()));
+            return Err(bad(expected, format!("one {}", has(accuracy.is_some()))).into());
         }
         let settings: Settings =
             object["settings"].as_object().map(|it| it.clone().into_iter().collect()).unwrap_or_default();
@@ -113,7 +123,7 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
     }
     let count = records.len();
     records.into_iter().try_for_each(|record| folder.add(record, None, None))?;
-    folder.write("leaderboard.csv", &leaderboard::csv(&folder.records))?;
+    folder.write("leaderboard.csv", &leaderboard::csv(&folder.records)?)?;
     let ranked = leaderboard::ranked(&folder.records);
     let best = ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));
     Ok(print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?)

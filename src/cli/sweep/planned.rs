@@ -3,23 +3,17 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use tinytrain::data::{Fold, Reader};
-use tinytrain::engine::Device;
 use tinytrain::error::Place;
-use tinytrain::schedule::{Measurements, ScheduleKind};
-use tinytrain::sweep::{Member, Settings, Sources, Space};
-use tinytrain::train::Config;
+use tinytrain::model::Model;
+use tinytrain::sweep::{Settings, Space};
+use tinytrain::train::TrainingData;
 use tinytrain::{Error, Result};
 
 use super::arguments::{self, Template};
 use super::options::Options;
 use super::spaces;
-use crate::cli::opened::Opened;
-use crate::cli::train_options;
 use crate::cli::training::{Known, Preset};
-
-/// Trials where nobody has said how many, and where time ends them.
-const TRIALS: [usize; 2] = [64, 1000];
+use crate::cli::{train_figures, train_options};
 
 /// The share of the training rows that validate where nobody has said which.
 const VALIDATION: &str = "0.2";
@@ -34,6 +28,17 @@ pub struct Planned {
     pub line: Vec<String>,
     /// The same, read.
     pub options: train_options::Options,
+}
+
+impl Planned {
+    /// A model of it as it is saved, with its settings.
+    pub fn model(&self, model: &Model, data: &TrainingData) -> Model {
+        let mut model = model.clone();
+        model.settings.extend(train_figures::settings(&self.options, data));
+        // How many threads trained it is nothing that it depends on.
+        model.settings.remove("threads");
+        model
+    }
 }
 
 /// What all members have in common.
@@ -103,7 +108,7 @@ impl Common {
 }
 
 /// A setting that is wrong, with the member that has it.
-fn of_member(error: Error, number: usize) -> Error {
+pub fn of_member(error: Error, number: usize) -> Error {
     Error::Config(format!("member {number}: {error}"))
 }
 
@@ -121,14 +126,11 @@ impl Tried {
             return Ok(Self { origin, trials, space: None });
         }
         let (space, origin) = space(options, known)?;
-        let usual = TRIALS[usize::from(options.total_time.is_some())];
-        let trials = match (options.grid, options.trials) {
-            (true, _) => space.grid().map_err(|error| Error::Config(format!("{origin}: {error}")))?,
-            // Other seeds alone are as many trials as were asked for.
-            (false, trials) => {
-                let seed = options.train.training.seed;
-                (0..trials.unwrap_or(usual)).map(|trial| space.sample(seed, trial)).collect()
-            }
+        let trials = if options.grid {
+            space.grid().map_err(|error| Error::Config(format!("{origin}: {error}")))?
+        } else {
+            let seed = options.train.training.seed;
+            (0..options.trials()).map(|trial| space.sample(seed, trial)).collect()
         };
         Ok(Self { origin, trials, space: Some(space) })
     }
@@ -185,54 +187,4 @@ pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
         })
     };
     lines.map(object).collect()
-}
-
-/// Makes members of what was planned: reads the data, and prepares them in every form that is wanted.
-///
-/// # Errors
-/// Those of the data and of settings that do not go with them.
-pub fn members(
-    planned: &mut [Planned],
-    common: &Common,
-    opened: Opened,
-    device: &Device,
-    measured: &Measurements,
-) -> Result<(Vec<Member>, Sources)> {
-    let Opened { mut reader, validation, test, .. } = opened;
-    let known = |reader: &mut Reader, planned: &Planned| {
-        let known = planned.options.known(reader)?;
-        planned.options.training.check(known).map_err(|error| of_member(error, planned.number))?;
-        Ok(known)
-    };
-    let known = planned.iter().map(|planned| known(&mut reader, planned)).collect::<Result<Vec<Known>>>()?;
-    let mut sources = Sources::new(reader, validation, test);
-    let folds: Vec<Option<Fold>> = match common.base.folds {
-        Some(count) => (0..count).map(|index| Some(Fold { index, count })).collect(),
-        None => vec![None],
-    };
-    let mut members = Vec::with_capacity(planned.len());
-    for (planned, known) in planned.iter_mut().zip(known) {
-        let wanted = planned.options.config(known, Measurements::default());
-        let data = folds.iter().map(|fold| sources.data(&wanted, *fold)).collect::<Result<Vec<_>>>()?;
-        let training = data[0].training();
-        let config: Config = planned.options.config(known.of(training), measured.clone());
-        let made = config.validate().and_then(|()| config.plan(training, device));
-        made.map_err(|error| of_member(error, planned.number))?;
-        let mut member =
-            Member { number: planned.number, config, data, is_tested: common.base.folds.is_some() };
-        if let Device::Gpu(adapter) = device
-            && matches!(member.config.schedule, None | Some(ScheduleKind::Resident))
-            && member.fits_pack(adapter)
-        {
-            // A pack has one schedule and the built-in tile shapes; so has the member alone, by its command line.
-            member.config.schedule = Some(ScheduleKind::Resident);
-            member.config.measured = Measurements::default();
-            let words = ["--schedule=resident", "--no-tune"].map(str::to_owned);
-            let missing =
-                words.into_iter().filter(|word| !planned.line.contains(word)).collect::<Vec<String>>();
-            planned.line.extend(missing);
-        }
-        members.push(member);
-    }
-    Ok((members, sources))
 }

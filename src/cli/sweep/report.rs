@@ -20,7 +20,6 @@ use super::record::Record;
 use super::{is_cpu, is_json, word};
 use crate::cli::output::{Console, Unwritable, object};
 use crate::cli::text::{counted, grouped, loss, percent, seconds};
-use crate::cli::train_figures;
 
 /// How many of the best members are printed at the end.
 const PRINTED: usize = 10;
@@ -171,13 +170,11 @@ impl<'a> Report<'a> {
         };
         let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
         let is_alone = member.data.len() == 1 && record.score().is_some();
-        let model = ended.runs.first().filter(|_| is_alone).map(|run| {
-            let mut model = (*run.model).clone();
-            model.settings.extend(train_figures::settings(&planned.options, member.data[0].training()));
-            // How many threads trained it is nothing that it depends on.
-            model.settings.remove("threads");
-            model.to_bytes()
-        });
+        let model = ended
+            .runs
+            .first()
+            .filter(|_| is_alone)
+            .map(|run| planned.model(&run.model, member.data[0].training()).to_bytes());
         let bytes = model.transpose()?;
         let score = record.score();
         let is_best = score

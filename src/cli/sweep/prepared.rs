@@ -1,0 +1,100 @@
+//! The members of a sweep with their data, on a device.
+
+use tinytrain::data::{Fold, Reader};
+use tinytrain::engine::Device;
+use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::sweep::{Member, Sources};
+use tinytrain::train::Config;
+use tinytrain::{Error, Result};
+
+use super::arguments::Template;
+use super::options::Options;
+use super::planned::{Common, Planned, Tried, of_member};
+use crate::cli::opened::{Opened, Places};
+use crate::cli::training::Known;
+
+/// A sweep of which nothing is trained yet.
+pub struct Prepared {
+    /// What all members have in common.
+    pub common: Common,
+    /// What is tried.
+    pub tried: Tried,
+    /// Each member as it was planned.
+    pub planned: Vec<Planned>,
+    /// The same, with their data.
+    pub members: Vec<Member>,
+    /// Where the data come from.
+    pub sources: Sources,
+    /// What trains.
+    pub device: Device,
+    /// What people want to know of the device.
+    pub notices: Vec<String>,
+}
+
+impl Prepared {
+    /// What the options of a sweep ask for; `work` is what the device is for, in messages.
+    ///
+    /// # Errors
+    /// Those of the options, the data and the device.
+    pub fn of(options: &Options, template: Template, work: &str) -> anyhow::Result<Self> {
+        let common = Common::of(options, template)?;
+        crate::cli::train::check(&common.base)?;
+        let opened = Places::of(&common.base)?.open(&common.base)?;
+        let tried = Tried::of(options, opened.known)?;
+        let mut planned = common.planned(options, &tried)?;
+        if planned.is_empty() {
+            return Err(Error::Config("expected at least one member, found none".to_owned()).into());
+        }
+        let (device, mut notices) = common.base.kernels.device(&common.base.training, work, false)?;
+        let measured = common.base.kernels.measured(&device, &mut notices);
+        let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;
+        Ok(Self { common, tried, planned, members, sources, device, notices })
+    }
+}
+
+/// Makes members of what was planned: reads the data, and prepares them in every form that is wanted.
+fn members(
+    planned: &mut [Planned],
+    common: &Common,
+    opened: Opened,
+    device: &Device,
+    measured: &Measurements,
+) -> Result<(Vec<Member>, Sources)> {
+    let Opened { mut reader, validation, test, .. } = opened;
+    let known = |reader: &mut Reader, planned: &Planned| {
+        let known = planned.options.known(reader)?;
+        planned.options.training.check(known).map_err(|error| of_member(error, planned.number))?;
+        Ok(known)
+    };
+    let known = planned.iter().map(|planned| known(&mut reader, planned)).collect::<Result<Vec<Known>>>()?;
+    let mut sources = Sources::new(reader, validation, test);
+    let folds: Vec<Option<Fold>> = match common.base.folds {
+        Some(count) => (0..count).map(|index| Some(Fold { index, count })).collect(),
+        None => vec![None],
+    };
+    let mut members = Vec::with_capacity(planned.len());
+    for (planned, known) in planned.iter_mut().zip(known) {
+        let wanted = planned.options.config(known, Measurements::default());
+        let data = folds.iter().map(|fold| sources.data(&wanted, *fold)).collect::<Result<Vec<_>>>()?;
+        let training = data[0].training();
+        let config: Config = planned.options.config(known.of(training), measured.clone());
+        let made = config.validate().and_then(|()| config.plan(training, device));
+        made.map_err(|error| of_member(error, planned.number))?;
+        let mut member =
+            Member { number: planned.number, config, data, is_tested: common.base.folds.is_some() };
+        if let Device::Gpu(adapter) = device
+            && matches!(member.config.schedule, None | Some(ScheduleKind::Resident))
+            && member.fits_pack(adapter)
+        {
+            // A pack has one schedule and the built-in tile shapes; so has the member alone, by its command line.
+            member.config.schedule = Some(ScheduleKind::Resident);
+            member.config.measured = Measurements::default();
+            let words = ["--schedule=resident", "--no-tune"].map(str::to_owned);
+            let missing =
+                words.into_iter().filter(|word| !planned.line.contains(word)).collect::<Vec<String>>();
+            planned.line.extend(missing);
+        }
+        members.push(member);
+    }
+    Ok((members, sources))
+}
