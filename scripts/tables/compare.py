@@ -30,16 +30,15 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
 from problems import PROBLEMS
+from splits import SEEDS, is_class, parts, write
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
 BEGIN, END = "<!-- compare-tables: begin -->", "<!-- compare-tables: end -->"
-SEEDS = range(5)
 VALIDATED = ["--validation-fraction", "0.2"]
 OURS = {
     "tinytrain": [],
@@ -91,15 +90,10 @@ PEERS = {
 TREES = ["HistGB", "LightGBM", "XGBoost"]
 
 
-def is_class(target):
-    return not pandas.api.types.is_numeric_dtype(target)
-
-
 def ours(tinytrain, options, seed, train, test):
     """Accuracy or R2 on the test rows, and seconds of the whole process."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, (frame, target) in (("train", train), ("test", test)):
-            frame.assign(target=target).to_csv(f"{folder}/{name}.csv", index=False)
+        write(folder, train, test)
         command = [tinytrain, "train", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv"]
         command += ["--target", "target", "--task", "classification" if is_class(train[1]) else "regression"]
         command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/model", *options]
@@ -136,14 +130,9 @@ def peer(name, seed, train, test):
 def measured(tinytrain, wanted):
     """For every problem and every program, the score and the seconds of every split."""
     results = {}
-    for problem, make in PROBLEMS.items():
-        if wanted and problem not in wanted:
-            continue
-        frame, target = make()
+    for problem in wanted or PROBLEMS:
         for seed in SEEDS:
-            classes = target if is_class(target) else None
-            parts = train_test_split(frame, target, test_size=0.2, stratify=classes, random_state=seed)
-            train, test = (parts[0], parts[2]), (parts[1], parts[3])
+            train, test = parts(problem, seed)
             runs = {name: ours(tinytrain, options, seed, train, test) for name, options in OURS.items()}
             runs |= {name: peer(name, seed, train, test) for name in PEERS}
             for name, run in runs.items():

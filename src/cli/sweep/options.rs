@@ -99,8 +99,8 @@ impl Options {
     pub fn go_on(mut self, call: &Self, matches: &ArgMatches) -> Result<Self> {
         let command = Self::augment_args(clap::Command::new("sweep"));
         let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        let given = command.get_arguments().filter(|argument| is_given(argument.get_id().as_str()));
-        for argument in given.filter(|argument| !OF_A_CALL.contains(&argument.get_id().as_str())) {
+        let is_refused = |id: &str| is_given(id) && !OF_A_CALL.contains(&id);
+        if let Some(argument) = command.get_arguments().find(|it| is_refused(it.get_id().as_str())) {
             let option = argument.get_long().unwrap_or_default();
             let text = format!("--{option}: expected none beside --resume: a sweep goes on as it began");
             return Err(Error::Config(text));

@@ -1,0 +1,128 @@
+"""Sweeps on the tables of docs/TABLES.md: what the best of some networks and an ensemble of them give on the test rows.
+
+usage: ensembles.py TINYTRAIN RESULTS [TABLE...]
+
+RESULTS is a file of JSON lines, one a split that is done; those that stand there already are not trained again.
+"""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from scipy.stats import rankdata
+
+from problems import PROBLEMS
+from splits import SEEDS, is_class, parts, write
+
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "TABLES.md"
+BEGIN, END = "<!-- ensembles: begin -->", "<!-- ensembles: end -->"
+MEMBERS = 16
+PICKS = 16
+# Columns of the table above that stand beside them.
+BESIDE = ["preset", "LightGBM"]
+
+
+def swept(tinytrain, problem, seed):
+    """Of a sweep on a split: accuracy or R2 on the test rows of the best member and of the ensemble, and seconds."""
+    train, test = parts(problem, seed)
+    classes = is_class(train[1])
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, train, test)
+        command = [tinytrain, "sweep", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv"]
+        command += ["--target", "target", "--task", "classification" if classes else "regression"]
+        command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/sweep"]
+        command += ["--trials", str(MEMBERS), "--ensemble", str(PICKS)]
+        begun = time.perf_counter()
+        process = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.perf_counter() - begun
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{process.stderr[-2000:]}")
+    events = [json.loads(line) for line in process.stdout.splitlines()]
+    summary, measure = events[-1], "test_accuracy" if classes else "test_r2"
+    best = next(e for e in events if e["event"] == "member" and e["member"] == summary["best_member"])
+    return {"best": best[measure], "ensemble": summary["ensemble"][measure], "seconds": seconds}
+
+
+def measured(tinytrain, path, wanted):
+    """For every problem, what each split gave."""
+    done = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            done[row["table"], row["split"]] = row
+    for seed in SEEDS:
+        for problem in wanted or PROBLEMS:
+            if (problem, seed) in done:
+                continue
+            row = {"table": problem, "split": seed, **swept(tinytrain, problem, seed)}
+            done[problem, seed] = row
+            with path.open("a") as file:
+                print(json.dumps(row), file=file)
+            print(
+                f"{problem}, split {seed}: best {row['best']:.4f}, ensemble {row['ensemble']:.4f}"
+                f" in {row['seconds']:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+    return {problem: [done[problem, seed] for seed in SEEDS] for problem in wanted or PROBLEMS}
+
+
+def columns(text):
+    """The columns of the first table of the document: name by name, the cells of each problem."""
+    lines = [line.strip("| \n").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    header, cells = lines[0], {}
+    for line in lines[1:]:
+        if line[0] == "mean rank":
+            break
+        cells[line[0]] = dict(zip(header[1:], line[1:]))
+    return cells
+
+
+def mean(cell):
+    return float(cell.split(" ± ")[0])
+
+
+def main():
+    tinytrain, path, *wanted = sys.argv[1:]
+    results = measured(tinytrain, pathlib.Path(path), wanted)
+    text = DOCUMENT.read_text()
+    above = columns(text.split("<!-- compare-tables: begin -->")[1])
+    version = subprocess.run([tinytrain, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    lines, places, ahead = [], [], {"best": 0, **dict.fromkeys(BESIDE, 0)}
+    for problem, rows in results.items():
+        shares = {name: [100 * row[name] for row in rows] for name in ("ensemble", "best")}
+        own = [f"{statistics.mean(each):.1f} ± {statistics.stdev(each):.1f}" for each in shares.values()]
+        others = above[problem]
+        lines.append(f"| {problem} | {' | '.join([*own, *(others[name] for name in BESIDE)])} |")
+        scores = [mean(own[0]), *(mean(cell) for cell in others.values())]
+        places.append(rankdata([-score for score in scores]))
+        for name, other in zip(ahead, [mean(own[1]), *(mean(others[name]) for name in BESIDE)]):
+            ahead[name] += (mean(own[0]) > other) + 0.5 * (mean(own[0]) == other)
+    ranks = [statistics.mean(place) for place in zip(*places)]
+    names = ["ensemble", *next(iter(above.values()))]
+    count = len(results)
+    section = [
+        BEGIN,
+        f"{time.strftime('%Y-%m-%d')}: {version}, {os.cpu_count()} cores.",
+        "",
+        f"| table | ensemble | best member | {' | '.join(BESIDE)} |",
+        "|---|" + "--:|" * (2 + len(BESIDE)),
+        *lines,
+        "",
+        f"The ensemble is ahead of its best member on {ahead['best']:g} of {count} tables, of the preset alone on"
+        f" {ahead['preset']:g}, of LightGBM on {ahead['LightGBM']:g} (a tie is half a table).",
+        f"Mean rank with it among the columns of the first table: {', '.join(f'{n} {r:.1f}' for n, r in zip(names, ranks))}.",
+        END,
+    ]
+    if not wanted:
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        DOCUMENT.write_text(before + "\n".join(section) + after)
+    print("\n".join(section[1:-1]))
+
+
+main()
