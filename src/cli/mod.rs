@@ -6,7 +6,9 @@ pub mod output;
 mod advice;
 mod args;
 mod check;
+mod checkpoints;
 mod comparison_text;
+mod config_file;
 mod convert;
 mod devices;
 mod eval;
@@ -14,14 +16,15 @@ mod eval_text;
 mod evaluand;
 mod fold_text;
 mod folds;
+mod given;
 mod importance;
 mod inspect;
 mod inspect_model;
 pub mod interrupt;
 mod learning;
 mod measure_text;
-mod model_file;
 mod opened;
+mod output_place;
 mod places;
 mod predict;
 mod prediction_lines;
@@ -29,6 +32,10 @@ mod printable;
 mod profile;
 mod profile_text;
 mod progress;
+mod resolved;
+mod run_folder;
+mod run_options;
+mod runs;
 mod sweep;
 mod table_options;
 mod text;
@@ -58,7 +65,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(Box<train_options::Options>),
+    Train(Box<run_options::TrainOptions>),
     Eval(eval::Options),
     Predict(predict::Options),
     Importance(importance::Options),
@@ -69,6 +76,8 @@ enum Command {
     Profile(profile::Options),
     Tune(tune::Options),
     Sweep(Box<sweep::Options>),
+    Runs(runs::Options),
+    Compare(runs::CompareOptions),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -82,7 +91,10 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
     let command = Cli::from_arg_matches(&matches)?.command;
     environment::limit_vectors()?;
     match command {
-        Command::Train(options) => train::run(&options, start),
+        Command::Train(options) => {
+            let matches = matches.subcommand_matches("train").expect("it is the command that was read");
+            train::run(*options, matches, start)
+        }
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Importance(options) => importance::run(&options),
@@ -92,6 +104,8 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Tune(options) => tune::run(&options),
+        Command::Runs(options) => runs::run(&options),
+        Command::Compare(options) => runs::compare(&options),
         Command::Sweep(options) => {
             // Behind the program and the command, as it can be repeated.
             let line: Vec<String> =
