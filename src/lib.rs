@@ -67,8 +67,16 @@ pub mod step;
 pub mod sweep;
 mod threads;
 pub mod train;
+pub mod trainer;
 pub mod tune;
 pub mod vectors;
 
+pub use engine::DeviceRequest;
 pub use error::{Error, Result};
+pub use model::Model;
+/// The crate whose arrays are taken, in the version that is taken.
+pub use ndarray;
+pub use step::{Activation, Loss, OptimizerKind, RateSchedule};
 pub use threads::in_order;
+pub use train::{ClassWeights, Event, Keep, Run, Summary};
+pub use trainer::{Adam, AdamW, Missing, Momentum, Nesterov, Preset, RmsProp, Sgd, Trainer};
