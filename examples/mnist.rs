@@ -13,8 +13,9 @@ pub fn train(trainer: &Trainer) -> Result<f64> {
     let mut run = trainer.start_reader(open(images)?, None, sources.test.map(open).transpose()?)?;
     while let Some(event) = run.next()? {
         if let Event::Epoch { epoch, .. } = event {
-            let (accuracy, seconds) = (epoch.test.map(|test| test.accuracy), epoch.duration.as_secs_f64());
-            println!("epoch {}: loss {:.4}, {accuracy:?}, {seconds:.2} s", epoch.epoch, epoch.train.loss);
+            let (loss, seconds) = (epoch.train.loss, epoch.duration.as_secs_f64());
+            let accuracy = epoch.test.map_or(f64::NAN, |test| test.accuracy);
+            println!("epoch {}: loss {loss:.4}, test accuracy {accuracy:.4}, {seconds:.2} s", epoch.epoch);
         }
     }
     let summary = run.summary()?;

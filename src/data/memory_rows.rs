@@ -1,7 +1,7 @@
 //! Rows that are in memory, as a table that has been read.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::categories::{Dictionary, MISSING};
 use super::classes::{Label, MOST_LABELS};
@@ -61,7 +61,7 @@ impl MemoryCells {
     ///
     /// # Errors
     /// [`Error::Data`], under this name, for more different categories than a table may have.
-    pub(crate) fn features(self, name: &PathBuf) -> Result<(Features, Vec<Dictionary>)> {
+    pub(crate) fn features(self, name: &Path) -> Result<(Features, Vec<Dictionary>)> {
         let Self { inputs, mut values, categorical } = self;
         // As text is read: there is one 0.
         values.iter_mut().for_each(|value| *value += 0.0);
@@ -81,7 +81,12 @@ impl MemoryCells {
             if let Some(label) = labels.get(MOST_LABELS) {
                 let place = Place { row: Some(label.row), column: Some(column + 1), name: None };
                 let expected = format!("at most {MOST_LABELS} different categories");
-                return Err(Error::Data { path: name.clone(), place, expected, found: label.text.clone() });
+                return Err(Error::Data {
+                    path: name.to_owned(),
+                    place,
+                    expected,
+                    found: label.text.clone(),
+                });
             }
             dictionaries.push(Dictionary { labels });
         }

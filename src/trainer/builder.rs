@@ -10,6 +10,7 @@ use super::target::{Answers, Target};
 use crate::data::Reader;
 use crate::engine::{DeviceRequest, find_device};
 use crate::error::Result;
+use crate::gpu::Opening;
 use crate::model::Model;
 use crate::train::{Run, TrainingData};
 
@@ -19,6 +20,7 @@ pub struct Trainer {
     pub(super) settings: Settings,
     columns: Columns,
     device: DeviceRequest,
+    opening: Opening,
     validation: Option<Arc<Rows>>,
     test: Option<Arc<Rows>>,
 }
@@ -48,6 +50,7 @@ impl Default for Trainer {
             settings: Settings::default(),
             columns: Columns::default(),
             device: DeviceRequest::Auto,
+            opening: Opening::default(),
             validation: None,
             test: None,
         }
@@ -65,6 +68,13 @@ impl Trainer {
     #[must_use]
     pub fn device(mut self, device: DeviceRequest) -> Self {
         self.device = device;
+        self
+    }
+
+    /// How a GPU is opened: where compiled kernels are kept for the next time, and what they check.
+    #[must_use]
+    pub fn opening(mut self, opening: Opening) -> Self {
+        self.opening = opening;
         self
     }
 
@@ -154,11 +164,11 @@ impl Trainer {
 
     fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
         let settings = &self.settings;
-        let validates = validation.is_some() || settings.validation_fraction.is_some();
+        let validates = validation.is_some() || settings.validation_fraction.is_some_and(|share| share > 0.0);
         let known = settings.known(&mut reader, validates)?;
         let config = settings.config(known);
         settings.check(&config, validation.is_some(), test.is_some())?;
-        let device = find_device(&self.device)?;
+        let device = find_device(&self.device)?.opened(self.opening.clone());
         let data = TrainingData::new(reader, validation, test, &config.data)?;
         let known = Known { rows: data.rows(), predicts_values: data.predicts_values(), ..known };
         Run::new(settings.config(known), data, device, None)

@@ -44,7 +44,8 @@ impl Predicted {
 }
 
 impl Model {
-    /// Predicts rows, [rows, columns], on the processor. A row of [`Predictor`] says the same, and is made once for many calls.
+    /// Predicts rows, [rows, columns], on the processor. A [`Predictor`] says the same, and is made once for
+    /// many calls.
     ///
     /// # Errors
     /// [`Error::Data`] for another number of columns than in training, and for NaN where no training row missed a value;

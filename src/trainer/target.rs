@@ -13,7 +13,7 @@ pub trait Target {
     fn answers(&self) -> Answers;
 }
 
-/// An element of what rows should give.
+/// An element of what rows should give. A type of one's own has labels by [`Answers::labels`].
 pub trait Element: Sized {
     /// Gathers it, in the order of the rows.
     fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers

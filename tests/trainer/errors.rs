@@ -1,5 +1,6 @@
 //! What is wrong with arrays and settings is one line with numbers.
 
+use tinytrain::data::Scale;
 use tinytrain::ndarray::{Array2, array};
 use tinytrain::{DeviceRequest, Error, Keep, Loss, Missing, Model, OptimizerKind, RateSchedule, Trainer};
 
@@ -161,8 +162,9 @@ fn rows_to_predict_are_like_those_in_training() {
         values.score(&x, &x),
         "y: expected values to predict, as for training, found 2 values to predict for each row",
     );
-    let error = model.predict(&array![[f32::MAX, f32::MAX]]).unwrap_err();
-    assert!(matches!(error, Error::NonFinitePrediction { sample: 1, .. }), "{error}");
+    let unscaled = trainer().hidden([32]).scale(Scale::None).fit(&x, &Y).unwrap();
+    let error = unscaled.predict(&array![[1.0, 2.0], [f32::MAX, f32::MAX]]).unwrap_err();
+    assert!(matches!(error, Error::NonFinitePrediction { sample: 2, .. }), "{error}");
     let folder = tempfile::tempdir().unwrap();
     let error = model.save(folder.path()).unwrap_err();
     assert!(matches!(error, Error::Write { .. }), "{error}");

@@ -55,7 +55,7 @@ fn the_readme_has_the_lines_that_the_documentation_runs() {
         .map(|line| format!("{}\n", line.trim()))
         .collect();
     for (readme, documented) in [
-        ("\n### As a library\n", "networks from arrays."),
+        ("\n## As a library\n", "networks from arrays."),
         ("\nA run that is asked for its events", "which is asked for its events"),
     ] {
         assert_eq!(code(include_str!("../../README.md"), readme), code(&documentation, documented));
