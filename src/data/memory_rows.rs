@@ -90,7 +90,8 @@ impl MemoryCells {
             }
             dictionaries.push(Dictionary { labels });
         }
-        let is_byte = |value: &f32| value.fract() == 0.0 && (0.0..=255.0).contains(value);
+        // What is cast stays what it was.
+        let is_byte = |value: &f32| f32::from(*value as u8) == *value;
         if !values.iter().all(is_byte) {
             return Ok((Features::Floats(values), dictionaries));
         }

@@ -62,17 +62,19 @@ pub(super) fn values(
             format!("an array of shape {:?}", x.shape()),
         ));
     }
-    let wrong = x.indexed_iter().find(
-        |((_, column), value)| {
+    // Looking for a place takes longer than to see that there is none.
+    let wrong = (!x.iter().all(|value| value.is_finite())).then(|| {
+        let is_wrong = |((_, column), value): &((usize, usize), &f32)| {
             if value.is_nan() { !may_miss(*column) } else { value.is_infinite() }
-        },
-    );
-    match wrong {
+        };
+        x.indexed_iter().find(is_wrong)
+    });
+    match wrong.flatten() {
         Some(((row, column), value)) => {
             let found = if value.is_nan() { found_nan.to_owned() } else { value.to_string() };
             Err(bad(name, at(row, Some(column)), "a finite number", found))
         }
-        None => Ok(x.iter().copied().collect()),
+        None => Ok(x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec)),
     }
 }
 

@@ -9,7 +9,7 @@ use super::settings::{Known, Settings};
 use super::target::{Answers, Target};
 use crate::data::Reader;
 use crate::engine::{DeviceRequest, find_device};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::Opening;
 use crate::model::Model;
 use crate::train::{Run, TrainingData};
@@ -126,9 +126,9 @@ impl Trainer {
     /// The same, event by event: a run that has not begun.
     ///
     /// # Errors
-    /// [`Error::Data`](crate::Error::Data) for arrays whose shapes do not go together, for values that are no finite numbers, and
-    /// for labels that are no classes; [`Error::Setting`](crate::Error::Setting) and [`Error::Config`](crate::Error::Config) for
-    /// settings that cannot be; [`Error::Device`](crate::Error::Device) if the device is not there.
+    /// [`Error::Data`] for arrays whose shapes do not go together, for values that are no finite numbers, and
+    /// for labels that are no classes; [`Error::Setting`] and [`Error::Config`] for
+    /// settings that cannot be; [`Error::Device`] if the device is not there.
     pub fn start(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Run> {
         let y = y.answers();
         let other = |rows: &Option<Arc<Rows>>, names| {
@@ -148,17 +148,29 @@ impl Trainer {
         finish(self.start_reader(reader, None, None)?)
     }
 
-    /// A run that has not begun on what a reader delivers, with rows to validate on and to test on, if there are any. Arrays of
-    /// this trainer are not looked at.
+    /// A run that has not begun on what a reader delivers, with rows to validate on and to test on, if there are any. How columns
+    /// are read is said to the readers.
     ///
     /// # Errors
-    /// Those of the data, and as [`Trainer::start`].
+    /// Those of the data, and as [`Trainer::start`]; [`Error::Setting`] for settings of arrays.
     pub fn start_reader(
         &self,
         reader: Reader,
         validation: Option<Reader>,
         test: Option<Reader>,
     ) -> Result<Run> {
+        let Columns { categorical, missing, weights } = &self.columns;
+        let of_arrays = [
+            ("validation", self.validation.is_some()),
+            ("test", self.test.is_some()),
+            ("categorical", !categorical.is_empty()),
+            ("missing", *missing != Missing::Error),
+            ("weights", weights.is_some()),
+        ];
+        if let Some((setting, _)) = of_arrays.into_iter().find(|(_, is_given)| *is_given) {
+            let (expected, found) = ("rows from arrays".to_owned(), "rows from a reader".to_owned());
+            return Err(Error::Setting { setting, expected, found });
+        }
         self.run(reader, validation, test)
     }
 

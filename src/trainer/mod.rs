@@ -22,7 +22,7 @@
 //! | what | is |
 //! |---|---|
 //! | `x` | an array of `f32`, [rows, columns] |
-//! | `y` | labels (any integers, `bool`, text), or values to predict (`f32`, [rows] or [rows, values]): see [`Target`] |
+//! | `y` | labels (any integers, `bool`, text), or values to predict (`f32`, one or several a row): see [`Target`] |
 //! | settings | the options of `tinytrain train` under the same names, with the same defaults |
 //!
 //! Settings and rows decide the weights: `tinytrain train` on a file with these rows, `y` behind `x`, gives the same, bit for

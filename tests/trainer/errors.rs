@@ -1,6 +1,6 @@
 //! What is wrong with arrays and settings is one line with numbers.
 
-use tinytrain::data::Scale;
+use tinytrain::data::{ReadOptions, Reader, Scale, Source};
 use tinytrain::ndarray::{Array2, array};
 use tinytrain::{DeviceRequest, Error, Keep, Loss, Missing, Model, OptimizerKind, RateSchedule, Trainer};
 
@@ -134,6 +134,16 @@ fn settings_go_with_one_another() {
         trainer().dropout([0.1, 0.2]),
         "dropout: expected one for all hidden layers, or one for each of 1, found 2 values",
     );
+    let source = Source::Csv { path: "data/tables/iris.csv".into() };
+    let reader = || Reader::open(&source, &ReadOptions::default()).unwrap();
+    for (trainer, setting) in [
+        (trainer().validation(&x, &y), "validation"),
+        (trainer().missing(Missing::Fill), "missing"),
+        (trainer().weights([1.0]), "weights"),
+    ] {
+        let message = format!("{setting}: expected rows from arrays, found rows from a reader");
+        assert_error(trainer.fit_reader(reader()), &message);
+    }
     let device = "no such card".parse().unwrap_or(DeviceRequest::Index(999));
     let error = trainer().device(device).optimizer(OptimizerKind::Adam).fit(&x, &y).unwrap_err();
     assert!(matches!(error, Error::Device(_)), "{error}");
