@@ -43,9 +43,9 @@ fn tensors(model: &Model) -> Vec<u8> {
 #[track_caller]
 fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
     let device = if arguments.contains(&"--device") { &[][..] } else { &["--device", "cpu"] };
-    let common = ["train", "--data", "t.csv", "--out", "m", "--quiet"];
+    let common = ["train", "--data", "t.csv", "--out", "m.safetensors", "--quiet"];
     place.succeed(&[&common[..], device, arguments].concat());
-    let file = Model::load(&place.path("m")).unwrap();
+    let file = Model::load(&place.path("m.safetensors")).unwrap();
     assert_eq!((&file.network, &file.transform), (&model.network, &model.transform));
     assert_eq!(file.meaning.classes, model.meaning.classes);
     assert!(tensors(&file) == tensors(model), "{arguments:?}");
@@ -212,7 +212,7 @@ fn missing_values_categories_and_weights_are_as_in_files() {
     let predicted = model.predict(&x).unwrap();
     assert_eq!((predicted.unknown_cells, predicted.probabilities.dim()), (0, (200, 3)));
     place.write("p.csv", csv(&x, "a,b,c,d,w", (0..200).map(|_| "1".to_owned())));
-    let printed = place.succeed(&["predict", "--model", "m", "p.csv", "--device", "cpu"]).stdout;
+    let printed = place.succeed(&["predict", "--model", "m.safetensors", "p.csv", "--device", "cpu"]).stdout;
     for (line, label) in printed.lines().skip(1).zip(predicted.labels()) {
         assert_eq!(line.split(',').next(), Some(label));
     }
