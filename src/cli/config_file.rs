@@ -26,7 +26,7 @@ pub fn contents(given: &Given, config: &Config, preset: Preset) -> String {
         };
         table.insert(name.clone(), value);
     }
-    for (name, value) in spelled(config, preset) {
+    for (name, value) in spelled(config, preset).into_iter().chain([("seed", config.seed.to_string())]) {
         // What was given stays as it was written.
         table.entry(name).or_insert_with(|| value_of(&value));
     }

@@ -43,6 +43,7 @@ mod train;
 mod train_figures;
 mod train_options;
 mod train_report;
+mod train_summary;
 mod train_text;
 mod training;
 mod tune;

@@ -129,9 +129,10 @@ impl Call<'_> {
             notices.push(text.to_owned());
         }
         let setting = Setting { config: &config, preset: known.preset, given: self.given, run };
-        let progress = checkpoint.as_ref().map(|checkpoint| checkpoint.progress.clone());
-        let mut report =
-            TrainReport::new(options, setting, &data, output, notices, interrupts, start).behind(progress);
+        let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
+        if let Some(checkpoint) = &checkpoint {
+            report = report.behind(checkpoint);
+        }
         let mut trained = Run::new(config.clone(), data, device.clone(), observer.clone())?;
         if let Some(checkpoint) = checkpoint {
             trained.resume(checkpoint)?;

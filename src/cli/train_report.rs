@@ -1,16 +1,18 @@
 //! What `tinytrain train` saves and tells while it trains.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::engine::{Description, EngineKind};
-use tinytrain::model::Model;
+use tinytrain::model::{Model, Origin};
 use tinytrain::schedule::{SelectedSchedule, Tiles};
-use tinytrain::train::{Config, End, Epoch, Event, Progress, Run, Started, Summary, TrainingData};
+use tinytrain::train::{
+    Checkpoint, Config, End, Epoch, Event, Progress, Run, Started, Summary, TrainingData,
+};
 
 use super::args::Format;
 use super::checkpoints::Clock;
@@ -21,10 +23,8 @@ use super::output::{Console, Unwritable};
 use super::output_place::OutputPlace;
 use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
 use super::run_options::RunOptions;
-use super::text::{counted, grouped, percent, seconds, shell_word, unknown_cells};
-use super::train_figures::{
-    TEST, VALIDATION, accuracy, by_target, decimal, score_fields, settings, value_figures, value_names,
-};
+use super::text::{counted, grouped, shell_word, unknown_cells};
+use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
 use super::train_text::{Chosen, Table, data_line, left_out, plan_line, spelled_out};
 use super::training::Preset;
@@ -40,15 +40,15 @@ pub struct Setting<'a> {
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
-    options: &'a Options,
+    pub(super) options: &'a Options,
     setting: Setting<'a>,
-    config: &'a Config,
-    start: Instant,
-    console: Console,
+    pub(super) config: &'a Config,
+    pub(super) start: Instant,
+    pub(super) console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
     notices: Vec<String>,
     /// What the model file says besides what the library knows.
-    settings: BTreeMap<String, String>,
+    pub(super) settings: BTreeMap<String, String>,
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
@@ -61,6 +61,8 @@ pub struct TrainReport<'a> {
     has_begun: bool,
     /// How far the run had come from which it goes on.
     progress: Option<Progress>,
+    /// What it was trained on until then.
+    origin: Option<Origin>,
     interrupts: &'a Interrupts,
     /// Why the run was ended from here.
     unwritable: Option<Unwritable>,
@@ -101,6 +103,7 @@ impl<'a> TrainReport<'a> {
             clock: Clock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
             has_begun: false,
             progress: None,
+            origin: None,
             interrupts,
             unwritable: None,
         }
@@ -108,10 +111,9 @@ impl<'a> TrainReport<'a> {
 
     /// The same of a run that goes on from here.
     #[must_use]
-    pub fn behind(mut self, progress: Option<Progress>) -> Self {
-        if let (Some(Progress { steps, epochs, kept, .. }), OutputPlace::Folder(folder)) =
-            (&progress, &*self.output)
-        {
+    pub fn behind(mut self, checkpoint: &Checkpoint) -> Self {
+        let Progress { steps, epochs, kept, .. } = &checkpoint.progress;
+        if let OutputPlace::Folder(folder) = &*self.output {
             self.clock =
                 Clock::new(self.setting.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
             self.saved = kept.as_ref().map(|(epoch, _)| Saved {
@@ -119,7 +121,9 @@ impl<'a> TrainReport<'a> {
                 path: folder.file(MODEL),
             });
         }
-        Self { progress, ..self }
+        self.origin = checkpoint.model.origin.clone();
+        self.progress = Some(checkpoint.progress.clone());
+        self
     }
 
     /// Whether it is time for a checkpoint.
@@ -142,7 +146,7 @@ impl<'a> TrainReport<'a> {
     }
 
     /// Makes the folder of the run, with all that it holds before an epoch has ended.
-    fn begin(&mut self) -> tinytrain::Result<()> {
+    fn begin(&mut self, started: &Started) -> tinytrain::Result<()> {
         let Setting { config, preset, given, .. } = self.setting;
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
@@ -155,6 +159,17 @@ impl<'a> TrainReport<'a> {
         if let Some(Progress { steps, epochs, .. }) = &self.progress {
             let epochs = counted(epochs.len() as u64, "epoch", "epochs");
             self.notices.push(format!("the run goes on after {epochs}, at step {steps}"));
+        }
+        let now = started.engine.origin();
+        // On the processor the number of threads changes no bit.
+        if let Some(before) = self.origin.take()
+            && before != now
+            && (before.schedule.is_some() || now.schedule.is_some())
+        {
+            self.notices.push(format!(
+                "it was trained on {} before, or with another schedule or other tile shapes: it goes on, but not bit for bit",
+                before.device
+            ));
         }
         Ok(())
     }
@@ -184,8 +199,8 @@ impl<'a> TrainReport<'a> {
                 self.save(model, format!("the model after step {steps}, in epoch {epoch}"))?;
                 return Ok(());
             }
-            Event::Started(_) => {
-                self.begin()?;
+            Event::Started(started) => {
+                self.begin(started)?;
                 for notice in self.notices.drain(..) {
                     self.console.notice(&notice);
                 }
@@ -386,91 +401,5 @@ impl<'a> TrainReport<'a> {
                 self.console.notice(&format!("{number:>4}. {dispatch}"));
             }
         }
-    }
-
-    fn summary(&self, summary: &Summary, name: &str, path: &Path) -> Result<(), Unwritable> {
-        let (total, first) = (self.start.elapsed(), summary.first_batch.duration_since(self.start));
-        let kept = summary.kept_epoch();
-        let test = kept.and_then(|epoch| epoch.test.as_ref());
-        let validation = kept.and_then(|epoch| epoch.validation.as_ref());
-        if let Some(doubt) = &summary.doubt {
-            self.console.warn(&format!(
-                "{doubt}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
-                 the target"
-            ));
-        }
-        if self.options.format == Format::Json {
-            let mut fields = vec![
-                ("event", "summary".into()),
-                ("epochs", summary.epochs.len().into()),
-                ("kept_epoch", summary.kept.into()),
-            ];
-            fields.extend(score_fields(VALIDATION, validation));
-            fields.extend(score_fields(TEST, test));
-            fields.extend([
-                ("test_rmse_by_target", by_target(test, |target| target.rmse)),
-                ("test_mae_by_target", by_target(test, |target| target.mae)),
-                ("test_r2_by_target", by_target(test, |target| target.r2)),
-                ("seconds", total.as_secs_f64().into()),
-                ("first_batch_seconds", first.as_secs_f64().into()),
-                ("engine", summary.engine.engine.to_string().into()),
-                ("device", summary.engine.device.as_str().into()),
-                ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
-                ("model", name.into()),
-            ]);
-            return self.console.object(&fields);
-        }
-        let [test_accuracy, validation_accuracy] =
-            [test, validation].map(|score| accuracy(score, self.config));
-        let (values, targets) =
-            value_figures(kept, &value_names(&summary.model.meaning, summary.model.network.outputs()));
-        let accuracy = match (test_accuracy, validation_accuracy, kept) {
-            _ if !self.config.loss.of_classes() => values,
-            (Some(accuracy), ..) => format!("test accuracy {}", percent(accuracy)),
-            (None, Some(accuracy), _) => format!("validation accuracy {} (no test data)", percent(accuracy)),
-            (None, None, Some(epoch)) => {
-                format!("train accuracy {} (no test data)", percent(epoch.train.accuracy))
-            }
-            (None, None, None) => "no epoch".to_owned(),
-        };
-        if self.options.quiet {
-            return self.console.line(&format!("{accuracy}, model {name}"));
-        }
-        let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
-        let kept = match (summary.epochs.len(), summary.kept) {
-            (all, kept) if all == kept => String::new(),
-            (_, kept) => format!(" (the model of epoch {kept}, the best)"),
-        };
-        let end = match summary.end {
-            End::Patience => ", no better one since",
-            End::Accuracy => ", as accurate as was asked for",
-            End::Time => ", when its time was over",
-            End::Done | End::Interrupted => "",
-        };
-        self.console.line(&format!(
-            "{accuracy} after {epochs}{kept}{end} in {}, first batch after {}",
-            seconds(total),
-            seconds(first)
-        ))?;
-        targets.iter().try_for_each(|line| self.console.line(line))?;
-        self.console.line(&format!("model: {name}"))?;
-        self.console.line(&format!(
-            "evaluate it: tinytrain eval --model {}{}",
-            shell_word(path),
-            self.data_option()
-        ))
-    }
-
-    /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.
-    fn data_option(&self) -> String {
-        let is_known = ["data", "data_parts"].iter().any(|key| self.settings.contains_key(*key));
-        if is_known && !self.settings.contains_key("unnamed_test_data") {
-            return String::new();
-        }
-        let data =
-            self.options.held_out.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
-        let data: Vec<String> =
-            data.iter().filter(|data| *data != Path::new("-")).map(|data| shell_word(data)).collect();
-        format!(" --data {}", if data.is_empty() { "FILE".to_owned() } else { data.join(" ") })
     }
 }
