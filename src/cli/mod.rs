@@ -7,11 +7,13 @@ mod advice;
 mod args;
 mod check;
 mod comparison_text;
+mod completions;
 mod convert;
 mod devices;
 mod eval;
 mod eval_text;
 mod evaluand;
+mod export;
 mod fold_text;
 mod folds;
 mod importance;
@@ -19,6 +21,7 @@ mod inspect;
 mod inspect_model;
 pub mod interrupt;
 mod learning;
+mod man;
 mod measure_text;
 mod model_file;
 mod opened;
@@ -64,11 +67,14 @@ enum Command {
     Importance(importance::Options),
     Inspect(inspect::Options),
     Convert(convert::Options),
+    Export(export::Options),
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
     Tune(tune::Options),
     Sweep(Box<sweep::Options>),
+    Completions(completions::Options),
+    Man(man::Options),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -88,10 +94,13 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Importance(options) => importance::run(&options),
         Command::Inspect(options) => inspect::run(&options),
         Command::Convert(options) => convert::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Tune(options) => tune::run(&options),
+        Command::Completions(options) => completions::run(&options, Cli::command()),
+        Command::Man(options) => man::run(&options, Cli::command()),
         Command::Sweep(options) => {
             // Behind the program and the command, as it can be repeated.
             let line: Vec<String> =
