@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
@@ -19,16 +20,14 @@ use super::output::Unwritable;
 )]
 pub struct Options {
     /// The shell.
-    #[arg(value_name = "SHELL", value_parser = shell, value_hint = clap::ValueHint::Other)]
+    #[arg(value_name = "SHELL", value_parser = shell())]
     shell: Shell,
 }
 
 /// Those that are documented; `clap_complete` knows more.
-const SHELLS: [Shell; 4] = [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell];
-
-fn shell(text: &str) -> Result<Shell, String> {
-    let found = SHELLS.into_iter().find(|shell| shell.to_string() == text);
-    found.ok_or_else(|| "expected bash, zsh, fish or powershell".to_owned())
+fn shell() -> impl TypedValueParser<Value = Shell> {
+    let parser = PossibleValuesParser::new(["bash", "zsh", "fish", "powershell"]);
+    parser.try_map(|name| name.parse::<Shell>())
 }
 
 /// Prints the script for the program with this command line.

@@ -141,23 +141,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Meaning, Model, Network, Parameters};
+    use crate::export::samples;
+    use crate::model::Model;
+
+    fn read(model: &Model) -> serde_json::Value {
+        serde_json::from_str(&file(&Outline::of(model))).unwrap()
+    }
 
     #[test]
     fn every_number_reads_back_as_it_was() {
-        let network = Network::classifier(&[3, 4, 2]).unwrap();
-        let model = Model {
-            parameters: Parameters::he_normal(&network, 5),
-            network,
-            transform: crate::data::Transform::Bytes,
-            meaning: Meaning::numbered(2),
-            ensemble: None,
-            origin: None,
-            settings: std::collections::BTreeMap::new(),
-        };
-        let text = file(&Outline::of(&model));
-        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(read["columns"][2], json!({ "name": "2", "coding": "byte" }));
+        let model = samples::plain();
+        let read = read(&model);
+        let clipped = json!({
+            "name": "1", "coding": "clipped", "center": 1.0, "width": 2.0, "fill": 2.5, "missing": true
+        });
+        let one_hot = json!({ "name": "5", "coding": "one-hot", "categories": ["x", "y"], "missing": true });
+        assert_eq!((&read["columns"][1], &read["columns"][5]), (&clipped, &one_hot));
         let layers = &read["networks"][0]["layers"];
         assert_eq!(
             (&layers[0]["activation"], &layers[1]["activation"]),
@@ -168,6 +167,24 @@ mod tests {
             let rows: Vec<f32> = rows.concat().into_iter().map(|weight| weight as f32).collect();
             assert_eq!(rows, of_model.weights);
         }
-        assert_eq!(read["output"], json!({ "kind": "probabilities", "classes": ["0", "1"] }));
+        assert_eq!(read["output"], json!({ "kind": "probabilities", "classes": ["0", "1", "2"] }));
+    }
+
+    #[test]
+    fn networks_have_their_shares_and_input_layers() {
+        let read = read(&samples::ensemble());
+        let shares: Vec<f64> =
+            (0..2).map(|index| read["networks"][index]["share"].as_f64().unwrap()).collect();
+        assert_eq!(shares, [0.25, 0.75]);
+        let layer = read["networks"][1]["input_layer"].as_array().unwrap();
+        let kinds: Vec<&str> = layer.iter().map(|column| column["kind"].as_str().unwrap()).collect();
+        let expected = ["periodic", "periodic", "number", "number", "number", "one-hot", "embedding"];
+        assert_eq!(kinds, expected);
+        assert_eq!(layer[1]["mixing"][2].as_array().unwrap().len(), 16);
+        assert_eq!(layer[6]["rows"][2].as_array().unwrap().len(), 5);
+        assert_eq!(
+            (&read["output"]["center"], &read["columns"][4]["coding"]),
+            (&json!([1.5, -2.0]), &json!("index"))
+        );
     }
 }

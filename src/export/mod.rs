@@ -9,6 +9,8 @@ mod json;
 mod numpy;
 mod onnx;
 mod outline;
+#[cfg(test)]
+mod samples;
 
 use crate::error::Result;
 use crate::model::Model;

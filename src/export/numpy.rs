@@ -106,3 +106,32 @@ fn network(member: &Member<'_>) -> Vec<(String, Array)> {
     }
     arrays
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::samples;
+
+    #[test]
+    fn arrays_have_names_and_shapes() {
+        let model = samples::ensemble();
+        let outline = Outline::of(&model);
+        let arrays: Vec<(String, Array)> =
+            columns(&outline).into_iter().chain(network(&outline.networks[1])).collect();
+        let array = |name: &str| &arrays.iter().find(|(it, _)| it == name).unwrap().1;
+        assert_eq!(array("column3.quantiles"), &numbers(vec![0.0, 1.0, 1.0, 5.0]));
+        assert_eq!(array("columns.missing"), &Array::Bytes(vec![6], vec![0, 1, 0, 0, 0, 1]));
+        assert_eq!(array("share"), &numbers(vec![0.75]));
+        for (name, shape) in [
+            ("layer1.weights", &[19, 4][..]),
+            ("layer11.bias", &[2]),
+            ("input2.mixing", &[3, 16]),
+            ("input7.embedding", &[3, 5]),
+            ("input_scale", &[19]),
+        ] {
+            let Array::Floats(found, values) = array(name) else { panic!("{name}") };
+            assert_eq!((&found[..], values.len()), (shape, shape.iter().product()), "{name}");
+        }
+        assert!(file(&outline).unwrap().starts_with(b"PK"));
+    }
+}

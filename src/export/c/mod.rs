@@ -134,3 +134,44 @@ fn run(outline: &Outline<'_>, first: usize) -> Option<(usize, bool)> {
     let count = (first..outline.columns.len()).take_while(|index| kind(*index) == Some(is_byte)).count();
     Some((count, is_byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::samples;
+
+    #[test]
+    fn a_file_has_the_functions_that_it_needs() {
+        let text = file(&Outline::of(&samples::images()), "digits");
+        assert!(text.contains("bytes(columns + 0, 6, row + 0);\n"), "{text}");
+        assert!(text.contains("#define DIGITS_COLUMNS 6\n#define DIGITS_OUTPUTS 2\n"));
+        for other in ["scaled", "category", "activate_", "restore", "log("] {
+            assert!(!text.contains(other), "{other}");
+        }
+        let text = file(&Outline::of(&samples::plain()), "m");
+        for line in [
+            "    row[0] = scaled(columns[0], 2.0, 0.5, 2.5);\n",
+            "    row[2] = isnan(columns[1]) ? 1.0f : 0.0f;\n",
+            "    row[3] = normal_score(columns[2], quantiles2, 4, 2.5);\n",
+            "    row[4] = sign(category(columns[3], 2, -1));\n",
+            "    one_hot(category(columns[5], 2, 2), 3, row + 8);\n",
+            "   columns[4]: 4 = 0 a, 1 b, 2 c \"* / é\n",
+            "static const double d[5] = {0.007784695709041462, 0.3224671290700398, ",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn networks_of_an_ensemble_are_functions() {
+        let text = file(&Outline::of(&samples::ensemble()), "m");
+        for line in [
+            "    network2(row, outputs);\n    add(outputs, 2, 0.75f, values);\n",
+            "    embedding((int)row[6], network2_e7, 5, x + 14);\n",
+            "    restore(values, target_center, target_width, 2);\n",
+            "    float x[19], a[4], b[4];\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+}

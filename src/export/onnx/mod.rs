@@ -159,3 +159,75 @@ fn metadata(outline: &Outline<'_>) -> Vec<StringStringEntryProto> {
     };
     entries.into_iter().map(entry).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::export::samples;
+    use crate::model::Model;
+
+    fn read(model: &Model) -> ModelProto {
+        ModelProto::decode(&file(&Outline::of(model), "m").unwrap()[..]).unwrap()
+    }
+
+    fn metadata<'a>(model: &'a ModelProto, key: &str) -> &'a str {
+        model.metadata_props.iter().find(|entry| entry.key == key).map_or("", |entry| &entry.value)
+    }
+
+    /// Name, kind and sizes; 0 is the batch.
+    fn info(value: &ValueInfoProto) -> (&str, i32, Vec<i64>) {
+        let kind = value.r#type.as_ref().unwrap().tensor_type.as_ref().unwrap();
+        let sizes = kind.shape.as_ref().unwrap().dim.iter().map(|size| size.dim_value.unwrap_or(0));
+        (&value.name, kind.elem_type, sizes.collect())
+    }
+
+    #[test]
+    fn every_value_is_made_once_and_before_it_is_read() {
+        for model in [samples::plain(), samples::ensemble(), samples::images()] {
+            let graph = read(&model).graph.unwrap();
+            let mut made: HashSet<&str> = HashSet::from([COLUMNS]);
+            assert!(graph.initializer.iter().all(|constant| made.insert(&constant.name)));
+            for node in &graph.node {
+                assert!(node.input.iter().all(|input| made.contains(input.as_str())), "{node:?}");
+                assert!(node.output.iter().all(|output| made.insert(output)), "{node:?}");
+            }
+            assert!(graph.output.iter().all(|output| made.contains(output.name.as_str())));
+            for constant in &graph.initializer {
+                let count: i64 = constant.dims.iter().product();
+                let size = if constant.data_type == FLOAT { 4 } else { 8 };
+                assert_eq!(constant.raw_data.len() as i64, count * size, "{}", constant.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_goes_in_and_out_is_named() {
+        let model = read(&samples::plain());
+        let graph = model.graph.as_ref().unwrap();
+        assert_eq!((model.ir_version, model.opset_import[0].version, graph.name.as_str()), (8, 17, "m"));
+        assert_eq!(info(&graph.input[0]), ("columns", FLOAT, vec![0, 6]));
+        assert_eq!(info(&graph.output[0]), ("probabilities", FLOAT, vec![0, 3]));
+        assert_eq!(info(&graph.output[1]), ("class", INT64, vec![0]));
+        assert_eq!(metadata(&model, "classes"), r#"["0","1","2"]"#);
+        assert_eq!(metadata(&model, "columns"), r#"["0","1","2","3","4","5"]"#);
+        let categories = r#"{"3":["no","yes"],"4":["a","b","c \"*/ é"],"5":["x","y"]}"#;
+        assert_eq!(metadata(&model, "categories"), categories);
+        let operators: HashSet<&str> = graph.node.iter().map(|node| node.op_type.as_str()).collect();
+        for operator in
+            ["Gemm", "Softmax", "ArgMax", "IsNaN", "LeakyRelu", "Elu", "Selu", "Softplus", "Sigmoid"]
+        {
+            assert!(operators.contains(operator), "{operator}");
+        }
+
+        let model = read(&samples::ensemble());
+        let graph = model.graph.as_ref().unwrap();
+        assert_eq!(info(&graph.output[0]), ("values", FLOAT, vec![0, 2]));
+        assert_eq!(metadata(&model, "values"), r#"["0","1"]"#);
+        let names: Vec<&str> = graph.initializer.iter().map(|constant| constant.name.as_str()).collect();
+        for name in ["embedding7", "network2.layer11.weights", "network2.input.scale", "input.frequencies"] {
+            assert!(names.contains(&name), "{name}");
+        }
+    }
+}
