@@ -159,7 +159,7 @@ mod tests {
         assert_eq!((&read["columns"][1], &read["columns"][5]), (&clipped, &one_hot));
         let layers = &read["networks"][0]["layers"];
         assert_eq!(
-            (&layers[0]["activation"], &layers[1]["activation"]),
+            (&layers[0]["activation"], &layers[10]["activation"]),
             (&json!("relu"), &json!("identity"))
         );
         for (layer, of_model) in layers.as_array().unwrap().iter().zip(&model.parameters.layers) {

@@ -118,7 +118,7 @@ fn predict(
         array("double", "", "target_width", &scale.width, constants);
         constants.push('\n');
         let restore = pieces.need(Piece::Restore);
-        let _ = write!(text, "    {restore}(values, target_center, target_width, {outputs});\n");
+        let _ = writeln!(text, "    {restore}(values, target_center, target_width, {outputs});");
     }
     text + "}\n"
 }
@@ -145,7 +145,7 @@ mod tests {
         let text = file(&Outline::of(&samples::images()), "digits");
         assert!(text.contains("bytes(columns + 0, 6, row + 0);\n"), "{text}");
         assert!(text.contains("#define DIGITS_COLUMNS 6\n#define DIGITS_OUTPUTS 2\n"));
-        for other in ["scaled", "category", "activate_", "restore", "log("] {
+        for other in ["scaled(", "category(", "activate_", "restore", "log("] {
             assert!(!text.contains(other), "{other}");
         }
         let text = file(&Outline::of(&samples::plain()), "m");
