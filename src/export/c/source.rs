@@ -13,11 +13,15 @@ pub(in crate::export) fn identifier(name: &str) -> String {
     }
 }
 
-/// Text that may stand in a comment: no end of it, no trigraph, nothing that moves the cursor.
+/// Text that may stand in a comment: no end of it, no trigraph, no backslash, nothing that moves the cursor.
 pub(super) fn comment(text: &str) -> String {
-    let letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let text: String = letters.collect();
-    text.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").replace('\\', "/")
+    let letter = |letter: char| match letter {
+        '\\' => '/',
+        _ if letter.is_control() => ' ',
+        _ => letter,
+    };
+    let text: String = text.chars().map(letter).collect();
+    text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")
 }
 
 /// Text in quotes: all that is not plain ASCII as its bytes.
@@ -72,7 +76,11 @@ mod tests {
         ] {
             assert_eq!(identifier(name), expected);
         }
-        assert_eq!(comment("a*/b??/\nc\\"), "a* /b? ?/ c/");
+        for (text, expected) in
+            [("a*/b??/\nc\\", "a* /b? ?/ c/"), ("*\\", "* /"), ("/*/", "/ * /"), ("???\\", "?? ?/")]
+        {
+            assert_eq!(comment(text), expected, "{text}");
+        }
         assert_eq!(literal("é\"?\n1"), "\"\\303\\251\\\"\\?\\0121\"");
         let mut text = String::new();
         array("float", "f", "w", &[0.1f32, -1e-30, 2.0], &mut text);

@@ -86,7 +86,7 @@ pub(super) fn file(outline: &Outline<'_>, name: &str) -> Result<Vec<u8>> {
         producer_version: env!("CARGO_PKG_VERSION").to_owned(),
         doc_string: format!("`{COLUMNS}`: {text}"),
         graph: Some(graph),
-        metadata_props: metadata(outline),
+        metadata_props: metadata(outline, text),
     };
     if i32::try_from(model.encoded_len()).is_err() {
         let found = model.encoded_len();
@@ -141,8 +141,8 @@ fn tensor(name: &str, kind: i32, columns: Option<usize>, text: &str) -> ValueInf
     }
 }
 
-/// The names of columns, categories, classes and values, in JSON.
-fn metadata(outline: &Outline<'_>) -> Vec<StringStringEntryProto> {
+/// What a row is, and, in JSON, the names of columns, categories, classes and values.
+fn metadata(outline: &Outline<'_>, row: &str) -> Vec<StringStringEntryProto> {
     let categories: Map<String, Value> = outline
         .columns
         .iter()
@@ -157,7 +157,8 @@ fn metadata(outline: &Outline<'_>) -> Vec<StringStringEntryProto> {
         key: key.to_owned(),
         value: value.to_string(),
     };
-    entries.into_iter().map(entry).collect()
+    let row = StringStringEntryProto { key: "row".to_owned(), value: row.to_owned() };
+    [row].into_iter().chain(entries.into_iter().map(entry)).collect()
 }
 
 #[cfg(test)]
@@ -172,7 +173,7 @@ mod tests {
         ModelProto::decode(&file(&Outline::of(model), "m").unwrap()[..]).unwrap()
     }
 
-    fn metadata<'a>(model: &'a ModelProto, key: &str) -> &'a str {
+    fn entry<'a>(model: &'a ModelProto, key: &str) -> &'a str {
         model.metadata_props.iter().find(|entry| entry.key == key).map_or("", |entry| &entry.value)
     }
 
@@ -210,10 +211,11 @@ mod tests {
         assert_eq!(info(&graph.input[0]), ("columns", FLOAT, vec![0, 6]));
         assert_eq!(info(&graph.output[0]), ("probabilities", FLOAT, vec![0, 3]));
         assert_eq!(info(&graph.output[1]), ("class", INT64, vec![0]));
-        assert_eq!(metadata(&model, "classes"), r#"["0","1","2"]"#);
-        assert_eq!(metadata(&model, "columns"), r#"["0","1","2","3","4","5"]"#);
+        assert!(entry(&model, "row").contains("of a column of categories the index"));
+        assert_eq!(entry(&model, "classes"), r#"["0","1","2"]"#);
+        assert_eq!(entry(&model, "columns"), r#"["0","1","2","3","4","5"]"#);
         let categories = r#"{"3":["no","yes"],"4":["a","b","c \"*/ é"],"5":["x","y"]}"#;
-        assert_eq!(metadata(&model, "categories"), categories);
+        assert_eq!(entry(&model, "categories"), categories);
         let operators: HashSet<&str> = graph.node.iter().map(|node| node.op_type.as_str()).collect();
         for operator in
             ["Gemm", "Softmax", "ArgMax", "IsNaN", "LeakyRelu", "Elu", "Selu", "Softplus", "Sigmoid"]
@@ -224,7 +226,7 @@ mod tests {
         let model = read(&samples::ensemble());
         let graph = model.graph.as_ref().unwrap();
         assert_eq!(info(&graph.output[0]), ("values", FLOAT, vec![0, 2]));
-        assert_eq!(metadata(&model, "values"), r#"["0","1"]"#);
+        assert_eq!(entry(&model, "values"), r#"["0","1"]"#);
         let names: Vec<&str> = graph.initializer.iter().map(|constant| constant.name.as_str()).collect();
         for name in ["embedding7", "network2.layer11.weights", "network2.input.scale", "input.frequencies"] {
             assert!(names.contains(&name), "{name}");
