@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`data`] | IDX and CSV files, read in a thread of their own; the order of an epoch |
 //! | [`model`] | a network's shape, its parameters, its safetensors file |
+//! | [`trainer`] | networks from arrays, in ten lines |
 //! | [`train`] | settings, the epoch loop, evaluation |
 //! | [`engine`] | what computes: on an adapter, or on the processor |
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
@@ -18,8 +19,8 @@
 //! | [`vectors`] | how long the vectors of the processor are that are taken |
 //! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
 //!
-//! A run is one call. It starts when the first block of rows is there and reports through a closure; [`train::Run`] is the
-//! same, pulled event by event:
+//! [`Trainer`] trains on arrays, and on files by settings with names: see [`trainer`]. Below it a run is one call. It starts
+//! when the first block of rows is there and reports through a closure; [`train::Run`] is the same, pulled event by event:
 //!
 //! ```
 //! use std::io::Cursor;
@@ -69,8 +70,16 @@ pub mod step;
 pub mod sweep;
 mod threads;
 pub mod train;
+pub mod trainer;
 pub mod tune;
 pub mod vectors;
 
+pub use engine::DeviceRequest;
 pub use error::{Error, Result};
+pub use model::Model;
+/// The crate whose arrays are taken, in the version that is taken.
+pub use ndarray;
+pub use step::{Activation, Loss, OptimizerKind, RateSchedule};
 pub use threads::in_order;
+pub use train::{ClassWeights, Event, Keep, Run, Summary};
+pub use trainer::{Adam, AdamW, Missing, Momentum, Nesterov, Preset, RmsProp, Sgd, Trainer};

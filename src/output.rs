@@ -109,8 +109,24 @@ impl Destination {
         file.as_file().set_permissions(permissions)?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|error| error.error)?;
+        keep_name(folder)?;
         Ok(())
     }
+}
+
+/// Has the folder's entries outlast a loss of power, as the contents of its files do.
+#[cfg(unix)]
+fn keep_name(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // Some file systems keep nothing of folders that could be lost.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_name(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn folder(path: &Path) -> &Path {

@@ -12,6 +12,8 @@ mod overlap;
 mod pictures;
 #[path = "training/profile.rs"]
 mod profile;
+#[path = "training/resumed.rs"]
+mod resumed;
 #[path = "training/rules.rs"]
 mod rules;
 #[path = "training/steps.rs"]

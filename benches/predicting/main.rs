@@ -88,7 +88,8 @@ fn main() {
         ("3 classes, 4-32-16-3", 4, "32,16", &classes as &dyn Fn(f64) -> String),
         ("a value, 16-64-1", 16, "64", &values),
     ] {
-        let (train, new, model, out) = (path("train.csv"), path("new.csv"), path("model"), path("out"));
+        let (train, new, model, out) =
+            (path("train.csv"), path("new.csv"), path("model.safetensors"), path("out"));
         std::fs::write(&train, table(2_000, columns, Some(target))).expect("there is room for a table");
         std::fs::write(&new, table(ROWS, columns, None)).expect("there is room for a table");
         let common = ["train", "--data", &train, "--hidden", hidden, "--epochs", "2", "--quiet"];

@@ -75,7 +75,7 @@ def data_of(workload, folder):
 
 def ours(tinytrain, workload, device):
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as data:
-        command = [tinytrain, "train", "--format", "json", "--device", device, "--out", f"{folder}/model"]
+        command = [tinytrain, "train", "--format", "json", "--device", device, "--out", f"{folder}/model.safetensors"]
         text, seconds, memory = measured(command + OURS[workload].split() + data_of(workload, data))
     events = [json.loads(line) for line in text.splitlines()]
     epochs = [event for event in events if event["event"] == "epoch"]

@@ -96,7 +96,7 @@ def ours(tinytrain, options, seed, train, test):
         write(folder, train, test)
         command = [tinytrain, "train", "--data", f"{folder}/train.csv", "--test", f"{folder}/test.csv"]
         command += ["--target", "target", "--task", "classification" if is_class(train[1]) else "regression"]
-        command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/model", *options]
+        command += ["--seed", str(seed), "--device", "cpu", "--format", "json", "--out", f"{folder}/model.safetensors", *options]
         begun = time.perf_counter()
         process = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - begun

@@ -207,7 +207,7 @@ def main():
         with open(file, newline="") as opened:
             rows = list(csv.DictReader(opened))
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "model"
+            path = pathlib.Path(folder) / "model.safetensors"
             common = ["--data", file, *options, "--epochs", "20", "--device", "cpu", "--quiet"]
             train = ["train", *common, "--out", path]
             if "--ensemble" in options:

@@ -21,7 +21,13 @@ fn advised(error: &Error) -> String {
         }
         Error::Undecided { setting, .. } => format!("{error}; {}", decision(setting)),
         Error::Device(_) => {
-            format!("{error}; --device cpu always works, `tinytrain devices` lists what else does")
+            format!(
+                "{error}; --device cpu always works, `train --fallback cpu` turns to it by itself, `tinytrain devices` lists what \
+                 else does"
+            )
+        }
+        Error::Gpu(_) => {
+            format!("{error}; `train --fallback cpu` goes on from the last checkpoint, on the CPU engine")
         }
         Error::Data { expected, .. } if expected.contains("the column is one of categories") => format!(
             "{error}; --categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves \

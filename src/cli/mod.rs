@@ -6,8 +6,10 @@ pub mod output;
 mod advice;
 mod args;
 mod check;
+mod checkpoints;
 mod comparison_text;
 mod completions;
+mod config_file;
 mod convert;
 mod devices;
 mod eval;
@@ -16,6 +18,7 @@ mod evaluand;
 mod export;
 mod fold_text;
 mod folds;
+mod given;
 mod importance;
 mod inspect;
 mod inspect_model;
@@ -23,8 +26,8 @@ pub mod interrupt;
 mod learning;
 mod man;
 mod measure_text;
-mod model_file;
 mod opened;
+mod output_place;
 mod places;
 mod predict;
 mod prediction_lines;
@@ -32,6 +35,10 @@ mod printable;
 mod profile;
 mod profile_text;
 mod progress;
+mod resolved;
+mod run_folder;
+mod run_options;
+mod runs;
 mod sweep;
 mod table_options;
 mod text;
@@ -61,7 +68,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(Box<train_options::Options>),
+    Train(Box<run_options::TrainOptions>),
     Eval(eval::Options),
     Predict(predict::Options),
     Importance(importance::Options),
@@ -75,6 +82,8 @@ enum Command {
     Sweep(Box<sweep::Options>),
     Completions(completions::Options),
     Man(man::Options),
+    Runs(runs::Options),
+    Compare(runs::CompareOptions),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -88,7 +97,10 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
     let command = Cli::from_arg_matches(&matches)?.command;
     environment::limit_vectors()?;
     match command {
-        Command::Train(options) => train::run(&options, start),
+        Command::Train(options) => {
+            let matches = matches.subcommand_matches("train").expect("it is the command that was read");
+            train::run(*options, matches, start)
+        }
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Importance(options) => importance::run(&options),
@@ -101,6 +113,8 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Tune(options) => tune::run(&options),
         Command::Completions(options) => completions::run(&options, Cli::command()),
         Command::Man(options) => man::run(&options, Cli::command()),
+        Command::Runs(options) => runs::run(&options),
+        Command::Compare(options) => runs::compare(&options),
         Command::Sweep(options) => {
             // Behind the program and the command, as it can be repeated.
             let line: Vec<String> =

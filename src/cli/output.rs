@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Write};
 
 use serde_json::Value;
@@ -106,13 +107,21 @@ pub struct Console {
     muted: Cell<bool>,
     /// What goes on without standard output, if anything does.
     persistent: Option<&'static str>,
+    /// Takes what is told, too, with the time.
+    log: Option<File>,
     progress: Progress,
 }
 
 impl Console {
     /// A console that has printed nothing yet.
     pub fn new(quiet: bool, epochs: usize) -> Self {
-        Self { quiet, muted: Cell::new(false), persistent: None, progress: Progress::new(!quiet, epochs) }
+        Self {
+            quiet,
+            muted: Cell::new(false),
+            persistent: None,
+            log: None,
+            progress: Progress::new(!quiet, epochs),
+        }
     }
 
     /// The same for work, named for people, that leaves files: whoever reads standard output may go away, and nothing more is
@@ -122,11 +131,25 @@ impl Console {
         Self { persistent: Some(work), ..self }
     }
 
+    /// Whatever is told goes into this file, too.
+    pub fn log_to(&mut self, file: File) {
+        self.log = Some(file);
+    }
+
+    fn log(&self, line: &str) {
+        if let Some(mut file) = self.log.as_ref() {
+            let time = humantime::format_rfc3339_millis(std::time::SystemTime::now());
+            // What is told is no result: a run does not end because its log cannot be written.
+            let _ = file.write_all(format!("{time} {}\n", printable(line)).as_bytes());
+        }
+    }
+
     /// Prints a line on standard output.
     ///
     /// # Errors
     /// [`Unwritable`].
     pub fn line(&self, line: &str) -> Result<(), Unwritable> {
+        self.log(line);
         if self.muted.get() {
             return Ok(());
         }
@@ -150,6 +173,7 @@ impl Console {
 
     /// Tells something on standard error that is no result.
     pub fn notice(&self, line: &str) {
+        self.log(line);
         if !self.quiet {
             // A run does not end because nobody listens to what it says beside its results.
             let _ = self.progress.suspend(|| notice(line));
@@ -158,6 +182,7 @@ impl Console {
 
     /// Tells on standard error what makes a result doubtful, even where notices are not wanted.
     pub fn warn(&self, line: &str) {
+        self.log(line);
         self.progress.suspend(|| warn(line));
     }
 

@@ -12,7 +12,7 @@ use tinytrain::data::{
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::train::{Predictions, Predictor, Reading, load_model};
+use tinytrain::train::{Predictions, Predictor, Reading, load_model, model_path};
 use tinytrain::{Error, Result, in_order};
 
 use super::output::{Unwritable, warn};
@@ -73,7 +73,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = load_model(&options.model)?;
     let out = options.out.as_deref().map(Destination::check).transpose()?;
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
-    let model_file = [(options.model.as_path(), "which is the model")];
+    let model_file = model_path(&options.model);
+    let model_file = [(model_file.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let (lines, reading) = (Lines::new(options.format, &model), Reading::new(&model));

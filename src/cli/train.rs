@@ -4,34 +4,46 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
+use clap::ArgMatches;
 use tinytrain::Error;
-use tinytrain::engine::{Detail, Recorder};
+use tinytrain::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
-use tinytrain::train::{Keep, TrainingData, train_on};
+use tinytrain::train::{Checkpoint, Keep, Run, TrainingData};
 
-use super::folds;
+use super::given::{Given, given};
 use super::interrupt::Interrupts;
-use super::model_file::ModelFile;
 use super::opened::{Opened, Places};
+use super::output_place::OutputPlace;
+use super::resolved::Resolved;
+use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
-use super::train_report::TrainReport;
+use super::train_report::{Setting, TrainReport};
+use super::{folds, run_folder};
 
-/// Trains and saves.
+/// Trains and saves. `matches` are those of the subcommand.
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
-pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
+pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyhow::Result<()> {
+    let Resolved { options, given, resumed } = match Resolved::of(&options, matches)? {
+        Some(resolved) => resolved,
+        None => Resolved { given: given::<TrainOptions>(matches), options, resumed: None },
+    };
+    let TrainOptions { options, run } = &options;
     check(options)?;
     if let Some(folds) = options.folds {
         return folds::run(options, folds, start);
     }
-    let training = &options.training;
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
-    let model_file = ModelFile::find(options.out.as_deref())?;
-    if let Some(file) = profile.as_ref().filter(|file| model_file.is(file)) {
+    let (folder, mut checkpoint) = resumed.unzip();
+    let mut output = match folder {
+        Some(folder) => OutputPlace::Folder(folder),
+        None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
+    };
+    if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
         return Err(Error::Config(text).into());
@@ -39,30 +51,139 @@ pub fn run(options: &Options, start: Instant) -> anyhow::Result<()> {
     let places = Places::of(options)?;
     places.spare("--out", options.out.as_deref())?;
     places.spare("--profile", options.profile.as_deref())?;
-    // All readers work while the device opens.
-    let Opened { reader, validation, test, known } = places.open(options)?;
-    let settings = options.config(known, Measurements::default());
-    let (device, mut notices) = options.kernels.device(training, "training", false)?;
-    let measured = options.kernels.measured(&device, &mut notices);
-    let data = TrainingData::new(reader, validation, test, &settings.data)?;
-    let config = options.config(known.of(&data), measured);
-    if data.predicts_values() && training.columns.task(training.learning.loss)? == Task::Auto {
-        let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
-                    classification takes them for classes";
-        notices.push(text.to_owned());
-    }
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let mut report =
-        TrainReport::new(options, (&config, known.preset), &data, model_file, notices, interrupts, start);
-    let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
-    let trained = train_on(&config, data, &device, &observer, &mut |event| report.take(event));
-    let made = observer.as_ref().zip(trained.as_ref().ok());
-    let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
-    report.end(trained)?;
-    if let (Some(file), Some(made)) = (profile, made) {
-        file.write((made.report.to_json() + "\n").as_bytes())?;
+    let call = Call { options, run, given: &given, places: &places, interrupts: &interrupts, start };
+    let mut lost = None;
+    loop {
+        let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
+        match call.train(&mut output, checkpoint, &observer, lost)? {
+            Ended::Told(made) => {
+                if let (Some(file), Some(made)) = (profile, *made) {
+                    file.write((made.report.to_json() + "\n").as_bytes())?;
+                }
+                return Ok(());
+            }
+            Ended::Lost(error) => lost = Some(error),
+        }
+        // Before the first one it begins anew.
+        checkpoint = match &output {
+            OutputPlace::Folder(folder) => run_folder::checkpoint(folder.path()).ok(),
+            _ => None,
+        };
     }
-    Ok(())
+}
+
+/// What a call asks for.
+struct Call<'a> {
+    options: &'a Options,
+    run: &'a RunOptions,
+    given: &'a Given,
+    places: &'a Places,
+    interrupts: &'a Interrupts,
+    start: Instant,
+}
+
+/// How an attempt to train has ended.
+enum Ended {
+    /// As it was told, with a profile, if one was made.
+    Told(Box<Option<Profile>>),
+    /// The device has failed, and the CPU engine can go on.
+    Lost(Error),
+}
+
+impl Call<'_> {
+    /// Trains to the end, from a checkpoint on if there is one; on the CPU engine if a device was `lost` before.
+    fn train(
+        &self,
+        output: &mut OutputPlace,
+        checkpoint: Option<Checkpoint>,
+        observer: &Observer,
+        lost: Option<Error>,
+    ) -> anyhow::Result<Ended> {
+        let Self { options, run, places, interrupts, start, .. } = *self;
+        // All readers work while the device opens.
+        let Opened { reader, validation, test, known } = places.open(options)?;
+        let settings = options.config(known, Measurements::default());
+        let (device, mut notices) = match lost {
+            Some(error) => {
+                let from = checkpoint.as_ref().map_or("from the beginning".to_owned(), |checkpoint| {
+                    format!("from the checkpoint after step {}", checkpoint.progress.steps)
+                });
+                (Device::Cpu, vec![format!("{error}; the CPU engine trains, {from}")])
+            }
+            None => match options.kernels.device(&options.training, "training", false) {
+                Err(error) if run.fallback.is_some() && is_of_device(&error) => {
+                    return Ok(Ended::Lost(error));
+                }
+                found => found?,
+            },
+        };
+        let measured = options.kernels.measured(&device, &mut notices);
+        let data = TrainingData::new(reader, validation, test, &settings.data)?;
+        let config = options.config(known.of(&data), measured);
+        if data.predicts_values()
+            && options.training.columns.task(options.training.learning.loss)? == Task::Auto
+        {
+            let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
+                        classification takes them for classes";
+            notices.push(text.to_owned());
+        }
+        let setting = Setting { config: &config, preset: known.preset, given: self.given, run };
+        let progress = checkpoint.as_ref().map(|checkpoint| checkpoint.progress.clone());
+        let mut report =
+            TrainReport::new(options, setting, &data, output, notices, interrupts, start).behind(progress);
+        let mut trained = Run::new(config.clone(), data, device.clone(), observer.clone())?;
+        if let Some(checkpoint) = checkpoint {
+            trained.resume(checkpoint)?;
+        }
+        let done = drive(&mut trained, &mut report);
+        let may_fall_back =
+            run.fallback.is_some() || options.training.device == DeviceRequest::Auto && trained.steps() == 0;
+        let done = match done {
+            Err(error) if may_fall_back && matches!(device, Device::Gpu(_)) && is_of_device(&error) => {
+                return Ok(Ended::Lost(error));
+            }
+            done => done,
+        };
+        let summary = done.and_then(|()| trained.summary());
+        let made = observer.as_ref().zip(summary.as_ref().ok());
+        let made = made.map(|(recorder, summary)| Profile::of_training(recorder, summary)).transpose()?;
+        report.end(summary)?;
+        Ok(Ended::Told(Box::new(made)))
+    }
+}
+
+/// Asks a run for its events until there is none, with a checkpoint now and then, when it is interrupted, and at its end.
+fn drive(run: &mut Run, report: &mut TrainReport<'_>) -> tinytrain::Result<()> {
+    let mut is_stopped = false;
+    while let Some(event) = run.next()? {
+        let is_interrupted = match report.take(event) {
+            Err(Error::Interrupted) => !is_stopped,
+            taken => taken.map(|()| false)?,
+        };
+        if is_interrupted || !is_stopped && report.is_due(run) {
+            report.save_checkpoint(run)?;
+        }
+        if is_interrupted {
+            is_stopped = true;
+            run.stop();
+        }
+    }
+    if is_stopped { Ok(()) } else { report.save_checkpoint(run) }
+}
+
+/// Whether it is the fault of a device that may not be there for others.
+fn is_of_device(error: &Error) -> bool {
+    matches!(error, Error::Device(_) | Error::Gpu(_))
+}
+
+/// What the data are called in the name of a folder: letters, digits and hyphens.
+fn data_name(options: &Options) -> String {
+    let stem = options.training.data.first().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let name: String =
+        stem.unwrap_or("mnist").chars().filter(|character| is_plain(*character)).take(32).collect();
+    if name.is_empty() || name == "-" { "data".to_owned() } else { name }
 }
 
 /// Checks whether the options go with one another, as far as that can be told without the data.

@@ -12,17 +12,8 @@ use super::args::{self, Format};
 use super::table_options::{HELD_OUT, HeldOut};
 use super::training::{Kernels, Known, Preset, Training};
 
-/// Train a network and save it.
-///
-/// Without options: a 784-300-100-10 network on MNIST, on the best GPU there is, or on the processor.
+/// What is trained and on what, for `train` and for the members of a sweep.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tinytrain train --epochs 3 --device cpu\n  \
-                        tinytrain train --data table.csv --target class --validation-fraction 0.2\n\n\
-                        Compiled kernels are kept for the next run where the driver allows it, and so is what \
-                        `tinytrain tune` measures: in the folder that the environment variable TINYTRAIN_CACHE names \
-                        (none if it is empty), else in the user's cache folder.\n\n\
-                        The CPU engine takes the longest vectors of the processor, or those of as many bits as the \
-                        environment variable TINYTRAIN_VECTORS says: 128, 256 or 512.")]
 pub struct Options {
     /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most; 256 with --preset table]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
@@ -48,8 +39,9 @@ pub struct Options {
     /// group are in one fold; with --time each fold tests on rows later than all that train.
     #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true)]
     pub folds: Option<usize>,
-    /// Where the model goes, in place of what is there. [default: runs/<time>/model.safetensors]
-    #[arg(long, value_name = "FILE")]
+    /// The folder of the run: settings (config.toml), history.csv, model.safetensors, checkpoint.safetensors, log.txt; or a file named
+    /// *.safetensors, which takes the model alone, in place of what is there. [default: runs/<time>-<data>]
+    #[arg(long, value_name = "DIR-or-FILE")]
     pub out: Option<PathBuf>,
     /// Write a profile of the whole run there, as `tinytrain profile --format json` prints it: where the time of
     /// training goes. Every kernel is timed by itself, which slows a GPU down.

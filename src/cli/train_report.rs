@@ -10,12 +10,17 @@ use tinytrain::Error;
 use tinytrain::engine::{Description, EngineKind};
 use tinytrain::model::Model;
 use tinytrain::schedule::{SelectedSchedule, Tiles};
-use tinytrain::train::{Config, End, Event, Started, Summary, TrainingData};
+use tinytrain::train::{Config, End, Epoch, Event, Progress, Run, Started, Summary, TrainingData};
 
 use super::args::Format;
+use super::checkpoints::Clock;
+use super::config_file;
+use super::given::Given;
 use super::interrupt::Interrupts;
-use super::model_file::ModelFile;
 use super::output::{Console, Unwritable};
+use super::output_place::OutputPlace;
+use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
+use super::run_options::RunOptions;
 use super::text::{counted, grouped, percent, seconds, shell_word, unknown_cells};
 use super::train_figures::{
     TEST, VALIDATION, accuracy, by_target, decimal, score_fields, settings, value_figures, value_names,
@@ -24,9 +29,19 @@ use super::train_options::Options;
 use super::train_text::{Chosen, Table, data_line, left_out, plan_line, spelled_out};
 use super::training::Preset;
 
+/// What is trained, and how it was asked for.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    pub config: &'a Config,
+    pub preset: Preset,
+    pub given: &'a Given,
+    pub run: &'a RunOptions,
+}
+
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
     options: &'a Options,
+    setting: Setting<'a>,
     config: &'a Config,
     start: Instant,
     console: Console,
@@ -39,9 +54,14 @@ pub struct TrainReport<'a> {
     validates: bool,
     /// Whether the settings are not those of the preset for tables.
     is_plain: bool,
-    model_file: ModelFile,
+    output: &'a mut OutputPlace,
     saved: Option<Saved>,
-    interrupts: Interrupts,
+    clock: Clock,
+    /// Whether the folder holds what it holds from the beginning on.
+    has_begun: bool,
+    /// How far the run had come from which it goes on.
+    progress: Option<Progress>,
+    interrupts: &'a Interrupts,
     /// Why the run was ended from here.
     unwritable: Option<Unwritable>,
 }
@@ -55,17 +75,19 @@ impl<'a> TrainReport<'a> {
     /// Nothing told yet. `notices` are to be told first.
     pub fn new(
         options: &'a Options,
-        (config, preset): (&'a Config, Preset),
+        setting: Setting<'a>,
         data: &TrainingData,
-        model_file: ModelFile,
+        output: &'a mut OutputPlace,
         mut notices: Vec<String>,
-        interrupts: Interrupts,
+        interrupts: &'a Interrupts,
         start: Instant,
     ) -> Self {
+        let Setting { config, preset, run, .. } = setting;
         let console = Console::new(options.quiet, config.epochs).of_lasting("training");
         notices.extend(left_out(data.left_out()));
         Self {
             options,
+            setting,
             config,
             start,
             console,
@@ -74,11 +96,67 @@ impl<'a> TrainReport<'a> {
             table: None,
             validates: data.validates(),
             is_plain: preset == Preset::Plain,
-            model_file,
+            output,
             saved: None,
+            clock: Clock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
+            has_begun: false,
+            progress: None,
             interrupts,
             unwritable: None,
         }
+    }
+
+    /// The same of a run that goes on from here.
+    #[must_use]
+    pub fn behind(mut self, progress: Option<Progress>) -> Self {
+        if let (Some(Progress { steps, epochs, kept, .. }), OutputPlace::Folder(folder)) =
+            (&progress, &*self.output)
+        {
+            self.clock =
+                Clock::new(self.setting.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
+            self.saved = kept.as_ref().map(|(epoch, _)| Saved {
+                what: format!("the model after epoch {epoch}"),
+                path: folder.file(MODEL),
+            });
+        }
+        Self { progress, ..self }
+    }
+
+    /// Whether it is time for a checkpoint.
+    pub fn is_due(&mut self, run: &Run) -> bool {
+        matches!(self.output, OutputPlace::Folder(_)) && self.clock.is_due(run.steps(), run.epochs().len())
+    }
+
+    /// Writes a checkpoint into the folder of the run, if it has one.
+    ///
+    /// # Errors
+    /// Those of the device and of the folder.
+    pub fn save_checkpoint(&mut self, run: &mut Run) -> tinytrain::Result<()> {
+        if let OutputPlace::Folder(folder) = &mut self.output
+            && let Some(mut checkpoint) = run.checkpoint()?
+        {
+            checkpoint.model.settings.extend(self.settings.clone());
+            folder.write(CHECKPOINT, &checkpoint.to_bytes()?)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folder of the run, with all that it holds before an epoch has ended.
+    fn begin(&mut self) -> tinytrain::Result<()> {
+        let Setting { config, preset, given, .. } = self.setting;
+        if let Some(folder) = self.output.folder()?
+            && !std::mem::replace(&mut self.has_begun, true)
+        {
+            folder.write(CONFIG, config_file::contents(given, config, preset).as_bytes())?;
+            let epochs: &[Epoch] = self.progress.as_ref().map_or(&[], |progress| &progress.epochs);
+            folder.begin_history(epochs, config.loss.of_classes())?;
+            self.console.log_to(folder.log()?);
+        }
+        if let Some(Progress { steps, epochs, .. }) = &self.progress {
+            let epochs = counted(epochs.len() as u64, "epoch", "epochs");
+            self.notices.push(format!("the run goes on after {epochs}, at step {steps}"));
+        }
+        Ok(())
     }
 
     /// Saves and prints what belongs to an event.
@@ -94,6 +172,9 @@ impl<'a> TrainReport<'a> {
             }
             Event::Epoch { epoch, model, is_kept } => {
                 self.console.progress().clear();
+                if let OutputPlace::Folder(folder) = &self.output {
+                    folder.add(epoch, self.config.loss.of_classes())?;
+                }
                 if *is_kept {
                     self.save(model, format!("the model after epoch {}", epoch.epoch))?;
                 }
@@ -104,6 +185,7 @@ impl<'a> TrainReport<'a> {
                 return Ok(());
             }
             Event::Started(_) => {
+                self.begin()?;
                 for notice in self.notices.drain(..) {
                     self.console.notice(&notice);
                 }
@@ -128,7 +210,7 @@ impl<'a> TrainReport<'a> {
     fn save(&mut self, model: &Model, what: String) -> tinytrain::Result<()> {
         let mut model = model.clone();
         model.settings.extend(self.settings.clone());
-        let path = self.model_file.save(&model)?;
+        let path = self.output.save(&model)?;
         self.saved = Some(Saved { what, path });
         Ok(())
     }
@@ -145,7 +227,13 @@ impl<'a> TrainReport<'a> {
         let saved = self.saved.take();
         match (trained, saved) {
             (Ok(Summary { end: End::Interrupted, .. }), Some(Saved { what, path })) => {
-                let message = format!("interrupted; {what} is saved at {}", path.display());
+                let goes_on = match &self.output {
+                    OutputPlace::Folder(folder) => {
+                        format!("; tinytrain train --resume {} goes on", shell_word(folder.path()))
+                    }
+                    _ => String::new(),
+                };
+                let message = format!("interrupted; {what} is saved at {}{goes_on}", path.display());
                 Err(self.interrupts.ended(message).into())
             }
             (Ok(summary), Some(Saved { path, .. })) => {

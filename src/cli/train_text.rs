@@ -7,6 +7,7 @@ use tinytrain::train::{Config, Epoch, Score};
 
 use super::args::Hidden;
 use super::text::{counted, grouped, loss, percent};
+use super::training::Preset;
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
@@ -125,24 +126,41 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String
 
 /// The options that a preset for tables stands for.
 pub fn spelled_out(config: &Config) -> String {
+    let options = spelled(config, Preset::Table).into_iter().skip(1);
+    options.map(|(name, value)| format!("--{name} {value}")).collect::<Vec<String>>().join(" ")
+}
+
+/// The options, with their values, that settings of a preset are: all that it decides.
+pub fn spelled(config: &Config, preset: Preset) -> Vec<(&'static str, String)> {
     let list = |values: Vec<String>| values.join(",");
     let Config { optimizer, factors, data, .. } = config;
-    let yes = |set: bool, yes, no| if set { yes } else { no };
-    [
-        format!("--hidden {}", Hidden(config.hidden.clone())),
-        format!("--epochs {} --batch-size {}", config.epochs, config.batch_size),
-        format!("--activation {}", list(config.activation.iter().map(ToString::to_string).collect())),
-        format!("--init {} --parametrization {}", config.init, yes(config.ntk, "ntk", "standard")),
-        format!("--label-smoothing {}", config.label_smoothing),
-        format!("--optimizer {} --betas {},{}", optimizer.kind, optimizer.beta1, optimizer.beta2),
-        format!("--lr {} --lr-schedule {}", config.learning_rate, config.rate_schedule),
-        format!("--lr-biases {} --lr-scale {}", factors.biases, factors.scale),
-        format!("--lr-embeddings {}", factors.embeddings),
-        format!("--scale {} --clip {}", data.scale.name(), yes(data.clip, "smooth", "none")),
-        format!("--embeddings {}", yes(data.inputs.periodic, "pbld", "none")),
-        format!("--learn-scale {}", yes(data.inputs.scaled, "yes", "no")),
-    ]
-    .join(" ")
+    let yes = |set: bool, yes: &str, no: &str| if set { yes } else { no }.to_owned();
+    let mut options = vec![
+        ("preset", if preset == Preset::Table { "table" } else { "plain" }.to_owned()),
+        ("hidden", Hidden(config.hidden.clone()).to_string()),
+        ("epochs", config.epochs.to_string()),
+        ("batch-size", config.batch_size.to_string()),
+        ("activation", list(config.activation.iter().map(ToString::to_string).collect())),
+        ("init", config.init.to_string()),
+        ("parametrization", yes(config.ntk, "ntk", "standard")),
+        ("label-smoothing", config.label_smoothing.to_string()),
+        ("optimizer", optimizer.kind.to_string()),
+        ("lr", config.learning_rate.to_string()),
+        ("lr-schedule", config.rate_schedule.to_string()),
+        ("scale", data.scale.name().to_owned()),
+    ];
+    if preset == Preset::Table {
+        options.extend([
+            ("clip", yes(data.clip, "smooth", "none")),
+            ("betas", format!("{},{}", optimizer.beta1, optimizer.beta2)),
+            ("lr-biases", factors.biases.to_string()),
+            ("lr-scale", factors.scale.to_string()),
+            ("lr-embeddings", factors.embeddings.to_string()),
+            ("embeddings", yes(data.inputs.periodic, "pbld", "none")),
+            ("learn-scale", yes(data.inputs.scaled, "yes", "no")),
+        ]);
+    }
+    options
 }
 
 /// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80

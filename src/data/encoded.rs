@@ -12,6 +12,7 @@ use super::statistics::{is_coarse, moments};
 use super::table::{Missing, Table};
 use super::transform::{Scale, Transform};
 use super::{TargetScale, Targets};
+use crate::error::Place;
 use crate::{Error, Result};
 
 impl Reader {
@@ -39,11 +40,16 @@ impl Reader {
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
         let scale = TargetScale::learn(&self.table.values, self.values);
         if let Some(column) = scale.coarse() {
-            let place = place_of(self.schema().and_then(|schema| schema.values.get(column)));
+            let place = if self.labels_name == self.name {
+                place_of(self.schema().and_then(|schema| schema.values.get(column)))
+            } else {
+                // They stand beside the table.
+                Place { column: Some(column + 1), ..Place::default() }
+            };
             let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();
             let found =
                 format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
-            return Err(Error::Data { path: self.name.clone(), place, expected, found });
+            return Err(Error::Data { path: self.labels_name.clone(), place, expected, found });
         }
         self.table.values = scale.scaled(&self.table.values);
         Ok(scale)

@@ -20,7 +20,7 @@ impl Reader {
             return Ok(());
         }
         let (classes, names) = (self.classes(), &self.table.names);
-        let target = self.schema().and_then(|schema| schema.target.as_ref());
+        let target = self.label_column();
         let error = |label: Option<usize>, expected: &str, found| {
             let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
             let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
@@ -85,11 +85,17 @@ impl Reader {
         }
     }
 
+    /// The column of the labels; none where they stand beside the table.
+    fn label_column(&self) -> Option<&Column> {
+        let schema = self.schema().filter(|_| self.labels_name == self.name)?;
+        schema.target.as_ref()
+    }
+
     fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
         let name = &self.classes().names()[class];
         let found = format!("label {}", show_name(name.as_bytes()));
         let expected = format!("labels of the training data ({})", classes.some_names());
-        let target = self.schema().and_then(|schema| schema.target.as_ref());
+        let target = self.label_column();
         let label = self.table.label_of(class);
         let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
         let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });

@@ -78,7 +78,19 @@ pub(super) fn read(
     let own = |(key, text): (&String, &String)| Some((key.strip_prefix(prefix)?.to_owned(), text.clone()));
     let metadata: BTreeMap<String, String> = metadata.iter().filter_map(own).collect();
     let network = network(&metadata, |name| file.tensor(&format!("{prefix}{name}")).is_ok())?;
-    let tensor = |name: String, shape: &[usize]| floats(file, &format!("{prefix}{name}"), shape);
+    let (parameters, count) = parameters(prefix, &network, file, finite)?;
+    Ok((network, parameters, count))
+}
+
+/// The parameters of a network, or what an optimizer keeps for each of them, and how many tensors there were; `read` takes a
+/// tensor by its name.
+pub(super) fn parameters(
+    prefix: &str,
+    network: &Network,
+    file: &SafeTensors<'_>,
+    read: impl Fn(&SafeTensors<'_>, &str, &[usize]) -> Result<Vec<f32>, Fault>,
+) -> Result<(Parameters, usize), Fault> {
+    let tensor = |name: String, shape: &[usize]| read(file, &format!("{prefix}{name}"), shape);
     let layers = (1..).zip(network.layers()).map(|(number, (inputs, outputs))| {
         Ok(Layer {
             inputs,
@@ -91,7 +103,7 @@ pub(super) fn read(
     let input = network.input_layer().map(|layer| input_entries::read(layer, tensor)).transpose()?;
     let (input, of_input) = input.map_or((None, 0), |(parameters, count)| (Some(parameters), count));
     let count = 2 * layers.len() + of_input;
-    Ok((network, Parameters { layers, input }, count))
+    Ok((Parameters { layers, input }, count))
 }
 
 /// The network that metadata tell of; `has` says whether there is a tensor of a name.
@@ -139,15 +151,20 @@ fn listed<T: FromStr + Clone>(text: &str, hidden: usize) -> Option<Vec<T>> {
 }
 
 /// A tensor of finite f32.
-fn floats(file: &SafeTensors<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>, Fault> {
+fn finite(file: &SafeTensors<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>, Fault> {
+    let values = floats(file, name, shape)?;
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err((format!("finite numbers in {name}"), value.to_string())),
+        None => Ok(values),
+    }
+}
+
+/// A tensor of f32.
+pub(super) fn floats(file: &SafeTensors<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>, Fault> {
     let view = file.tensor(name).map_err(|_| (format!("a tensor {name}"), "none".to_owned()))?;
     if view.dtype() != Dtype::F32 || view.shape() != shape {
         return Err((format!("{name} of f32 {shape:?}"), format!("{:?} {:?}", view.dtype(), view.shape())));
     }
     let words = view.data().chunks_exact(4).map(|word| word.try_into().map(f32::from_le_bytes));
-    let values: Vec<f32> = words.flatten().collect();
-    match values.iter().find(|value| !value.is_finite()) {
-        Some(value) => Err((format!("finite numbers in {name}"), value.to_string())),
-        None => Ok(values),
-    }
+    Ok(words.flatten().collect())
 }

@@ -19,6 +19,7 @@ use crate::error::{Error, Place, Result};
 
 /// Metadata keys.
 const ENSEMBLE: &str = "ensemble";
+const STATES: &str = "states";
 const DEVICE: &str = "device";
 const SCHEDULE: &str = "schedule";
 const TUNING: &str = "tuning";
@@ -63,9 +64,19 @@ impl Model {
     /// # Errors
     /// [`Error::Config`] if the format cannot hold the model, which no network that fits in memory causes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.to_bytes_with(&[])
+    }
+
+    /// The same with more numbers in the form of its parameters, under names of their own.
+    ///
+    /// # Errors
+    /// As [`Model::to_bytes`].
+    pub(crate) fn to_bytes_with(&self, states: &[(String, &Parameters)]) -> Result<Vec<u8>> {
         let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
+        let states_of = states.iter().map(|(name, state)| (format!("{name}."), &self.network, *state));
         for (name, shape, values) in self
             .networks()
+            .chain(states_of)
             .flat_map(|(prefix, network, parameters)| network_entries::tensors(&prefix, network, parameters))
         {
             let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -88,6 +99,10 @@ impl Model {
         if let Some(ensemble) = &self.ensemble {
             let picks: Vec<String> = ensemble.picks().map(|picks| picks.to_string()).collect();
             metadata.insert(ENSEMBLE.to_owned(), picks.join(","));
+        }
+        if !states.is_empty() {
+            let names: Vec<&str> = states.iter().map(|(name, _)| name.as_str()).collect();
+            metadata.insert(STATES.to_owned(), names.join(","));
         }
         let entries = transform_entries::entries(&self.transform);
         metadata.extend(entries.into_iter().map(|(key, text)| (key.to_owned(), text)));
@@ -138,6 +153,14 @@ impl Model {
     /// # Errors
     /// [`Error::Data`] if it is no model of ours or not whole.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        Self::from_bytes_with(bytes, path).map(|(model, _)| model)
+    }
+
+    /// The same with the numbers that stand beside it: see [`Model::to_bytes_with`].
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes`].
+    pub(crate) fn from_bytes_with(bytes: &[u8], path: &Path) -> Result<(Self, Vec<(String, Parameters)>)> {
         let bad = |expected: &str, found: String| Error::Data {
             path: path.to_owned(),
             place: Place::default(),
@@ -183,6 +206,14 @@ impl Model {
                 Some(ensemble)
             }
         };
+        let mut states = Vec::new();
+        for name in metadata.get(STATES).map(|names| names.split(',')).into_iter().flatten() {
+            let read =
+                network_entries::parameters(&format!("{name}."), &network, &file, network_entries::floats);
+            let (state, count) = read.map_err(fault)?;
+            states.push((name.to_owned(), state));
+            expected += count;
+        }
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
@@ -196,14 +227,15 @@ impl Model {
             let found = metadata.get(key).map_or_else(|| "none".to_owned(), |text| format!("{text:?}"));
             bad(&format!("{key} that fit the network"), found)
         })?;
-        let known = [FORMAT, ENSEMBLE, DEVICE, SCHEDULE, TUNING].into_iter().chain(network_entries::KEYS);
+        let known =
+            [FORMAT, ENSEMBLE, STATES, DEVICE, SCHEDULE, TUNING].into_iter().chain(network_entries::KEYS);
         let known = known.chain(KEYS).chain(transform_entries::KEYS);
         let known: Vec<&str> = known.chain(input_entries::KEYS).collect();
         let networks = ensemble.as_ref().map_or(1, Ensemble::networks);
         let is_of_partner = |key: &str| (2..=networks).any(|number| key.starts_with(&prefix(number)));
         let is_setting = |key: &String| !known.contains(&key.as_str()) && !is_of_partner(key);
         let settings = metadata.into_iter().filter(|(key, _)| is_setting(key)).collect();
-        Ok(Self { network, transform, meaning, parameters, ensemble, origin, settings })
+        Ok((Self { network, transform, meaning, parameters, ensemble, origin, settings }, states))
     }
 }
 

@@ -2,18 +2,21 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use super::ValueErrors;
 use crate::data::Classes;
 
 /// What speaks against a network.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Doubt {
     /// It predicts one class for every row.
     OneClass {
         /// The name of the class.
         class: String,
         /// Which rows.
-        rows: &'static str,
+        #[serde(deserialize_with = "rows")]
+        rows: RowsName,
     },
     /// It is no better than a guess that always names the most frequent class.
     NoBetter {
@@ -22,13 +25,25 @@ pub enum Doubt {
         /// The share of the rows that it is right for.
         share: f64,
         /// Which rows.
-        rows: &'static str,
+        #[serde(deserialize_with = "rows")]
+        rows: RowsName,
     },
     /// Its values are no better than the mean of all rows.
     NoBetterThanMean {
         /// Which rows.
-        rows: &'static str,
+        #[serde(deserialize_with = "rows")]
+        rows: RowsName,
     },
+}
+
+/// `training`, `validation` or `test`.
+type RowsName = &'static str;
+
+/// Reads the name of some rows.
+fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowsName, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let known = ["training", "validation", "test"].into_iter().find(|known| *known == name);
+    known.ok_or_else(|| serde::de::Error::custom("the rows have an unknown name"))
 }
 
 impl Doubt {

@@ -49,6 +49,12 @@ impl EpochLoop {
         self
     }
 
+    /// Behind so many rows of its epoch.
+    pub fn at(mut self, rows: usize) -> Self {
+        self.trained = rows;
+        self
+    }
+
     /// Goes on to the next epoch.
     pub fn next_epoch(&mut self) {
         (self.epoch, self.trained, self.part) = (self.epoch + 1, 0, None);

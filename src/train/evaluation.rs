@@ -1,7 +1,7 @@
 //! A network and data it was not trained on.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::data::{Classes, Dataset, Dictionary, Features, Reader, TargetScale, TargetsRef, Transform};
 use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
@@ -30,10 +30,16 @@ pub struct Evaluated {
 /// # Errors
 /// As [`Model::load`]; [`Error::Config`] if memory does not hold it.
 pub fn load_model(path: &Path) -> Result<Model> {
+    let path = model_path(path);
     // Where there is no such file, or it is something else, loading says so.
-    let bytes = fs::metadata(path).map_or(0, |found| found.len());
+    let bytes = fs::metadata(&path).map_or(0, |found| found.len());
     check_memory(u128::from(bytes) * 2, &path.display().to_string())?;
-    Model::load(path)
+    Model::load(&path)
+}
+
+/// The model file that a path names: itself, or `model.safetensors` in the folder of a run.
+pub fn model_path(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() }
 }
 
 /// Reads a data set and checks whether it fits a model. Its labels count the model's classes. Also returns how many cells

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::data::Transform;
 use crate::engine::Description;
 use crate::error::Result;
 use crate::kernels::Ceilings;
 use crate::model::{Meaning, Model, Network};
-use crate::train::{Doubt, ValueErrors};
+use crate::train::{Doubt, ValueErrors, exact};
 
 /// Loss and accuracy over some rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Mean loss.
+    #[serde(with = "exact")]
     pub loss: f64,
     /// Share of the rows classified correctly; 0 where targets are values.
+    #[serde(with = "exact")]
     pub accuracy: f64,
     /// Measures of predicted values, over rows that did not train.
     pub values: Option<ValueErrors>,
@@ -24,11 +28,13 @@ pub struct Score {
 }
 
 /// Measures of predicted classes over some rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClassScores {
     /// The mean recall of the classes that occur.
+    #[serde(with = "exact")]
     pub balanced_accuracy: f64,
     /// The mean of -log of the probability of the right class.
+    #[serde(with = "exact")]
     pub log_loss: f64,
     /// The probability that a row of a class has a higher probability of it than a row of another, the mean over the classes
     /// that occur. It is measured for the model that is kept, when the run is over, or after every epoch, if that was asked
@@ -50,7 +56,7 @@ impl Score {
 }
 
 /// What one epoch gave.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
     /// Number, from 1.
     pub epoch: usize,

@@ -32,6 +32,15 @@ impl Keeper {
 
     /// Takes the model of an epoch if it is to be kept, and says whether it is.
     pub(crate) fn take(&mut self, epoch: &Epoch, model: &Arc<Model>, doubt: Option<Doubt>) -> bool {
+        let is_kept = self.judge(epoch) || self.keep == Keep::Last;
+        if is_kept {
+            self.kept = Some(Kept { epoch: epoch.epoch, model: Arc::clone(model), doubt });
+        }
+        is_kept
+    }
+
+    /// Whether an epoch is the best so far.
+    fn judge(&mut self, epoch: &Epoch) -> bool {
         self.epochs = epoch.epoch;
         let is_better = match (&epoch.validation, &self.best) {
             (Some(new), Some(best)) => new.is_better_than(best),
@@ -40,11 +49,15 @@ impl Keeper {
         if is_better {
             (self.best, self.best_epoch) = (epoch.validation.clone(), epoch.epoch);
         }
-        let is_kept = is_better || self.keep == Keep::Last;
-        if is_kept {
-            self.kept = Some(Kept { epoch: epoch.epoch, model: Arc::clone(model), doubt });
+        is_better
+    }
+
+    /// Goes on behind these epochs, of which this model was kept.
+    pub(crate) fn resume(&mut self, epochs: &[Epoch], kept: Option<Kept>) {
+        for epoch in epochs {
+            self.judge(epoch);
         }
-        is_kept
+        self.kept = kept;
     }
 
     /// Whether the last model is the one to keep.

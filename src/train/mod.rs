@@ -1,5 +1,6 @@
 //! Training: settings, what is read before, the epoch loop, evaluation.
 
+mod checkpoint;
 mod class_figures;
 mod classified;
 mod config;
@@ -8,6 +9,7 @@ mod doubt;
 mod epoch_loop;
 mod evaluation;
 mod events;
+mod exact;
 mod importance;
 mod input_options;
 mod keeper;
@@ -23,13 +25,14 @@ mod trial;
 mod value_errors;
 mod whole_run;
 
+pub use checkpoint::{Checkpoint, PartOfEpoch, Progress};
 pub use class_figures::{ClassFigures, class_figures, confusion};
 pub use config::{ClassWeights, Config, Keep};
 pub use data_options::DataOptions;
 pub use doubt::Doubt;
 pub use evaluation::{
     Evaluated, EvaluatedValues, Predictions, Predictor, Reading, engine, evaluate, evaluate_values,
-    load_model, read_for,
+    load_model, model_path, read_for,
 };
 pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summary};
 pub use importance::{Importance, Scoring, Shuffling, importances};

@@ -1,16 +1,20 @@
 //! A run: from a reader to a trained model, event by event.
 
+mod resuming;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use self::resuming::Aside;
+use super::checkpoint::PartOfEpoch;
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, Score, Started, Summary};
 use super::keeper::{Keeper, Kept};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
-use super::trained::{Totals, Trained};
-use super::training_data::{HeldOut, TrainingData};
+use super::trained::Trained;
+use super::training_data::TrainingData;
 use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
@@ -31,8 +35,10 @@ pub struct Run {
     epochs: Vec<Epoch>,
     /// The rows to validate and to test on, once they are read.
     held_out: Option<Arc<HeldOutRows>>,
-    /// What it had trained when it was set aside.
-    aside: Option<Box<(Parameters, EngineState)>>,
+    /// Where it goes on when it begins, or was set aside.
+    aside: Option<Box<Aside>>,
+    /// Whether all rows were read first, after later ones had shown something new.
+    was_restarted: bool,
     /// Makes its next engine.
     maker: Option<MakeEngine>,
     steps: u64,
@@ -77,6 +83,7 @@ impl Run {
             keeper,
             epochs: Vec::new(),
             aside: None,
+            was_restarted: false,
             maker: None,
             steps: 0,
             first_batch: None,
@@ -117,19 +124,9 @@ impl Run {
         self.end
     }
 
-    /// Lets go of the engine between two epochs, so that a run which waits holds no more than its parameters and what the
-    /// optimizer remembers. The next event begins where it left off, bit for bit.
-    ///
-    /// # Errors
-    /// Those of the device; [`Error::Config`] within an epoch.
-    pub fn set_aside(&mut self) -> Result<()> {
-        let Some(trained) = &mut self.trained else { return Ok(()) };
-        if trained.totals.batches > 0 {
-            return Err(Error::Config("a run is set aside between two epochs".to_owned()));
-        }
-        self.aside = Some(Box::new((trained.engine.parameters()?, trained.engine.state()?)));
-        self.trained = None;
-        Ok(())
+    /// Steps since it began.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Goes on until there is something to tell. Nothing when the run is over, also after an error.
@@ -160,8 +157,10 @@ impl Run {
             return Err(Error::Interrupted);
         };
         let Some(trained) = &mut self.trained else { return Err(Error::Interrupted) };
-        if let (Some(epoch), Some(held_out)) = (kept.checked_sub(1), &self.held_out) {
-            let [validation, test] = &**held_out;
+        if let Some(epoch) = kept.checked_sub(1) {
+            // One that was resumed behind its last epoch has not read them yet.
+            let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
+            let [validation, test] = &*held_out;
             if kept < self.epochs.len() {
                 trained.engine.restore(&model.parameters, &EngineState::default())?;
             }
@@ -202,7 +201,7 @@ impl Run {
                 self.events.push_back(Event::Restarted { reason });
                 // Its memory is free for the network that takes its place.
                 self.trained = None;
-                self.steps = 0;
+                (self.steps, self.was_restarted) = (0, true);
                 if let Some(recorder) = &self.observer {
                     recorder.take();
                 }
@@ -222,21 +221,35 @@ impl Run {
         }
         let (transform, meaning) = (data.transform.clone(), data.meaning());
         let (network, options) = config.plan(data, device)?;
+        let aside = self.aside.take();
+        if let Some(Aside { model: Some(model), .. }) = aside.as_deref()
+            && (model.network != network || model.transform != transform || model.meaning != meaning)
+        {
+            let text = format!(
+                "expected data and settings of the checkpoint, a {} network on its columns, found those of a {network} network",
+                model.network
+            );
+            return Err(Error::Config(text));
+        }
         let parameters = config.first_parameters(&network);
         let mut engine = match self.maker.take() {
             Some(maker) => maker(),
             None => device.engine(&parameters, &network, &options)?,
         };
         engine.observe(self.observer.clone());
-        match self.aside.take() {
-            Some(aside) => engine.restore(&aside.0, &aside.1)?,
-            None => self.events.push_back(Event::Started(Box::new(Started {
+        if aside.as_ref().is_none_or(|aside| aside.model.is_some()) {
+            self.events.push_back(Event::Started(Box::new(Started {
                 engine: engine.description(),
                 network: network.clone(),
                 transform: transform.clone(),
                 meaning: meaning.clone(),
                 rows: data.rows(),
-            }))),
+            })));
+        }
+        let mut totals = PartOfEpoch::default();
+        if let Some(aside) = aside {
+            engine.restore(&aside.parameters, &aside.state)?;
+            totals = aside.epoch;
         }
         self.trained = Some(Trained {
             network,
@@ -244,10 +257,12 @@ impl Run {
             meaning,
             seen: data.seen(),
             engine,
-            epochs: EpochLoop::new(config.seed, config.batch_size).behind(self.epochs.len()),
-            totals: Totals::default(),
+            epochs: EpochLoop::new(config.seed, config.batch_size).behind(self.epochs.len()).at(totals.rows),
+            totals,
             epoch_began: Instant::now(),
         });
+        // One that was resumed may have nothing more to train.
+        self.end = self.epochs.last().and_then(|epoch| self.end_behind(epoch));
         Ok(())
     }
 
@@ -278,15 +293,9 @@ impl Run {
 
     /// Waits for what the device still does, and reports the model if it would be kept.
     fn interrupt(&mut self) -> Result<()> {
+        self.drain()?;
         self.end = Some(End::Interrupted);
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        loop {
-            let batches = trained.engine.poll(true)?;
-            if batches.is_empty() {
-                break;
-            }
-            self.steps += batches.len() as u64;
-        }
         if !self.keeper.keeps_last() {
             return Ok(());
         }
@@ -300,30 +309,29 @@ impl Run {
         Ok(())
     }
 
+    /// The rows that do not train, which are read now if they have not been before.
+    fn hold_out(
+        known: &mut Option<Arc<HeldOutRows>>,
+        data: &mut RunData,
+        trained: &Trained,
+        events: &mut VecDeque<Event>,
+    ) -> Result<Arc<HeldOutRows>> {
+        if let Some(known) = known {
+            return Ok(Arc::clone(known));
+        }
+        let rows = data.take_held_out(trained.network.columns(), &trained.meaning, |set, cells| {
+            events.push_back(Event::Unknown { set, cells });
+        })?;
+        Ok(Arc::clone(known.insert(Arc::new(rows))))
+    }
+
     /// Evaluates the network, reports the epoch, and goes on to the next.
     fn end_epoch(&mut self) -> Result<()> {
         let is_last = self.epochs.len() + 1 == self.config.epochs;
         let Some(trained) = &mut self.trained else { return Ok(()) };
-        trained.end_epoch(&self.observer);
-        if self.held_out.is_none() {
-            let events = &mut self.events;
-            let mut rows = |data: &mut TrainingData, set, held_out: Option<HeldOut>| {
-                let Some(held_out) = held_out else { return Ok(None) };
-                let inputs = trained.network.columns();
-                let (rows, cells) = held_out.rows(inputs, &data.transform, &trained.meaning)?;
-                if cells > 0 {
-                    events.push_back(Event::Unknown { set, cells });
-                }
-                Ok::<_, Error>(Some(rows))
-            };
-            let mut held_out = [None, None];
-            if let Some(data) = self.data.own() {
-                let [validation, test] = [data.validation.take(), data.test.take()];
-                held_out = [rows(data, "validation", validation)?, rows(data, "test", test)?];
-            }
-            self.held_out = Some(Arc::new(held_out));
-        }
-        let [validation, test] = &**self.held_out.as_ref().expect("it was made just now");
+        let duration = trained.end_epoch(&self.observer);
+        let held_out = Self::hold_out(&mut self.held_out, &mut self.data, trained, &mut self.events)?;
+        let [validation, test] = &*held_out;
         let (validation, of_validation) =
             trained.evaluate(validation.as_ref(), "validation", self.config.auc_by_epoch)?;
         let (test, of_test) = trained.evaluate(test.as_ref(), "test", self.config.auc_by_epoch)?;
@@ -342,25 +350,30 @@ impl Run {
             (None, None) if is_last => trained.doubt_of_training(&train, &self.data)?,
             _ => of_test.or(of_validation),
         };
-        let Totals { rows, duration, .. } = std::mem::take(&mut trained.totals);
+        let PartOfEpoch { rows, .. } = std::mem::take(&mut trained.totals);
         trained.epochs.next_epoch();
         trained.epoch_began = Instant::now();
-        let reached = validation.as_ref().unwrap_or(&train).accuracy;
         let epoch = Epoch { epoch: number, train, validation, test, duration, rows };
         let model = Arc::new(self.model(parameters, number)?);
         let is_kept = self.keeper.take(&epoch, &model, doubt);
         self.epochs.push(epoch.clone());
+        self.end = self.end_behind(&epoch);
         self.events.push_back(Event::Epoch { epoch: Box::new(epoch), model, is_kept });
-        if is_last {
-            self.end = Some(End::Done);
-        } else if self.config.target_accuracy.is_some_and(|wanted| reached >= wanted) {
-            self.end = Some(End::Accuracy);
-        } else if self.keeper.has_lost_patience() {
-            self.end = Some(End::Patience);
-        } else if self.is_over() {
-            self.end = Some(End::Time);
-        }
         Ok(())
+    }
+
+    /// Why the run ends behind an epoch, if it does.
+    fn end_behind(&self, epoch: &Epoch) -> Option<End> {
+        let reached = epoch.validation.as_ref().unwrap_or(&epoch.train).accuracy;
+        if epoch.epoch >= self.config.epochs {
+            Some(End::Done)
+        } else if self.config.target_accuracy.is_some_and(|wanted| reached >= wanted) {
+            Some(End::Accuracy)
+        } else if self.keeper.has_lost_patience() {
+            Some(End::Patience)
+        } else {
+            self.is_over().then_some(End::Time)
+        }
     }
 
     /// Whether the time of the run is over.

@@ -4,9 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::config::ClassWeights;
-use super::training_data::{HeldOut, TrainingData};
+use super::training_data::TrainingData;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::model::Meaning;
 
 /// The rows that validate, and those that test.
 pub(crate) type HeldOutRows = [Option<Dataset>; 2];
@@ -31,13 +32,7 @@ impl SharedData {
         data.weigh_classes(weights)?;
         let (inputs, meaning) = (data.inputs(), data.meaning());
         let mut unknown = 0;
-        let mut rows = |held_out: Option<HeldOut>| {
-            let Some(held_out) = held_out else { return Ok::<_, Error>(None) };
-            let (rows, cells) = held_out.rows(inputs, &data.transform, &meaning)?;
-            unknown += cells;
-            Ok(Some(rows))
-        };
-        let held_out = Arc::new([rows(data.validation.take())?, rows(data.test.take())?]);
+        let held_out = Arc::new(data.held_out_rows_for(inputs, &meaning, &mut |_, cells| unknown += cells)?);
         Ok(Arc::new(Self { data, held_out, unknown }))
     }
 
@@ -93,6 +88,18 @@ impl RunData {
             RunData::Own(data) => Some(data),
             RunData::Shared(_) => None,
         }
+    }
+
+    /// Reads the rows of its own that do not train, for a network with these inputs; `unknown` is told of sets with cells that held
+    /// what the training rows did not.
+    pub(super) fn take_held_out(
+        &mut self,
+        inputs: usize,
+        meaning: &Meaning,
+        mut unknown: impl FnMut(&'static str, u64),
+    ) -> Result<HeldOutRows> {
+        let Some(data) = self.own() else { return Ok([None, None]) };
+        data.held_out_rows_for(inputs, meaning, &mut unknown)
     }
 
     /// Waits for a block of rows more.

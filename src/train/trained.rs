@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::checkpoint::PartOfEpoch;
 use super::classified::{auc, balanced_accuracy, evaluation};
 use super::doubt::Doubt;
 use super::epoch_loop::EpochLoop;
@@ -14,17 +15,7 @@ use crate::error::Result;
 use crate::gpu::Span;
 use crate::model::{Meaning, Network};
 
-/// Sums over the batches of an epoch.
-#[derive(Default)]
-pub(super) struct Totals {
-    pub(super) batches: u64,
-    pub(super) rows: usize,
-    pub(super) loss: f64,
-    pub(super) correct: u64,
-    pub(super) duration: Duration,
-}
-
-impl Totals {
+impl PartOfEpoch {
     pub(super) fn score(&self) -> Score {
         let rows = self.rows as f64;
         Score { loss: self.loss / rows, accuracy: self.correct as f64 / rows, values: None, classes: None }
@@ -39,18 +30,18 @@ pub(super) struct Trained {
     pub(super) seen: Seen,
     pub(super) engine: Box<dyn Engine>,
     pub(super) epochs: EpochLoop,
-    pub(super) totals: Totals,
+    pub(super) totals: PartOfEpoch,
     pub(super) epoch_began: Instant,
 }
 
 impl Trained {
-    /// Takes the time of an epoch that has just ended.
-    pub(super) fn end_epoch(&mut self, observer: &Observer) {
+    /// The time of an epoch that has just ended.
+    pub(super) fn end_epoch(&mut self, observer: &Observer) -> Duration {
         let (begin, end) = (self.epoch_began, Instant::now());
         if let Some(recorder) = observer {
             recorder.log().windows.push(Span { begin: recorder.at(begin), end: recorder.at(end) });
         }
-        self.totals.duration = end - begin;
+        end - begin
     }
 
     /// The score over some rows, and what speaks against the network there.

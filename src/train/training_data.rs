@@ -211,6 +211,26 @@ impl TrainingData {
         }
     }
 
+    /// The rows that validate and those that test, for a network with these inputs; `unknown` is told of sets with cells that held
+    /// what the training rows did not.
+    pub(super) fn held_out_rows_for(
+        &mut self,
+        inputs: usize,
+        meaning: &Meaning,
+        unknown: &mut dyn FnMut(&'static str, u64),
+    ) -> Result<[Option<Dataset>; 2]> {
+        let transform = &self.transform;
+        let mut rows = |set, held_out: Option<HeldOut>| {
+            let Some(held_out) = held_out else { return Ok(None) };
+            let (rows, cells) = held_out.rows(inputs, transform, meaning)?;
+            if cells > 0 {
+                unknown(set, cells);
+            }
+            Ok::<_, Error>(Some(rows))
+        };
+        Ok([rows("validation", self.validation.take())?, rows("test", self.test.take())?])
+    }
+
     /// Outputs of a network for these rows: classes, or values to predict.
     pub fn outputs(&self) -> usize {
         match self.reader.values() {

@@ -1,33 +1,43 @@
 //! How far predicted values are from those that rows have.
 
+use serde::{Deserialize, Serialize};
+
+use super::exact;
 use crate::data::TargetScale;
 use crate::step::{Loss, Target};
 
 /// Measures of predicted values over some rows, computed in f64. RMSE, MAE and R2 are those of all targets together, whatever
 /// units these have: square roots and means over their columns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValueErrors {
     /// Mean loss of a row.
+    #[serde(with = "exact")]
     pub loss: f64,
     /// Square root of the mean over the targets of the mean squared error.
+    #[serde(with = "exact")]
     pub rmse: f64,
     /// Mean over the targets of the mean absolute error.
+    #[serde(with = "exact")]
     pub mae: f64,
     /// Mean over the targets of the coefficient of determination.
+    #[serde(with = "exact")]
     pub r2: f64,
     /// Those of each target by itself, in its own unit, in the order of the outputs.
     pub targets: Vec<TargetErrors>,
 }
 
 /// Measures of the predicted values of one target.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TargetErrors {
     /// Square root of the mean of the squared errors.
+    #[serde(with = "exact")]
     pub rmse: f64,
     /// Mean of the absolute errors.
+    #[serde(with = "exact")]
     pub mae: f64,
     /// Coefficient of determination: 1 - (squared errors) / (squared differences from the mean of the rows). Where all rows are
     /// the same it is 1 if they are predicted exactly, else 0; one row alone has none, which is NaN.
+    #[serde(with = "exact")]
     pub r2: f64,
 }
 

@@ -14,7 +14,8 @@ fn packed(data: &[u8]) -> Vec<u8> {
 
 /// The files in the folder of the cache, after a run that must go well whatever was there.
 fn trained(place: &Workplace, device: &str) -> Vec<PathBuf> {
-    let arguments = ["train", "--data", "data", "--epochs", "1", "--out", "m", "--device", device];
+    let arguments =
+        ["train", "--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", device];
     let output = place.command(&arguments).env("TINYTRAIN_CACHE", "new/cache").output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap().matches("error").count(), 0);
     assert!(output.status.success());

@@ -20,22 +20,31 @@ const TRAIN: [&str; 12] = [
 fn place() -> Workplace {
     let place = Workplace::new();
     place.write("t.csv", table());
-    place.succeed(&[&TRAIN[..], &["m"]].concat());
+    place.succeed(&[&TRAIN[..], &["m.safetensors"]].concat());
     place
 }
 
 #[test]
 fn what_was_learnt_is_kept_in_the_model() {
     let place = place();
-    let model = place.model("m");
+    let model = place.model("m.safetensors");
     assert_eq!(model.entry("layers"), "7,8,2");
     assert_eq!(
         model.entry("encoding"),
         "[{\"categories\":[\"blue\",\"green\",\"red\"],\"missing\":true},{\"missing\":true,\"number\":\"affine\"},\
          {\"categories\":[\"no\",\"yes\"],\"missing\":false}]"
     );
-    let eval =
-        place.succeed(&["eval", "--model", "m", "--data", "t.csv", "--device", "cpu", "--format", "json"]);
+    let eval = place.succeed(&[
+        "eval",
+        "--model",
+        "m.safetensors",
+        "--data",
+        "t.csv",
+        "--device",
+        "cpu",
+        "--format",
+        "json",
+    ]);
     assert_eq!(eval.objects()[0]["accuracy"], 1.0);
 }
 
@@ -44,7 +53,7 @@ fn predictions_know_categories_and_missing_cells_in_any_order() {
     let place = place();
     let classes = |table: &str| -> (Vec<String>, String) {
         place.write("new.csv", table);
-        let outcome = place.succeed(&["predict", "--model", "m", "--device", "cpu", "new.csv"]);
+        let outcome = place.succeed(&["predict", "--model", "m.safetensors", "--device", "cpu", "new.csv"]);
         let class = |line: &str| line.split(',').next().unwrap().to_owned();
         (outcome.stdout.lines().skip(1).map(class).collect(), outcome.stderr)
     };
@@ -64,7 +73,9 @@ fn predictions_know_categories_and_missing_cells_in_any_order() {
 fn training_rows_and_test_rows_give_the_same_predictions_in_any_file() {
     let place = place();
     let probabilities = |file: &str| {
-        place.succeed(&["predict", "--model", "m", "--device", "cpu", "--format", "json", file]).stdout
+        place
+            .succeed(&["predict", "--model", "m.safetensors", "--device", "cpu", "--format", "json", file])
+            .stdout
     };
     // The same rows in another order of rows: categories are numbered in another order there.
     let text = table();
@@ -81,13 +92,14 @@ fn training_rows_and_test_rows_give_the_same_predictions_in_any_file() {
 fn held_out_rows_with_unknown_categories_are_counted() {
     let place = place();
     place.write("test.csv", table().replacen("red", "pink", 3));
-    let outcome = place.succeed(&[&TRAIN[..], &["m2", "--test", "test.csv"]].concat());
+    let outcome = place.succeed(&[&TRAIN[..], &["m2.safetensors", "--test", "test.csv"]].concat());
     let warnings: Vec<&str> =
         outcome.stderr.lines().filter(|line| line.contains("unknown category")).collect();
     assert_eq!(warnings.len(), 1, "{}", outcome.stderr);
     assert!(warnings[0].starts_with("warning: in the test rows, 3 cells are"), "{}", warnings[0]);
-    let json =
-        place.succeed(&[&TRAIN[..], &["m2", "--test", "test.csv", "--format", "json"]].concat()).objects();
+    let json = place
+        .succeed(&[&TRAIN[..], &["m2.safetensors", "--test", "test.csv", "--format", "json"]].concat())
+        .objects();
     let unknown: Vec<_> = json.iter().filter(|object| object["event"] == "unknown").collect();
     assert_eq!(unknown.len(), 1);
     assert_eq!((&unknown[0]["set"], &unknown[0]["cells"]), (&"test".into(), &3.into()));

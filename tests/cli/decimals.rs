@@ -10,13 +10,15 @@ fn place(decimal: char) -> Workplace {
     let rows = (0..60).map(|row| format!("{}{decimal}5;{};{}{decimal}5\n", row % 7, row % 3, row % 7));
     place.write("t.csv", "a;b;price\n".to_owned() + &rows.collect::<String>());
     let train = ["train", "--data", "t.csv", "--target", "price", "--task", "regression", "--hidden", "none"];
-    place.succeed(&[&train[..], &["--epochs", "3", "--device", "cpu", "--quiet", "--out", "m"]].concat());
+    place.succeed(
+        &[&train[..], &["--epochs", "3", "--device", "cpu", "--quiet", "--out", "m.safetensors"]].concat(),
+    );
     place
 }
 
 fn predict(place: &Workplace, row: &str, options: &[&str]) -> Outcome {
     place.write("new.csv", format!("a;b\n{row}\n"));
-    place.run(&[&["predict", "--model", "m", "--device", "cpu", "new.csv"], options].concat())
+    place.run(&[&["predict", "--model", "m.safetensors", "--device", "cpu", "new.csv"], options].concat())
 }
 
 #[track_caller]
@@ -29,14 +31,14 @@ fn predicted(place: &Workplace, row: &str, options: &[&str]) -> f64 {
 #[test]
 fn one_row_is_read_as_the_training_table_was() {
     let commas = place(',');
-    assert_eq!(commas.model("m").entry("decimal"), ",");
+    assert_eq!(commas.model("m.safetensors").entry("decimal"), ",");
     let expected = predicted(&commas, "1,5;2", &[]);
     assert_eq!(predicted(&commas, "1,500;2", &[]), expected);
     assert_eq!(predicted(&commas, "1.500;2", &["--decimal", "."]), expected);
     assert_ne!(predicted(&commas, "1500;2", &[]), expected);
 
     let points = place('.');
-    assert_eq!(points.model("m").entry("decimal"), ".");
+    assert_eq!(points.model("m.safetensors").entry("decimal"), ".");
     assert_eq!(predicted(&points, "1.500;2", &[]), expected);
     assert_eq!(predicted(&points, "1,5;2", &["--decimal", ","]), expected);
 }
@@ -55,7 +57,7 @@ fn a_file_that_is_written_otherwise_is_one_line() {
         // A target, too.
         let (a, price) = (if decimal == ',' { "1,5" } else { "1.5" }, row.split_once(';').unwrap().0);
         place.write("v.csv", format!("a;b;price\n{a};2;{price}\n"));
-        let eval = ["eval", "--model", "m", "--data", "v.csv", "--device", "cpu"];
+        let eval = ["eval", "--model", "m.safetensors", "--data", "v.csv", "--device", "cpu"];
         let outcome = place.run(&eval);
         assert_eq!(outcome.code, 2);
         assert!(
@@ -69,12 +71,12 @@ fn a_file_that_is_written_otherwise_is_one_line() {
 #[test]
 fn models_that_do_not_say_find_it_out() {
     let place = place(',');
-    let mut model = place.model("m");
+    let mut model = place.model("m.safetensors");
     model.header["__metadata__"].as_object_mut().unwrap().remove("decimal");
-    place.write("m", model.bytes());
+    place.write("m.safetensors", model.bytes());
     assert_eq!(predicted(&place, "1.5;2", &[]), predicted(&place, "1,5;2", &[]));
     model.header["__metadata__"]["decimal"] = Value::from(":");
-    place.write("m", model.bytes());
+    place.write("m.safetensors", model.bytes());
     let outcome = predict(&place, "1,5;2", &[]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("decimal"), "{}", outcome.stderr);

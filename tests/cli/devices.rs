@@ -46,9 +46,21 @@ fn trains_through(backend: &str) {
     let Some(adapter) = place.adapters(backend).into_iter().next() else { return };
     let index = adapter["index"].to_string();
     let train = |device: &str| {
-        place.train(&["--data", "data", "--epochs", "2", "--out", "m", "--threads", "1", "--device", device])
+        place.train(&[
+            "--data",
+            "data",
+            "--epochs",
+            "2",
+            "--out",
+            "m.safetensors",
+            "--threads",
+            "1",
+            "--device",
+            device,
+        ])
     };
-    let has_threads = || String::from_utf8_lossy(&fs::read(place.path("m")).unwrap()).contains("\"threads\"");
+    let has_threads =
+        || String::from_utf8_lossy(&fs::read(place.path("m.safetensors")).unwrap()).contains("\"threads\"");
     let objects = train(backend);
     assert!(!has_threads(), "a GPU has none");
     let accuracy = |objects: &[Value]| objects.last().unwrap()["test_accuracy"].as_f64().unwrap();
@@ -70,7 +82,7 @@ fn trains_through(backend: &str) {
         "--epochs",
         "2",
         "--out",
-        "m",
+        "m.safetensors",
         "--device",
         backend,
         "--schedule",
@@ -78,7 +90,8 @@ fn trains_through(backend: &str) {
         "--checked",
     ]);
     assert_eq!(plain[0]["schedule"], "plain");
-    let eval = ["eval", "--model", "m", "--data", "data", "--format", "json", "--device", backend];
+    let eval =
+        ["eval", "--model", "m.safetensors", "--data", "data", "--format", "json", "--device", backend];
     for checked in [&[][..], &["--checked"]] {
         let tested = place.succeed(&[&eval[..], checked].concat()).objects().remove(0);
         assert!((tested["accuracy"].as_f64().unwrap() - accuracy(&plain)).abs() < 0.011);

@@ -7,8 +7,9 @@ const CPU: [&str; 2] = ["--device", "cpu"];
 #[test]
 fn it_agrees_with_the_end_of_training() {
     let place = Workplace::with_data();
-    let trained = place.train(&["--data", "data", "--epochs", "2", "--out", "m", "--device", "cpu"]);
-    let eval = ["eval", "--model", "m", "--data", "data", "--format", "json"];
+    let trained =
+        place.train(&["--data", "data", "--epochs", "2", "--out", "m.safetensors", "--device", "cpu"]);
+    let eval = ["eval", "--model", "m.safetensors", "--data", "data", "--format", "json"];
     let outcome = place.succeed(&[&eval[..], &CPU].concat());
     assert_eq!(outcome.stderr, "");
     let object = &outcome.objects()[0];
@@ -21,7 +22,7 @@ fn it_agrees_with_the_end_of_training() {
         assert!(low <= value && value <= high && low < high, "{measure}: {value} in {interval}");
     }
     assert!((loss(&object["log_loss"]) / loss(&object["loss"]) - 1.0).abs() < 1e-5);
-    assert_eq!((&object["model"], &object["samples"]), (&"m".into(), &200.into()));
+    assert_eq!((&object["model"], &object["samples"]), (&"m.safetensors".into(), &200.into()));
     assert!(object["data"].as_str().unwrap().ends_with("t10k-images-idx3-ubyte"));
     let matrix: Vec<Vec<u64>> = serde_json::from_value(object["confusion"].clone()).unwrap();
     assert_eq!(matrix.iter().flatten().sum::<u64>(), 200);
@@ -58,12 +59,12 @@ fn it_agrees_with_the_end_of_training() {
 #[test]
 fn any_data_that_fit_can_be_evaluated() {
     let place = Workplace::with_data();
-    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", "cpu"]);
     let rows = Rows::new(100, 3);
     place.write("last.csv", rows.csv_label_last());
     place.write_idx("only/train", &rows);
     let eval = |arguments: &[&str]| {
-        let common = ["eval", "--model", "m", "--format", "json"];
+        let common = ["eval", "--model", "m.safetensors", "--format", "json"];
         place.succeed(&[&common[..], &CPU, arguments].concat()).objects().remove(0)
     };
     let table = eval(&["--data", "last.csv", "--label-column", "class"]);
@@ -84,8 +85,19 @@ fn many_classes_are_cut_short() {
     };
     for (classes, matrix) in [(60, true), (1001, false)] {
         place.write("t.csv", table(classes));
-        place.train(&["--data", "t.csv", "--target", "0", "--epochs", "1", "--out", "m", "--device", "cpu"]);
-        let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu"];
+        place.train(&[
+            "--data",
+            "t.csv",
+            "--target",
+            "0",
+            "--epochs",
+            "1",
+            "--out",
+            "m.safetensors",
+            "--device",
+            "cpu",
+        ]);
+        let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"];
         let text = place.succeed(&eval).stdout;
         assert!(!text.contains("confusion"), "{text}");
         let last = text.lines().last().unwrap();
@@ -95,26 +107,38 @@ fn many_classes_are_cut_short() {
         assert_eq!(json["confusion"].is_array(), matrix);
     }
     place.write("t.csv", "65535,1\n0,2\n65535,3\n");
-    place.train(&["--data", "t.csv", "--target", "0", "--epochs", "1", "--out", "m", "--device", "cpu"]);
-    let text = place.succeed(&["eval", "--model", "m", "--data", "t.csv", "--device", "cpu"]).stdout;
+    place.train(&[
+        "--data",
+        "t.csv",
+        "--target",
+        "0",
+        "--epochs",
+        "1",
+        "--out",
+        "m.safetensors",
+        "--device",
+        "cpu",
+    ]);
+    let text =
+        place.succeed(&["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"]).stdout;
     assert!(text.lines().count() < 22 && text.contains("65535"), "{text}");
 }
 
 #[test]
 fn it_writes_nothing() {
     let place = Workplace::with_data();
-    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", "cpu"]);
     let before = place.entries();
-    place.succeed(&["eval", "--model", "m", "--data", "data", "--device", "cpu"]);
+    place.succeed(&["eval", "--model", "m.safetensors", "--data", "data", "--device", "cpu"]);
     assert_eq!(place.entries(), before);
 }
 
 #[test]
 fn errors_are_listed_and_are_the_same_on_every_device() {
     let place = Workplace::with_data();
-    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", "cpu"]);
     let eval = |arguments: &[&str]| {
-        place.succeed(&[&["eval", "--model", "m", "--data", "data"], arguments].concat())
+        place.succeed(&[&["eval", "--model", "m.safetensors", "--data", "data"], arguments].concat())
     };
     let object = |arguments: &[&str]| eval(&[&["--format", "json"], arguments].concat()).objects().remove(0);
     assert!(object(&CPU).get("errors").is_none());

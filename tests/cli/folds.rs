@@ -76,7 +76,8 @@ fn a_fold_knows_nothing_but_its_training_rows() {
     for (fold, end) in [30, 60, 90].into_iter().enumerate() {
         place.write("train.csv", rows(0..end));
         place.write("test.csv", rows(end..end + 30));
-        let arguments = ["--data", "train.csv", "--test", "test.csv", "--exclude", "when", "--out", "m"];
+        let arguments =
+            ["--data", "train.csv", "--test", "test.csv", "--exclude", "when", "--out", "m.safetensors"];
         let alone = trained(&place, &arguments);
         assert_eq!(objects[fold]["test_loss"], alone.last().unwrap()["test_loss"], "fold {fold}");
     }
@@ -118,9 +119,12 @@ fn people_see_a_table_and_nothing_is_saved() {
     assert!(lines[10].contains("over 4 folds") && lines[10].contains("no model is saved"), "{text}");
     let quiet = place.succeed(&[&common[..], &["--quiet"]].concat()).stdout;
     assert_eq!(lines[10].split_once(" in ").unwrap().0, quiet.trim_end());
-    for arguments in
-        [&["--out", "m"][..], &["--test", "t.csv"], &["--test-fraction", "0.2"], &["--profile", "p"]]
-    {
+    for arguments in [
+        &["--out", "m.safetensors"][..],
+        &["--test", "t.csv"],
+        &["--test-fraction", "0.2"],
+        &["--profile", "p"],
+    ] {
         let outcome = place.run(&[&common[..], arguments].concat());
         assert_eq!(outcome.code, 2);
         assert!(outcome.error().starts_with(&format!("error: {}: expected no --folds", arguments[0])));

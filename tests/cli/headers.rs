@@ -7,8 +7,19 @@ use crate::program::{Outcome, Points, Workplace};
 const NAMES: [&str; 3] = ["low", "mid", "high"];
 
 fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
-    let common =
-        ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--epochs", "2", "--format", "json"];
+    let common = [
+        "train",
+        "--device",
+        "cpu",
+        "--hidden",
+        "8",
+        "--out",
+        "m.safetensors",
+        "--epochs",
+        "2",
+        "--format",
+        "json",
+    ];
     place.run(&[&common[..], arguments].concat())
 }
 
@@ -27,13 +38,13 @@ fn a_header_of_numbers_is_known_as_one() {
     // As pandas writes a table whose columns have no names, without and with the numbers of its rows.
     place.write("t.csv", "0,1,2,3,4\n".to_owned() + iris);
     assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
-    assert_eq!(place.model("m").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
+    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
     let numbered: String =
         (0..).zip(iris.lines()).map(|(row, line): (u32, _)| format!("{row},{line}\n")).collect();
     place.write("t.csv", ",0,1,2,3,4\n".to_owned() + &numbered);
     assert_eq!(rows(&place, &["--data", "t.csv"]), 150);
-    assert_eq!(place.model("m").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
-    assert_eq!(place.model("m").entry("target"), "4");
+    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"0\",\"1\",\"2\",\"3\"]");
+    assert_eq!(place.model("m.safetensors").entry("target"), "4");
 }
 
 #[test]
@@ -102,11 +113,12 @@ fn columns_are_found_by_their_names() {
     place.write("more.csv", more);
     let figures = |file: &str| {
         let objects = train(&place, &["--data", "t.csv", "--test", file]).objects();
-        let network = place.model("m").tensors;
-        let eval = ["eval", "--model", "m", "--data", file, "--device", "cpu", "--format", "json"];
+        let network = place.model("m.safetensors").tensors;
+        let eval =
+            ["eval", "--model", "m.safetensors", "--data", file, "--device", "cpu", "--format", "json"];
         let mut evaluated = place.succeed(&eval).objects().remove(0);
         evaluated["data"] = Value::Null;
-        let predict = ["predict", "--model", "m", file, "--device", "cpu"];
+        let predict = ["predict", "--model", "m.safetensors", file, "--device", "cpu"];
         let predicted = place.succeed(&predict).stdout;
         let tests: Vec<Value> = objects[1..3].iter().map(|epoch| epoch["test_loss"].clone()).collect();
         (tests, evaluated, predicted, network)
@@ -118,7 +130,7 @@ fn columns_are_found_by_their_names() {
     }
     // Labels may be missing where they are not needed.
     place.write("inputs.csv", reordered(&test, &[2, 1, 0]));
-    let predict = ["predict", "--model", "m", "inputs.csv", "--device", "cpu"];
+    let predict = ["predict", "--model", "m.safetensors", "inputs.csv", "--device", "cpu"];
     assert_eq!(place.succeed(&predict).stdout, expected.2);
 }
 
@@ -129,8 +141,9 @@ fn columns_that_do_not_fit_are_one_line() {
     place.write("t.csv", Points::new(200, 4).csv(NAMES));
     assert_eq!(train(&place, &["--data", "t.csv"]).code, 0);
     let rows = test.split_once('\n').unwrap().1;
-    let eval = |file: &str| place.run(&["eval", "--model", "m", "--data", file, "--device", "cpu"]);
-    let predict = |file: &str| place.run(&["predict", "--model", "m", file, "--device", "cpu"]);
+    let eval =
+        |file: &str| place.run(&["eval", "--model", "m.safetensors", "--data", file, "--device", "cpu"]);
+    let predict = |file: &str| place.run(&["predict", "--model", "m.safetensors", file, "--device", "cpu"]);
     for (name, text, parts) in [
         ("missing.csv", reordered(&test, &[0, 2, 3]), ["missing.csv", "\"b\""]),
         ("twice.csv", format!("a,b,a,kind\n{rows}"), ["twice.csv", "\"a\" twice, in columns 1 and 3"]),
@@ -170,7 +183,7 @@ fn doubt_is_asked_about() {
     doubt("--header yes");
     // A column of text that is no target: words beside a column of few numbers at the end, and dates.
     table("sex,age,survived", &|row| {
-        format!("{},{},{}", ["f", "m"][row % 2], 20 + row * 7 % 50, row * 3 % 2)
+        format!("{},{},{}", ["f", "F"][row % 2], 20 + row * 7 % 50, row * 3 % 2)
     });
     doubt("--target");
     assert_eq!(rows(&place, &["--data", "t.csv", "--target", "sex"]), 60);

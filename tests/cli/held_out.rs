@@ -9,7 +9,7 @@ use crate::program::{Outcome, Points, SavedModel, Workplace};
 const NAMES: [&str; 3] = ["low", "mid", "high"];
 
 fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
-    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--format", "json"];
+    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--format", "json"];
     place.run(&[&common[..], arguments].concat())
 }
 
@@ -22,7 +22,7 @@ fn trained(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
 
 #[track_caller]
 fn evaluated(place: &Workplace, arguments: &[&str]) -> Value {
-    let common = ["eval", "--model", "m", "--device", "cpu", "--format", "json"];
+    let common = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
     place.succeed(&[&common[..], arguments].concat()).objects().remove(0)
 }
 
@@ -67,7 +67,7 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
 
     // Other rows are no longer those.
     place.write("t.csv", Points::new(499, 4).csv(NAMES));
-    let outcome = place.run(&["eval", "--model", "m", "--device", "cpu"]);
+    let outcome = place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("500 rows") && outcome.error().contains("--data"), "{}", outcome.stderr);
 }
@@ -116,7 +116,7 @@ fn test_rows_choose_nothing() {
     let common = ["--data", "t.csv", "--validation-fraction", "0.2", "--epochs", "6", "--lr", "2"];
     let network = |arguments: &[&str]| -> (SavedModel, Value) {
         let objects = trained(&place, &[&common[..], arguments].concat());
-        (place.model("m"), objects.last().unwrap()["test_accuracy"].clone())
+        (place.model("m.safetensors"), objects.last().unwrap()["test_accuracy"].clone())
     };
     let (alone, _) = network(&[]);
     let (tested, accuracy) = network(&["--test", "v.csv"]);
@@ -135,7 +135,8 @@ fn patience_ends_a_run() {
     let summary = objects.last().unwrap();
     let (epochs, kept) = (summary["epochs"].as_u64().unwrap(), summary["kept_epoch"].as_u64().unwrap());
     assert!(epochs < 400 && epochs == kept + 3, "{summary}");
-    let common = [&["train", "--device", "cpu", "--hidden", "8", "--out", "m"][..], &common].concat();
+    let common =
+        [&["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors"][..], &common].concat();
     let text = place.succeed(&common).stdout;
     let expected =
         format!("after {epochs} epochs (the model of epoch {kept}, the best), no better one since");
@@ -163,19 +164,30 @@ fn groups_stay_together_and_times_are_divided_by_order() {
     let place = Workplace::new();
     place.write("t.csv", persons());
     let run = |options: &[&str]| {
-        let common =
-            ["train", "--data", "t.csv", "--device", "cpu", "--hidden", "4", "--epochs", "3", "--out", "m"];
+        let common = [
+            "train",
+            "--data",
+            "t.csv",
+            "--device",
+            "cpu",
+            "--hidden",
+            "4",
+            "--epochs",
+            "3",
+            "--out",
+            "m.safetensors",
+        ];
         place.succeed(&[&common[..], &["--format", "json"], options].concat()).objects()
     };
     let evaluated = || {
-        let eval = ["eval", "--model", "m", "--device", "cpu", "--format", "json"];
+        let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
         let found = place.succeed(&eval).objects()[0].clone();
         (found["samples"].as_u64().unwrap(), found["accuracy"].as_f64().unwrap())
     };
     // The person and the day are no inputs; eval finds the same rows again.
     let objects = run(&["--group", "person", "--exclude", "day", "--test-fraction", "0.2"]);
     assert_eq!(objects[0]["layers"][0], 2);
-    assert_eq!(place.model("m").entry("group"), "person");
+    assert_eq!(place.model("m.safetensors").entry("group"), "person");
     let summary = objects.last().unwrap();
     assert_eq!(evaluated(), (200, summary["test_accuracy"].as_f64().unwrap()));
     let objects = run(&["--time", "day", "--exclude", "person", "--test-fraction", "0.2"]);
@@ -212,13 +224,13 @@ fn an_accuracy_or_a_time_ends_a_run() {
         "{accuracies:?}"
     );
     assert!(accuracies[epochs - 1] >= 0.8);
-    let run = [&["train", "--device", "cpu", "--out", "m"][..], &common].concat();
+    let run = [&["train", "--device", "cpu", "--out", "m.safetensors"][..], &common].concat();
     let text = place.succeed(&[&run[..], &accurate].concat()).stdout;
     assert!(text.contains(", as accurate as was asked for in "), "{text}");
     // A million epochs would take hours.
     let text = place.succeed(&[&run[..], &["--epochs", "1000000", "--max-time", "300ms"]].concat()).stdout;
     assert!(text.contains(", when its time was over in "), "{text}");
-    assert_eq!(place.run(&["eval", "--model", "m", "--device", "cpu"]).code, 0);
+    assert_eq!(place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]).code, 0);
     for (option, value, expected) in [
         ("--max-time", "0s", "a time such as 60s"),
         ("--max-time", "soon", "a time such as 60s"),
@@ -251,16 +263,16 @@ fn standard_input_is_a_table() {
         String::from_utf8(output.stdout).unwrap()
     };
     let run = ["train", "--device", "cpu", "--hidden", "8", "--epochs", "3", "--test-fraction", "0.2"];
-    place.succeed(&[&run[..], &["--data", "t.csv", "--out", "m"]].concat());
+    place.succeed(&[&run[..], &["--data", "t.csv", "--out", "m.safetensors"]].concat());
     piped(&[&run[..], &["--data", "-", "--out", "piped"]].concat());
-    assert!(place.model("m").tensors == place.model("piped").tensors);
-    let eval = |data| ["eval", "--model", "m", "--device", "cpu", "--data", data];
+    assert!(place.model("m.safetensors").tensors == place.model("piped").tensors);
+    let eval = |data| ["eval", "--model", "m.safetensors", "--device", "cpu", "--data", data];
     let read = place.succeed(&eval("t.csv")).stdout;
     assert_eq!(
         piped(&eval("-")),
         read.replace("t.csv", "standard input").replace(" of standard input, on", " of -, on")
     );
-    let predict = |data| ["predict", "--model", "m", "--device", "cpu", data];
+    let predict = |data| ["predict", "--model", "m.safetensors", "--device", "cpu", data];
     assert_eq!(piped(&predict("-")), place.succeed(&predict("t.csv")).stdout);
     // What came through a pipe is gone.
     let outcome = place.run(&["eval", "--model", "piped", "--device", "cpu"]);
@@ -279,7 +291,7 @@ fn rows_without_labels_cannot_be_evaluated() {
         .collect();
     for text in [unlabelled.clone(), unlabelled.split_once('\n').unwrap().1.to_owned()] {
         place.write("u.csv", text);
-        let outcome = place.run(&["eval", "--model", "m", "--device", "cpu", "--data", "u.csv"]);
+        let outcome = place.run(&["eval", "--model", "m.safetensors", "--device", "cpu", "--data", "u.csv"]);
         assert_eq!(outcome.code, 2);
         assert!(
             outcome.error().contains("u.csv") && outcome.error().contains("labels"),
@@ -297,10 +309,11 @@ fn rows_that_no_loss_can_be_computed_of_are_said_to_be_at_fault() {
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let error = outcome.error();
     assert!(error.contains("huge.csv") && error.contains("the network is sound"), "{error}");
-    assert!(error.ends_with("the model after epoch 2 stays at m"), "{error}");
+    assert!(error.ends_with("the model after epoch 2 stays at m.safetensors"), "{error}");
     assert!(evaluated(&place, &["--data", "v.csv"])["accuracy"].as_f64().unwrap() > 0.5);
     for format in ["text", "json"] {
-        let eval = ["eval", "--model", "m", "--device", "cpu", "--data", "huge.csv", "--format", format];
+        let eval =
+            ["eval", "--model", "m.safetensors", "--device", "cpu", "--data", "huge.csv", "--format", format];
         let outcome = place.run(&eval);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (3, ""));
         assert!(outcome.error().contains("huge.csv"), "{}", outcome.stderr);

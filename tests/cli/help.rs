@@ -74,9 +74,9 @@ fn training_goes_on_when_the_reader_goes_away() {
         [&["train", "--data", "t.csv", "--target", "0", "--device", "cpu", "--out", out], &EPOCHS[..]]
             .concat()
     };
-    place.succeed(&train("whole"));
+    place.succeed(&train("whole.safetensors"));
     for format in ["text", "json"] {
-        let mut command = place.command(&train("m"));
+        let mut command = place.command(&train("m.safetensors"));
         command.args(["--format", format, "--profile", "p"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -86,7 +86,11 @@ fn training_goes_on_when_the_reader_goes_away() {
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0));
         assert_eq!(stderr, "standard output is closed; training goes on without it\n");
-        assert!(fs::read(place.path("m")).unwrap() == fs::read(place.path("whole")).unwrap(), "{format}");
+        assert!(
+            fs::read(place.path("m.safetensors")).unwrap()
+                == fs::read(place.path("whole.safetensors")).unwrap(),
+            "{format}"
+        );
         fs::remove_file(place.path("p")).expect("what comes after training is done too");
     }
 }
@@ -94,10 +98,10 @@ fn training_goes_on_when_the_reader_goes_away() {
 #[test]
 fn a_reader_that_goes_away_before_the_end_of_a_list_is_no_failure() {
     let place = Workplace::with_data();
-    place.train(&["--data", "data", "--epochs", "1", "--device", "cpu", "--out", "m"]);
+    place.train(&["--data", "data", "--epochs", "1", "--device", "cpu", "--out", "m.safetensors"]);
     let quiet = ["train", "--data", "data", "--epochs", "1", "--device", "cpu", "--quiet"];
     for arguments in
-        [&["devices"][..], &["eval", "--model", "m", "--data", "data", "--device", "cpu"], &quiet]
+        [&["devices"][..], &["eval", "--model", "m.safetensors", "--data", "data", "--device", "cpu"], &quiet]
     {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -18,12 +18,12 @@ fn trained(arguments: &[&str]) -> Workplace {
     let place = Workplace::new();
     place.write("t.csv", colors(300));
     let train = ["train", "--data", "t.csv", "--hidden", "8", "--epochs", "60", "--device", "cpu", "--quiet"];
-    place.succeed(&[&train[..], &["--out", "m"], arguments].concat());
+    place.succeed(&[&train[..], &["--out", "m.safetensors"], arguments].concat());
     place
 }
 
 fn found(place: &Workplace, arguments: &[&str]) -> Value {
-    let common = ["importance", "--model", "m", "--device", "cpu", "--format", "json"];
+    let common = ["importance", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
     place.succeed(&[&common[..], arguments].concat()).objects().remove(0)
 }
 
@@ -65,18 +65,21 @@ fn one_column_decides_everything_and_the_others_nothing() {
 #[test]
 fn people_see_bars_and_a_picture() {
     let place = trained(&["--test-fraction", "0.2"]);
-    let text = place.succeed(&["importance", "--model", "m", "--device", "cpu", "--svg", "i.svg"]).stdout;
+    let text = place
+        .succeed(&["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", "i.svg"])
+        .stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 6, "{text}");
     assert!(lines[3].starts_with("color") && lines[3].ends_with(&"█".repeat(30)), "{text}");
     assert!(!lines[4].contains('█') && !lines[5].contains('█'), "{text}");
     let svg = std::fs::read_to_string(place.path("i.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("color") && svg.contains("decrease of accuracy"));
-    let few = place.succeed(&["importance", "--model", "m", "--device", "cpu", "--rows", "17"]).stdout;
+    let few =
+        place.succeed(&["importance", "--model", "m.safetensors", "--device", "cpu", "--rows", "17"]).stdout;
     assert!(few.starts_with("17 samples, chosen among the 60 of t.csv"), "{few}");
-    let outcome = place.run(&["importance", "--model", "m", "--device", "cpu", "--rows", "0"]);
+    let outcome = place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--rows", "0"]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    let outcome = place.run(&["importance", "--model", "m", "--device", "cpu", "--svg", "t.csv"]);
+    let outcome = place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", "t.csv"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("--svg: expected a file of its own"), "{}", outcome.stderr);
 }
@@ -87,21 +90,24 @@ fn values_have_importances_too_and_images_none() {
     let row = |row: usize| format!("{},{},{}\n", row * 7 % 13, row * 5 % 11, 3 * (row * 7 % 13));
     place.write("t.csv", "a,b,price\n".to_owned() + &(0..200).map(row).collect::<String>());
     let train = ["train", "--data", "t.csv", "--target", "price", "--task", "regression", "--hidden", "none"];
-    place.succeed(&[&train[..], &["--epochs", "30", "--device", "cpu", "--quiet", "--out", "m"]].concat());
+    place.succeed(
+        &[&train[..], &["--epochs", "30", "--device", "cpu", "--quiet", "--out", "m.safetensors"]].concat(),
+    );
     let found = found(&place, &[]);
     assert_eq!((&found["measure"], &found["columns"][0]["column"]), (&"r2".into(), &"a".into()));
     // Shuffled values lie twice the variance away, so that R2 falls from 1 to -1.
     let [a, b] = [0, 1].map(|column| found["columns"][column]["importance"].as_f64().unwrap());
     assert!((a - 2.0).abs() < 0.15 && b.abs() < 0.05, "{a} {b}");
-    let outcome = place.run(&["importance", "--model", "m", "--device", "cpu", "--measure", "auc"]);
+    let outcome =
+        place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--measure", "auc"]);
     let expected = "error: --measure: expected r2, rmse or mae of a model of values, found auc";
     assert_eq!((outcome.code, outcome.error()), (2, expected));
 
     place.write_idx("data/train", &Rows::new(40, 1));
-    place.train(&["--data", "data", "--epochs", "1", "--device", "cpu", "--out", "m"]);
-    let outcome = place.run(&["importance", "--model", "m", "--device", "cpu"]);
+    place.train(&["--data", "data", "--epochs", "1", "--device", "cpu", "--out", "m.safetensors"]);
+    let outcome = place.run(&["importance", "--model", "m.safetensors", "--device", "cpu"]);
     assert_eq!(
         (outcome.code, outcome.error()),
-        (2, "error: m: expected a model of a table, found one of images")
+        (2, "error: m.safetensors: expected a model of a table, found one of images")
     );
 }

@@ -73,9 +73,10 @@ fn a_model_and_images_are_described() {
     let text = place.succeed(&["inspect", "data"]).stdout;
     assert!(text.contains("images of 8 x 8"), "{text}");
     place.write("t.csv", TABLE.replace("10", "2,5"));
-    let options = ["--exclude", "name", "--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", "m"];
+    let options =
+        ["--exclude", "name", "--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", "m.safetensors"];
     place.succeed(&[&["train", "--data", "t.csv", "--scale", "minmax"][..], &options].concat());
-    let text = place.succeed(&["inspect", "--model", "m"]).stdout;
+    let text = place.succeed(&["inspect", "--model", "m.safetensors"]).stdout;
     for part in [
         "5-3-2 network, 26 parameters, loss cross-entropy",
         "one of blue, red",
@@ -86,7 +87,7 @@ fn a_model_and_images_are_described() {
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
-    let json = place.succeed(&["inspect", "--model", "m", "--format", "json"]).objects();
+    let json = place.succeed(&["inspect", "--model", "m.safetensors", "--format", "json"]).objects();
     assert_eq!(
         json[0]["columns"][1],
         json!({ "name": "size", "inputs": 2, "type": "number", "center": 1.5, "width": 1.0, "fill": 2.5, "missing": true })

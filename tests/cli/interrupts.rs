@@ -8,8 +8,19 @@ use serde_json::Value;
 use crate::program::{Points, Rows, Workplace};
 
 const NAMES: [&str; 3] = ["low", "mid", "high"];
-const TRAIN: [&str; 11] =
-    ["train", "--device", "cpu", "--hidden", "8", "--epochs", "1000000", "--out", "m", "--format", "json"];
+const TRAIN: [&str; 11] = [
+    "train",
+    "--device",
+    "cpu",
+    "--hidden",
+    "8",
+    "--epochs",
+    "1000000",
+    "--out",
+    "m.safetensors",
+    "--format",
+    "json",
+];
 
 fn start(place: &Workplace, arguments: &[&str]) -> Child {
     let mut command = place.command(&[&TRAIN[..], arguments].concat());
@@ -54,9 +65,10 @@ fn a_signal_ends_training_with_the_model_saved() {
         let (events, found, error) = interrupted(&place, signal, &["--data", "t.csv"]);
         assert_eq!(found, Some(code), "{error}");
         assert!(error.starts_with("error: interrupted; the model after "), "{error}");
-        assert!(error.ends_with(" is saved at m\n"), "{error}");
+        assert!(error.ends_with(" is saved at m.safetensors\n"), "{error}");
         assert!(events.iter().all(|event| event["event"] != "summary"));
-        let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu", "--format", "json"];
+        let eval =
+            ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--format", "json"];
         let accuracy = place.succeed(&eval).objects()[0]["accuracy"].as_f64().unwrap();
         assert!(accuracy > 0.8, "{accuracy}");
     }
@@ -72,7 +84,7 @@ fn the_best_model_stays() {
     assert_eq!(code, Some(130), "{error}");
     let best = events.iter().rfind(|event| event["kept"] == true).unwrap();
     assert!(error.contains(&format!("the model after epoch {} is saved at m", best["epoch"])), "{error}");
-    let eval = ["eval", "--model", "m", "--data", "v.csv", "--device", "cpu", "--format", "json"];
+    let eval = ["eval", "--model", "m.safetensors", "--data", "v.csv", "--device", "cpu", "--format", "json"];
     assert_eq!(place.succeed(&eval).objects()[0]["accuracy"], best["validation_accuracy"]);
 }
 

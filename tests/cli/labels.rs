@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::program::{Outcome, Points, Workplace, noise};
 
 fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
-    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--data", "t.csv"];
+    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--data", "t.csv"];
     place.run(&[&common[..], arguments].concat())
 }
 
@@ -25,9 +25,9 @@ fn labels_keep_their_names() {
         let outcome = train(&place, &["--target", "kind", "--epochs", "3", "--format", "json"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert_eq!(outcome.objects()[0]["classes"], json!(classes));
-        assert_eq!(place.model("m").entry("classes"), json!(classes).to_string());
+        assert_eq!(place.model("m.safetensors").entry("classes"), json!(classes).to_string());
 
-        let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu", "--errors"];
+        let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu", "--errors"];
         let object = place.succeed(&[&eval[..], &["--format", "json"]].concat()).objects().remove(0);
         assert_eq!(object["classes"], json!(classes));
         for error in object["errors"].as_array().unwrap() {
@@ -84,7 +84,7 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
     place.write("t.csv", "x,kind\n".to_owned() + &(0..400).map(row).collect::<String>());
     let dead = ["--hidden", "none", "--epochs", "5", "--preset", "plain"];
     let dead = |arguments: &[&str]| {
-        let common = ["train", "--device", "cpu", "--out", "m", "--data", "t.csv"];
+        let common = ["train", "--device", "cpu", "--out", "m.safetensors", "--data", "t.csv"];
         place.succeed(&[&common[..], &dead, arguments].concat())
     };
     for arguments in [&[][..], &["--test-fraction", "0.25"], &["--quiet"], &["--validation-fraction", "0.25"]]
@@ -95,7 +95,7 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
         let text = dead(arguments);
         assert!(text.error().starts_with(&format!("warning: {warning}")), "{}", text.stderr);
     }
-    let eval = ["eval", "--model", "m", "--data", "t.csv", "--device", "cpu"];
+    let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"];
     let text = place.succeed(&eval).stdout;
     assert!(text.contains("accuracy 90.00 %, balanced accuracy 50.00 %"), "{text}");
     let object = place.succeed(&[&eval[..], &["--format", "json"]].concat()).objects().remove(0);

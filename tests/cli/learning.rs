@@ -51,12 +51,12 @@ fn values_are_learnt_evaluated_and_predicted() {
         "--lr-schedule",
         "cosine",
         "--out",
-        "m",
+        "m.safetensors",
     ];
     let objects = train(&place, &[&arguments[..], &CPU].concat());
     let summary = &objects[objects.len() - 1];
     assert!(summary["test_accuracy"].is_null() && summary["test_r2"].is_null(), "{summary}");
-    let saved = place.model("m");
+    let saved = place.model("m.safetensors");
     let entries = [
         ("loss", "mse"),
         ("activation", "silu,tanh"),
@@ -73,7 +73,7 @@ fn values_are_learnt_evaluated_and_predicted() {
     let evaluated = place.succeed(&[
         "eval",
         "--model",
-        "m",
+        "m.safetensors",
         "--data",
         "right.csv",
         "--device",
@@ -93,7 +93,7 @@ fn values_are_learnt_evaluated_and_predicted() {
     assert!((squared / greatest.powi(2)..squared / least.powi(2)).contains(&figure("loss")), "{figures}");
     assert!(figure("mae") < figure("rmse"), "{figures}");
     place.write("few.csv", "c,b,a\n0.5,0.2,-1\n");
-    let predicted = place.succeed(&["predict", "--model", "m", "few.csv", "--device", "cpu"]);
+    let predicted = place.succeed(&["predict", "--model", "m.safetensors", "few.csv", "--device", "cpu"]);
     let lines: Vec<&str> = predicted.stdout.lines().collect();
     assert_eq!((lines.len(), lines[0]), (2, "y,z"));
     let row: Vec<f64> = lines[1].split(',').map(|cell| cell.parse().unwrap()).collect();
@@ -105,7 +105,7 @@ fn values_are_learnt_evaluated_and_predicted() {
     let evaluated = place.succeed(&[
         "eval",
         "--model",
-        "m",
+        "m.safetensors",
         "--data",
         "right.csv",
         "--device",
@@ -125,9 +125,10 @@ fn the_target_tells_the_task() {
     };
     let loss = |arguments: &[&str]| {
         let outcome = place.succeed(
-            &[&["train", "--data", "t.csv", "--epochs", "1", "--out", "m"], arguments, &CPU].concat(),
+            &[&["train", "--data", "t.csv", "--epochs", "1", "--out", "m.safetensors"], arguments, &CPU]
+                .concat(),
         );
-        (place.model("m").entry("loss").to_owned(), outcome.stderr)
+        (place.model("m.safetensors").entry("loss").to_owned(), outcome.stderr)
     };
     let few = |row: usize| (row % 3).to_string();
     // Great numbers, which only scaled values can be learnt from at the usual rate.
@@ -144,21 +145,25 @@ fn the_target_tells_the_task() {
         assert_eq!(loss(&["--loss", "huber"]).0, "huber");
     }
     place.write("t.csv", table(&many));
-    place.succeed(&[&["train", "--data", "t.csv", "--epochs", "40", "--out", "m"][..], &CPU].concat());
-    let eval = ["eval", "--model", "m", "--data", "t.csv", "--format", "json", "--device", "cpu"];
+    place.succeed(
+        &[&["train", "--data", "t.csv", "--epochs", "40", "--out", "m.safetensors"][..], &CPU].concat(),
+    );
+    let eval = ["eval", "--model", "m.safetensors", "--data", "t.csv", "--format", "json", "--device", "cpu"];
     let figures = place.succeed(&eval).objects()[0].clone();
     let (r2, rmse) = (figures["r2"].as_f64().unwrap(), figures["rmse"].as_f64().unwrap());
     assert!(r2 > 0.99 && rmse < 500.0, "{figures}");
     let far = |row: usize| format!("{}.5", 1_700_000_000 + row % 17);
     place.write("far.csv", table(&far));
-    let outcome = place.run(&[&["train", "--data", "far.csv", "--out", "m"][..], &CPU].concat());
+    let outcome = place.run(&[&["train", "--data", "far.csv", "--out", "m.safetensors"][..], &CPU].concat());
     assert_eq!(outcome.code, 2);
     assert!(
         outcome.error().contains("column 2 (y)") && outcome.error().contains("32-bit floats"),
         "{}",
         outcome.stderr
     );
-    let unscaled = [&["train", "--data", "t.csv", "--scale-target", "none", "--out", "m"][..], &CPU].concat();
+    let unscaled =
+        [&["train", "--data", "t.csv", "--scale-target", "none", "--out", "m.safetensors"][..], &CPU]
+            .concat();
     assert_eq!(place.run(&unscaled).code, 3);
 }
 
@@ -190,7 +195,7 @@ fn values_with_held_out_rows_keep_the_best_model() {
         "--test-fraction",
         "0.2",
         "--out",
-        "m",
+        "m.safetensors",
     ];
     let objects = train(&place, &[&arguments[..], &CPU].concat());
     let losses: Vec<f64> = objects.iter().filter_map(|object| object["validation_loss"].as_f64()).collect();
@@ -199,7 +204,8 @@ fn values_with_held_out_rows_keep_the_best_model() {
     assert_eq!(losses[summary["kept_epoch"].as_u64().unwrap() as usize - 1], best);
     let r2 = summary["test_r2"].as_f64().unwrap();
     assert!(r2 > 0.9, "{summary}");
-    let evaluated = place.succeed(&["eval", "--model", "m", "--device", "cpu", "--format", "json"]);
+    let evaluated =
+        place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"]);
     assert_eq!(evaluated.objects()[0]["r2"].as_f64().unwrap(), r2);
 }
 
@@ -226,8 +232,8 @@ fn every_way_of_learning_repeats() {
             assert!(epoch(3) < epoch(1), "{way:?}: {objects:?}");
             place.model(out).bytes()
         };
-        let first = trained("1", "a");
-        assert!(first == trained("1", "b"), "{way:?} repeats");
-        assert!(first != trained("2", "c"), "{way:?} depends on the seed");
+        let first = trained("1", "a.safetensors");
+        assert!(first == trained("1", "b.safetensors"), "{way:?} repeats");
+        assert!(first != trained("2", "c.safetensors"), "{way:?} depends on the seed");
     }
 }

@@ -18,12 +18,12 @@ fn lengths(rows: usize) -> String {
 /// Trains on `t.csv` with `v.csv` to test on, and gives what is said of the kept model.
 fn summary(place: &Workplace, arguments: &[&str]) -> Value {
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--hidden", "none", "--device", "cpu"];
-    let more = ["--epochs", "4", "--out", "m", "--format", "json"];
+    let more = ["--epochs", "4", "--out", "m.safetensors", "--format", "json"];
     place.succeed(&[&common[..], &more, arguments].concat()).objects().pop().unwrap()
 }
 
 fn evaluated(place: &Workplace, arguments: &[&str]) -> Value {
-    let common = ["eval", "--model", "m", "--device", "cpu", "--format", "json"];
+    let common = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
     place.succeed(&[&common[..], arguments].concat()).objects().remove(0)
 }
 
@@ -41,7 +41,8 @@ fn targets_are_measured_in_their_own_units() {
     let summary = summary(&place, &["--target", "cm", "km"]);
     let found = evaluated(&place, &[]);
     assert_eq!(found["targets"], serde_json::json!(["cm", "km"]));
-    let predicted = place.succeed(&["predict", "--model", "m", "--device", "cpu", "v.csv"]).stdout;
+    let predicted =
+        place.succeed(&["predict", "--model", "m.safetensors", "--device", "cpu", "v.csv"]).stdout;
     let rows: Vec<Vec<f64>> = lengths(40)
         .lines()
         .zip(predicted.lines())
@@ -65,7 +66,7 @@ fn targets_are_measured_in_their_own_units() {
     near(&found["rmse"], pooled.sqrt());
     near(&summary["test_rmse"], pooled.sqrt());
     // People see no error of centimetres and kilometres together.
-    let text = place.succeed(&["eval", "--model", "m", "--device", "cpu"]).stdout;
+    let text = place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu"]).stdout;
     for target in ["cm", "km"] {
         assert!(text.lines().any(|line| line.starts_with(target) && line.contains("RMSE")), "{text}");
     }
@@ -88,7 +89,7 @@ fn one_row_has_no_r2() {
     let found = evaluated(&place, &[]);
     assert_eq!((&found["r2"], &found["r2_by_target"]), (&Value::Null, &serde_json::json!([null])));
     assert!(found["mae"].is_number());
-    let text = place.succeed(&["eval", "--model", "m", "--device", "cpu"]).stdout;
+    let text = place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu"]).stdout;
     assert!(text.contains("RMSE") && !text.contains("R2") && !text.contains("NaN"), "{text}");
 }
 
@@ -97,9 +98,10 @@ fn a_label_that_no_training_row_has_is_shown_where_it_stands() {
     let place = Workplace::new();
     place.write("t.csv", Points::new(100, 1).csv(NAMES));
     place.write("v.csv", Points::new(20, 2).csv(NAMES) + "1,5000,0,huge\n");
-    let train = ["train", "--data", "t.csv", "--epochs", "1", "--device", "cpu", "--quiet", "--out", "m"];
+    let train =
+        ["train", "--data", "t.csv", "--epochs", "1", "--device", "cpu", "--quiet", "--out", "m.safetensors"];
     place.succeed(&train);
-    let outcome = place.run(&["eval", "--model", "m", "--data", "v.csv", "--device", "cpu"]);
+    let outcome = place.run(&["eval", "--model", "m.safetensors", "--data", "v.csv", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
     let expected = "error: v.csv, row 22, column 4 (kind): expected labels of the training data (high, low, mid), found \
                     label huge";
@@ -131,7 +133,8 @@ fn training_says_what_eval_says_of_the_kept_model() {
     place.write("w.csv", Points::new(120, 5).csv(NAMES));
     // Steps so large that the last epoch is not the best.
     let common = ["train", "--data", "t.csv", "--test", "v.csv", "--validation", "w.csv", "--hidden", "8"];
-    let more = ["--epochs", "9", "--lr", "3", "--out", "m", "--device", "cpu", "--format", "json"];
+    let more =
+        ["--epochs", "9", "--lr", "3", "--out", "m.safetensors", "--device", "cpu", "--format", "json"];
     let train = |seed: &str, options: &[&str]| {
         place.succeed(&[&common[..], &more, &["--seed", seed], options].concat()).objects()
     };

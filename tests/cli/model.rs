@@ -38,13 +38,13 @@ fn it_holds_weights_biases_and_metadata() {
 #[test]
 fn a_seed_gives_the_same_bytes_and_replaces_what_was_there() {
     let place = Workplace::with_data();
-    place.write("a", "something else");
-    train(&place, &["--out", "a", "--seed", "5"]);
-    train(&place, &["--out", "b", "--seed", "5"]);
-    train(&place, &["--out", "c", "--seed", "6"]);
+    place.write("a.safetensors", "something else");
+    train(&place, &["--out", "a.safetensors", "--seed", "5"]);
+    train(&place, &["--out", "b.safetensors", "--seed", "5"]);
+    train(&place, &["--out", "c.safetensors", "--seed", "6"]);
     let read = |name: &str| std::fs::read(place.path(name)).unwrap();
-    assert_eq!(read("a"), read("b"));
-    assert_ne!(read("a"), read("c"));
+    assert_eq!(read("a.safetensors"), read("b.safetensors"));
+    assert_ne!(read("a.safetensors"), read("c.safetensors"));
 }
 
 #[test]
@@ -78,8 +78,19 @@ fn the_summary_says_where_it_is() {
 fn it_is_there_when_the_line_of_its_epoch_is_and_changes_with_the_next() {
     let place = Workplace::with_data();
     let arguments = [
-        "train", "--data", "data", "--device", "cpu", "--epochs", "1000000", "--format", "json", "--hidden",
-        "2000", "--out", "m",
+        "train",
+        "--data",
+        "data",
+        "--device",
+        "cpu",
+        "--epochs",
+        "1000000",
+        "--format",
+        "json",
+        "--hidden",
+        "2000",
+        "--out",
+        "m.safetensors",
     ];
     let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -87,12 +98,12 @@ fn it_is_there_when_the_line_of_its_epoch_is_and_changes_with_the_next() {
     let mut models = Vec::new();
     for epoch in 1..=3 {
         assert!(lines.next().unwrap().contains(&format!("\"epoch\":{epoch},")));
-        models.push(std::fs::read(place.path("m")).unwrap());
+        models.push(std::fs::read(place.path("m.safetensors")).unwrap());
     }
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(models[0] != models[2], "saved once only");
-    SafeTensors::deserialize(&std::fs::read(place.path("m")).unwrap())
+    SafeTensors::deserialize(&std::fs::read(place.path("m.safetensors")).unwrap())
         .expect("a killed run leaves a whole model");
 }
 
@@ -100,11 +111,12 @@ fn it_is_there_when_the_line_of_its_epoch_is_and_changes_with_the_next() {
 fn a_fault_in_a_later_epoch_leaves_the_model_before() {
     let place = Workplace::with_data();
     // One step an epoch: after the first the weights are large, after the second or third they are no numbers.
-    let steps = ["--data", "data", "--device", "cpu", "--batch-size", "400", "--lr", "1e6", "--out", "m"];
+    let steps =
+        ["--data", "data", "--device", "cpu", "--batch-size", "400", "--lr", "1e6", "--out", "m.safetensors"];
     let outcome = place.run(&[&["train"], &steps[..]].concat());
     assert_eq!((outcome.code, outcome.stderr.lines().count()), (3, 1), "{}", outcome.stderr);
     let parts = ["error: the ", "learning rate 1000000.0", "--lr", "; the model after epoch "];
     assert!(parts.iter().all(|part| outcome.stderr.contains(part)), "{}", outcome.stderr);
-    assert!(outcome.stderr.ends_with(" stays at m\n"), "{}", outcome.stderr);
-    SafeTensors::deserialize(&std::fs::read(place.path("m")).unwrap()).unwrap();
+    assert!(outcome.stderr.ends_with(" stays at m.safetensors\n"), "{}", outcome.stderr);
+    SafeTensors::deserialize(&std::fs::read(place.path("m.safetensors")).unwrap()).unwrap();
 }

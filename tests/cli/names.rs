@@ -30,16 +30,16 @@ fn assert_printable(text: &str) {
 fn names_reach_the_terminal_with_escapes() {
     let place = Workplace::new();
     place.write(NAME, Rows::new(100, 1).csv());
-    let text = train(&place, NAME.as_ref(), &["--out", "m\u{202e}"]);
+    let text = train(&place, NAME.as_ref(), &["--out", "m\u{202e}.safetensors"]);
     assert_eq!((text.code, text.stderr.as_str()), (0, ""));
     assert_printable(&text.stdout);
-    assert!(text.stdout.contains("\nmodel: m\\u{202e}\n"), "{}", text.stdout);
+    assert!(text.stdout.contains("\nmodel: m\\u{202e}.safetensors\n"), "{}", text.stdout);
 
-    let json = train(&place, NAME.as_ref(), &["--out", "m\u{202e}", "--format", "json"]);
+    let json = train(&place, NAME.as_ref(), &["--out", "m\u{202e}.safetensors", "--format", "json"]);
     assert_printable(&json.stdout);
-    assert_eq!(json.objects().last().unwrap()["model"], "m\u{202e}");
+    assert_eq!(json.objects().last().unwrap()["model"], "m\u{202e}.safetensors");
 
-    let eval = ["eval", "--model", "m\u{202e}", "--device", "cpu", "--data", NAME];
+    let eval = ["eval", "--model", "m\u{202e}.safetensors", "--device", "cpu", "--data", NAME];
     let text = place.succeed(&eval);
     assert_printable(&text.stdout);
     assert!(text.stdout.contains(r"of a\n\u{202e}b\u{1b}[2J, on"), "{}", text.stdout);

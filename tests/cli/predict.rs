@@ -16,14 +16,25 @@ fn with_model(rows: usize) -> Workplace {
     let place = Workplace::new();
     place.write("t.csv", Points::new(300, 4).csv(NAMES));
     place.write("new.csv", Points::new(rows, 7).csv(NAMES));
-    let train =
-        ["train", "--device", "cpu", "--hidden", "8", "--epochs", "5", "--out", "m", "--data", "t.csv"];
+    let train = [
+        "train",
+        "--device",
+        "cpu",
+        "--hidden",
+        "8",
+        "--epochs",
+        "5",
+        "--out",
+        "m.safetensors",
+        "--data",
+        "t.csv",
+    ];
     place.succeed(&train);
     place
 }
 
 fn predict(place: &Workplace, arguments: &[&str]) -> Outcome {
-    place.run(&[&["predict", "--model", "m", "--device", "cpu"], arguments].concat())
+    place.run(&[&["predict", "--model", "m.safetensors", "--device", "cpu"], arguments].concat())
 }
 
 #[track_caller]
@@ -51,8 +62,18 @@ fn first(table: &str) -> Vec<&str> {
 fn classes_are_those_of_eval_and_have_the_greatest_probability() {
     // More than a block.
     let place = with_model(9000);
-    let eval =
-        ["eval", "--model", "m", "--data", "new.csv", "--device", "cpu", "--errors", "--format", "json"];
+    let eval = [
+        "eval",
+        "--model",
+        "m.safetensors",
+        "--data",
+        "new.csv",
+        "--device",
+        "cpu",
+        "--errors",
+        "--format",
+        "json",
+    ];
     let evaluated = place.succeed(&eval).objects().remove(0);
     let mut expected: Vec<&str> =
         Points::new(9000, 7).classes.into_iter().map(|class| NAMES[class]).collect();
@@ -151,13 +172,24 @@ fn long_files_need_little_memory() {
     let labelled: String =
         (0..300).map(|_| row()).map(|(cells, class)| format!("{cells},{class}\n")).collect();
     place.write("t.csv", format!("{header},kind\n{labelled}"));
-    let train =
-        ["train", "--device", "cpu", "--hidden", "8", "--epochs", "2", "--out", "m", "--data", "t.csv"];
+    let train = [
+        "train",
+        "--device",
+        "cpu",
+        "--hidden",
+        "8",
+        "--epochs",
+        "2",
+        "--out",
+        "m.safetensors",
+        "--data",
+        "t.csv",
+    ];
     place.succeed(&train);
     // Different rows would take long to make; 200,000 rows as numbers alone would be 16 MB, as text 24.
     let block: String = (0..2000).map(|_| row().0 + "\n").collect();
     place.write("long.csv", format!("{header}\n{}", block.repeat(100)));
-    let predict = ["predict", "--model", "m", "--device", "cpu", "long.csv"];
+    let predict = ["predict", "--model", "m.safetensors", "--device", "cpu", "long.csv"];
     let outcome = with_memory(&place, 48, &predict);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert_eq!(outcome.stdout.lines().count(), 200_001);
@@ -194,7 +226,8 @@ fn mnist(name: &str) -> PathBuf {
 fn digits_are_predicted_from_files_of_images_and_by_old_models() {
     let place = Workplace::new();
     let images = mnist("t10k-images-idx3-ubyte.gz");
-    let train = ["train", "--device", "cpu", "--hidden", "none", "--epochs", "1", "--out", "m", "--data"];
+    let train =
+        ["train", "--device", "cpu", "--hidden", "none", "--epochs", "1", "--out", "m.safetensors", "--data"];
     place.succeed(&[&train[..], &[images.to_str().unwrap()]].concat());
     let mut first_image = vec![0; 16 + 784];
     GzDecoder::new(std::fs::File::open(images).unwrap()).read_exact(&mut first_image).unwrap();
@@ -214,18 +247,18 @@ fn digits_are_predicted_from_files_of_images_and_by_old_models() {
     assert_ne!(dark.lines().nth(1).unwrap().split_once(',').unwrap().1, row);
 
     // As the program wrote models before it knew classes and columns.
-    let mut old = place.model("m");
+    let mut old = place.model("m.safetensors");
     let entries = old.header["__metadata__"].as_object_mut().unwrap();
     entries.retain(|key, _| {
         ["layers", "activation", "input_scaling", "device", "format"].contains(&key.as_str())
     });
     assert_eq!(entries.len(), 5);
     let eval = |model| ["eval", "--device", "cpu", "--format", "json", "--model", model];
-    let expected = place.succeed(&eval("m")).objects().remove(0);
-    place.write("m", old.bytes());
+    let expected = place.succeed(&eval("m.safetensors")).objects().remove(0);
+    place.write("m.safetensors", old.bytes());
     assert_eq!(predicted(&place, &["one"]), of_idx);
     assert_eq!(predicted(&place, &["one.png"]).lines().nth(1), Some(format!("one.png,{row}").as_str()));
-    let found = place.succeed(&eval("m")).objects().remove(0);
+    let found = place.succeed(&eval("m.safetensors")).objects().remove(0);
     assert_eq!((&found["confusion"], &found["samples"]), (&expected["confusion"], &10_000.into()));
 }
 

@@ -9,7 +9,7 @@ fn place() -> Workplace {
     let place = Workplace::new();
     place.write("train.csv", table(40, |row| if row % 2 == 0 { "even" } else { "odd" }.to_owned()));
     let train = ["train", "--data", "train.csv", "--hidden", "4", "--epochs", "3", "--device", "cpu"];
-    place.succeed(&[&train[..], &["--out", "model"]].concat());
+    place.succeed(&[&train[..], &["--out", "model.safetensors"]].concat());
     place
 }
 
@@ -27,7 +27,7 @@ fn labels_are_not_looked_at_in_tables_of_several_blocks() {
     let rows = 2 * tinytrain::data::BLOCK_ROWS + 10;
     let predict = |label: &dyn Fn(usize) -> String| {
         place.write("new.csv", table(rows, label));
-        place.succeed(&["predict", "--model", "model", "--device", "cpu", "new.csv"]).stdout
+        place.succeed(&["predict", "--model", "model.safetensors", "--device", "cpu", "new.csv"]).stdout
     };
     let expected = predict(&|row| ["even", "odd"][row % 2].to_owned());
     assert_eq!(expected.lines().count(), rows + 1);
@@ -38,14 +38,22 @@ fn labels_are_not_looked_at_in_tables_of_several_blocks() {
 #[test]
 fn predictions_do_not_replace_the_model() {
     let place = place();
-    let model = std::fs::read(place.path("model")).unwrap();
-    let outcome =
-        place.run(&["predict", "--model", "model", "--device", "cpu", "--out", "model", "train.csv"]);
+    let model = std::fs::read(place.path("model.safetensors")).unwrap();
+    let outcome = place.run(&[
+        "predict",
+        "--model",
+        "model.safetensors",
+        "--device",
+        "cpu",
+        "--out",
+        "model.safetensors",
+        "train.csv",
+    ]);
     assert_eq!(
         (outcome.code, outcome.stderr.as_str()),
-        (2, "error: --out: expected a file of its own, found model, which is the model\n")
+        (2, "error: --out: expected a file of its own, found model.safetensors, which is the model\n")
     );
-    assert_eq!(std::fs::read(place.path("model")).unwrap(), model);
+    assert_eq!(std::fs::read(place.path("model.safetensors")).unwrap(), model);
 }
 
 #[test]
@@ -58,9 +66,9 @@ fn outputs_that_are_not_finite_are_no_predictions() {
     }
     place.write("train.csv", text);
     let train = ["train", "--data", "train.csv", "--hidden", "4", "--epochs", "1", "--device", "cpu"];
-    place.succeed(&[&train[..], &["--out", "model"]].concat());
+    place.succeed(&[&train[..], &["--out", "model.safetensors"]].concat());
     place.write("new.csv", "a,b\n1e-30,0.5\n1e10,0.5\n");
-    let outcome = place.run(&["predict", "--model", "model", "--device", "cpu", "new.csv"]);
+    let outcome = place.run(&["predict", "--model", "model.safetensors", "--device", "cpu", "new.csv"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     assert!(
         outcome.stderr.starts_with("error: new.csv: the outputs for sample 2 are not finite"),

@@ -25,8 +25,19 @@ fn workplace() -> Workplace {
 
 /// Trains on `t.csv` and saves `m`; gives the events.
 fn train(place: &Workplace, arguments: &[&str]) -> Vec<Value> {
-    let common =
-        ["train", "--device", "cpu", "--data", "t.csv", "--out", "m", "--epochs", "12", "--format", "json"];
+    let common = [
+        "train",
+        "--device",
+        "cpu",
+        "--data",
+        "t.csv",
+        "--out",
+        "m.safetensors",
+        "--epochs",
+        "12",
+        "--format",
+        "json",
+    ];
     place.succeed(&[&common[..], arguments].concat()).objects()
 }
 
@@ -53,8 +64,9 @@ fn tables_with_validation_rows_take_it_and_others_do_not() {
     let images = Workplace::with_data();
     let common =
         ["train", "--device", "cpu", "--data", "data", "--epochs", "1", "--hidden", "4", "--format", "json"];
-    let events =
-        images.succeed(&[&common[..], &["--validation-fraction", "0.2", "--out", "m"]].concat()).objects();
+    let events = images
+        .succeed(&[&common[..], &["--validation-fraction", "0.2", "--out", "m.safetensors"]].concat())
+        .objects();
     assert_eq!(events[0]["preset"], "plain");
 }
 
@@ -62,16 +74,16 @@ fn tables_with_validation_rows_take_it_and_others_do_not() {
 #[test]
 fn it_is_a_list_of_options() {
     let place = workplace();
-    let common = ["train", "--device", "cpu", "--data", "t.csv", "--out", "m", "--verbose"];
+    let common = ["train", "--device", "cpu", "--data", "t.csv", "--out", "m.safetensors", "--verbose"];
     for target in [&VALUES, &CLASSES] {
         let outcome = place.succeed(&[&common[..], target, &VALIDATED, &["--epochs", "3"]].concat());
-        let model = std::fs::read(place.path("m")).unwrap();
+        let model = std::fs::read(place.path("m.safetensors")).unwrap();
         let line =
             outcome.stderr.lines().find_map(|line| line.strip_prefix("--preset table is here ")).unwrap();
         let options: Vec<&str> = line.split(' ').collect();
         let spelled = [&common[..], target, &VALIDATED, &["--preset", "plain"], &options].concat();
         place.succeed(&spelled);
-        assert!(std::fs::read(place.path("m")).unwrap() == model, "{line}");
+        assert!(std::fs::read(place.path("m.safetensors")).unwrap() == model, "{line}");
     }
 }
 
@@ -83,25 +95,26 @@ fn saved_models_predict_what_training_measured() {
         let options = [&VALUES[..], &VALIDATED, &["--embeddings", embeddings]].concat();
         let summary = train(&place, &options).pop().unwrap();
         assert!(summary["test_r2"].as_f64().unwrap() > 0.5, "{summary}");
-        let evaluated = place.succeed(&["eval", "--model", "m", "--device", "cpu", "--format", "json"]);
+        let evaluated =
+            place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"]);
         assert_eq!(evaluated.objects()[0]["r2"], summary["test_r2"]);
         place.write("new.csv", "city,kind,x\ncity 3,b,0.25\n,b,0.25\ncity 99,b,0.25\n");
-        let outcome = place.run(&["predict", "--model", "m", "new.csv", "--device", "cpu"]);
+        let outcome = place.run(&["predict", "--model", "m.safetensors", "new.csv", "--device", "cpu"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let values: Vec<&str> = outcome.stdout.lines().collect();
         // Neither a missing nor an unknown city was there in training: both are zeros.
         assert!(values.len() == 4 && values[1] != values[2] && values[2] == values[3], "{values:?}");
         assert!(outcome.stderr.contains("2 cells"), "{}", outcome.stderr);
-        let model = place.model("m");
+        let model = place.model("m.safetensors");
         assert_eq!(model.entry("input_categories"), "numbers");
         // Read as f64, two numbers are one.
         assert_eq!(2 * model.numbers("e1").len(), 12 * 8);
-        let importance = ["importance", "--model", "m", "--device", "cpu", "--format", "json"];
+        let importance = ["importance", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
         let importance = place.succeed(&importance).objects().remove(0);
         let columns: Vec<&Value> =
             importance["columns"].as_array().unwrap().iter().map(|it| &it["column"]).collect();
         assert!(columns.len() == 3 && columns[2] == "x", "{columns:?}");
-        let shown = place.succeed(&["inspect", "--model", "m"]).stdout;
+        let shown = place.succeed(&["inspect", "--model", "m.safetensors"]).stdout;
         assert!(shown.contains("an embedding of 8 numbers"), "{shown}");
         assert_eq!(shown.contains("three mixtures of waves"), embeddings == "pbld");
     }
@@ -112,7 +125,8 @@ fn every_device_trains_it() {
     let place = workplace();
     let options = [&VALUES[..], &VALIDATED, &["--embeddings", "pbld", "--hidden", "16"]].concat();
     let on = |device: &str| {
-        let common = ["train", "--data", "t.csv", "--out", "m", "--epochs", "12", "--format", "json"];
+        let common =
+            ["train", "--data", "t.csv", "--out", "m.safetensors", "--epochs", "12", "--format", "json"];
         place.succeed(&[&common[..], &options, &["--device", device]].concat()).objects()
     };
     let r2 = |events: &[Value]| events[events.len() - 1]["test_r2"].as_f64().unwrap();
@@ -142,8 +156,19 @@ fn options_that_do_not_go_together_are_refused() {
 fn clipping_is_refused_where_it_would_clip_nothing() {
     let place = workplace();
     place.write_idx("data/train", &crate::program::Rows::new(40, 1));
-    let common =
-        ["train", "--device", "cpu", "--epochs", "1", "--hidden", "4", "--out", "m", "--clip", "smooth"];
+    let common = [
+        "train",
+        "--device",
+        "cpu",
+        "--epochs",
+        "1",
+        "--hidden",
+        "4",
+        "--out",
+        "m.safetensors",
+        "--clip",
+        "smooth",
+    ];
     let table = ["--data", "t.csv", "--target", "level", "--only", "x"];
     let expected = "error: --clip: expected columns that are scaled (standard, minmax or robust) for smooth clipping, found ";
     for (arguments, found) in [
@@ -167,7 +192,18 @@ fn clipping_is_refused_where_it_would_clip_nothing() {
 #[test]
 fn the_preset_clips_no_ranks() {
     let place = workplace();
-    let common = ["train", "--device", "cpu", "--data", "t.csv", "--out", "m", "--epochs", "1", "--verbose"];
+    let common = [
+        "train",
+        "--device",
+        "cpu",
+        "--data",
+        "t.csv",
+        "--out",
+        "m.safetensors",
+        "--epochs",
+        "1",
+        "--verbose",
+    ];
     for (scale, clip) in [("quantile", "none"), ("none", "none"), ("minmax", "smooth")] {
         let arguments = ["--preset", "table", "--scale", scale];
         let outcome = place.succeed(&[&common[..], &CLASSES, &arguments].concat());

@@ -155,24 +155,45 @@ fn adapters_are_profiled_with_their_time_stamps_and_without() {
 #[test]
 fn training_writes_the_same_for_the_whole_run() {
     let place = Workplace::with_data();
-    let arguments =
-        ["--data", "data", "--epochs", "2", "--device", "cpu", "--out", "m", "--profile", "p/p.json"];
+    let arguments = [
+        "--data",
+        "data",
+        "--epochs",
+        "2",
+        "--device",
+        "cpu",
+        "--out",
+        "m.safetensors",
+        "--profile",
+        "p/p.json",
+    ];
     assert_eq!(place.train(&arguments).len(), 4);
     let text = std::fs::read_to_string(place.path("p/p.json")).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_report(&report, 40);
     assert!(report["cost_of_profiling"].is_null() && report["gaps_from"].is_string());
-    let unseen = std::fs::read(place.path("m")).unwrap();
+    let unseen = std::fs::read(place.path("m.safetensors")).unwrap();
     place.train(&arguments[..8]);
-    assert_eq!(std::fs::read(place.path("m")).unwrap(), unseen);
+    assert_eq!(std::fs::read(place.path("m.safetensors")).unwrap(), unseen);
 }
 
 #[test]
 fn what_fails_leaves_no_profile() {
     let place = Workplace::with_data();
     let before = place.entries();
-    let train =
-        ["train", "--data", "data", "--device", "cpu", "--lr", "1e30", "--out", "m", "--profile", "p.json"];
+    let train = [
+        "train",
+        "--data",
+        "data",
+        "--device",
+        "cpu",
+        "--lr",
+        "1e30",
+        "--out",
+        "m.safetensors",
+        "--profile",
+        "p.json",
+    ];
     assert_eq!(place.run(&train).code, 3);
     let profile = [&COMMON[..], &["30", "--device", "cpu", "--lr", "1e30", "--trace", "t.json"]].concat();
     let outcome = place.run(&profile);

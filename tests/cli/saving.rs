@@ -7,7 +7,16 @@ use crate::program::Workplace;
 
 /// A network whose file takes some milliseconds to write.
 const TRAIN: [&str; 11] = [
-    "train", "--data", "data", "--device", "cpu", "--hidden", "4000,500", "--out", "out/m", "--quiet",
+    "train",
+    "--data",
+    "data",
+    "--device",
+    "cpu",
+    "--hidden",
+    "4000,500",
+    "--out",
+    "out/m.safetensors",
+    "--quiet",
     "--epochs",
 ];
 
@@ -37,7 +46,16 @@ fn the_next_run_removes_what_killed_runs_have_left() {
     }
     assert!(!temporary(&place).is_empty(), "no kill has left a file");
     place.succeed(&[
-        "train", "--data", "data", "--device", "cpu", "--out", "out/m", "--quiet", "--epochs", "1",
+        "train",
+        "--data",
+        "data",
+        "--device",
+        "cpu",
+        "--out",
+        "out/m.safetensors",
+        "--quiet",
+        "--epochs",
+        "1",
     ]);
     assert_eq!(std::fs::read_dir(place.path("out")).unwrap().count(), 1);
 }
@@ -51,7 +69,7 @@ fn two_runs_that_save_into_one_folder_at_once_both_end_well() {
         place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
     for _ in 0..3 {
-        for child in [run("out/a"), run("out/b"), run("out/a")] {
+        for child in [run("out/a.safetensors"), run("out/b.safetensors"), run("out/a.safetensors")] {
             let output = child.wait_with_output().unwrap();
             assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
             assert!(output.status.success());
@@ -76,17 +94,18 @@ fn a_file_that_a_sticky_folder_keeps_is_refused_before_training() {
         |path: PathBuf, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     open(place.path("."), 0o755);
     open(folder, 0o1777);
-    place.write("out/m", "somebody else's");
-    open(place.path("out/m"), 0o666);
-    let arguments = ["train", "--data", "data", "--device", "cpu", "--epochs", "1", "--out", "out/m"];
+    place.write("out/m.safetensors", "somebody else's");
+    open(place.path("out/m.safetensors"), 0o666);
+    let arguments =
+        ["train", "--data", "data", "--device", "cpu", "--epochs", "1", "--out", "out/m.safetensors"];
     let output = place.command(&arguments).uid(12345).gid(12345).output();
     // The program may lie where that user cannot reach it.
     let Ok(output) = output else { return };
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("cannot write out/m") && error.contains("sticky"), "{error}");
+    assert!(error.contains("cannot write out/m.safetensors") && error.contains("sticky"), "{error}");
     assert_eq!(output.stdout, b"", "it is refused before training");
-    chown(place.path("out/m"), Some(12345), None).unwrap();
+    chown(place.path("out/m.safetensors"), Some(12345), None).unwrap();
     assert!(place.command(&arguments).uid(12345).gid(12345).output().unwrap().status.success());
 }
 
@@ -95,7 +114,8 @@ fn a_file_that_a_sticky_folder_keeps_is_refused_before_training() {
 fn a_model_is_said_to_stay_only_where_it_is() {
     use std::io::{BufRead, BufReader};
     let place = Workplace::with_data();
-    let arguments = ["train", "--data", "data", "--device", "cpu", "--epochs", "100000", "--out", "out/m"];
+    let arguments =
+        ["train", "--data", "data", "--device", "cpu", "--epochs", "100000", "--out", "out/m.safetensors"];
     let mut child = place.command(&[&arguments[..], &["--format", "json"]].concat());
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut events = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -113,5 +133,8 @@ fn a_model_is_said_to_stay_only_where_it_is() {
     let error = String::from_utf8(output.stderr).unwrap();
     let last = error.lines().last().unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(last.starts_with("error: cannot write out/m: ") && !last.contains("stays at"), "{error}");
+    assert!(
+        last.starts_with("error: cannot write out/m.safetensors: ") && !last.contains("stays at"),
+        "{error}"
+    );
 }

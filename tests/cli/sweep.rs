@@ -69,7 +69,7 @@ fn a_member_is_the_same_file_trained_alone_and_among_others() {
     for (number, member) in &ended {
         let line: Vec<&str> =
             member["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-        let alone = [&["train"], &line[..], &["--out", "alone", "--format", "json"]].concat();
+        let alone = [&["train"], &line[..], &["--out", "alone.safetensors", "--format", "json"]].concat();
         let alone = place.succeed(&alone).objects();
         // The number of threads alone is told in the file.
         let same = |name: &str| {
@@ -80,7 +80,11 @@ fn a_member_is_the_same_file_trained_alone_and_among_others() {
             header_object["__metadata__"]["device"] = Value::Null;
             (header_object, bytes[header..].to_vec())
         };
-        assert_eq!(same("alone"), same(&format!("s/members/{number:05}.safetensors")), "{member}");
+        assert_eq!(
+            same("alone.safetensors"),
+            same(&format!("s/members/{number:05}.safetensors")),
+            "{member}"
+        );
         let summary = alone.last().unwrap();
         assert_eq!(summary["test_accuracy"], member["test_accuracy"], "{member}");
         assert_eq!(summary["test_loss"], member["test_loss"]);

@@ -264,6 +264,9 @@ fn members_of_a_pack_are_what_they_are_alone() {
     let (number, done) = ended.iter().find(|(_, member)| member["end"] == "done").unwrap();
     let words = line(done);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    place.succeed(&[&["train"], &words[..], &["--out", "alone", "--quiet"]].concat());
-    assert_eq!(bytes(&place, "alone"), bytes(&place, &format!("s/members/{number:05}.safetensors")));
+    place.succeed(&[&["train"], &words[..], &["--out", "alone.safetensors", "--quiet"]].concat());
+    assert_eq!(
+        bytes(&place, "alone.safetensors"),
+        bytes(&place, &format!("s/members/{number:05}.safetensors"))
+    );
 }

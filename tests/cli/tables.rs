@@ -6,7 +6,7 @@ const NAMES: [&str; 3] = ["low", "mid", "high"];
 
 /// `train` a small network on the CPU engine, saved as `m`.
 fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
-    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--epochs", "2"];
+    let common = ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--epochs", "2"];
     place.run(&[&common[..], arguments].concat())
 }
 
@@ -63,7 +63,8 @@ fn defaults_learn_the_bundled_tables() {
 #[test]
 fn a_run_says_what_was_chosen() {
     let place = Workplace::new();
-    let arguments = ["train", "--device", "cpu", "--hidden", "8", "--out", "m", "--test-fraction", "0.2"];
+    let arguments =
+        ["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors", "--test-fraction", "0.2"];
     let text = place.succeed(&[&arguments[..], &["--data", &bundled("iris")]].concat()).stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
@@ -82,7 +83,8 @@ fn rows_sorted_by_label_are_learnt_like_others() {
     place.write("sorted.csv", Points::new(12_000, 5).sorted().csv(["0", "1", "2"]));
     let target = ["--label-column", "kind"];
     let objects = trained(&place, &[&["--data", "sorted.csv"], &target[..]].concat()).objects();
-    let eval = ["eval", "--model", "m", "--data", "sorted.csv", "--device", "cpu", "--format", "json"];
+    let eval =
+        ["eval", "--model", "m.safetensors", "--data", "sorted.csv", "--device", "cpu", "--format", "json"];
     let evaluated =
         place.succeed(&[&eval[..], &target].concat()).objects().remove(0)["accuracy"].as_f64().unwrap();
     let last = objects.iter().rfind(|object| object["event"] == "epoch").unwrap();
@@ -117,7 +119,8 @@ fn images_sorted_by_label_are_read_first() {
             None => assert_eq!(text, "", "{file}"),
         }
         let last = objects.iter().rfind(|object| object["event"] == "epoch").unwrap();
-        let eval = ["eval", "--model", "m", "--data", file, "--device", "cpu", "--format", "json"];
+        let eval =
+            ["eval", "--model", "m.safetensors", "--data", file, "--device", "cpu", "--format", "json"];
         let evaluated = place.succeed(&eval).objects().remove(0)["accuracy"].as_f64().unwrap();
         assert!((evaluated - last["train_accuracy"].as_f64().unwrap()).abs() < 0.03, "{file}: {evaluated}");
     }
@@ -129,8 +132,8 @@ fn one_odd_row_does_not_change_the_scaling_of_images() {
     let csv = Rows::new(200, 3).csv();
     place.write("t.csv", csv.clone() + "0,1.5,2,3" + &",0".repeat(61) + "\n");
     assert_eq!(trained(&place, &["--data", "t.csv"]).objects()[0]["scaling"], "1/255");
-    assert_eq!(place.model("m").entry("input_scaling"), "1/255");
-    assert_eq!(place.model("m").entry("image"), "8x8");
+    assert_eq!(place.model("m.safetensors").entry("input_scaling"), "1/255");
+    assert_eq!(place.model("m.safetensors").entry("image"), "8x8");
     // 63 columns are no image.
     let narrow: String = csv.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned() + "\n").collect();
     place.write("narrow.csv", narrow);
@@ -145,11 +148,11 @@ fn values_are_scaled_as_asked() {
     for (scale, expected) in [("none", "1"), ("bytes", "1/255"), ("standard", "columns"), ("auto", "columns")]
     {
         let objects = trained(&place, &["--data", "t.csv", "--scale", scale, "--lr", "1e-9"]).objects();
-        let model = place.model("m");
+        let model = place.model("m.safetensors");
         assert_eq!((&objects[0]["scaling"], model.entry("input_scaling")), (&expected.into(), expected));
         assert_eq!(model.header.get("input_center").is_some(), expected == "columns");
     }
-    let model = place.model("m");
+    let model = place.model("m.safetensors");
     let (means, deviations) = (model.numbers("input_center"), model.numbers("input_width"));
     assert_eq!((means.len(), deviations.len()), (3, 3));
     for column in 0..3 {
@@ -211,7 +214,7 @@ fn columns_that_number_the_rows_are_left_out() {
     assert_eq!(quiet.stderr, "");
     let only = trained(&place, &["--data", "t.csv", "--only", "0", "a"]);
     assert_eq!((&only.objects()[0]["layers"][0], only.stderr.as_str()), (&2.into(), ""));
-    assert_eq!(place.model("m").entry("positions"), "[0,1]");
+    assert_eq!(place.model("m.safetensors").entry("positions"), "[0,1]");
 
     // Another name than none, so that only its values tell.
     place.write("t.csv", "number".to_owned() + &numbered(150, 120));
@@ -222,7 +225,7 @@ fn columns_that_number_the_rows_are_left_out() {
     );
     let left = trained(&place, &["--data", "t.csv", "--exclude", "number", "b"]);
     assert_eq!((&left.objects()[0]["layers"][0], left.stderr.as_str()), (&2.into(), ""));
-    assert_eq!(place.model("m").entry("columns"), "[\"a\",\"c\"]");
+    assert_eq!(place.model("m.safetensors").entry("columns"), "[\"a\",\"c\"]");
 }
 
 #[test]
@@ -231,7 +234,7 @@ fn every_way_to_write_a_table_gives_the_same_network() {
     let csv = Points::new(120, 6).csv(NAMES);
     place.write("t.csv", &csv);
     trained(&place, &["--data", "t.csv"]);
-    let expected = place.model("m").tensors;
+    let expected = place.model("m.safetensors").tensors;
     let decimal_comma = csv.replace(',', ";").replace('.', ",");
     for (text, arguments) in [
         (csv.replace(',', ";"), &[][..]),
@@ -245,7 +248,7 @@ fn every_way_to_write_a_table_gives_the_same_network() {
     ] {
         place.write("t.csv", &text);
         trained(&place, &[&["--data", "t.csv"], arguments].concat());
-        assert!(place.model("m").tensors == expected, "{arguments:?}: {:?}", &text[..40]);
+        assert!(place.model("m.safetensors").tensors == expected, "{arguments:?}: {:?}", &text[..40]);
     }
 }
 

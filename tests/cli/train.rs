@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::program::{CLASSES, Rows, SIDE, Workplace};
 
-const CPU: [&str; 4] = ["--device", "cpu", "--out", "m"];
+const CPU: [&str; 4] = ["--device", "cpu", "--out", "m.safetensors"];
 
 fn text(place: &Workplace, arguments: &[&str]) -> (String, String) {
     let common = ["train", "--hidden", "12", "--batch-size", "20"];
@@ -113,7 +113,7 @@ fn json_has_every_field_in_order() {
     assert_fields(line, &names);
     assert_eq!(
         (&summary["epochs"], &summary["engine"], &summary["model"]),
-        (&3.into(), &"cpu".into(), &"m".into())
+        (&3.into(), &"cpu".into(), &"m.safetensors".into())
     );
     assert_eq!(summary["test_accuracy"], objects[3]["test_accuracy"]);
     assert!(summary["test_accuracy"].as_f64().unwrap() > 0.6, "{summary}");
@@ -145,7 +145,7 @@ fn text_is_a_table_and_a_summary() {
         assert_eq!(line.chars().count(), lines[3].chars().count(), "{stdout}");
     }
     assert!(lines[6].starts_with("test accuracy ") && lines[6].contains("first batch after"), "{stdout}");
-    assert_eq!(lines[7..], ["model: m", "evaluate it: tinytrain eval --model m"]);
+    assert_eq!(lines[7..], ["model: m.safetensors", "evaluate it: tinytrain eval --model m.safetensors"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn quiet_says_where_the_model_is_and_how_good() {
     let place = Workplace::with_data();
     let (stdout, stderr) = text(&place, &["--data", "data", "--epochs", "2", "--quiet"]);
     assert_eq!((stderr.as_str(), stdout.lines().count()), ("", 1));
-    assert!(stdout.starts_with("test accuracy ") && stdout.ends_with(", model m\n"), "{stdout}");
+    assert!(stdout.starts_with("test accuracy ") && stdout.ends_with(", model m.safetensors\n"), "{stdout}");
     assert_eq!(json(&place, &["--data", "data", "--epochs", "2", "--quiet"]).len(), 4);
 }
 
@@ -180,7 +180,7 @@ fn verbose_tells_more_on_standard_error() {
     assert_eq!(json(&place, &arguments).len(), 3);
     let (_, stderr) = text(&place, &[&arguments[..], &["--threads", "1"]].concat());
     assert!(stderr.contains("CPU engine (1 thread), at most 1"), "{stderr}");
-    let file = std::fs::read(place.path("m")).unwrap();
+    let file = std::fs::read(place.path("m.safetensors")).unwrap();
     assert!(String::from_utf8_lossy(&file).contains("\"threads\":\"1\""));
     if !place.adapters("vulkan").is_empty() {
         let outcome = place.succeed(&[&["train", "--device", "vulkan"], &arguments[..]].concat());
@@ -202,7 +202,7 @@ fn without_test_data_there_are_no_test_figures() {
 
 /// All of a model's file but its header.
 fn weights(place: &Workplace) -> Vec<u8> {
-    let file = std::fs::read(place.path("m")).unwrap();
+    let file = std::fs::read(place.path("m.safetensors")).unwrap();
     let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     file[8 + header..].to_vec()
 }
@@ -270,8 +270,9 @@ fn mnist_is_found_here_before_anywhere_else() {
     let objects = json(&place, &["--epochs", "1"]);
     assert_eq!(objects[0]["layers"], serde_json::json!([64, 12, 4]));
     let (stdout, _) = text(&place, &["--epochs", "1"]);
-    assert!(stdout.ends_with("tinytrain eval --model m\n"), "{stdout}");
-    let eval = place.succeed(&["eval", "--model", "m", "--device", "cpu", "--format", "json"]).objects();
+    assert!(stdout.ends_with("tinytrain eval --model m.safetensors\n"), "{stdout}");
+    let eval =
+        place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"]).objects();
     assert_eq!(eval[0]["samples"], 100);
     assert!(eval[0]["data"].as_str().unwrap().contains("t10k"));
 }

@@ -27,7 +27,7 @@ fn train_batches(place: &Workplace, device: &str, batch: &str, more: &[&str]) ->
         "--epochs",
         "1",
         "--out",
-        "m",
+        "m.safetensors",
         "--format",
         "json",
         "--device",
@@ -35,7 +35,7 @@ fn train_batches(place: &Workplace, device: &str, batch: &str, more: &[&str]) ->
     ];
     let outcome = run(place, &[&arguments[..], more].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    (outcome, std::fs::read(place.path("m")).unwrap())
+    (outcome, std::fs::read(place.path("m.safetensors")).unwrap())
 }
 
 /// The same in batches of 20.
@@ -95,7 +95,8 @@ fn a_planted_measurement_is_taken_and_no_tune_gives_the_built_in_bits() {
         // Other batches are other work.
         let (other, _) = train_batches(&place, &index, "30", &[]);
         assert_eq!(other.objects()[0]["tuning_source"], "built-in");
-        let eval = ["eval", "--model", "m", "--data", "data", "--device", &index, "--format", "json"];
+        let eval =
+            ["eval", "--model", "m.safetensors", "--data", "data", "--device", &index, "--format", "json"];
         assert_eq!(run(&place, &eval).stderr, "");
     }
 }

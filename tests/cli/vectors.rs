@@ -37,9 +37,9 @@ fn vectors_of_any_length_train_the_same_model() {
 fn another_length_is_one_line() {
     let place = Workplace::with_data();
     for bits in ["", "0", "64", "1024", "-256", "256 bits"] {
-        let outcome = trained(&place, bits, "m");
+        let outcome = trained(&place, bits, "m.safetensors");
         assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(&format!("TINYTRAIN_VECTORS is `{bits}`, not 128, 256 or 512")));
-        assert!(outcome.stdout.is_empty() && !place.path("m").exists());
+        assert!(outcome.stdout.is_empty() && !place.path("m.safetensors").exists());
     }
 }

@@ -88,10 +88,12 @@ impl Workplace {
         self.succeed(&[&common[..], arguments].concat()).objects()
     }
 
-    /// A model file, taken apart.
+    /// A model file, or that of a run, taken apart.
     #[track_caller]
     pub fn model(&self, name: &str) -> SavedModel {
-        let bytes = std::fs::read(self.path(name)).unwrap();
+        let path = self.path(name);
+        let path = if path.is_dir() { path.join("model.safetensors") } else { path };
+        let bytes = std::fs::read(path).unwrap();
         let (length, rest) = bytes.split_at(8);
         let (header, tensors) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
         SavedModel { header: serde_json::from_slice(header).unwrap(), tensors: tensors.to_vec() }

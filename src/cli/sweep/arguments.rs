@@ -1,15 +1,27 @@
 //! The options of a member: those of the sweep, and its own settings, as a command line of `tinytrain train`.
 
-use clap::{ArgMatches, Args, CommandFactory, Parser, parser::ValueSource};
+use clap::{ArgMatches, Args};
 use serde_json::Value;
 use tinytrain::sweep::Settings;
 use tinytrain::{Error, Result};
 
-use crate::cli::output::usage_line;
+use crate::cli::given::{self, Given, given};
 use crate::cli::train_options;
 
 /// Options of `train` that a member does not have.
-const NOT_OF_MEMBERS: [&str; 7] = ["out", "folds", "profile", "format", "quiet", "verbose", "threads"];
+const NOT_OF_MEMBERS: [&str; 11] = [
+    "out",
+    "folds",
+    "profile",
+    "format",
+    "quiet",
+    "verbose",
+    "threads",
+    "config",
+    "resume",
+    "checkpoint-every",
+    "fallback",
+];
 
 /// Options that are the same for all members, since they decide which rows there are, what a score means, or what trains.
 const FIXED: [&str; 25] = [
@@ -40,19 +52,11 @@ const FIXED: [&str; 25] = [
     "no-tune",
 ];
 
-/// The command line of a member.
-#[derive(Debug, Parser)]
-#[command(name = "tinytrain train", no_binary_name = true)]
-struct Line {
-    #[command(flatten)]
-    options: train_options::Options,
-}
-
 /// The options that all members have.
 #[derive(Debug, Clone)]
 pub struct Template {
     /// Each with its values.
-    options: Vec<(String, Vec<String>)>,
+    options: Given,
     /// Options that take no value.
     flags: Vec<String>,
 }
@@ -60,24 +64,12 @@ pub struct Template {
 impl Template {
     /// Those of `train` that stand on the command line of a sweep.
     pub fn of(matches: &ArgMatches) -> Self {
+        let options = given::<train_options::Options>(matches).into_iter();
+        let options = options.filter(|(name, _)| !NOT_OF_MEMBERS.contains(&name.as_str())).collect();
         let command = train_options::Options::augment_args(clap::Command::new("train"));
-        let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        let options = command
-            .get_arguments()
-            .filter(|argument| given(argument.get_id().as_str()))
-            .filter_map(|argument| {
-                let long = argument.get_long().filter(|long| !NOT_OF_MEMBERS.contains(long))?;
-                let takes_values = argument.get_action().takes_values();
-                let values = matches
-                    .get_raw(argument.get_id().as_str())
-                    .filter(|_| takes_values)
-                    .into_iter()
-                    .flatten();
-                Some((long.to_owned(), values.map(|value| value.to_string_lossy().into_owned()).collect()))
-            });
         let flags = command.get_arguments().filter(|argument| !argument.get_action().takes_values());
         let flags = flags.filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
-        Self { options: options.collect(), flags }
+        Self { options, flags }
     }
 
     /// The same with one option more, if it is not there.
@@ -91,32 +83,14 @@ impl Template {
 
     /// The command line of a member with these settings: what stands behind `tinytrain train`.
     pub fn line(&self, settings: &Settings, first_seed: u64) -> Vec<String> {
-        let mut line = Vec::new();
-        let mut add = |name: &str, values: &[String]| match values {
-            // A value may begin with a hyphen.
-            [value] => line.push(format!("--{name}={value}")),
-            values => {
-                line.push(format!("--{name}"));
-                line.extend(values.iter().cloned());
-            }
-        };
-        for (name, values) in self.options.iter().filter(|(name, _)| !settings.contains_key(name)) {
-            add(name, values);
-        }
-        for (name, value) in settings {
-            match value {
-                Value::Bool(is_set) if self.flags.contains(name) => {
-                    if *is_set {
-                        add(name, &[]);
-                    }
-                }
-                value => add(name, &[text(value)]),
-            }
-        }
-        if !settings.contains_key("init-seed") {
-            add("init-seed", &[first_seed.to_string()]);
-        }
-        line
+        let kept = self.options.iter().filter(|(name, _)| !settings.contains_key(name)).cloned();
+        let own = settings.iter().filter_map(|(name, value)| match value {
+            Value::Bool(is_set) if self.flags.contains(name) => is_set.then(|| (name.clone(), Vec::new())),
+            value => Some((name.clone(), vec![text(value)])),
+        });
+        let seed = (!settings.contains_key("init-seed"))
+            .then(|| ("init-seed".to_owned(), vec![first_seed.to_string()]));
+        given::words(&kept.chain(own).chain(seed).collect::<Given>())
     }
 }
 
@@ -125,12 +99,7 @@ impl Template {
 /// # Errors
 /// [`Error::Config`], in one line, for what `train` does not take.
 pub fn options(line: &[String], origin: &str) -> Result<train_options::Options> {
-    let parsed = Line::try_parse_from(line).map_err(|error| {
-        let line = usage_line(&error.render().to_string());
-        let line = line.trim_start_matches("error: ").trim_end_matches("; see --help");
-        Error::Config(format!("{origin}: {line}"))
-    })?;
-    Ok(parsed.options)
+    given::parsed(line, origin).map(|(command, _)| command.options)
 }
 
 /// Checks whether members may have settings of these names.
@@ -138,7 +107,7 @@ pub fn options(line: &[String], origin: &str) -> Result<train_options::Options> 
 /// # Errors
 /// [`Error::Config`] for the first that they may not.
 pub fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
-    let command = Line::command();
+    let command = given::command();
     let longs: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_long()).collect();
     for name in names {
         let expected = if FIXED.contains(&name) || NOT_OF_MEMBERS.contains(&name) {

@@ -35,8 +35,8 @@ use self::prepared::Prepared;
 use self::report::Report;
 use crate::cli::args::Format;
 use crate::cli::interrupt::Interrupts;
-use crate::cli::model_file::new_folder;
 use crate::cli::output::{Console, warn};
+use crate::cli::run_folder::new_folder;
 use crate::cli::text::unknown_cells;
 
 /// A third of the members goes on, twice.

@@ -41,7 +41,8 @@ impl DeviceOrder {
             // What is left of positions that were asked for before stands there.
             let later = (seed, epoch, positions.end);
             if self.later != Some(later) {
-                self.sort(compute, rows, (seed, epoch), positions)?;
+                // Also where a run goes on in the middle: the order is one of all rows.
+                self.sort(compute, rows, (seed, epoch), 0..positions.end)?;
                 self.later = Some(later);
             }
             return Ok(());

@@ -1,0 +1,23 @@
+//! A table whose last fifth, by chance, is held out: `cargo run --release --example table`.
+
+use std::path::Path;
+
+use tinytrain::data::{ReadOptions, Reader, Source};
+use tinytrain::{Adam, Result, Trainer};
+
+/// Trains, and says the accuracy on the rows that were held out.
+pub fn train() -> Result<f64> {
+    let source = Source::Csv { path: Path::new("data/tables/wine.csv").to_owned() };
+    let reader = Reader::open(&source, &ReadOptions::default())?;
+    let trainer = Trainer::new().hidden([32]).optimizer(Adam::default()).epochs(60).test_fraction(0.2);
+    let mut run = trainer.start_reader(reader, None, None)?;
+    while run.next()?.is_some() {}
+    let summary = run.summary()?;
+    println!("{} of {:?}", summary.model.network, summary.model.meaning.classes.names());
+    Ok(summary.kept_epoch().and_then(|epoch| epoch.test.as_ref()).map_or(0.0, |test| test.accuracy))
+}
+
+fn main() -> Result<()> {
+    println!("accuracy {:.3}", train()?);
+    Ok(())
+}

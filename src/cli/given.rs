@@ -1,0 +1,69 @@
+//! Options that stand on a command line, and command lines made of them.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
+use tinytrain::{Error, Result};
+
+use super::output::usage_line;
+use super::run_options::TrainOptions;
+
+/// The options of `tinytrain train` alone.
+#[derive(Debug, Parser)]
+#[command(name = "tinytrain train", no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    options: TrainOptions,
+}
+
+/// Options by their long names, each with its values; a flag has none.
+pub type Given = Vec<(String, Vec<String>)>;
+
+/// Which of the options `A` stand on the command line.
+pub fn given<A: Args>(matches: &ArgMatches) -> Given {
+    let command = A::augment_args(clap::Command::new("options"));
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let given = command.get_arguments().filter(|argument| is_given(argument.get_id().as_str()));
+    let values = |argument: &clap::Arg| {
+        let long = argument.get_long()?.to_owned();
+        let takes_values = argument.get_action().takes_values();
+        let raw = matches.get_raw(argument.get_id().as_str()).filter(|_| takes_values);
+        Some((long, raw.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect()))
+    };
+    given.filter_map(values).collect()
+}
+
+/// The words of a command line with these options.
+pub fn words(options: &Given) -> Vec<String> {
+    let mut line = Vec::new();
+    for (name, values) in options {
+        match &values[..] {
+            // A value may begin with a hyphen.
+            [value] => line.push(format!("--{name}={value}")),
+            values => {
+                line.push(format!("--{name}"));
+                line.extend(values.iter().cloned());
+            }
+        }
+    }
+    line
+}
+
+/// The command of which [`parsed`] reads the options.
+pub fn command() -> clap::Command {
+    Line::command()
+}
+
+/// The options of a command line of `train`, with what was given; `origin` stands in messages for where they come from.
+///
+/// # Errors
+/// [`Error::Config`], in one line, for what `train` does not take.
+pub fn parsed(line: &[String], origin: &str) -> Result<(TrainOptions, Given)> {
+    let unparsed = |error: clap::Error| {
+        let line = usage_line(&error.render().to_string());
+        let line = line.trim_start_matches("error: ").trim_end_matches("; see --help");
+        Error::Config(format!("{origin}: {line}"))
+    };
+    let matches = command().try_get_matches_from(line).map_err(unparsed)?;
+    let line = Line::from_arg_matches(&matches).map_err(unparsed)?;
+    Ok((line.options, given::<TrainOptions>(&matches)))
+}

@@ -1,0 +1,93 @@
+//! Where a run writes: a folder of its own, or one file that takes the model alone.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tinytrain::model::Model;
+use tinytrain::output::Destination;
+use tinytrain::{Error, Result};
+
+use super::run_folder::{MODEL, RUNS, RunFolder, new_folder, refuse_run};
+
+/// Where a run writes. Nothing exists of it before training begins.
+#[derive(Debug)]
+pub enum OutputPlace {
+    /// The model alone goes into this file.
+    Model(Destination),
+    /// A folder that is to be made: this one, or one of [`RUNS`] with this name.
+    Planned {
+        /// What `--out` says.
+        path: Option<PathBuf>,
+        /// The name otherwise, unless there is one of that name already.
+        name: String,
+    },
+    /// A folder that is there.
+    Folder(RunFolder),
+}
+
+impl OutputPlace {
+    /// What `--out` names: a file if its name ends with `.safetensors` or it is one, else a folder. Without it a folder named by
+    /// the time and by the data.
+    ///
+    /// # Errors
+    /// [`Error::Write`] when nothing can be written there, [`Error::Config`] for a folder with a run in it.
+    pub fn find(out: Option<&Path>, data: &str) -> Result<Self> {
+        let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
+        let name = format!("{time}-{data}");
+        if let Some(path) = out {
+            let is_model =
+                path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
+            if is_model || path.exists() && !path.is_dir() {
+                return Ok(Self::Model(Destination::check(path)?));
+            }
+            refuse_run(path)?;
+        }
+        let folder = out.map_or_else(|| Path::new(RUNS).join(&name), Path::to_owned);
+        Destination::check(&folder.join(MODEL))?;
+        Ok(Self::Planned { path: out.map(Path::to_owned), name })
+    }
+
+    /// Whether the model goes into this file.
+    pub fn is(&self, destination: &Destination) -> bool {
+        let own = match self {
+            Self::Model(file) => return file.is_same(destination),
+            Self::Planned { path: Some(path), .. } => path.join(MODEL),
+            Self::Planned { .. } => return false,
+            Self::Folder(folder) => folder.file(MODEL),
+        };
+        Destination::check(&own).is_ok_and(|own| own.is_same(destination))
+    }
+
+    /// The folder, which is made if it is not there; nothing where the model alone is wanted.
+    ///
+    /// # Errors
+    /// Those of [`RunFolder::create`].
+    pub fn folder(&mut self) -> Result<Option<&mut RunFolder>> {
+        if let Self::Planned { path, name } = self {
+            let path = path.clone().map_or_else(|| new_folder(name), Ok)?;
+            *self = Self::Folder(RunFolder::create(&path)?);
+        }
+        Ok(match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Model(_) | Self::Planned { .. } => None,
+        })
+    }
+
+    /// Saves the model, in place of the one before, and says where.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; the model before is then still there.
+    pub fn save(&mut self, model: &Model) -> Result<PathBuf> {
+        let bytes = model.to_bytes()?;
+        match self {
+            Self::Model(destination) => {
+                destination.write(&bytes)?;
+                Ok(destination.path().to_owned())
+            }
+            _ => match self.folder()? {
+                Some(folder) => folder.write(MODEL, &bytes),
+                None => Err(Error::Interrupted),
+            },
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The folder of a run: `config.toml` (its settings), `history.csv` (a line an epoch), `model.safetensors` (the model that is kept),
+//! `checkpoint.safetensors` (from which the run goes on), `log.txt` (what was told), and while it trains `run.lock`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use tinytrain::output::Destination;
+use tinytrain::train::{Checkpoint, Epoch};
+use tinytrain::{Error, Result};
+
+use super::train_figures::{TEST, VALIDATION, score_fields};
+
+/// The folder of all runs that were not told where to save.
+pub const RUNS: &str = "runs";
+pub const CONFIG: &str = "config.toml";
+pub const HISTORY: &str = "history.csv";
+pub const MODEL: &str = "model.safetensors";
+pub const CHECKPOINT: &str = "checkpoint.safetensors";
+const LOG: &str = "log.txt";
+const LOCK: &str = "run.lock";
+
+/// The folder of a run, which no other run writes into while this lives.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Its lock ends with the process, however that ends.
+    _lock: File,
+    /// Whether it was made by this run, and holds nothing to keep yet.
+    is_fresh: bool,
+}
+
+fn unwritable(path: &Path, source: io::Error) -> Error {
+    Error::Write { path: path.to_owned(), source }
+}
+
+impl RunFolder {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; [`Error::Config`] if it holds a run.
+    pub fn create(path: &Path) -> Result<Self> {
+        refuse_run(path)?;
+        fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
+        let folder = Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: true };
+        // Another run may have been faster.
+        refuse_run(path)?;
+        Ok(folder)
+    }
+
+    /// One that holds a run, which goes on.
+    ///
+    /// # Errors
+    /// [`Error::Read`] where there is none, [`Error::Config`] if it goes on elsewhere.
+    pub fn open(path: &Path) -> Result<Self> {
+        let config = path.join(CONFIG);
+        fs::metadata(&config).map_err(|source| Error::Read { path: config, source })?;
+        Ok(Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: false })
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file that is whole or not there.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<PathBuf> {
+        let path = self.file(name);
+        Destination::check(&path)?.write(contents)?;
+        self.is_fresh &= name != MODEL && name != CHECKPOINT;
+        Ok(path)
+    }
+
+    /// Writes the history of so many epochs anew.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn begin_history(&mut self, epochs: &[Epoch], of_classes: bool) -> Result<()> {
+        let lines: String = epochs.iter().map(|epoch| line(epoch, of_classes)).collect();
+        self.write(HISTORY, (header() + &lines).as_bytes()).map(drop)
+    }
+
+    /// Adds an epoch to the history.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn add(&self, epoch: &Epoch, of_classes: bool) -> Result<()> {
+        let path = self.file(HISTORY);
+        let append =
+            || OpenOptions::new().append(true).open(&path)?.write_all(line(epoch, of_classes).as_bytes());
+        append().map_err(|source| unwritable(&path, source))
+    }
+
+    /// The file that takes what is told.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn log(&self) -> Result<File> {
+        let path = self.file(LOG);
+        OpenOptions::new().append(true).create(true).open(&path).map_err(|source| unwritable(&path, source))
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // What cannot be removed is in nobody's way: the lock itself ends with the process.
+        let _ = fs::remove_file(self.file(LOCK));
+        if self.is_fresh {
+            for name in [CONFIG, HISTORY, LOG] {
+                let _ = fs::remove_file(self.file(name));
+            }
+            // Only empty folders can be removed this way: what else is there stays.
+            let _ = fs::remove_dir(&self.path).and_then(|()| fs::remove_dir(RUNS));
+        }
+    }
+}
+
+/// The checkpoint of a run.
+///
+/// # Errors
+/// [`Error::Read`] and [`Error::Data`] where there is none.
+pub fn checkpoint(run: &Path) -> Result<Checkpoint> {
+    let path = run.join(CHECKPOINT);
+    let bytes = fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+    Checkpoint::from_bytes(&bytes, &path)
+}
+
+/// Whether a run goes on in this folder now.
+pub fn is_running(path: &Path) -> bool {
+    let lock = File::open(path.join(LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// Makes `runs/<name>`, or `runs/<name>-2` and so on where another run has been faster.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn new_folder(name: &str) -> Result<PathBuf> {
+    let runs = Path::new(RUNS);
+    fs::create_dir_all(runs).map_err(|source| unwritable(runs, source))?;
+    let mut number = 1;
+    loop {
+        let folder = runs.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(unwritable(&folder, error)),
+        }
+    }
+}
+
+/// Refuses a folder with a run in it.
+///
+/// # Errors
+/// [`Error::Config`].
+pub fn refuse_run(path: &Path) -> Result<()> {
+    if !path.join(CONFIG).exists() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Error::Config(format!(
+        "--out: expected a folder without a run, found {path}; --resume {path} goes on with that one"
+    )))
+}
+
+/// Takes the lock of a folder, and writes down who has it.
+fn locked(path: &Path) -> Result<File> {
+    let place = path.join(LOCK);
+    let lock = || -> io::Result<std::result::Result<File, String>> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&place)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0)?;
+                writeln!(file, "{}", std::process::id())?;
+                Ok(Ok(file))
+            }
+            Err(fs::TryLockError::WouldBlock) => {
+                let mut process = String::new();
+                file.read_to_string(&mut process)?;
+                Ok(Err(process.trim().to_owned()))
+            }
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    };
+    match lock().map_err(|source| unwritable(&place, source))? {
+        Ok(file) => Ok(file),
+        Err(process) => Err(Error::Config(format!(
+            "expected a folder that no run writes into, found {}, where process {process} trains",
+            path.display()
+        ))),
+    }
+}
+
+fn header() -> String {
+    let names = ["epoch", "train_loss", "train_accuracy"].into_iter().chain(VALIDATION).chain(TEST);
+    names.chain(["rows", "seconds\n"]).collect::<Vec<&str>>().join(",")
+}
+
+/// An epoch as a line; a cell is empty where there is no such measure.
+fn line(epoch: &Epoch, of_classes: bool) -> String {
+    let mut cells = vec![epoch.epoch.to_string(), epoch.train.loss.to_string()];
+    cells.push(if of_classes { epoch.train.accuracy.to_string() } else { String::new() });
+    let scores = score_fields(VALIDATION, epoch.validation.as_ref())
+        .into_iter()
+        .chain(score_fields(TEST, epoch.test.as_ref()));
+    cells.extend(scores.map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() }));
+    cells.extend([epoch.rows.to_string(), format!("{:.6}", epoch.duration.as_secs_f64())]);
+    cells.join(",") + "\n"
+}

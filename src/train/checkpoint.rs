@@ -1,0 +1,107 @@
+//! What a run needs to go on as if it had never ended.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Doubt, Epoch, exact};
+use crate::engine::EngineState;
+use crate::error::{Error, Place, Result};
+use crate::model::{Model, Parameters};
+
+/// The key of the metadata under which [`Progress`] stands.
+const PROGRESS: &str = "checkpoint";
+/// The names of the numbers beside the weights: of the optimizer, followed by a number, and of the model that is kept.
+const OPTIMIZER: &str = "optimizer";
+const KEPT: &str = "kept";
+
+/// A run between two steps. As a file it is a model file, whose weights are those after the last step; beside them stand what the
+/// optimizer remembers (`optimizer1.w1`, ...) and the model that is kept so far (`kept.w1`, ...).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint {
+    /// The network as the last step left it.
+    pub model: Model,
+    /// What the optimizer remembers.
+    pub state: EngineState,
+    /// The parameters of the model that is kept so far, if an epoch has ended.
+    pub kept: Option<Parameters>,
+    /// How far the run has come.
+    pub progress: Progress,
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Steps since the run began.
+    pub steps: u64,
+    /// The whole epochs.
+    pub epochs: Vec<Epoch>,
+    /// What the epoch has given that the run is in.
+    pub epoch: PartOfEpoch,
+    /// The epoch of the model that is kept, counted from 1, and what speaks against that model.
+    pub kept: Option<(usize, Option<Doubt>)>,
+    /// Training rows, where their number was known.
+    pub rows: Option<usize>,
+    /// Whether later rows had shown something that the first ones had not, so that all were read before training began again.
+    pub was_restarted: bool,
+}
+
+/// Sums over the batches of an epoch that have been trained.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PartOfEpoch {
+    /// Batches.
+    pub batches: u64,
+    /// Rows: the position in the epoch.
+    pub rows: usize,
+    /// The sum of their losses.
+    #[serde(with = "exact")]
+    pub loss: f64,
+    /// Rows that were classified correctly.
+    pub correct: u64,
+}
+
+impl Checkpoint {
+    /// The file's contents.
+    ///
+    /// # Errors
+    /// Those of [`Model::to_bytes`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut model = self.model.clone();
+        let text = serde_json::to_string(&(self.state.step, &self.progress));
+        let text = text.map_err(|error| Error::Config(format!("cannot write a checkpoint: {error}")))?;
+        model.settings.insert(PROGRESS.to_owned(), text);
+        let optimizer = (1..).zip(&self.state.optimizer);
+        let mut states: Vec<(String, &Parameters)> =
+            optimizer.map(|(number, state)| (format!("{OPTIMIZER}{number}"), state)).collect();
+        states.extend(self.kept.iter().map(|kept| (KEPT.to_owned(), kept)));
+        model.to_bytes_with(&states)
+    }
+
+    /// Reads the contents of a file; `path` stands in messages.
+    ///
+    /// # Errors
+    /// [`Error::Data`] if it is no checkpoint or not whole.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        let (mut model, states) = Model::from_bytes_with(bytes, path)?;
+        let bad = |found: String| Error::Data {
+            path: path.to_owned(),
+            place: Place::default(),
+            expected: "a checkpoint of a run".to_owned(),
+            found,
+        };
+        let text = model.settings.remove(PROGRESS).ok_or_else(|| bad("a model".to_owned()))?;
+        let (step, progress): (u64, Progress) =
+            serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let (mut kept, mut optimizer) = (None, Vec::new());
+        for (name, parameters) in states {
+            match name == KEPT {
+                true => kept = Some(parameters),
+                false => optimizer.push(parameters),
+            }
+        }
+        if kept.is_some() != progress.kept.is_some() {
+            return Err(bad("no weights of the model that is kept".to_owned()));
+        }
+        Ok(Self { model, state: EngineState { step, optimizer }, kept, progress })
+    }
+}

@@ -1,0 +1,104 @@
+//! A run that is set aside, makes checkpoints, and goes on from them.
+
+use std::sync::Arc;
+
+use super::Run;
+use crate::engine::EngineState;
+use crate::error::{Error, Result};
+use crate::model::{Model, Parameters};
+use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress};
+use crate::train::keeper::Kept;
+
+/// A run without an engine, between two steps.
+pub(super) struct Aside {
+    pub parameters: Parameters,
+    pub state: EngineState,
+    pub epoch: PartOfEpoch,
+    /// What the rows of a checkpoint made of the data and the settings; nothing where both are the same still.
+    pub model: Option<Model>,
+}
+
+impl Run {
+    /// Lets go of the engine between two epochs, so that a run which waits holds no more than its parameters and what the
+    /// optimizer remembers. The next event begins where it left off, bit for bit.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::Config`] within an epoch.
+    pub fn set_aside(&mut self) -> Result<()> {
+        let Some(trained) = &mut self.trained else { return Ok(()) };
+        if trained.totals.batches > 0 {
+            return Err(Error::Config("a run is set aside between two epochs".to_owned()));
+        }
+        let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
+        self.aside = Some(Box::new(Aside { parameters, state, epoch: PartOfEpoch::default(), model: None }));
+        self.trained = None;
+        Ok(())
+    }
+
+    /// Goes on from a checkpoint when it begins, bit for bit as the run would have gone on that made it, on the same device.
+    /// Call it before the first event. A run whose epochs have all been trained ends at once.
+    ///
+    /// # Errors
+    /// Those of the data. The first event is [`Error::Config`] if data or settings make another network.
+    pub fn resume(&mut self, checkpoint: Checkpoint) -> Result<()> {
+        let Checkpoint { model, state, kept, progress } = checkpoint;
+        if progress.was_restarted
+            && let Some(data) = self.data.own()
+        {
+            data.make_whole()?;
+        }
+        let kept = progress.kept.zip(kept).map(|((epoch, doubt), parameters)| {
+            let mut model = Model { parameters, ..model.clone() };
+            model.settings.insert("epoch".to_owned(), epoch.to_string());
+            Kept { epoch, model: Arc::new(model), doubt }
+        });
+        self.keeper.resume(&progress.epochs, kept);
+        if let (Some(then), Some(now)) = (progress.rows, self.data.rows())
+            && then != now
+        {
+            return Err(Error::Config(format!("expected the {then} training rows of the run, found {now}")));
+        }
+        self.was_restarted = progress.was_restarted;
+        (self.steps, self.epochs) = (progress.steps, progress.epochs);
+        let parameters = model.parameters.clone();
+        self.aside = Some(Box::new(Aside { parameters, state, epoch: progress.epoch, model: Some(model) }));
+        Ok(())
+    }
+
+    /// Waits for what the device still does, and gives what the run needs to go on from here; nothing before it has begun.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::NonFiniteModel`] if a parameter is NaN or infinite.
+    pub fn checkpoint(&mut self) -> Result<Option<Checkpoint>> {
+        self.drain()?;
+        let Some(trained) = &mut self.trained else { return Ok(None) };
+        let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
+        let (epoch, number) = (trained.totals.clone(), trained.epochs.epoch());
+        if !parameters.is_finite() {
+            return Err(self.non_finite(number));
+        }
+        let kept = self.keeper.kept.as_ref().filter(|kept| kept.epoch > 0);
+        let progress = Progress {
+            steps: self.steps,
+            epochs: self.epochs.clone(),
+            epoch,
+            kept: kept.map(|kept| (kept.epoch, kept.doubt.clone())),
+            rows: self.data.rows(),
+            was_restarted: self.was_restarted,
+        };
+        let kept = kept.map(|kept| kept.model.parameters.clone());
+        Ok(Some(Checkpoint { model: self.model(parameters, number)?, state, kept, progress }))
+    }
+
+    /// Waits for what the device still does.
+    pub(super) fn drain(&mut self) -> Result<()> {
+        while let Some(trained) = &mut self.trained {
+            let batches = trained.engine.poll(true)?;
+            if batches.is_empty() {
+                break;
+            }
+            self.count(&batches)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Arrays as rows to train on: their shapes and their values are checked here.
+
+use std::path::{Path, PathBuf};
+
+use ndarray::ArrayView2;
+
+use super::target::Answers;
+use crate::data::{MemoryCells, MemoryRows, MemoryTargets, Reader};
+use crate::error::{Error, Place, Result};
+
+/// What becomes of NaN among the inputs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// It is an error.
+    #[default]
+    Error,
+    /// It stands for a missing value: the median of the training rows takes its place, with one more input that says so, and a
+    /// missing category is one more category.
+    Fill,
+}
+
+/// What columns and rows of arrays are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Columns {
+    /// Columns that are categories; in ascending order.
+    pub categorical: Vec<usize>,
+    pub missing: Missing,
+    /// How much each training row counts in the loss.
+    pub weights: Option<Vec<f32>>,
+}
+
+/// Arrays that stand for a file.
+pub(super) struct Arrays<'a> {
+    /// What stands for the inputs and for what rows should give in messages.
+    pub names: [&'a str; 2],
+    pub x: ArrayView2<'a, f32>,
+    pub y: Answers,
+}
+
+/// What is wrong with an array.
+pub(super) fn bad(name: &str, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
+    Error::Data { path: PathBuf::from(name), place, expected: expected.into(), found: found.into() }
+}
+
+/// A place in an array, by indices from 0.
+fn at(row: usize, column: Option<usize>) -> Place {
+    Place { row: Some(row as u64 + 1), column: column.map(|column| column + 1), name: None }
+}
+
+/// The values of an array in the order of its rows, if there are any, and all are finite, or NaN in columns that may miss some.
+pub(super) fn values(
+    name: &str,
+    x: ArrayView2<'_, f32>,
+    may_miss: impl Fn(usize) -> bool,
+    found_nan: &str,
+) -> Result<Vec<f32>> {
+    if x.is_empty() {
+        return Err(bad(
+            name,
+            Place::default(),
+            "rows and columns",
+            format!("an array of shape {:?}", x.shape()),
+        ));
+    }
+    // Looking for a place takes longer than to see that there is none.
+    let wrong = (!x.iter().all(|value| value.is_finite())).then(|| {
+        let is_wrong = |((_, column), value): &((usize, usize), &f32)| {
+            if value.is_nan() { !may_miss(*column) } else { value.is_infinite() }
+        };
+        x.indexed_iter().find(is_wrong)
+    });
+    match wrong.flatten() {
+        Some(((row, column), value)) => {
+            let found = if value.is_nan() { found_nan.to_owned() } else { value.to_string() };
+            Err(bad(name, at(row, Some(column)), "a finite number", found))
+        }
+        None => Ok(x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec)),
+    }
+}
+
+impl Arrays<'_> {
+    /// A reader that has read them. `trains` says whether they are the rows to train on, which have weights.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for shapes that do not go together and for values that are no finite numbers; [`Error::Setting`] for
+    /// columns that are not there.
+    pub(super) fn reader(self, columns: &Columns, trains: bool, threads: Option<usize>) -> Result<Reader> {
+        let Self { names: [name, targets_name], x, y: Answers(targets) } = self;
+        let found_nan = "NaN (Missing::Fill takes it for a missing value)";
+        let values = values(name, x, |_| columns.missing == Missing::Fill, found_nan)?;
+        if let Some(column) = columns.categorical.iter().find(|column| **column >= x.ncols()) {
+            let expected = format!("columns below {}, counted from 0", x.ncols());
+            return Err(Error::Setting { setting: "categorical", expected, found: column.to_string() });
+        }
+        check_targets(targets_name, &targets, x.nrows(), name)?;
+        let weights = columns.weights.clone().filter(|_| trains).unwrap_or_default();
+        if trains && columns.weights.is_some() {
+            check_length("weights", weights.len(), "weights", x.nrows(), name)?;
+            if let Some(row) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+                return Err(bad(
+                    "weights",
+                    at(row, None),
+                    "a finite number of 0 or more",
+                    weights[row].to_string(),
+                ));
+            }
+        }
+        let cells = MemoryCells { inputs: x.ncols(), values, categorical: columns.categorical.clone() };
+        let (name, targets_name) = (Path::new(name).to_owned(), Path::new(targets_name).to_owned());
+        Reader::in_memory(MemoryRows { name, targets_name, cells, targets, weights }, threads)
+    }
+}
+
+/// Checks that there is something for each row, and that it is labels or finite numbers.
+fn check_targets(name: &str, targets: &MemoryTargets, rows: usize, inputs: &str) -> Result<()> {
+    match targets {
+        MemoryTargets::Labels { texts, numbers } => {
+            check_length(name, numbers.len(), "labels", rows, inputs)?;
+            let wrong = texts.iter().find(|(text, _)| text.is_empty() || text.contains('\0'));
+            wrong.map_or(Ok(()), |(text, row)| {
+                Err(bad(name, Place::row(*row), "a label, text without NUL bytes", format!("{text:?}")))
+            })
+        }
+        MemoryTargets::Values { columns: 0, .. } => {
+            Err(bad(name, Place::default(), "values to predict", "an array without columns"))
+        }
+        MemoryTargets::Values { columns, values } => {
+            check_length(name, values.len() / columns, "rows of values", rows, inputs)?;
+            values.iter().position(|value| !value.is_finite()).map_or(Ok(()), |index| {
+                let place = at(index / columns, Some(index % columns));
+                Err(bad(name, place, "a finite number", values[index].to_string()))
+            })
+        }
+    }
+}
+
+fn check_length(name: &str, found: usize, what: &str, rows: usize, inputs: &str) -> Result<()> {
+    if found == rows {
+        return Ok(());
+    }
+    let expected = format!("{rows} {what}, one for each row of {inputs}");
+    Err(bad(name, Place::default(), expected, found.to_string()))
+}
+
+/// Checks that rows which do not train should give what those that train give.
+///
+/// # Errors
+/// [`Error::Data`] for labels in the place of values, values in the place of labels, and another number of values.
+pub(super) fn check_alike(name: &str, targets: &Answers, training: &Answers) -> Result<()> {
+    let said = |Answers(targets): &Answers| match targets {
+        MemoryTargets::Labels { .. } => "labels".to_owned(),
+        MemoryTargets::Values { columns: 1, .. } => "values to predict".to_owned(),
+        MemoryTargets::Values { columns, .. } => format!("{columns} values to predict for each row"),
+    };
+    let (expected, found) = (said(training), said(targets));
+    if expected == found {
+        return Ok(());
+    }
+    Err(bad(name, Place::default(), format!("{expected}, as for training"), found))
+}

@@ -1,0 +1,194 @@
+//! Trains networks on arrays and on what readers deliver.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayRef2};
+
+use super::arrays::{Arrays, Columns, Missing, check_alike};
+use super::settings::{Known, Settings};
+use super::target::{Answers, Target};
+use crate::data::Reader;
+use crate::engine::{DeviceRequest, find_device};
+use crate::error::{Error, Result};
+use crate::gpu::Opening;
+use crate::model::Model;
+use crate::train::{Run, TrainingData};
+
+/// Trains networks: settings, and then rows. See the [module](super).
+#[derive(Debug, Clone)]
+pub struct Trainer {
+    pub(super) settings: Settings,
+    columns: Columns,
+    device: DeviceRequest,
+    opening: Opening,
+    validation: Option<Arc<Rows>>,
+    test: Option<Arc<Rows>>,
+}
+
+/// Rows that do not train.
+#[derive(Debug)]
+struct Rows {
+    x: Array2<f32>,
+    y: Answers,
+}
+
+impl Rows {
+    fn of(x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Arc<Self> {
+        Arc::new(Self { x: x.to_owned(), y: y.answers() })
+    }
+
+    fn reader(&self, names: [&str; 2], trainer: &Trainer, training: &Answers) -> Result<Reader> {
+        check_alike(names[1], &self.y, training)?;
+        let arrays = Arrays { names, x: self.x.view(), y: self.y.clone() };
+        arrays.reader(&trainer.columns, false, trainer.settings.threads)
+    }
+}
+
+impl Default for Trainer {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            columns: Columns::default(),
+            device: DeviceRequest::Auto,
+            opening: Opening::default(),
+            validation: None,
+            test: None,
+        }
+    }
+}
+
+impl Trainer {
+    /// One that trains as `tinytrain train` does without options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What trains; otherwise a real GPU if there is one, else the CPU engine. Names are read as `--device` reads them:
+    /// `"cpu".parse()`.
+    #[must_use]
+    pub fn device(mut self, device: DeviceRequest) -> Self {
+        self.device = device;
+        self
+    }
+
+    /// How a GPU is opened: where compiled kernels are kept for the next time, and what they check.
+    #[must_use]
+    pub fn opening(mut self, opening: Opening) -> Self {
+        self.opening = opening;
+        self
+    }
+
+    /// Columns of arrays that are categories, counted from 0, whatever numbers stand there.
+    #[must_use]
+    pub fn categorical(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.columns.categorical = columns.into_iter().collect();
+        self.columns.categorical.sort_unstable();
+        self.columns.categorical.dedup();
+        self
+    }
+
+    /// What becomes of NaN among the inputs of arrays; otherwise it is an error.
+    #[must_use]
+    pub fn missing(mut self, missing: Missing) -> Self {
+        self.columns.missing = missing;
+        self
+    }
+
+    /// How much each row of the arrays to train on counts in the loss: a number of 0 or more.
+    #[must_use]
+    pub fn weights(mut self, weights: impl IntoIterator<Item = f32>) -> Self {
+        self.columns.weights = Some(weights.into_iter().collect());
+        self
+    }
+
+    /// Rows to validate on, [rows, columns], with what they should give: the model that is best on them is kept.
+    #[must_use]
+    pub fn validation(mut self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Self {
+        self.validation = Some(Rows::of(x, y));
+        self
+    }
+
+    /// Rows to test on after every epoch, [rows, columns], with what they should give. They are never used to choose anything.
+    #[must_use]
+    pub fn test(mut self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Self {
+        self.test = Some(Rows::of(x, y));
+        self
+    }
+
+    /// Trains on rows, [rows, columns], with what they should give, and hands over the model that is kept.
+    ///
+    /// # Errors
+    /// As [`Trainer::start`], [`Run::next`] and [`Run::summary`].
+    pub fn fit(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Model> {
+        finish(self.start(x, y)?)
+    }
+
+    /// The same, event by event: a run that has not begun.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for arrays whose shapes do not go together, for values that are no finite numbers, and
+    /// for labels that are no classes; [`Error::Setting`] and [`Error::Config`] for
+    /// settings that cannot be; [`Error::Device`] if the device is not there.
+    pub fn start(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Run> {
+        let y = y.answers();
+        let other = |rows: &Option<Arc<Rows>>, names| {
+            rows.as_ref().map(|rows| rows.reader(names, self, &y)).transpose()
+        };
+        let validation = other(&self.validation, ["validation x", "validation y"])?;
+        let test = other(&self.test, ["test x", "test y"])?;
+        let arrays = Arrays { names: ["x", "y"], x: x.view(), y };
+        self.run(arrays.reader(&self.columns, true, self.settings.threads)?, validation, test)
+    }
+
+    /// Trains on what a reader delivers, and hands over the model that is kept.
+    ///
+    /// # Errors
+    /// As [`Trainer::start_reader`], [`Run::next`] and [`Run::summary`].
+    pub fn fit_reader(&self, reader: Reader) -> Result<Model> {
+        finish(self.start_reader(reader, None, None)?)
+    }
+
+    /// A run that has not begun on what a reader delivers, with rows to validate on and to test on, if there are any. How columns
+    /// are read is said to the readers.
+    ///
+    /// # Errors
+    /// Those of the data, and as [`Trainer::start`]; [`Error::Setting`] for settings of arrays.
+    pub fn start_reader(
+        &self,
+        reader: Reader,
+        validation: Option<Reader>,
+        test: Option<Reader>,
+    ) -> Result<Run> {
+        let Columns { categorical, missing, weights } = &self.columns;
+        let of_arrays = [
+            ("validation", self.validation.is_some()),
+            ("test", self.test.is_some()),
+            ("categorical", !categorical.is_empty()),
+            ("missing", *missing != Missing::Error),
+            ("weights", weights.is_some()),
+        ];
+        if let Some((setting, _)) = of_arrays.into_iter().find(|(_, is_given)| *is_given) {
+            let (expected, found) = ("rows from arrays".to_owned(), "rows from a reader".to_owned());
+            return Err(Error::Setting { setting, expected, found });
+        }
+        self.run(reader, validation, test)
+    }
+
+    fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
+        let settings = &self.settings;
+        let validates = validation.is_some() || settings.validation_fraction.is_some_and(|share| share > 0.0);
+        let known = settings.known(&mut reader, validates)?;
+        let config = settings.config(known);
+        settings.check(&config, validation.is_some(), test.is_some())?;
+        let device = find_device(&self.device)?.opened(self.opening.clone());
+        let data = TrainingData::new(reader, validation, test, &config.data)?;
+        let known = Known { rows: data.rows(), predicts_values: data.predicts_values(), ..known };
+        Run::new(settings.config(known), data, device, None)
+    }
+}
+
+/// Goes through a run to its end.
+fn finish(mut run: Run) -> Result<Model> {
+    while run.next()?.is_some() {}
+    Ok(run.summary()?.model)
+}

@@ -1,0 +1,162 @@
+//! Models and arrays: predictions, how good they are, and files.
+
+use std::path::Path;
+
+use ndarray::{Array2, ArrayRef2};
+
+use super::arrays::{Arrays, Columns, Missing, bad, check_alike, values};
+use super::target::{Answers, Target};
+use crate::data::{Classes, Code, MemoryCells, MemoryTargets, Transform};
+use crate::engine::Device;
+use crate::error::{Error, Place, Result};
+use crate::model::Model;
+use crate::output::Destination;
+use crate::train::{Predictor, Score, evaluate, evaluate_values, read_for};
+
+/// What a model makes of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicted {
+    /// The class of each row, the first of the most probable ones, counted from 0 in the natural order of the labels; nothing of
+    /// a model of values.
+    pub classes: Vec<u32>,
+    /// The probability of each class, [rows, classes].
+    pub probabilities: Array2<f64>,
+    /// Values of a model that predicts those, [rows, values].
+    pub values: Array2<f32>,
+    /// Cells that held a category which no training row held.
+    pub unknown_cells: u64,
+    names: Classes,
+}
+
+impl Predicted {
+    /// The label of a row, as text: of numbers as they are written with as few digits as they need.
+    ///
+    /// # Panics
+    /// Where there is no such row, or the model predicts values.
+    pub fn label(&self, row: usize) -> &str {
+        self.names.name(self.classes[row])
+    }
+
+    /// The label of each row; nothing of a model of values.
+    pub fn labels(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.classes.iter().map(|class| self.names.name(*class))
+    }
+}
+
+impl Model {
+    /// Predicts rows, [rows, columns], on the processor. A [`Predictor`] says the same, and is made once for
+    /// many calls.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for another number of columns than in training, and for NaN where no training row missed a value;
+    /// [`Error::NonFinitePrediction`] for values that are too large for the network.
+    pub fn predict(&self, x: &ArrayRef2<f32>) -> Result<Predicted> {
+        self.predict_on(x, &Device::Cpu)
+    }
+
+    /// The same on a device.
+    ///
+    /// # Errors
+    /// Also those of the device.
+    pub fn predict_on(&self, x: &ArrayRef2<f32>, device: &Device) -> Result<Predicted> {
+        let (cells, name) = (self.cells(x)?, Path::new("x").to_owned());
+        let (features, dictionaries) = cells.features(&name)?;
+        let mut predictor = Predictor::new(self, device, None)?;
+        let predictions = predictor.predict(features, &dictionaries)?;
+        let outputs = self.network.outputs();
+        let mut numbers = predictions
+            .values
+            .iter()
+            .copied()
+            .map(f64::from)
+            .chain(predictions.probabilities.iter().copied());
+        if let Some(number) = numbers.position(|number| !number.is_finite()) {
+            return Err(Error::NonFinitePrediction { path: name, sample: 1 + (number / outputs) as u64 });
+        }
+        let width = |is_empty| if is_empty { 0 } else { outputs };
+        let shape = |is_empty| (x.nrows(), width(is_empty));
+        let unshaped = |error| Error::Config(format!("the predictions have another shape: {error}"));
+        Ok(Predicted {
+            classes: predictions.classes,
+            probabilities: Array2::from_shape_vec(
+                shape(predictions.probabilities.is_empty()),
+                predictions.probabilities,
+            )
+            .map_err(unshaped)?,
+            values: Array2::from_shape_vec(shape(predictions.values.is_empty()), predictions.values)
+                .map_err(unshaped)?,
+            unknown_cells: predictor.unknown_cells(),
+            names: self.meaning.classes.clone(),
+        })
+    }
+
+    /// How good the model is on rows, [rows, columns], with what they should give: loss, accuracy, and of values RMSE, MAE and R2,
+    /// on the processor.
+    ///
+    /// # Errors
+    /// As [`Model::predict`]; [`Error::Data`] for labels that no training row had, and for what is not as in training.
+    pub fn score(&self, x: &ArrayRef2<f32>, y: &(impl Target + ?Sized)) -> Result<Score> {
+        let y = y.answers();
+        let columns = match self.network.outputs() {
+            _ if self.network.loss().of_classes() => None,
+            columns => Some(columns),
+        };
+        check_alike("y", &y, &Answers::like(columns))?;
+        // With the errors of rows that are to be predicted.
+        self.cells(x)?;
+        let columns = Columns { categorical: self.categorical(), missing: Missing::Fill, weights: None };
+        let reader = Arrays { names: ["x", "y"], x: x.view(), y }.reader(&columns, false, None)?;
+        let (rows, _) = read_for(self, reader)?;
+        if self.network.loss().of_classes() {
+            let evaluated = evaluate(self, &rows, &Device::Cpu, false)?.evaluation;
+            let accuracy = evaluated.accuracy(rows.labels());
+            return Ok(Score { loss: evaluated.loss, accuracy, values: None, classes: None });
+        }
+        let errors = evaluate_values(self, &rows, &Device::Cpu)?.errors;
+        Ok(Score { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None })
+    }
+
+    /// Writes the model's file: whole, in the place of what is there, or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        Destination::check(path.as_ref())?.write(&self.to_bytes()?)
+    }
+
+    /// Rows to predict, as cells of a table.
+    fn cells(&self, x: &ArrayRef2<f32>) -> Result<MemoryCells> {
+        let inputs = self.transform.columns(self.network.columns());
+        if x.ncols() != inputs {
+            let expected = format!("{inputs} columns, as in training");
+            return Err(bad("x", Place::default(), expected, x.ncols().to_string()));
+        }
+        let may_miss = |column: usize| match &self.transform {
+            Transform::Columns(encoding) => match encoding.columns[column] {
+                Code::Number { has_indicator: is_known, .. }
+                | Code::Category { has_missing: is_known, .. } => is_known,
+            },
+            Transform::Bytes | Transform::None => false,
+        };
+        let values = values("x", x.view(), may_miss, "NaN, where no training row misses a value")?;
+        Ok(MemoryCells { inputs, values, categorical: self.categorical() })
+    }
+
+    /// Which columns are categories.
+    fn categorical(&self) -> Vec<usize> {
+        match &self.transform {
+            Transform::Columns(encoding) => encoding.categories(),
+            Transform::Bytes | Transform::None => Vec::new(),
+        }
+    }
+}
+
+impl Answers {
+    /// Labels, or so many values a row: what those of a model are compared with.
+    fn like(columns: Option<usize>) -> Self {
+        Self(match columns {
+            None => MemoryTargets::Labels { texts: Vec::new(), numbers: Vec::new() },
+            Some(columns) => MemoryTargets::Values { columns, values: Vec::new() },
+        })
+    }
+}

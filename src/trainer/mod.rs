@@ -1,0 +1,72 @@
+//! The library in ten lines: networks from arrays.
+//!
+//! ```
+//! use tinytrain::ndarray::Array2;
+//! use tinytrain::{Adam, Model, Trainer};
+//!
+//! // Is the sum of two numbers above 1?
+//! let x = Array2::from_shape_fn((500, 2), |(row, column)| ((row * (7 + 4 * column)) % 100) as f32 / 100.0);
+//! let y: Vec<&str> = x.rows().into_iter().map(|row| if row.sum() > 1.0 { "yes" } else { "no" }).collect();
+//!
+//! let model = Trainer::new().hidden([64]).optimizer(Adam::default()).fit(&x, &y)?;
+//! let predicted = model.predict(&x)?;
+//! println!("{}: {:.3}", predicted.label(0), predicted.probabilities[[0, 0]]);
+//! assert!(model.score(&x, &y)?.accuracy > 0.97);
+//!
+//! let path = std::env::temp_dir().join("sums.safetensors");
+//! model.save(&path)?;
+//! assert_eq!(Model::load(&path)?.predict(&x)?, predicted);
+//! # Ok::<(), tinytrain::Error>(())
+//! ```
+//!
+//! | what | is |
+//! |---|---|
+//! | `x` | an array of `f32`, [rows, columns] |
+//! | `y` | labels (any integers, `bool`, text), or values to predict (`f32`, one or several a row): see [`Target`] |
+//! | settings | the options of `tinytrain train` under the same names, with the same defaults |
+//!
+//! Settings and rows decide the weights: `tinytrain train` on a file with these rows, `y` behind `x`, gives the same, bit for
+//! bit, on the same device. (Of a file it leaves out columns that only number the rows; of an array all columns are inputs.)
+//! Rows may also come from files: [`Trainer::start_reader`].
+//!
+//! [`Trainer::start`] gives a [`Run`](crate::train::Run), which is asked for its events and may be stopped:
+//!
+//! ```
+//! use tinytrain::ndarray::{Array1, Array2};
+//! use tinytrain::{Event, Trainer};
+//!
+//! let x = Array2::from_shape_fn((200, 3), |(row, column)| ((row * (5 + 2 * column)) % 17) as f32);
+//! let y: Array1<f32> = x.rows().into_iter().map(|row| row.sum()).collect();
+//! let mut run = Trainer::new().seed(3).start(&x, &y)?;
+//! while let Some(event) = run.next()? {
+//!     if let Event::Epoch { epoch, .. } = event
+//!         && epoch.train.loss < 0.05
+//!     {
+//!         run.stop();
+//!     }
+//! }
+//! let summary = run.summary()?;
+//! println!("{} epochs", summary.epochs.len());
+//! assert!(summary.model.score(&x, &y)?.values.is_some_and(|errors| errors.r2 > 0.9));
+//! # Ok::<(), tinytrain::Error>(())
+//! ```
+//!
+//! What is wrong with arrays is [`Error::Data`](crate::Error::Data), whose rows and columns count from 1, as those of files do:
+//! `x, row 3, column 2: expected a finite number, found NaN`.
+
+mod arrays;
+mod builder;
+mod each_layer;
+mod fitted;
+mod optimizers;
+mod options;
+mod settings;
+mod target;
+
+pub use arrays::Missing;
+pub use builder::Trainer;
+pub use each_layer::EachLayer;
+pub use fitted::Predicted;
+pub use optimizers::{Adam, AdamW, Momentum, Nesterov, OptimizerChoice, RmsProp, Sgd};
+pub use settings::Preset;
+pub use target::{Answers, Element, Target};

@@ -1,0 +1,140 @@
+//! What rows should give, from arrays, slices and vectors.
+
+use std::collections::HashMap;
+
+use ndarray::{ArrayBase, Data, Ix1, Ix2};
+
+use crate::data::MemoryTargets;
+
+/// Gathers what rows should give. Labels are of any type of integers, `bool`, `&str` or `String`; values to predict are `f32`, one
+/// a row, or in an array [rows, values].
+pub trait Target {
+    /// Gathers it, in the order of the rows.
+    fn answers(&self) -> Answers;
+}
+
+/// An element of what rows should give. A type of one's own has labels by [`Answers::labels`].
+pub trait Element: Sized {
+    /// Gathers it, in the order of the rows.
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers
+    where
+        Self: 'a;
+}
+
+/// What rows should give: labels, or values to predict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answers(pub(super) MemoryTargets);
+
+impl Answers {
+    /// Labels; those whose text is the same, but for blanks around it, are one.
+    pub fn labels(labels: impl Iterator<Item = impl AsRef<str>>) -> Self {
+        let (mut known, mut texts, mut numbers) = (HashMap::<String, u32>::new(), Vec::new(), Vec::new());
+        for (label, row) in labels.zip(1..) {
+            let text = label.as_ref().trim();
+            let number = known.get(text).copied().unwrap_or_else(|| {
+                let number = texts.len() as u32;
+                known.insert(text.to_owned(), number);
+                texts.push((text.to_owned(), row));
+                number
+            });
+            numbers.push(number);
+        }
+        Self(MemoryTargets::Labels { texts, numbers })
+    }
+
+    /// Values to predict, of so many columns, row after row.
+    fn values(columns: usize, values: impl Iterator<Item = f32>) -> Self {
+        Self(MemoryTargets::Values { columns, values: values.collect() })
+    }
+}
+
+/// Types whose text is a label.
+macro_rules! labels {
+    ($($type:ty),+) => {
+        $(impl Element for $type {
+            fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers
+            where
+                Self: 'a,
+            {
+                Answers::labels(elements.map(<$type>::to_string))
+            }
+        })+
+    };
+}
+
+labels!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool);
+
+impl Element for &str {
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers
+    where
+        Self: 'a,
+    {
+        Answers::labels(elements)
+    }
+}
+
+impl Element for String {
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers {
+        Answers::labels(elements)
+    }
+}
+
+impl Element for f32 {
+    fn gather<'a>(elements: impl Iterator<Item = &'a Self>) -> Answers {
+        Answers::values(1, elements.copied())
+    }
+}
+
+impl<T: Element> Target for [T] {
+    fn answers(&self) -> Answers {
+        T::gather(self.iter())
+    }
+}
+
+impl<T: Element, const N: usize> Target for [T; N] {
+    fn answers(&self) -> Answers {
+        T::gather(self.iter())
+    }
+}
+
+impl<T: Element> Target for Vec<T> {
+    fn answers(&self) -> Answers {
+        T::gather(self.iter())
+    }
+}
+
+impl<T: Element, S: Data<Elem = T>> Target for ArrayBase<S, Ix1> {
+    fn answers(&self) -> Answers {
+        T::gather(self.iter())
+    }
+}
+
+impl<S: Data<Elem = f32>> Target for ArrayBase<S, Ix2> {
+    fn answers(&self) -> Answers {
+        Answers::values(self.ncols(), self.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, Array2, array};
+
+    use super::*;
+
+    #[test]
+    fn labels_are_numbered_as_they_come_and_floats_are_values() {
+        let of = |target: &dyn Fn() -> Answers| target().0;
+        let labels = |texts: &[(&str, u64)], numbers: &[u32]| MemoryTargets::Labels {
+            texts: texts.iter().map(|(text, row)| ((*text).to_owned(), *row)).collect(),
+            numbers: numbers.to_vec(),
+        };
+        assert_eq!(of(&|| [3u8, 1, 3].answers()), labels(&[("3", 1), ("1", 2)], &[0, 1, 0]));
+        assert_eq!(of(&|| array![-1i64, 1].view().answers()), labels(&[("-1", 1), ("1", 2)], &[0, 1]));
+        assert_eq!(of(&|| vec!["a", " a", "b"].answers()), labels(&[("a", 1), ("b", 3)], &[0, 0, 1]));
+        assert_eq!(of(&|| [true, false][..].answers()), labels(&[("true", 1), ("false", 2)], &[0, 1]));
+        let values = |columns, values: &[f32]| MemoryTargets::Values { columns, values: values.to_vec() };
+        assert_eq!(of(&|| Array1::from(vec![0.5f32, 2.0]).answers()), values(1, &[0.5, 2.0]));
+        let turned: Array2<f32> = array![[1.0, 2.0], [3.0, 4.0]];
+        assert_eq!(of(&|| turned.t().answers()), values(2, &[1.0, 3.0, 2.0, 4.0]));
+    }
+}

@@ -1,0 +1,255 @@
+//! Runs as folders: what they hold, how they go on, are repeated, listed and compared.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::program::{Points, Workplace};
+
+const NAMES: [&str; 3] = ["low", "mid", "high"];
+
+const TRAIN: [&str; 9] =
+    ["train", "--data", "t.csv", "--validation-fraction", "0.2", "--device", "cpu", "--format", "json"];
+const SMALL: [&str; 4] = ["--preset", "plain", "--hidden", "9"];
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", Points::new(500, 4).csv(NAMES));
+    place
+}
+
+fn names(place: &Workplace, folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(place.path(folder)).unwrap();
+    let mut names: Vec<String> = entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn read(place: &Workplace, name: &str) -> Vec<u8> {
+    std::fs::read(place.path(name)).unwrap()
+}
+
+#[test]
+fn a_run_is_a_folder_by_which_it_can_be_repeated() {
+    let place = place();
+    let ways: [&[&str]; 4] = [
+        &["--preset", "plain", "--hidden", "9,4", "--epochs", "3"],
+        &[
+            "--preset",
+            "plain",
+            "--hidden",
+            "none",
+            "--optimizer",
+            "adam",
+            "--lr-schedule",
+            "cosine",
+            "--epochs",
+            "3",
+        ],
+        &["--epochs", "2", "--lr", "0.02"],
+        &["--preset", "plain", "--scale", "robust", "--dropout", "0.1", "--seed", "7", "--epochs", "2"],
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        let (first, second) = (format!("a{number}"), format!("b{number}"));
+        place.succeed(&[&TRAIN[..], way, &["--out", &first]].concat());
+        assert_eq!(
+            names(&place, &first),
+            ["checkpoint.safetensors", "config.toml", "history.csv", "log.txt", "model.safetensors"]
+        );
+        let config = format!("{first}/config.toml");
+        place.succeed(&["train", "--config", &config, "--out", &second, "--quiet"]);
+        let model = |folder: &str| read(&place, &format!("{folder}/model.safetensors"));
+        assert!(model(&first) == model(&second), "{way:?}");
+        let text = |folder: &str| String::from_utf8(read(&place, &format!("{folder}/config.toml"))).unwrap();
+        assert_eq!(text(&first), text(&second));
+        let history = String::from_utf8(read(&place, &format!("{first}/history.csv"))).unwrap();
+        assert_eq!(history.lines().count(), 1 + way.last().unwrap().parse::<usize>().unwrap_or(2));
+    }
+    // What stands on the command line wins.
+    place.succeed(&[
+        "train",
+        "--config",
+        "a0/config.toml",
+        "--out",
+        "c",
+        "--epochs",
+        "1",
+        "--hidden",
+        "5",
+        "--quiet",
+    ]);
+    assert_eq!(place.model("c").entry("layers"), "3,5,3");
+    assert_eq!(String::from_utf8(read(&place, "c/history.csv")).unwrap().lines().count(), 2);
+    let eval =
+        place.succeed(&["eval", "--model", "c", "--device", "cpu", "--data", "t.csv", "--format", "json"]);
+    assert_eq!(eval.objects()[0]["samples"], 500);
+    for (text, expected) in [
+        ("lrr = 3", "bad.toml: expected options of `tinytrain train`, found \"lrr\""),
+        ("lr = -3", "bad.toml: invalid value '-3' for '--lr <X>'"),
+        ("lr = 3\nlr = 4", "bad.toml, row 2: expected settings of a run in TOML"),
+        ("out = \"x\"", "bad.toml: expected options of `tinytrain train`, found \"out\""),
+    ] {
+        place.write("bad.toml", text);
+        let outcome = place.run(&["train", "--config", "bad.toml"]);
+        assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_stopped_goes_on_bit_for_bit() {
+    let place = place();
+    // A run of nobody's interest ends at once, of the last nothing but its checkpoint is left.
+    let arguments =
+        [&TRAIN[..], &SMALL, &["--optimizer", "adam", "--epochs", "600", "--checkpoint-every", "50steps"]]
+            .concat();
+    place.succeed(&[&arguments[..], &["--out", "whole"]].concat());
+    let whole = |name: &str| read(&place, &format!("whole/{name}"));
+    for (number, signal) in ["-INT", "-TERM", "-KILL", "-KILL"].into_iter().enumerate() {
+        let folder = format!("cut{number}");
+        let mut child = place.command(&[&arguments[..], &["--out", &folder]].concat());
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let wanted = format!("\"epoch\":{}", 20 + 30 * number);
+        assert!(lines.by_ref().any(|line| line.contains(&wanted)));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        lines.for_each(drop);
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        if signal != "-KILL" {
+            let expected = format!("; tinytrain train --resume {folder} goes on\n");
+            assert!(error.ends_with(&expected), "{error}");
+        }
+        let resumed = place.succeed(&["train", "--resume", &folder, "--format", "json"]).objects();
+        let trained = resumed.iter().filter(|event| event["event"] == "epoch").count();
+        assert!((1..600).contains(&trained), "{trained}");
+        assert!(
+            whole("model.safetensors") == read(&place, &format!("{folder}/model.safetensors")),
+            "{signal}"
+        );
+        let columns = |text: Vec<u8>| -> Vec<String> {
+            let text = String::from_utf8(text).unwrap();
+            // All but the time.
+            text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_owned()).collect()
+        };
+        assert_eq!(columns(whole("history.csv")), columns(read(&place, &format!("{folder}/history.csv"))));
+        assert!(!names(&place, &folder).contains(&"run.lock".to_owned()));
+    }
+    // More epochs are those of a run that had as many from the beginning.
+    let short = [&TRAIN[..], &SMALL, &["--optimizer", "adam", "--epochs", "7", "--out", "short"]].concat();
+    place.succeed(&short);
+    place.succeed(&["train", "--resume", "short", "--epochs", "600", "--quiet"]);
+    assert!(place.model("whole").tensors == place.model("short").tensors);
+    // Then there is nothing more to do.
+    let again = place.succeed(&["train", "--resume", "short"]).stdout;
+    assert!(again.contains("validation accuracy "), "{again}");
+    for (arguments, expected) in [
+        (&["--lr", "3"][..], "--lr: expected none beside --resume: a run goes on as it began"),
+        (&["--config", "whole/config.toml"], "cannot be used with"),
+    ] {
+        let outcome = place.run(&[&["train", "--resume", "short"], arguments].concat());
+        assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+    place.write("t.csv", Points::new(400, 4).csv(NAMES));
+    let outcome = place.run(&["train", "--resume", "short"]);
+    assert!(
+        outcome.stderr.contains("expected the 400 training rows of the run, found 320"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = place.run(&["train", "--resume", "nowhere"]);
+    assert!(outcome.stderr.contains("cannot read nowhere/config.toml"), "{}", outcome.stderr);
+}
+
+#[test]
+fn two_runs_never_write_into_one_folder() {
+    let place = place();
+    let endless = [&TRAIN[..], &SMALL, &["--epochs", "100000000", "--out", "r"]].concat();
+    let mut child = place.command(&endless).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let id = child.id();
+    let other = place.run(&["train", "--resume", "r"]);
+    assert_eq!(
+        other.stderr,
+        format!("error: expected a folder that no run writes into, found r, where process {id} trains\n")
+    );
+    let other = place.run(&endless);
+    assert_eq!(
+        other.stderr,
+        "error: --out: expected a folder without a run, found r; --resume r goes on with that one\n"
+    );
+    assert!(place.succeed(&["runs", "."]).stdout.contains("running"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The lock has ended with the process.
+    assert!(!place.succeed(&["runs", "."]).stdout.contains("running"));
+}
+
+#[test]
+fn a_run_that_fails_before_it_has_saved_anything_leaves_nothing() {
+    let place = place();
+    let before = place.entries();
+    let outcome = place.run(&[&TRAIN[..], &SMALL, &["--lr", "1e30", "--activation", "identity"]].concat());
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    assert_eq!(place.entries(), before);
+}
+
+#[test]
+fn what_no_device_can_do_the_processor_does() {
+    let place = place();
+    let arguments = [
+        "train",
+        "--data",
+        "t.csv",
+        "--preset",
+        "plain",
+        "--epochs",
+        "2",
+        "--device",
+        "metal",
+        "--out",
+        "m.safetensors",
+    ];
+    let outcome = place.run(&arguments);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--fallback cpu"), "{}", outcome.stderr);
+    let outcome = place.succeed(&[&arguments[..], &["--fallback", "cpu"]].concat());
+    assert!(outcome.stderr.contains("; the CPU engine trains, from the beginning\n"), "{}", outcome.stderr);
+    let same = [&arguments[..7], &["--device", "cpu", "--out", "n.safetensors"]].concat();
+    place.succeed(&same);
+    assert!(place.model("m.safetensors").tensors == place.model("n.safetensors").tensors);
+}
+
+#[test]
+fn runs_are_listed_and_compared() {
+    let place = place();
+    assert_eq!(place.run(&["runs"]).code, 2, "there is no such folder");
+    for lr in ["0.1", "0.001"] {
+        let line = ["train", "--data", "t.csv", "--device", "cpu", "--preset", "plain", "--quiet"];
+        let more = ["--hidden", "6", "--lr", lr, "--epochs", "3", "--validation-fraction", "0.2"];
+        place.succeed(&[&line[..], &more].concat());
+    }
+    let found: Vec<String> = names(&place, "runs").iter().map(|name| format!("runs/{name}")).collect();
+    assert!(found.len() == 2 && found.iter().all(|name| name.contains("-t")), "{found:?}");
+    let text = place.succeed(&["runs"]).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines[0].starts_with("run ") && lines[0].contains(" lr") && !lines[0].contains("hidden"),
+        "{text}"
+    );
+    assert!(lines[1..].iter().all(|line| line.contains("done") && line.contains("validation accuracy")));
+    let objects = place.succeed(&["runs", "--format", "json"]).objects();
+    assert_eq!((&objects[0]["epochs"], &objects[0]["settings"]["hidden"]), (&3.into(), &"6".into()));
+    let compared = place.succeed(&["compare", &found[0], &found[1]]).stdout;
+    let row = |name: &str| {
+        let line =
+            compared.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{compared}"));
+        line[name.len()..].split("  ").filter(|cell| !cell.trim().is_empty()).count()
+    };
+    assert_eq!([row("validation accuracy"), row("lr"), row("best epoch")], [2, 2, 2]);
+    assert!(!compared.contains("hidden"));
+    assert_eq!(place.run(&["compare", &found[0], "t.csv"]).code, 2);
+}

@@ -1,0 +1,12 @@
+//! Networks from arrays: as from files, and what is wrong with arrays.
+
+mod program;
+
+#[path = "trainer/errors.rs"]
+mod errors;
+#[path = "trainer/examples.rs"]
+mod examples;
+#[path = "trainer/like_files.rs"]
+mod like_files;
+#[path = "trainer/models.rs"]
+mod models;

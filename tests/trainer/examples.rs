@@ -1,0 +1,63 @@
+//! The examples do what they say, and so does the readme.
+
+use tinytrain::{DeviceRequest, Trainer};
+
+#[path = "../../examples/arrays.rs"]
+#[expect(dead_code, reason = "its main function")]
+mod arrays;
+#[path = "../../examples/mnist.rs"]
+#[expect(dead_code, reason = "its main function")]
+mod mnist;
+#[path = "../../examples/stop_rule.rs"]
+#[expect(dead_code, reason = "its main function")]
+mod stop_rule;
+#[path = "../../examples/table.rs"]
+#[expect(dead_code, reason = "its main function")]
+mod table;
+
+#[test]
+fn mnist_is_learnt_from_its_files() {
+    let trainer = Trainer::new().device(DeviceRequest::Cpu).hidden([32]).epochs(1);
+    let accuracy = mnist::train(&trainer).unwrap();
+    assert!(accuracy > 0.91, "{accuracy}");
+}
+
+#[test]
+fn a_table_is_learnt_and_tested_on_rows_that_were_held_out() {
+    let accuracy = table::train().unwrap();
+    assert!(accuracy > 0.94, "{accuracy}");
+}
+
+#[test]
+fn values_are_learnt_from_arrays() {
+    let r2 = arrays::train().unwrap();
+    assert!(r2 > 0.99, "{r2}");
+}
+
+#[test]
+fn a_rule_stops_a_run() {
+    let (epochs, accuracy) = stop_rule::train().unwrap();
+    assert!((6..500).contains(&epochs) && accuracy > 0.9, "{epochs} {accuracy}");
+}
+
+/// Lines of Rust between this line and the end of its block.
+fn code(text: &str, after: &str) -> Vec<String> {
+    let block = text.split_once(after).expect("such a line").1.split("```").nth(1).expect("a block of code");
+    block.lines().skip(1).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn the_readme_has_the_lines_that_the_documentation_runs() {
+    let documentation: String = include_str!("../../src/trainer/mod.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .filter(|line| !line.starts_with(" # "))
+        .map(|line| format!("{}\n", line.trim()))
+        .collect();
+    for (readme, documented) in [
+        ("\n## As a library\n", "networks from arrays."),
+        ("\nA run that is asked for its events", "which is asked for its events"),
+    ] {
+        assert_eq!(code(include_str!("../../README.md"), readme), code(&documentation, documented));
+    }
+}
