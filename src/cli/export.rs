@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tinytrain::export::{Form, export};
 use tinytrain::output::Destination;
-use tinytrain::train::load_model;
+use tinytrain::train::{load_model, model_path};
 
 use super::output::Unwritable;
 use super::places;
@@ -67,7 +67,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model = load_model(&options.model)?;
     let is_stdout = options.out == Path::new("-");
     let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
-    let read = [(options.model.as_path(), "which is the model")];
+    let model_file = model_path(&options.model);
+    let read = [(model_file.as_path(), "which is the model")];
     places::spare_files("--out", Some(&options.out), read.into_iter())?;
     let name =
         options.out.file_stem().filter(|_| !is_stdout).map_or("model".into(), |name| name.to_string_lossy());

@@ -219,7 +219,10 @@ fn what_cannot_be_exported_is_refused_in_a_line() {
         (&["--out", "x"][..], "required"),
         (&["--c", "--json", "--out", "x"], "cannot be used with"),
         (&["--c"], "--out <FILE>"),
-        (&["--c", "--out", "m"], "expected a file of its own, found m, which is the model"),
+        (
+            &["--c", "--out", "m/model.safetensors"],
+            "expected a file of its own, found m/model.safetensors, which",
+        ),
         (&["--c", "--out", "x", "--model", "train.csv"], "cannot be used multiple times"),
     ] {
         let outcome = place.run(&[&["export", "--model", "m"], options].concat());

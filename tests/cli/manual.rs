@@ -9,7 +9,9 @@ fn commands(place: &Workplace) -> BTreeSet<String> {
     let help = place.succeed(&["--help"]).stdout;
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
-    let names = lines.filter_map(|line| line.split_whitespace().next());
+    // Lines that go on stand further to the right.
+    let names =
+        lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
