@@ -9,6 +9,7 @@
 //! | [`engine`] | what computes: on an adapter, or on the processor |
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
 //! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
+//! | [`export`] | models for other programs: ONNX, C, numpy, JSON |
 //! | [`sweep`] | many networks at once: their settings, their training, the best of them, ensembles |
 //! | [`tune`] | the fastest tile shapes for a network on a device |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
@@ -54,6 +55,7 @@ pub mod convert;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod export;
 pub mod gpu;
 pub mod kernels;
 pub mod memory;

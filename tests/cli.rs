@@ -16,6 +16,8 @@ mod decimals;
 mod devices;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/export.rs"]
+mod export;
 #[path = "cli/folds.rs"]
 mod folds;
 #[cfg(unix)]
@@ -38,6 +40,8 @@ mod interrupts;
 mod labels;
 #[path = "cli/learning.rs"]
 mod learning;
+#[path = "cli/manual.rs"]
+mod manual;
 #[path = "cli/measures.rs"]
 mod measures;
 #[path = "cli/model.rs"]

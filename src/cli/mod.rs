@@ -8,12 +8,14 @@ mod args;
 mod check;
 mod checkpoints;
 mod comparison_text;
+mod completions;
 mod config_file;
 mod convert;
 mod devices;
 mod eval;
 mod eval_text;
 mod evaluand;
+mod export;
 mod fold_text;
 mod folds;
 mod given;
@@ -22,6 +24,7 @@ mod inspect;
 mod inspect_model;
 pub mod interrupt;
 mod learning;
+mod man;
 mod measure_text;
 mod opened;
 mod output_place;
@@ -72,11 +75,14 @@ enum Command {
     Importance(importance::Options),
     Inspect(inspect::Options),
     Convert(convert::Options),
+    Export(export::Options),
     Devices(devices::Options),
     Check(check::Options),
     Profile(profile::Options),
     Tune(tune::Options),
     Sweep(Box<sweep::Options>),
+    Completions(completions::Options),
+    Man(man::Options),
     Runs(runs::Options),
     Compare(runs::CompareOptions),
 }
@@ -101,10 +107,13 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Importance(options) => importance::run(&options),
         Command::Inspect(options) => inspect::run(&options),
         Command::Convert(options) => convert::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Tune(options) => tune::run(&options),
+        Command::Completions(options) => completions::run(&options, Cli::command()),
+        Command::Man(options) => man::run(&options, Cli::command()),
         Command::Runs(options) => runs::run(&options),
         Command::Compare(options) => runs::compare(&options),
         Command::Sweep(options) => {

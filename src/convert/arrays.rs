@@ -16,6 +16,8 @@ pub enum Array {
     Bytes(Vec<usize>, Vec<u8>),
     /// 64-bit floats.
     Numbers(Vec<usize>, Vec<f64>),
+    /// 32-bit floats.
+    Floats(Vec<usize>, Vec<f32>),
     /// Indices of categories, -1 where there is none.
     Codes(Vec<i32>),
     /// Text.
@@ -34,6 +36,9 @@ pub(super) fn safetensors(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
             Array::Bytes(shape, values) => (Dtype::U8, shape.clone(), values.clone()),
             Array::Numbers(shape, values) => {
                 (Dtype::F64, shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            }
+            Array::Floats(shape, values) => {
+                (Dtype::F32, shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
             }
             Array::Codes(values) => (
                 Dtype::I32,

@@ -3,7 +3,7 @@
 mod arrays;
 mod idx;
 mod images;
-mod npz;
+pub(crate) mod npz;
 mod table;
 
 use std::io::{self, Write};

@@ -15,7 +15,7 @@ fn four(value: usize) -> [u8; 4] {
 }
 
 /// The archive.
-pub(super) fn file(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
+pub(crate) fn file(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, array) in arrays {
         let (name, contents) = (format!("{name}.npy"), npy(array));
@@ -54,6 +54,9 @@ fn npy(array: &Array) -> Vec<u8> {
         Array::Bytes(shape, values) => ("|u1".to_owned(), shape.clone(), values.clone()),
         Array::Numbers(shape, values) => {
             ("<f8".to_owned(), shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        }
+        Array::Floats(shape, values) => {
+            ("<f4".to_owned(), shape.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect())
         }
         Array::Codes(values) => (
             "<i4".to_owned(),

@@ -60,6 +60,7 @@ pub use folds::Fold;
 pub use image::read_png;
 pub use locate::{Source, Sources, is_png, labels_beside, locate};
 pub(crate) use memory_rows::{MemoryCells, MemoryRows, MemoryTargets};
+pub(crate) use normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use order::{first_epoch_block, order, rows_at};
 pub use raw_table::RawTable;
 pub use reader::{Block, ReadOptions, Reader};

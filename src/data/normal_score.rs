@@ -1,7 +1,47 @@
 //! Values by their rank among those of the training rows, with a normal distribution.
 
 /// How far a rank stays away from 0 and 1, where the normal distribution has no quantile.
-const RANK_MARGIN: f64 = 1e-7;
+pub(crate) const RANK_MARGIN: f64 = 1e-7;
+
+/// What approximates the inverse of the standard normal distribution function, to a relative error of 1.15e-9 (P. J. Acklam, "An
+/// algorithm for computing the inverse normal cumulative distribution function", 2003).
+pub(crate) struct NormalQuantile {
+    /// Polynomials, the factor of the highest power first: of (rank - 1/2)^2 above and below the line, and the same of the tail.
+    pub(crate) factors: [&'static [f64]; 4],
+    /// Ranks below this are in the tail.
+    pub(crate) tail: f64,
+}
+
+pub(crate) const NORMAL_QUANTILE: NormalQuantile = NormalQuantile {
+    factors: [
+        &[
+            -3.969683028665376e1,
+            2.209460984245205e2,
+            -2.759285104469687e2,
+            1.38357751867269e2,
+            -3.066479806614716e1,
+            2.506628277459239,
+        ],
+        &[
+            -5.447609879822406e1,
+            1.615858368580409e2,
+            -1.556989798598866e2,
+            6.680131188771972e1,
+            -1.328068155288572e1,
+            1.0,
+        ],
+        &[
+            -7.784894002430293e-3,
+            -3.223964580411365e-1,
+            -2.400758277161838,
+            -2.549732539343734,
+            4.374664141464968,
+            2.938163982698783,
+        ],
+        &[7.784695709041462e-3, 3.224671290700398e-1, 2.445134137142996, 3.754408661907416, 1.0],
+    ],
+    tail: 0.02425,
+};
 
 /// The quantile of the standard normal distribution at the rank of a value among quantiles that ascend and stand evenly.
 pub(super) fn normal_score(quantiles: &[f64], value: f64) -> f64 {
@@ -24,48 +64,21 @@ fn rank(quantiles: &[f64], value: f64) -> f64 {
     (place / last as f64).clamp(RANK_MARGIN, 1.0 - RANK_MARGIN)
 }
 
-/// The inverse of the standard normal distribution function, to a relative error of 1.15e-9 (P. J. Acklam, "An algorithm for
-/// computing the inverse normal cumulative distribution function", 2003).
+/// The inverse of the standard normal distribution function.
 fn normal_quantile(rank: f64) -> f64 {
-    const A: [f64; 6] = [
-        -3.969683028665376e1,
-        2.209460984245205e2,
-        -2.759285104469687e2,
-        1.38357751867269e2,
-        -3.066479806614716e1,
-        2.506628277459239,
-    ];
-    const B: [f64; 6] = [
-        -5.447609879822406e1,
-        1.615858368580409e2,
-        -1.556989798598866e2,
-        6.680131188771972e1,
-        -1.328068155288572e1,
-        1.0,
-    ];
-    const C: [f64; 6] = [
-        -7.784894002430293e-3,
-        -3.223964580411365e-1,
-        -2.400758277161838,
-        -2.549732539343734,
-        4.374664141464968,
-        2.938163982698783,
-    ];
-    const D: [f64; 5] =
-        [7.784695709041462e-3, 3.224671290700398e-1, 2.445134137142996, 3.754408661907416, 1.0];
+    let NormalQuantile { factors: [a, b, c, d], tail: bound } = NORMAL_QUANTILE;
     let polynomial = |factors: &[f64], x: f64| factors.iter().fold(0.0, |sum, factor| sum * x + factor);
     let tail = |rank: f64| {
         let q = (-2.0 * rank.ln()).sqrt();
-        polynomial(&C, q) / polynomial(&D, q)
+        polynomial(c, q) / polynomial(d, q)
     };
-    const TAIL: f64 = 0.02425;
-    if rank < TAIL {
+    if rank < bound {
         tail(rank)
-    } else if rank > 1.0 - TAIL {
+    } else if rank > 1.0 - bound {
         -tail(1.0 - rank)
     } else {
         let q = rank - 0.5;
-        q * polynomial(&A, q * q) / polynomial(&B, q * q)
+        q * polynomial(a, q * q) / polynomial(b, q * q)
     }
 }
 

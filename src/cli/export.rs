@@ -1,0 +1,81 @@
+//! `tinytrain export`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tinytrain::export::{Form, export};
+use tinytrain::output::Destination;
+use tinytrain::train::{load_model, model_path};
+
+use super::output::Unwritable;
+use super::places;
+
+/// Write a model for other programs.
+///
+/// Each format holds all that `tinytrain predict` does to a row: scaling, missing values, categories, the network or the
+/// networks of an ensemble, probabilities or values in their own units. A row is its columns as 32-bit floats, NaN where a
+/// value is missing, and of a column of categories the index of the category. docs/EXPORT.md describes the formats.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tinytrain export --onnx --model model.safetensors --out model.onnx\n  \
+                        tinytrain export --c --model model.safetensors --out wine.c")]
+pub struct Options {
+    #[command(flatten)]
+    form: Formats,
+    /// The model, as `tinytrain train` saved it.
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// The file to write; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// One of them.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Formats {
+    /// ONNX, opset 17: `columns` [batch, columns] to `probabilities` and `class`, or to `values`.
+    #[arg(long)]
+    onnx: bool,
+    /// An NPZ file of all weights, biases and arrays of the preprocessing.
+    #[arg(long)]
+    numpy: bool,
+    /// One C99 file without dependencies, for microcontrollers too; its names begin with that of the file.
+    #[arg(long)]
+    c: bool,
+    /// One readable object: columns, networks, output.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Formats {
+    fn form(&self) -> Form {
+        match self {
+            Self { onnx: true, .. } => Form::Onnx,
+            Self { numpy: true, .. } => Form::Numpy,
+            Self { c: true, .. } => Form::C,
+            _ => Form::Json,
+        }
+    }
+}
+
+/// Reads and writes.
+///
+/// # Errors
+/// Those of the model and the output.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let model = load_model(&options.model)?;
+    let is_stdout = options.out == Path::new("-");
+    let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
+    let model_file = model_path(&options.model);
+    let read = [(model_file.as_path(), "which is the model")];
+    places::spare_files("--out", Some(&options.out), read.into_iter())?;
+    let name =
+        options.out.file_stem().filter(|_| !is_stdout).map_or("model".into(), |name| name.to_string_lossy());
+    let contents = export(&model, options.form.form(), &name)?;
+    match destination {
+        Some(destination) => destination.write(&contents)?,
+        None => io::stdout().lock().write_all(&contents).map_err(Unwritable)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! C that makes numbers of the columns of a row.
+
+use std::fmt::Write;
+
+use super::super::intervals::quantiles;
+use super::super::outline::{Coding, Outline};
+use super::pieces::{Piece, Pieces};
+use super::source::array;
+use crate::data::Map;
+
+/// The statements that fill `row` from `columns`.
+pub(super) fn statements(outline: &Outline<'_>, pieces: &mut Pieces, constants: &mut String) -> String {
+    let mut text = String::new();
+    let mut index = 0;
+    while let Some(column) = outline.columns.get(index) {
+        let place = column.place;
+        if let Some((count, is_byte)) = super::run(outline, index) {
+            let function = pieces.need(if is_byte { Piece::Bytes } else { Piece::Copy });
+            let _ = writeln!(text, "    {function}(columns + {index}, {count}, row + {place});");
+            index += count;
+            continue;
+        }
+        text += &statement(&column.coding, index, place, pieces, constants);
+        index += 1;
+    }
+    text
+}
+
+/// That of a column.
+fn statement(
+    coding: &Coding<'_>,
+    index: usize,
+    place: usize,
+    pieces: &mut Pieces,
+    constants: &mut String,
+) -> String {
+    match coding {
+        Coding::Byte | Coding::Plain => String::new(),
+        Coding::Number { map, fill, has_indicator } => {
+            let mut text = match map {
+                Map::Affine { center, width } | Map::Clipped { center, width } if *width != 0.0 => {
+                    let is_clipped = matches!(map, Map::Clipped { .. });
+                    let function = pieces.need(if is_clipped { Piece::Clipped } else { Piece::Scaled });
+                    format!(
+                        "    row[{place}] = {function}(columns[{index}], {center:?}, {width:?}, {fill:?});\n"
+                    )
+                }
+                // Without a width the number is 0.
+                Map::Affine { .. } | Map::Clipped { .. } => format!("    row[{place}] = 0.0f;\n"),
+                Map::Normal(of) => {
+                    let (function, of) = (pieces.need(Piece::NormalScore), quantiles(of));
+                    array("double", "", &format!("quantiles{index}"), &of, constants);
+                    constants.push('\n');
+                    format!(
+                        "    row[{place}] = {function}(columns[{index}], quantiles{index}, {}, {fill:?});\n",
+                        of.len()
+                    )
+                }
+            };
+            if *has_indicator {
+                let _ = writeln!(text, "    row[{}] = isnan(columns[{index}]) ? 1.0f : 0.0f;", place + 1);
+            }
+            text
+        }
+        Coding::Sign { .. } => {
+            let (sign, category) = (pieces.need(Piece::Sign), pieces.need(Piece::Category));
+            format!("    row[{place}] = {sign}({category}(columns[{index}], 2, -1));\n")
+        }
+        Coding::OneHot { categories, has_missing } => {
+            let (one_hot, category) = (pieces.need(Piece::OneHot), pieces.need(Piece::Category));
+            let (count, places) = (categories.len(), coding.numbers());
+            let missing = missing(count, *has_missing);
+            format!(
+                "    {one_hot}({category}(columns[{index}], {count}, {missing}), {places}, row + {place});\n"
+            )
+        }
+        Coding::Index { categories, has_missing } => {
+            let (category, count) = (pieces.need(Piece::Category), categories.len());
+            let missing = missing(count, *has_missing);
+            format!("    row[{place}] = (float){category}(columns[{index}], {count}, {missing});\n")
+        }
+    }
+}
+
+/// The category that stands for a missing one, behind the others if there is one.
+fn missing(categories: usize, has_missing: bool) -> String {
+    if has_missing { categories.to_string() } else { "-1".to_owned() }
+}

@@ -1,0 +1,248 @@
+//! What every format says of a model: its columns, its networks, its outputs, all in one place.
+
+use crate::data::{Code, Map, TargetScale, Transform};
+use crate::model::{
+    FREQUENCIES, InputColumn, Layer, MIXED, Model, Network, Parameters, PlacedColumn, blocks,
+};
+
+/// A model, seen from the rows that it takes.
+pub(super) struct Outline<'a> {
+    /// The columns of a row as it is given.
+    pub(super) columns: Vec<Column<'a>>,
+    /// The networks, each with its share of the whole.
+    pub(super) networks: Vec<Member<'a>>,
+    /// What comes out.
+    pub(super) output: Output<'a>,
+}
+
+/// A column of a row as it is given, a 32-bit float: a number, or the index of a category, NaN where it is missing.
+pub(super) struct Column<'a> {
+    /// Its name, or its position where there are no names.
+    pub(super) name: String,
+    /// How it becomes numbers of a row that goes into the networks.
+    pub(super) coding: Coding<'a>,
+    /// The first of these numbers.
+    pub(super) place: usize,
+}
+
+/// How a column becomes numbers.
+pub(super) enum Coding<'a> {
+    /// value / 255
+    Byte,
+    /// The value itself.
+    Plain,
+    /// What the map makes of the value, in f64, and one more number, 1 where it is missing, if `has_indicator`.
+    Number { map: &'a Map, fill: f64, has_indicator: bool },
+    /// -1 for category 0, 1 for category 1, else 0.
+    Sign { categories: &'a [String] },
+    /// 1 at the place of the category, and at that behind them where it is missing, if `has_missing`; else 0.
+    OneHot { categories: &'a [String], has_missing: bool },
+    /// The category; where it is missing that behind them, if `has_missing`; -1 for all else.
+    Index { categories: &'a [String], has_missing: bool },
+}
+
+/// A network with its share of the whole.
+pub(super) struct Member<'a> {
+    /// 1 for a network by itself.
+    pub(super) share: f64,
+    pub(super) network: &'a Network,
+    pub(super) parameters: &'a Parameters,
+}
+
+/// What a model gives for a row.
+pub(super) enum Output<'a> {
+    /// The probability of each class.
+    Probabilities { classes: &'a [String] },
+    /// Values: outputs * width + center.
+    Values { names: Vec<String>, scale: Option<&'a TargetScale> },
+}
+
+/// What an input layer makes of a column, with its weights as rows without padding.
+pub(super) enum Made<'a> {
+    /// The number itself.
+    Number,
+    /// The number, and three mixtures of its waves.
+    Periodic {
+        frequencies: &'a [f32],
+        phases: &'a [f32],
+        /// [mixtures, frequencies]
+        mixing: &'a [f32],
+        bias: &'a [f32],
+    },
+    /// 1 at the place of the category.
+    OneHot { categories: usize },
+    /// The row of the category, zeros for -1.
+    Embedding { categories: usize, size: usize, rows: Vec<f32> },
+}
+
+impl<'a> Outline<'a> {
+    /// That of a model.
+    pub(super) fn of(model: &'a Model) -> Self {
+        let own = (&model.network, &model.parameters);
+        let partners = model.ensemble.iter().flat_map(|ensemble| &ensemble.partners);
+        let partners = partners.map(|partner| (&partner.network, &partner.parameters));
+        let picks: Vec<u32> = model.ensemble.as_ref().map_or(vec![1], |ensemble| ensemble.picks().collect());
+        let all: f64 = picks.iter().copied().map(f64::from).sum();
+        let member =
+            |((network, parameters), picks)| Member { share: f64::from(picks) / all, network, parameters };
+        Self {
+            columns: columns(model),
+            networks: [own].into_iter().chain(partners).zip(picks).map(member).collect(),
+            output: Output::of(model),
+        }
+    }
+
+    /// Numbers of a row that goes into the networks.
+    pub(super) fn row(&self) -> usize {
+        self.columns.last().map_or(0, |column| column.place + column.coding.numbers())
+    }
+
+    /// Names of the columns.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// Numbers that come out.
+    pub(super) fn outputs(&self) -> usize {
+        self.networks[0].network.outputs()
+    }
+}
+
+fn columns(model: &Model) -> Vec<Column<'_>> {
+    let codings: Vec<Coding> = match &model.transform {
+        Transform::Bytes => (0..model.network.columns()).map(|_| Coding::Byte).collect(),
+        Transform::None => (0..model.network.columns()).map(|_| Coding::Plain).collect(),
+        Transform::Columns(encoding) => {
+            encoding.columns.iter().map(|code| Coding::of(code, encoding.is_numbered)).collect()
+        }
+    };
+    let inputs = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
+    let name = |index: usize| match inputs.get(index) {
+        Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
+        None => index.to_string(),
+    };
+    let placed = codings.into_iter().enumerate().scan(0, |next, (index, coding)| {
+        let place = *next;
+        *next += coding.numbers();
+        Some(Column { name: name(index), coding, place })
+    });
+    placed.collect()
+}
+
+impl<'a> Coding<'a> {
+    fn of(code: &'a Code, is_numbered: bool) -> Self {
+        match code {
+            Code::Number { map, fill, has_indicator } => {
+                Coding::Number { map, fill: *fill, has_indicator: *has_indicator }
+            }
+            Code::Category { categories, has_missing } => {
+                let (categories, has_missing) = (categories.names(), *has_missing);
+                match (code.is_binary(), is_numbered) {
+                    (true, _) => Coding::Sign { categories },
+                    (false, true) => Coding::Index { categories, has_missing },
+                    (false, false) => Coding::OneHot { categories, has_missing },
+                }
+            }
+        }
+    }
+
+    /// Numbers that the column becomes.
+    pub(super) fn numbers(&self) -> usize {
+        match self {
+            Coding::Byte | Coding::Plain | Coding::Sign { .. } | Coding::Index { .. } => 1,
+            Coding::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
+            // A column that is never filled in is one number, always 0.
+            Coding::OneHot { categories, has_missing } => {
+                (categories.len() + usize::from(*has_missing)).max(1)
+            }
+        }
+    }
+
+    /// Its name in every format.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Coding::Byte => "byte",
+            Coding::Plain => "plain",
+            Coding::Number { map: Map::Affine { .. }, .. } => "affine",
+            Coding::Number { map: Map::Clipped { .. }, .. } => "clipped",
+            Coding::Number { map: Map::Normal(_), .. } => "normal",
+            Coding::Sign { .. } => "sign",
+            Coding::OneHot { .. } => "one-hot",
+            Coding::Index { .. } => "index",
+        }
+    }
+
+    /// The categories of a column that has them.
+    pub(super) fn categories(&self) -> Option<&'a [String]> {
+        match self {
+            Coding::Sign { categories }
+            | Coding::OneHot { categories, .. }
+            | Coding::Index { categories, .. } => Some(categories),
+            Coding::Byte | Coding::Plain | Coding::Number { .. } => None,
+        }
+    }
+
+    /// Whether a missing value is known as such: an indicator, or a category of its own.
+    pub(super) fn knows_missing(&self) -> bool {
+        match self {
+            Coding::Number { has_indicator: known, .. }
+            | Coding::OneHot { has_missing: known, .. }
+            | Coding::Index { has_missing: known, .. } => *known,
+            Coding::Byte | Coding::Plain | Coding::Sign { .. } => false,
+        }
+    }
+}
+
+impl<'a> Output<'a> {
+    fn of(model: &'a Model) -> Self {
+        if model.network.loss().of_classes() {
+            return Output::Probabilities { classes: model.meaning.classes.names() };
+        }
+        let columns = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+        let name = |index: usize| match columns.get(index) {
+            Some(column) => column.name.clone().unwrap_or_else(|| column.position.to_string()),
+            None => index.to_string(),
+        };
+        let names = (0..model.network.outputs()).map(name).collect();
+        Output::Values { names, scale: model.meaning.target_scale.as_ref() }
+    }
+}
+
+impl<'a> Member<'a> {
+    /// What its input layer makes of each number of a row, with the place of its first input; nothing without such a layer.
+    pub(super) fn made(&self) -> Vec<(PlacedColumn, Made<'a>)> {
+        let Some((layer, parameters)) = self.network.input_layer().zip(self.parameters.input.as_ref()) else {
+            return Vec::new();
+        };
+        let made = |placed: PlacedColumn| {
+            let weights = &parameters.weights[4 * placed.weights..][..4 * placed.column.weights()];
+            let made = match placed.column {
+                InputColumn::Number => Made::Number,
+                InputColumn::OneHot { categories } => Made::OneHot { categories },
+                InputColumn::Periodic => {
+                    let (frequencies, rest) = weights.split_at(FREQUENCIES);
+                    let (phases, rest) = rest.split_at(FREQUENCIES);
+                    let (mixing, rest) = rest.split_at(MIXED * FREQUENCIES);
+                    Made::Periodic { frequencies, phases, mixing, bias: &rest[..MIXED] }
+                }
+                InputColumn::Embedding { categories, size } => {
+                    let rows = weights.chunks_exact(4 * blocks(size)).flat_map(|row| &row[..size]);
+                    Made::Embedding { categories, size, rows: rows.copied().collect() }
+                }
+            };
+            (placed, made)
+        };
+        layer.placed().map(made).collect()
+    }
+
+    /// The learnt factor of each input of the first layer; empty where there are none.
+    pub(super) fn scale(&self) -> &'a [f32] {
+        self.parameters.input.as_ref().map_or(&[], |input| &input.scale)
+    }
+
+    /// Its layers, each with the name of its activation.
+    pub(super) fn layers(&self) -> impl ExactSizeIterator<Item = (&'a Layer, &'static str)> {
+        let names = self.network.dense().iter().map(|layer| layer.activation.name());
+        self.parameters.layers.iter().zip(names)
+    }
+}

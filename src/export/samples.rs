@@ -1,0 +1,73 @@
+//! Models for the tests: every coding of a column, every column of an input layer, every activation.
+
+use std::collections::BTreeMap;
+
+use crate::data::{Classes, Code, Encoding, Map, TargetScale, Transform};
+use crate::model::{Ensemble, InputColumn, InputLayer, Meaning, Model, Network, Parameters, Partner};
+use crate::step::{Activation, Loss};
+
+fn number(map: Map, has_indicator: bool) -> Code {
+    Code::Number { map, fill: 2.5, has_indicator }
+}
+
+fn category(names: &[&str], has_missing: bool) -> Code {
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    Code::Category { categories: Classes::named(names).unwrap(), has_missing }
+}
+
+/// Six columns: all three maps, two, three and two categories, the last with missing cells.
+fn encoding(is_numbered: bool) -> Encoding {
+    let columns = vec![
+        number(Map::Affine { center: 2.0, width: 0.5 }, false),
+        number(Map::Clipped { center: 1.0, width: 2.0 }, true),
+        number(Map::Normal(vec![0.0, 1.0, 1.0, 5.0]), false),
+        category(&["no", "yes"], false),
+        category(&["a", "b", "c \"*/ é"], false),
+        category(&["x", "y"], true),
+    ];
+    Encoding { columns, is_numbered }
+}
+
+fn model(network: Network, transform: Transform, meaning: Meaning, ensemble: Option<Ensemble>) -> Model {
+    let parameters = Parameters::he_normal(&network, 7);
+    Model { network, transform, meaning, parameters, ensemble, origin: None, settings: BTreeMap::new() }
+}
+
+fn network(inputs: usize, outputs: usize, loss: Loss) -> Network {
+    let hidden = Activation::ALL.iter().map(|activation| crate::model::Dense::new(4, *activation));
+    let last = crate::model::Dense::new(outputs, Activation::Identity);
+    Network::new(inputs, hidden.chain([last]).collect(), loss).unwrap()
+}
+
+/// Classes behind one-hot inputs and every activation.
+pub(super) fn plain() -> Model {
+    let encoding = encoding(false);
+    let network = network(encoding.inputs(), 3, Loss::CrossEntropy);
+    model(network, Transform::Columns(encoding), Meaning::numbered(3), None)
+}
+
+/// Two networks of values behind input layers, the second counting three times.
+pub(super) fn ensemble() -> Model {
+    let columns = vec![
+        InputColumn::Periodic,
+        InputColumn::Periodic,
+        InputColumn::Number,
+        InputColumn::Number,
+        InputColumn::Number,
+        InputColumn::OneHot { categories: 3 },
+        InputColumn::Embedding { categories: 3, size: 5 },
+    ];
+    let layer = InputLayer::new(columns, true).unwrap();
+    let network = network(layer.inputs(), 2, Loss::Mse).behind(layer).unwrap();
+    let parameters = Parameters::he_normal(&network, 9);
+    let partners = vec![Partner { picks: 3, network: network.clone(), parameters }];
+    let scale = TargetScale { center: vec![1.5, -2.0], width: vec![10.0, 0.25] };
+    let meaning = Meaning { target_scale: Some(scale), ..Meaning::numbered(0) };
+    model(network, Transform::Columns(encoding(true)), meaning, Some(Ensemble { picks: 1, partners }))
+}
+
+/// Images of 2 x 3 pixels, without hidden layers.
+pub(super) fn images() -> Model {
+    let meaning = Meaning { image: Some((2, 3)), ..Meaning::numbered(2) };
+    model(Network::classifier(&[6, 2]).unwrap(), Transform::Bytes, meaning, None)
+}

@@ -1,0 +1,236 @@
+//! `tinytrain export`: other programs predict the same.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{Workplace, noise};
+
+/// Far more than float error, far less than anything forgotten makes.
+const BOUND: f64 = 1e-5;
+
+/// What the columns are called, without the target.
+const COLUMNS: [&str; 5] = ["size", "price", "color", "town", "sold"];
+
+/// Rows of numbers, of which the second is missing at times, of three categories, twelve categories that are missing at times, and
+/// yes or no; then a number that depends on them, and a class that depends on that.
+fn table(rows: usize) -> String {
+    let mut noise = noise(3);
+    let mut text = format!("{},value,class\n", COLUMNS.join(","));
+    for row in 0..rows {
+        let (size, price, color) = (4.0 * noise(), 1e4 * noise(), row % 3);
+        let town = (noise() * 12.0) as usize;
+        let price_cell = if row % 7 == 3 { String::new() } else { format!("{price:.1}") };
+        let town_cell = if row % 11 == 5 { String::new() } else { format!("town {town}") };
+        let (color_name, sold) = (["red", "green", "blue"][color], ["no", "yes"][row % 2]);
+        let value = 100.0 + 10.0 * size.sin() + price / 1e3 + 3.0 * color as f64 - town as f64;
+        let class = ["low", "middle", "high"][((value - 90.0) / 10.0).clamp(0.0, 2.0) as usize];
+        writeln!(text, "{size:.3},{price_cell},{color_name},{town_cell},{sold},{value:.2},{class}").unwrap();
+    }
+    text
+}
+
+/// A folder with the table, and rows to predict: some of the table, and some with what it does not hold.
+fn place() -> Workplace {
+    let place = Workplace::new();
+    let text = table(200);
+    place.write("train.csv", &text);
+    let known: Vec<&str> = text.lines().take(60).collect();
+    let unknown = ",50,red,town 3,yes,,\n1,,violet,,no,,\n2,99,,village,,,\n0.5,7,blue,town 1,maybe,,\n";
+    place.write("new.csv", known.join("\n") + "\n" + unknown);
+    place
+}
+
+/// A model of the table, trained with these options.
+fn train(place: &Workplace, options: &[&str], out: &str) {
+    let common =
+        ["train", "--data", "train.csv", "--device", "cpu", "--quiet", "--epochs", "3", "--out", out];
+    place.succeed(&[&common[..], options].concat());
+}
+
+fn export(place: &Workplace, format: &str, model: &str, out: &str) {
+    let outcome = place.succeed(&["export", format, "--model", model, "--out", out]);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
+}
+
+/// What `tinytrain predict` gives for each row.
+fn predicted(place: &Workplace, model: &str) -> Vec<Vec<f64>> {
+    let arguments = ["predict", "--model", model, "--device", "cpu", "--format", "json", "new.csv"];
+    let lines = place.succeed(&arguments).objects();
+    // Objects of serde_json are sorted by name, and so are the classes of a model.
+    let numbers = |line: &Value| {
+        let of_line = line.get("probabilities").unwrap_or(&line["values"]).as_object().unwrap();
+        of_line.values().map(|number| number.as_f64().unwrap()).collect()
+    };
+    lines.iter().map(numbers).collect()
+}
+
+/// The rows to predict as a model takes them, in the order of its columns.
+fn columns(place: &Workplace, model: &str) -> String {
+    export(place, "--json", model, "columns.json");
+    let text = std::fs::read_to_string(place.path("columns.json")).unwrap();
+    let described: Value = serde_json::from_str(&text).unwrap();
+    let table = std::fs::read_to_string(place.path("new.csv")).unwrap();
+    let mut rows = String::new();
+    for line in table.lines().skip(1) {
+        let cells: HashMap<&str, &str> = COLUMNS.into_iter().zip(line.split(',')).collect();
+        for column in described["columns"].as_array().unwrap() {
+            let cell = cells[column["name"].as_str().unwrap()];
+            let index = |categories: &Value| {
+                let place = categories.as_array().unwrap().iter().position(|name| name == cell);
+                place.map_or("-1".to_owned(), |place| place.to_string())
+            };
+            let number = match column.get("categories") {
+                _ if cell.is_empty() => "nan".to_owned(),
+                Some(categories) => index(categories),
+                None => cell.to_owned(),
+            };
+            write!(rows, "{number} ").unwrap();
+        }
+        rows.push('\n');
+    }
+    rows
+}
+
+const MAIN: &str = r#"#include <stdio.h>
+#include "net.c"
+int main(void)
+{
+    float columns[NET_COLUMNS], outputs[NET_OUTPUTS];
+    int i;
+    for (;;) {
+        for (i = 0; i < NET_COLUMNS; i++) {
+            if (scanf("%f", &columns[i]) != 1) {
+                return 0;
+            }
+        }
+        net_predict(columns, outputs);
+        for (i = 0; i < NET_OUTPUTS; i++) {
+            printf("%.9g ", outputs[i]);
+        }
+        printf("\n");
+    }
+}
+"#;
+
+/// What the C of a model gives for the same rows; nothing where there is no compiler.
+fn by_c(place: &Workplace, model: &str) -> Option<Vec<Vec<f64>>> {
+    export(place, "--c", model, "net.c");
+    place.write("main.c", MAIN);
+    let flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "main.c", "-o", "main", "-lm"];
+    let Ok(compiled) = Command::new("cc").args(flags).current_dir(place.path(".")).output() else {
+        eprintln!("skipped: no C compiler `cc` here");
+        return None;
+    };
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let mut program =
+        Command::new(place.path("main")).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    program.stdin.take().unwrap().write_all(columns(place, model).as_bytes()).unwrap();
+    let output = String::from_utf8(program.wait_with_output().unwrap().stdout).unwrap();
+    let numbers = |line: &str| line.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    Some(output.lines().map(numbers).collect())
+}
+
+#[track_caller]
+fn assert_c_predicts_the_same(place: &Workplace, model: &str) {
+    let expected = predicted(place, model);
+    let Some(found) = by_c(place, model) else { return };
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().flatten().fold(0.0, |most: f64, number| most.max(number.abs()));
+    for (row, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() <= BOUND * largest, "row {row}: {found}, not {expected}");
+        }
+    }
+    assert!(expected.iter().any(|row| row != &expected[0]), "rows differ");
+}
+
+/// Embeddings of numbers and categories, learnt factors, smooth clipping.
+#[test]
+fn c_predicts_what_the_preset_has_learnt() {
+    let place = place();
+    let options =
+        ["--target", "class", "--exclude", "value", "--validation-fraction", "0.2", "--hidden", "8"];
+    train(&place, &options, "m");
+    let layer = place.model("m").entry("input_layer").to_owned();
+    for column in ["periodic", "embedding", "one-hot"] {
+        assert!(layer.contains(column), "{layer}");
+    }
+    assert_c_predicts_the_same(&place, "m");
+}
+
+/// One layer of each, behind normal scores and one-hot inputs, and values in their own units.
+#[test]
+fn c_predicts_with_every_activation() {
+    let place = place();
+    let activations = "relu,leaky-relu,elu,selu,gelu,silu,mish,tanh,sigmoid,identity";
+    let hidden = ["6"; 10].join(",");
+    let options = ["--target", "value", "--exclude", "class", "--scale", "quantile", "--one-hot", "20"];
+    let network = ["--hidden", &hidden, "--activation", activations, "--init", "xavier", "--lr", "0.01"];
+    train(&place, &[&options[..], &network].concat(), "m");
+    assert_c_predicts_the_same(&place, "m");
+}
+
+#[test]
+fn c_predicts_what_an_ensemble_does() {
+    let place = place();
+    let sweep =
+        ["sweep", "--data", "train.csv", "--target", "class", "--exclude", "value", "--device", "cpu"];
+    let few =
+        ["--trials", "4", "--ensemble", "4", "--epochs", "2", "--hidden", "5", "--out", "sweep", "--quiet"];
+    place.succeed(&[&sweep[..], &few].concat());
+    assert_c_predicts_the_same(&place, "sweep/ensemble.safetensors");
+}
+
+#[test]
+fn every_format_is_written_as_its_readers_know_it() {
+    let place = place();
+    train(&place, &["--target", "class", "--exclude", "value", "--hidden", "4"], "m");
+    for (format, file, start) in [
+        ("--onnx", "new/m.onnx", &b"\x08\x08"[..]),
+        ("--numpy", "new/m.npz", b"PK\x03\x04"),
+        ("--c", "new/2 nets.c", b"/* A model, written by tinytrain"),
+        ("--json", "new/m.json", b"{\n  \"format\": \"tinytrain model\",\n  \"version\": 1,\n"),
+    ] {
+        export(&place, format, "m", file);
+        let bytes = std::fs::read(place.path(file)).unwrap();
+        assert!(bytes.starts_with(start), "{format}");
+        let outcome = place.command(&["export", format, "--model", "m", "--out", "-"]).output().unwrap();
+        // Names in C and ONNX are those of the file.
+        assert!(outcome.status.success() && outcome.stdout.starts_with(start), "{format}");
+    }
+    let text = std::fs::read_to_string(place.path("new/2 nets.c")).unwrap();
+    assert!(
+        text.contains("void model_2_nets_predict(const float *columns, float *probabilities);"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_in_a_line() {
+    let place = place();
+    train(&place, &["--target", "class", "--exclude", "value", "--hidden", "4"], "m");
+    let before = place.entries();
+    for (options, expected) in [
+        (&["--out", "x"][..], "required"),
+        (&["--c", "--json", "--out", "x"], "cannot be used with"),
+        (&["--c"], "--out <FILE>"),
+        (
+            &["--c", "--out", "m/model.safetensors"],
+            "expected a file of its own, found m/model.safetensors, which",
+        ),
+        (&["--c", "--out", "x", "--model", "train.csv"], "cannot be used multiple times"),
+    ] {
+        let outcome = place.run(&[&["export", "--model", "m"], options].concat());
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{options:?}");
+        assert!(outcome.error().contains(expected), "{}", outcome.stderr);
+    }
+    let outcome = place.run(&["export", "--c", "--model", "train.csv", "--out", "x"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.error().starts_with("error: train.csv: expected "), "{}", outcome.stderr);
+    assert_eq!(place.entries(), before);
+}
