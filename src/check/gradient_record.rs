@@ -47,7 +47,7 @@ impl GradientRecord {
     /// `bn [outputs]`, dwn, dbn (f32).
     ///
     /// # Errors
-    /// [`Error::Config`] when the format cannot hold them.
+    /// [`Error::Config`](crate::Error::Config) when the format cannot hold them.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let rows = self.labels.len();
         let mut file = TensorFile::default();

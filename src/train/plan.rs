@@ -67,7 +67,7 @@ impl Config {
     /// The network for data of this shape, if it and batches of `batch` rows fit in memory.
     ///
     /// # Errors
-    /// [`Error::Config`] for what memory cannot hold; nothing has been allocated then.
+    /// [`Error::Config`](crate::Error::Config) for what memory cannot hold; nothing has been allocated then.
     pub fn network(&self, inputs: usize, outputs: usize, batch: usize) -> Result<Network> {
         self.network_behind(None, inputs, outputs, batch)
     }

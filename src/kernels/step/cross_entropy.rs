@@ -16,7 +16,7 @@ static SHADER: Shader = Shader {
 
 /// Loss and prediction of every row, from the logits.
 /// Buffers: Z [rows, classes], `targets [rows]`, `predictions [samples]`,
-/// metrics [slots, groups] as [`Tuning::row_groups`](super::Tuning::row_groups) counts them.
+/// metrics [slots, groups] as [`Tuning::row_groups`](crate::kernels::Tuning::row_groups) counts them.
 #[derive(Debug, Clone, Copy)]
 pub struct CrossEntropy {
     /// Most rows of a batch.

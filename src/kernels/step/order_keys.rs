@@ -71,7 +71,7 @@ impl Kernel for OrderKeys {
 /// ```
 ///
 /// # Errors
-/// As [`sort_by_key`](super::sort_by_key).
+/// As [`sort_by_key`](crate::kernels::sort_by_key).
 pub fn epoch_order(compute: &Compute, seed: u64, epoch: usize, range: Range<u32>) -> Result<Vector<u32>> {
     let length = range.len();
     let keys = Vector::<u32>::output(compute, 1, length)?;
