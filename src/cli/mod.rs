@@ -17,6 +17,7 @@ mod evaluand;
 mod fold_text;
 mod folds;
 mod given;
+mod html;
 mod importance;
 mod inspect;
 mod inspect_model;
@@ -32,6 +33,7 @@ mod printable;
 mod profile;
 mod profile_text;
 mod progress;
+mod report;
 mod resolved;
 mod run_folder;
 mod run_options;
@@ -39,6 +41,7 @@ mod runs;
 mod sweep;
 mod table_options;
 mod text;
+mod told;
 mod train;
 mod train_figures;
 mod train_options;
@@ -78,6 +81,7 @@ enum Command {
     Sweep(Box<sweep::Options>),
     Runs(runs::Options),
     Compare(runs::CompareOptions),
+    Report(report::Options),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -106,6 +110,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Tune(options) => tune::run(&options),
         Command::Runs(options) => runs::run(&options),
         Command::Compare(options) => runs::compare(&options),
+        Command::Report(options) => report::run(&options),
         Command::Sweep(options) => {
             // Behind the program and the command, as it can be repeated.
             let line: Vec<String> =
