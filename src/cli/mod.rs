@@ -10,6 +10,7 @@ mod checkpoints;
 mod comparison_text;
 mod config_file;
 mod convert;
+mod curves;
 mod devices;
 mod eval;
 mod eval_text;

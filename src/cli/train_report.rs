@@ -15,9 +15,10 @@ use tinytrain::train::{Config, End, Epoch, Event, Progress, Run, Started, Summar
 use super::args::Format;
 use super::checkpoints::Clock;
 use super::config_file;
+use super::curves::{self, Look};
 use super::given::Given;
 use super::interrupt::Interrupts;
-use super::output::{Console, Unwritable};
+use super::output::{Console, Unwritable, print_drawn};
 use super::output_place::OutputPlace;
 use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
 use super::run_options::RunOptions;
@@ -453,6 +454,12 @@ impl<'a> TrainReport<'a> {
             seconds(first)
         ))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
+        if let Some(look) = Look::of_terminal() {
+            // For who looks on: the log and pipes have the numbers.
+            curves::lines(&summary.epochs, self.config.loss.of_classes(), look)
+                .iter()
+                .try_for_each(|line| print_drawn(line))?;
+        }
         self.console.line(&format!("model: {name}"))?;
         self.console.line(&format!(
             "evaluate it: tinytrain eval --model {}{}",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::escaped;
 
 /// Room round a plot: left, right, top, bottom.
-const MARGIN: [f64; 4] = [58.0, 14.0, 14.0, 46.0];
+const MARGIN: [f64; 4] = [58.0, 14.0, 30.0, 46.0];
 /// Room between two numbers of an axis, about.
 const TICK_ROOM: f64 = 70.0;
 
@@ -105,7 +105,7 @@ impl Plot {
         }
         plot.line("axis", [left, bottom], [right, bottom]);
         plot.text([right, size[1] - 8.0], "end", x.1);
-        plot.text([4.0, size[1] - 8.0], "start", y.1);
+        plot.text([4.0, 16.0], "start", y.1);
         plot
     }
 
@@ -211,8 +211,8 @@ mod tests {
     #[test]
     fn points_stand_between_the_axes() {
         let plot =
-            Plot::new([472.0, 260.0], "a<b", (Axis::epochs(5.0), "epoch"), (Axis::linear(0.0, 1.0), "y"));
-        assert_eq!(plot.points(&[(1.0, 0.0), (3.0, 0.5), (5.0, 7.0)]), "58.0,214.0 258.0,114.0 458.0,14.0");
+            Plot::new([472.0, 276.0], "a<b", (Axis::epochs(5.0), "epoch"), (Axis::linear(0.0, 1.0), "y"));
+        assert_eq!(plot.points(&[(1.0, 0.0), (3.0, 0.5), (5.0, 7.0)]), "58.0,230.0 258.0,130.0 458.0,30.0");
         assert!(plot.finish().contains("<title>a&lt;b</title>"));
     }
 

@@ -17,6 +17,8 @@ const MOST_FIGURES: usize = 200;
 const MOST_CLASSES: usize = 50;
 /// Pairs of classes that are shown of more.
 const PAIRS: usize = 20;
+/// Percent of colour of a cell that has all rows of its class: text is still readable on it.
+const DARKEST: f64 = 45.0;
 /// Bins of the reliability diagram.
 const BINS: usize = 10;
 
@@ -57,14 +59,14 @@ fn matrix(judged: &Judged) -> String {
         let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(&shown(names, class as u32)));
         for (other, count) in row.iter().enumerate() {
             // The square root, so that few errors among many rows are seen.
-            let share = (*count as f64 / all.max(1) as f64).sqrt() * 100.0;
+            let share = (*count as f64 / all.max(1) as f64).sqrt() * DARKEST;
             let color = if class == other { "right" } else { "error" };
             let _ = match count {
                 0 => write!(html, "<td class=\"none\">0</td>"),
                 count => write!(
                     html,
                     "<td class=\"{color}\" style=\"--share:{:.0}%\">{}</td>",
-                    share.max(8.0),
+                    share.max(6.0),
                     grouped(*count)
                 ),
             };

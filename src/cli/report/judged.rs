@@ -9,7 +9,7 @@ use tinytrain::train::{
 use tinytrain::{Error, Result};
 
 use super::Options;
-use crate::cli::evaluand::{AsRead, chosen};
+use crate::cli::evaluand::{AsRead, Evaluand, chosen};
 use crate::cli::places;
 use crate::cli::run_folder::MODEL;
 use crate::cli::told::Told;
@@ -47,15 +47,15 @@ impl Judged {
             return Ok(Err("The run has not saved a model.".to_owned()));
         }
         let model = load_model(&path)?;
-        let source = |model: &Model| {
-            let evaluand = chosen(&path, model, &options.data)?;
-            let files = [(path.as_path(), "which is a model")].into_iter();
-            places::spare_files("--out", Some(&options.out), files)?;
-            places::spare_data("--out", Some(&options.out), [Some(&evaluand.source)])?;
-            let reader = evaluand.open(model, options.target.as_deref(), &options.written)?;
-            evaluand.rows_as_read(model, reader)
-        };
-        let (data, file, read) = match source(&model) {
+        let evaluand = chosen(&path, &model, &options.data);
+        if let Ok(Evaluand { source, .. }) = &evaluand {
+            places::spare_data("--out", Some(&options.out), [Some(source)])?;
+        }
+        let rows = evaluand.and_then(|evaluand| {
+            let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
+            evaluand.rows_as_read(&model, reader)
+        });
+        let (data, file, read) = match rows {
             Ok(found) => found,
             Err(error) if options.data.is_empty() && is_of_data(&error) => {
                 return Ok(Err(format!("Its data cannot be read again: {error}. --data names others.")));

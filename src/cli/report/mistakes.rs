@@ -23,7 +23,7 @@ pub fn of_classes(judged: &Judged) -> String {
         return html + "</p>\n";
     }
     wrong.truncate(MOST);
-    html += " Here the right class has the least probability. Rows count from 1.</p>\n";
+    html += " Here the right class has the least probability. Rows count from 1, as those of <code>eval --errors</code>.</p>\n";
     let name = |class: u32| judged.model.meaning.classes.name(class);
     let shares = |row: usize| [predictions[row], labels[row]].map(|class| judged.probability(row, class));
     if picture(judged, wrong[0], "").is_some() {
@@ -85,14 +85,18 @@ pub fn of_values(judged: &Judged) -> String {
         let error = f64::from(predicted[*at]) - f64::from(values[*at]);
         let mut cells = vec![(at / columns + 1).to_string()];
         cells.extend(several.then(|| names[at % columns].clone()));
-        cells.extend([values[*at], predicted[*at]].map(|value| short(value.into())));
-        cells.push(short(error));
+        cells.extend([short(values[*at].into()), rounded(predicted[*at].into()), rounded(error)]);
         (at / columns, cells)
     };
     let rows = places.iter().take(MOST).map(row);
     "<h3>Worst mistakes</h3>\n<p>Here values are furthest from what is predicted. Rows count from 1.</p>\n"
         .to_owned()
         + &as_table("Worst mistakes, with what the rows hold", judged, header, rows)
+}
+
+/// A number with five digits that count.
+fn rounded(number: f64) -> String {
+    format!("{number:.4e}").parse::<f64>().unwrap_or(number).to_string()
 }
 
 /// Standard deviation; 1 of values that are all the same.

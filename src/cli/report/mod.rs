@@ -18,11 +18,12 @@ use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::output::Destination;
 
 use self::judged::Judged;
-use super::args;
 use super::output::{print_line, warn};
+use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::table_options::Written;
 use super::text::shell_word;
 use super::told::Told;
+use super::{args, places};
 
 /// Make a page of runs: their curves, the settings in which they differ, and what their models do.
 ///
@@ -62,6 +63,13 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let runs = options.runs.iter().map(|path| Told::of(path)).collect::<Result<Vec<Told>>>()?;
     let destination = Destination::check(&options.out)?;
+    let files: Vec<PathBuf> = options
+        .runs
+        .iter()
+        .flat_map(|run| [CONFIG, HISTORY, MODEL, CHECKPOINT].map(|name| run.join(name)))
+        .collect();
+    let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
+    places::spare_files("--out", Some(&options.out), files)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let judge = |run: &Told| {
         let judged = Judged::of(run, options, &device)?;

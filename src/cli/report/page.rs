@@ -17,7 +17,7 @@ const STYLE: &str = "
 :root { --c0: #0072b2; --c1: #c65102; --c2: #00805c; --c3: #a8397f; --c4: #5b6400; --c5: #7a4fc0; --c6: #9c2222; --c7: #4d5966; }
 @media (prefers-color-scheme: dark) { :root { --c0: #56b4e9; --c1: #f0a04b; --c2: #2fc79a; --c3: #e08fc0; --c4: #cfd24a; --c5: #b79bf0; --c6: #ff8a80; --c7: #aab6c2; } }
 body { overflow-wrap: anywhere; } h3 { font-size: 1rem; margin: 1.5rem 0 .3rem; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr)); gap: 1rem 1.5rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1rem 1.5rem; }
 figure { margin: 0; } figure > svg { display: block; max-width: 640px; } figcaption, caption { text-align: left; color: var(--ink); opacity: .8; font-size: 14px; }
 caption { padding-bottom: .3rem; } tr > th[scope=row] { border-bottom: 1px solid var(--faint); text-align: left; font-weight: 600; }
 td { font-variant-numeric: tabular-nums; } .wide { margin: .8rem 0; } :focus-visible { outline: 2px solid var(--mark); outline-offset: 2px; }
@@ -63,7 +63,7 @@ pub fn page(runs: &[Told], judged: &[Result<Judged, String>]) -> String {
 fn section(judged: &Judged) -> String {
     let samples = counted(judged.data.rows() as u64, "row", "rows");
     let mut html = format!(
-        "<p>{}, evaluated on {samples} of {}, on {}. {} {}.</p>\n",
+        "<p>{}, evaluated on {samples} of {}, on {}. Loss ({}) {}.</p>\n",
         escaped(&judged.model.description()),
         escaped(&judged.file),
         escaped(&judged.device),
