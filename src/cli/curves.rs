@@ -14,6 +14,9 @@ const NUMBERS: usize = 9;
 /// Epochs from which on there is a curve to see.
 const LEAST: usize = 3;
 
+/// How many times the least the greatest number is where lines stand for its logarithms.
+const WIDE: f64 = 20.0;
+
 /// What stands for training, validation and test rows: letters, and colours of a terminal.
 const SETS: [(&str, char, &str); 3] =
     [("training", '.', "\x1b[34m"), ("validation", 'o', "\x1b[33m"), ("test", 'x', "\x1b[35m")];
@@ -69,6 +72,9 @@ fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> Vec<String> {
     all.sort_unstable_by(f64::total_cmp);
     let epochs = sets[0].len();
     let (Some(low), Some(high), true) = (all.first(), all.last(), epochs >= LEAST) else { return Vec::new() };
+    let is_log = *low > 0.0 && high / low >= WIDE;
+    let log_name = format!("{name} (logarithmic)");
+    let scale = |value: f64| if is_log { value.ln() } else { value };
     let [across, down] = look.dots();
     let size = [(COLUMNS - NUMBERS) * across, LINES * down];
     let mut cells = vec![Cell::default(); (COLUMNS - NUMBERS) * LINES];
@@ -81,7 +87,11 @@ fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> Vec<String> {
             // The epoch that is nearest, so that every column has one.
             let epoch = (column as f64 / (size[0] - 1) as f64 * (epochs - 1) as f64).round() as usize;
             let Ok(found) = known.binary_search_by_key(&epoch, |(epoch, _)| *epoch) else { continue };
-            let share = (known[found].1 - low) / if high > low { high - low } else { 1.0 };
+            let share = if high > low {
+                (scale(known[found].1) - scale(*low)) / (scale(*high) - scale(*low))
+            } else {
+                0.0
+            };
             let row = ((1.0 - share) * (size[1] - 1) as f64).round() as usize;
             let cell = &mut cells[row / down * (COLUMNS - NUMBERS) + column / across];
             cell.dots |= bit(column % across, row % down);
@@ -97,7 +107,7 @@ fn plot(name: &str, sets: &[Vec<Option<f64>>; 3], look: Look) -> Vec<String> {
         }
     };
     let bar = if look == Look::Ascii { '|' } else { '│' };
-    let mut lines = vec![String::new(), legend(name, sets, look)];
+    let mut lines = vec![String::new(), legend(if is_log { &log_name } else { name }, sets, look)];
     lines.extend(cells.chunks(COLUMNS - NUMBERS).enumerate().map(|(row, cells)| {
         let number = match row {
             0 => short(*high),
@@ -147,7 +157,7 @@ mod tests {
         let text = plot("loss", &[falling.clone(), flat, vec![None; 7]], Look::Ascii);
         assert_eq!(text[1], "loss: . training, o validation");
         assert_eq!(text[2], "      3 |.....");
-        assert_eq!(text[3], format!("        |{}.........", " ".repeat(5)));
+        assert_eq!(text[3], format!("        |{}........", " ".repeat(5)));
         assert_eq!(text[8], format!("      0 |{}", "o".repeat(51)));
         assert_eq!(text[9], format!("         1{:>50}", "epoch 7"));
         assert!(text.iter().all(|line| line.len() <= COLUMNS && line.is_ascii()));
@@ -162,5 +172,16 @@ mod tests {
         let text = plot("R2", &[vec![None; 4], values, vec![None; 4]], Look::Ascii);
         assert_eq!(text[1], "R2: o validation");
         assert!(text[8].starts_with("      1 |") && text[8].ends_with('o') && text[2] == "      1 |");
+    }
+
+    #[test]
+    fn of_a_wide_range_the_logarithms_are_drawn() {
+        let values: Vec<Option<f64>> = [1.0, 0.1, 0.01].map(Some).to_vec();
+        let text = plot("loss", &[values, vec![None; 3], vec![None; 3]], Look::Ascii);
+        assert_eq!(text[1], "loss (logarithmic): . training");
+        assert!(
+            text[5].contains(".........................") && text[8].starts_with("   0.01 |"),
+            "{text:?}"
+        );
     }
 }

@@ -39,6 +39,7 @@ fn help_names_every_option_and_gives_an_example() {
         ("devices", vec!["format"]),
         ("importance", vec!["model", "data", "measure", "repeats", "seed", "svg", "device", "format"]),
         ("convert", vec!["out", "to", "header", "delimiter", "decimal"]),
+        ("report", vec!["out", "data", "target", "device", "checked", "delimiter"]),
         ("tune", trains(&["seconds", "format"])),
     ] {
         let outcome = place.succeed(&[command, "--help"]);

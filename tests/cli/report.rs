@@ -211,7 +211,7 @@ fn the_calibration_error_is_that_of_the_predictions() {
 fn images_are_shown_as_they_are() {
     let place = Workplace::with_data();
     let options = ["--data", "data", "--hidden", "70", "--out", "a"];
-    place.succeed(&[&TRAIN[..5], &options, &["--epochs", "1", "--preset", "plain"]].concat());
+    place.succeed(&[&TRAIN[..6], &options, &["--epochs", "1"]].concat());
     let page = report(&place, &["a"]);
     let eval = evaluated(&place, &["--model", "a", "--errors"]);
     let errors = eval["errors"].as_array().unwrap();

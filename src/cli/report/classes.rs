@@ -58,15 +58,16 @@ fn matrix(judged: &Judged) -> String {
         let all: u64 = row.iter().sum();
         let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(&shown(names, class as u32)));
         for (other, count) in row.iter().enumerate() {
-            // The square root, so that few errors among many rows are seen.
-            let share = (*count as f64 / all.max(1) as f64).sqrt() * DARKEST;
-            let color = if class == other { "right" } else { "error" };
+            // The square root, and twice of it, so that few errors among many rows are seen.
+            let share = (*count as f64 / all.max(1) as f64).sqrt();
+            let (color, share) =
+                if class == other { ("right", share) } else { ("error", (2.0 * share).min(1.0)) };
             let _ = match count {
                 0 => write!(html, "<td class=\"none\">0</td>"),
                 count => write!(
                     html,
                     "<td class=\"{color}\" style=\"--share:{:.0}%\">{}</td>",
-                    share.max(6.0),
+                    (share * DARKEST).max(6.0),
                     grouped(*count)
                 ),
             };

@@ -8,7 +8,7 @@ use tinytrain::train::{
 };
 use tinytrain::{Error, Result};
 
-use super::Options;
+use super::options::Options;
 use crate::cli::evaluand::{AsRead, Evaluand, chosen};
 use crate::cli::places;
 use crate::cli::run_folder::MODEL;

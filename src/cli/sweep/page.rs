@@ -129,7 +129,7 @@ mod tests {
         let curves = curves(history, true);
         assert_eq!(curves, Curves::from([(7, vec![0.7, 0.9]), (8, vec![0.5])]));
         let page = page(&ranked, 1, &curves);
-        assert_eq!(page.matches("class=\"axis\"").count(), 4, "lr, a<b, loss and accuracy");
+        assert_eq!(page.matches("class=\"axis\"").count(), 5, "lr, a<b, loss and accuracy; epochs");
         assert_eq!(page.matches("<polyline").count(), 4);
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
