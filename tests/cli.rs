@@ -59,6 +59,8 @@ mod predict_tables;
 mod preset;
 #[path = "cli/profile.rs"]
 mod profile;
+#[path = "cli/report.rs"]
+mod report;
 #[path = "cli/runs.rs"]
 mod runs;
 #[path = "cli/saving.rs"]

@@ -83,7 +83,7 @@ pub fn error_table(
 }
 
 /// The name of a class, cut.
-fn shown(classes: &Classes, class: u32) -> String {
+pub fn shown(classes: &Classes, class: u32) -> String {
     let name = classes.name(class);
     if name.chars().count() <= SHOWN_NAME {
         name.to_owned()
@@ -92,14 +92,15 @@ fn shown(classes: &Classes, class: u32) -> String {
     }
 }
 
-fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
+/// Figures of the classes that occur, the first `most` of them; the header first.
+pub fn class_rows(figures: &[ClassFigures], classes: &Classes, most: usize) -> Vec<Vec<String>> {
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
     let mut rows =
         vec![["class", "samples", "correct", "precision", "recall", "F1"].map(String::from).to_vec()];
-    let occurring: Vec<_> = (0..).zip(figures).filter(|(_, figures)| figures.occurs()).collect();
-    rows.extend(occurring.iter().take(TABLE_CLASSES).map(|(class, figures)| {
+    let occurring = (0..).zip(figures).filter(|(_, figures)| figures.occurs());
+    rows.extend(occurring.take(most).map(|(class, figures)| {
         vec![
-            shown(classes, *class),
+            shown(classes, class),
             grouped(figures.samples),
             grouped(figures.correct),
             share(figures.precision()),
@@ -107,9 +108,14 @@ fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
             share(figures.f1()),
         ]
     }));
-    let mut lines = table(&rows, &[Align::Right; 6]);
-    if occurring.len() > TABLE_CLASSES {
-        lines.push(format!("... and {} more", grouped((occurring.len() - TABLE_CLASSES) as u64)));
+    rows
+}
+
+fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
+    let mut lines = table(&class_rows(figures, classes, TABLE_CLASSES), &[Align::Right; 6]);
+    let occurring = figures.iter().filter(|figures| figures.occurs()).count();
+    if occurring > TABLE_CLASSES {
+        lines.push(format!("... and {} more", grouped((occurring - TABLE_CLASSES) as u64)));
     }
     lines
 }

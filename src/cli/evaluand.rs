@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tinytrain::Error;
-use tinytrain::data::{Dataset, Reader, Source, Split, Target};
+use tinytrain::data::{Dataset, Dictionary, Features, Reader, Scaling, Source, Split, Target};
 use tinytrain::error::Place;
+use tinytrain::memory::check_memory;
 use tinytrain::model::Model;
 use tinytrain::train::read_for;
 
@@ -48,20 +49,66 @@ impl Evaluand {
     /// # Errors
     /// Those of the data.
     pub fn rows(&self, model: &Model, reader: Reader) -> tinytrain::Result<(Dataset, String)> {
+        self.rows_with(model, reader, |_, _| Ok(()))
+    }
+
+    /// The same rows, and what they are in the file: numbers as they were read, and the numbers of categories, with what these
+    /// stand for. Takes the memory of both.
+    ///
+    /// # Errors
+    /// Those of the data; [`Error::Config`] if memory does not hold them.
+    pub fn rows_as_read(
+        &self,
+        model: &Model,
+        reader: Reader,
+    ) -> tinytrain::Result<(Dataset, String, AsRead)> {
+        let mut read = AsRead { features: Features::default(), dictionaries: Vec::new() };
+        let (data, name) = self.rows_with(model, reader, |features, dictionaries| {
+            check_memory(features.len() as u128 * 4, "the rows of the report")?;
+            read = AsRead { features: features.clone(), dictionaries: dictionaries.to_vec() };
+            Ok(())
+        })?;
+        Ok((data, name, read))
+    }
+
+    /// The rows, shown as they are in the file before they become inputs.
+    fn rows_with(
+        &self,
+        model: &Model,
+        mut reader: Reader,
+        show: impl FnOnce(&Features, &[Dictionary]) -> tinytrain::Result<()>,
+    ) -> tinytrain::Result<(Dataset, String)> {
         let mut name = places::file(&self.source).display().to_string();
         let (data, unknown) = match &self.part {
             Some(part) => {
                 let share = 100.0 * part.split.test;
                 name += &format!(", the {share} % of its rows that were held out for testing");
-                part.rows(model, reader)?
+                let rows = part.rows(model, &mut reader)?;
+                show(&rows.features, reader.dictionaries())?;
+                model.transform.rows(rows, reader.dictionaries())?
             }
-            None => read_for(model, reader)?,
+            None => {
+                // What does not fit is refused below, before it is read.
+                if reader.inputs() == model.transform.columns(model.network.columns()) {
+                    reader.read_to_end()?;
+                    show(reader.view(Scaling::AsIs).features, reader.dictionaries())?;
+                }
+                read_for(model, reader)?
+            }
         };
         if unknown > 0 {
             warn(&unknown_cells(unknown, &name));
         }
         Ok((data, name))
     }
+}
+
+/// Rows as they stand in a file.
+pub struct AsRead {
+    /// The values, row after row; NaN where a number is missing.
+    pub features: Features,
+    /// What the numbers of each column of categories stand for.
+    pub dictionaries: Vec<Dictionary>,
 }
 
 /// The rows that were held out of training.
@@ -152,8 +199,8 @@ fn unreadable(model: &Path, key: &str, text: &str) -> Error {
 }
 
 impl Part {
-    /// Those rows, and how many of their cells hold what the training rows did not.
-    fn rows(&self, model: &Model, mut reader: Reader) -> tinytrain::Result<(Dataset, u64)> {
+    /// Those rows, as they were read.
+    fn rows(&self, model: &Model, reader: &mut Reader) -> tinytrain::Result<Dataset> {
         reader.read_to_end()?;
         if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
             let text = format!(
@@ -166,6 +213,6 @@ impl Part {
             return Err(Error::Config(text));
         }
         let [_, test] = reader.divide(&self.split)?;
-        model.transform.rows(test, reader.dictionaries())
+        Ok(test)
     }
 }

@@ -34,14 +34,29 @@ fn of_target(measured: &[Measure], target: Option<usize>) -> Value {
 
 /// Measures over all targets for people, with their intervals.
 pub fn measure_table(measured: &[Measure]) -> Vec<String> {
+    table(&measure_rows(measured), &MEASURE_ALIGN)
+}
+
+/// To which sides the columns of measures lean.
+pub const MEASURE_ALIGN: [Align; 3] = [Align::Left, Align::Right, Align::Left];
+/// The same where targets stand before them.
+pub const TARGET_ALIGN: [Align; 4] = [Align::Left, Align::Left, Align::Right, Align::Left];
+
+/// The rows of that table, the header first.
+pub fn measure_rows(measured: &[Measure]) -> Vec<Vec<String>> {
     let mut rows = vec![["measure", "value", "95 % interval"].map(String::from).to_vec()];
     let all = measured.iter().filter(|measure| measure.target.is_none() && measure.value.is_finite());
     rows.extend(all.map(|measure| row(measure).to_vec()));
-    table(&rows, &[Align::Left, Align::Right, Align::Left])
+    rows
 }
 
 /// The same of each target. RMSE and MAE over all are left out: targets have units of their own.
 pub fn target_table(measured: &[Measure], names: &[String]) -> Vec<String> {
+    table(&target_rows(measured, names), &TARGET_ALIGN)
+}
+
+/// The rows of that table, the header first.
+pub fn target_rows(measured: &[Measure], names: &[String]) -> Vec<Vec<String>> {
     let mut rows = vec![["target", "measure", "value", "95 % interval"].map(String::from).to_vec()];
     rows.extend(measured.iter().filter(|measure| measure.value.is_finite()).filter_map(|measure| {
         let target = match measure.target {
@@ -51,7 +66,7 @@ pub fn target_table(measured: &[Measure], names: &[String]) -> Vec<String> {
         };
         Some([&[target][..], &row(measure)].concat())
     }));
-    table(&rows, &[Align::Left, Align::Left, Align::Right, Align::Left])
+    rows
 }
 
 fn row(measure: &Measure) -> [String; 3] {

@@ -11,6 +11,7 @@ mod comparison_text;
 mod completions;
 mod config_file;
 mod convert;
+mod curves;
 mod devices;
 mod eval;
 mod eval_text;
@@ -19,6 +20,7 @@ mod export;
 mod fold_text;
 mod folds;
 mod given;
+mod html;
 mod importance;
 mod inspect;
 mod inspect_model;
@@ -35,6 +37,7 @@ mod printable;
 mod profile;
 mod profile_text;
 mod progress;
+mod report;
 mod resolved;
 mod run_folder;
 mod run_options;
@@ -42,6 +45,7 @@ mod runs;
 mod sweep;
 mod table_options;
 mod text;
+mod told;
 mod train;
 mod train_figures;
 mod train_options;
@@ -85,6 +89,7 @@ enum Command {
     Man(man::Options),
     Runs(runs::Options),
     Compare(runs::CompareOptions),
+    Report(report::Options),
 }
 
 /// Does what the command line says. `start` is when the process began.
@@ -116,6 +121,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Man(options) => man::run(&options, Cli::command()),
         Command::Runs(options) => runs::run(&options),
         Command::Compare(options) => runs::compare(&options),
+        Command::Report(options) => report::run(&options),
         Command::Sweep(options) => {
             // Behind the program and the command, as it can be repeated.
             let line: Vec<String> =

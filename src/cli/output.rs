@@ -39,6 +39,14 @@ pub fn print_line(line: &str) -> Result<(), Unwritable> {
     out.write_all((printable(line) + "\n").as_bytes()).and_then(|()| out.flush()).map_err(Unwritable)
 }
 
+/// Prints a line of a drawing of this program's own, which may have colours: nothing in it is escaped.
+///
+/// # Errors
+/// [`Unwritable`].
+pub fn print_drawn(line: &str) -> Result<(), Unwritable> {
+    io::stdout().lock().write_all(format!("{line}\n").as_bytes()).map_err(Unwritable)
+}
+
 /// Prints JSON on a line of its own; what is not printable is escaped so that it reads back the same.
 ///
 /// # Errors

@@ -5,7 +5,8 @@ use std::path::Path;
 use tinytrain::train::{End, Summary};
 
 use super::args::Format;
-use super::output::Unwritable;
+use super::curves::{self, Look};
+use super::output::{Unwritable, print_drawn};
 use super::text::{counted, percent, seconds, shell_word};
 use super::train_figures::{TEST, VALIDATION, accuracy, by_target, score_fields, value_figures, value_names};
 use super::train_report::TrainReport;
@@ -80,6 +81,12 @@ impl TrainReport<'_> {
             seconds(first)
         ))?;
         targets.iter().try_for_each(|line| self.console.line(line))?;
+        if let Some(look) = Look::of_terminal() {
+            // For who looks on: the log and pipes have the numbers.
+            curves::lines(&summary.epochs, self.config.loss.of_classes(), look)
+                .iter()
+                .try_for_each(|line| print_drawn(line))?;
+        }
         self.console.line(&format!("model: {name}"))?;
         self.console.line(&format!(
             "evaluate it: tinytrain eval --model {}{}",

@@ -1,5 +1,6 @@
 //! Training: settings, what is read before, the epoch loop, evaluation.
 
+mod calibration;
 mod checkpoint;
 mod class_figures;
 mod classified;
@@ -25,6 +26,7 @@ mod trial;
 mod value_errors;
 mod whole_run;
 
+pub use calibration::{Calibration, CalibrationBin, calibration};
 pub use checkpoint::{Checkpoint, PartOfEpoch, Progress};
 pub use class_figures::{ClassFigures, class_figures, confusion};
 pub use config::{ClassWeights, Config, Keep};

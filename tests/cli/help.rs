@@ -42,6 +42,7 @@ fn help_names_every_option_and_gives_an_example() {
         ("export", vec!["onnx", "numpy", "c", "json", "model", "out"]),
         ("completions", vec!["help"]),
         ("man", vec!["help"]),
+        ("report", vec!["out", "data", "target", "device", "checked", "delimiter"]),
         ("tune", trains(&["seconds", "format"])),
     ] {
         let outcome = place.succeed(&[command, "--help"]);

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::arguments::{setting_text, settings_text};
 use super::leaderboard::{Ranked, names};
-use super::page::{Curves, escaped, figure};
+use super::page::{Curves, figure};
 use super::record::Record;
+use crate::cli::html::escaped;
+use crate::cli::html::plot::{self, Plot, short, thinned};
 
 /// Width of the pictures.
 const WIDTH: f64 = 1100.0;
@@ -166,17 +168,6 @@ fn number_axis(name: &str, numbers: &[Option<f64>], is_log: bool) -> Axis {
     }
 }
 
-/// A number with three digits that count.
-fn short(number: f64) -> String {
-    let text = format!("{number:.2e}");
-    let rounded: f64 = text.parse().unwrap_or(number);
-    if rounded != 0.0 && !(1e-3..1e5).contains(&rounded.abs()) {
-        format!("{rounded:e}")
-    } else {
-        rounded.to_string()
-    }
-}
-
 /// A curve a member over its epochs.
 pub fn curve_picture(ranked: &[Ranked], curves: &Curves) -> String {
     let of = |ranked: &Ranked| curves.get(&ranked.record.member).map_or(&[][..], Vec::as_slice);
@@ -191,53 +182,20 @@ pub fn curve_picture(ranked: &[Ranked], curves: &Curves) -> String {
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
     let is_accuracy = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let (low, high) = if is_accuracy { (at(0.02), at(1.0)) } else { (at(0.0), at(0.98)) };
-    let width = if high > low { high - low } else { 1.0 };
-    let height = MARGIN[1] + HEIGHT + MARGIN[2];
-    let x = |epoch: usize| {
-        MARGIN[0] + (WIDTH - 2.0 * MARGIN[0]) * epoch as f64 / epochs.saturating_sub(1).max(1) as f64
-    };
-    let y = |figure: f64| MARGIN[1] + HEIGHT * (1.0 - ((figure - low) / width).clamp(0.0, 1.0));
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"A curve a member over its epochs\">\n"
+    let name = if is_accuracy { "accuracy" } else { "loss" };
+    let mut picture = Plot::new(
+        [WIDTH, MARGIN[1] + HEIGHT + MARGIN[2]],
+        "A curve a member over its epochs",
+        (plot::Axis::epochs(epochs as f64), "epoch"),
+        (plot::Axis::linear(low, high), name),
     );
-    for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
-        let figure = low + share * width;
-        let _ = writeln!(
-            svg,
-            "<line class=\"grid\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{2:.1}\" y2=\"{2:.1}\"/>",
-            x(0),
-            WIDTH - MARGIN[0],
-            y(figure)
-        );
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            x(0) - 6.0,
-            y(figure) + 4.0,
-            short(figure)
-        );
-    }
-    for epoch in [0, epochs / 2, epochs - 1] {
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            x(epoch),
-            MARGIN[1] + HEIGHT + 22.0,
-            epoch + 1
-        );
-    }
     for (place, member) in ranked.iter().enumerate().rev() {
-        let curve = of(member);
-        let every = curve.len().div_ceil(POINTS).max(1);
-        let is_drawn = |epoch: &usize| epoch.is_multiple_of(every) || epoch + 1 == curve.len();
-        let points: Vec<String> = (0..curve.len())
-            .filter(is_drawn)
-            .filter(|epoch| curve[*epoch].is_finite())
-            .map(|epoch| format!("{:.1},{:.1}", x(epoch), y(curve[epoch])))
-            .collect();
-        svg += &line(&points, place, ranked.len(), &member.record);
+        let curve = (1..).map(f64::from).zip(of(member).iter().copied());
+        let curve: Vec<(f64, f64)> = curve.filter(|(_, figure)| figure.is_finite()).collect();
+        let points = picture.points(&thinned(&curve, POINTS));
+        picture.add(line(&[points], place, ranked.len(), &member.record).trim_end());
     }
-    svg + "</svg>\n"
+    picture.finish()
 }
 
 #[cfg(test)]
@@ -254,10 +212,5 @@ mod tests {
         );
         assert!((places[3].unwrap() - 0.5).abs() < 1e-12 && places[1].is_none());
         assert_eq!(number_axis("x", &[Some(3.0), Some(3.0)], false).labels, [(0.5, "3".to_owned())]);
-    }
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!([0.0, 0.012_345, 1234.5, 2e-5, 3e7].map(short), ["0", "0.0123", "1230", "2e-5", "3e7"]);
     }
 }

@@ -7,6 +7,7 @@ use super::arguments::setting_text;
 use super::drawing::{coordinates, curve_picture};
 use super::leaderboard::{Ranked, command, names};
 use super::record::Record;
+use crate::cli::html::{self, escaped};
 use crate::cli::text::{loss, percent};
 
 /// Members that are drawn at most, the best.
@@ -14,18 +15,10 @@ const DRAWN: usize = 200;
 /// Rows of the table at most.
 const ROWS: usize = 500;
 
+/// Beside the style of all pages.
 const STYLE: &str = "
-:root { color-scheme: light dark; --ink: #1c2128; --paper: #ffffff; --faint: #d0d7de; --mark: #0b63c4; }
-@media (prefers-color-scheme: dark) { :root { --ink: #d7dde4; --paper: #12161b; --faint: #3a434d; --mark: #6db3ff; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 1140px; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-svg { width: 100%; height: auto; } svg text { font-size: 13px; fill: var(--ink); stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
-.axis { stroke: var(--ink); stroke-width: 1; } .grid { stroke: var(--faint); stroke-width: 1; }
 .member { fill: none; stroke-width: 1.4; opacity: .55; } .member:hover, .member:focus { stroke: var(--mark) !important; stroke-width: 4; opacity: 1; outline: none; }
 .best { stroke-width: 3; opacity: 1; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; white-space: nowrap; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint); text-align: right; } th { border-bottom: 2px solid var(--ink); }
-td.text, th.text { text-align: left; } code { font-size: 13px; user-select: all; }
 ";
 
 /// A member's validation, or else test figure, by epochs: accuracy of classes, loss of values.
@@ -55,13 +48,7 @@ pub fn curves(history: &str, of_classes: bool) -> Curves {
 pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let drawn = &ranked[..ranked.len().min(DRAWN)];
-    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page +=
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Sweep</title>\n";
-    page += &format!(
-        "<style>{STYLE}</style>\n</head>\n<body>\n<h1>Sweep of {} members</h1>\n",
-        ranked.len() + failed
-    );
+    let mut page = format!("<h1>Sweep of {} members</h1>\n", ranked.len() + failed);
     if let Some(best) = ranked.first() {
         let figure = figure(&best.record);
         page += &format!(
@@ -77,8 +64,8 @@ pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
     page += &format!("<h2>Settings and scores{shown}</h2>\n{}", coordinates(drawn, of_classes));
     let what = if of_classes { "Validation accuracy by epoch" } else { "Validation loss by epoch" };
     page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
-    page += &format!("<h2>Members</h2>\n{}</body>\n</html>\n", member_table(ranked, of_classes));
-    page
+    page += &format!("<h2>Members</h2>\n{}", member_table(ranked, of_classes));
+    html::page("Sweep", STYLE, &page)
 }
 
 /// What a member is judged by.
@@ -123,11 +110,6 @@ fn member_table(ranked: &[Ranked], of_classes: bool) -> String {
     text
 }
 
-/// Text that HTML takes for nothing else.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,7 +129,7 @@ mod tests {
         let curves = curves(history, true);
         assert_eq!(curves, Curves::from([(7, vec![0.7, 0.9]), (8, vec![0.5])]));
         let page = page(&ranked, 1, &curves);
-        assert_eq!(page.matches("class=\"axis\"").count(), 4, "lr, a<b, loss and accuracy");
+        assert_eq!(page.matches("class=\"axis\"").count(), 5, "lr, a<b, loss and accuracy; epochs");
         assert_eq!(page.matches("<polyline").count(), 4);
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));

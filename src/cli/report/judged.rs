@@ -1,0 +1,111 @@
+//! A run's model on rows that it was not trained on, if they can be read again.
+
+use tinytrain::data::{Dataset, TargetsRef};
+use tinytrain::engine::Device;
+use tinytrain::model::Model;
+use tinytrain::train::{
+    Evaluated, Measure, Predictions, Reading, ValueErrors, evaluate, evaluate_values, load_model, measures,
+};
+use tinytrain::{Error, Result};
+
+use super::options::Options;
+use crate::cli::evaluand::{AsRead, Evaluand, chosen};
+use crate::cli::places;
+use crate::cli::run_folder::MODEL;
+use crate::cli::told::Told;
+
+/// What a model makes of rows.
+pub struct Judged {
+    /// The model.
+    pub model: Model,
+    /// The rows as its inputs.
+    pub data: Dataset,
+    /// The rows as they are in the file.
+    pub read: AsRead,
+    /// What the rows are called.
+    pub file: String,
+    /// The device, for people.
+    pub device: String,
+    /// What it predicts.
+    pub predictions: Predictions,
+    /// Its loss over the rows.
+    pub loss: f64,
+    /// Measures, with their intervals.
+    pub measured: Vec<Measure>,
+    /// Of a model of values, how far they are off.
+    pub errors: Option<ValueErrors>,
+}
+
+impl Judged {
+    /// Evaluates the model of a run. The inner error is a sentence: why there is nothing to evaluate, or nothing to evaluate on.
+    ///
+    /// # Errors
+    /// Those of the model and the device; of data that `--data` names; [`Error::Config`] for a page in the place of one of them.
+    pub fn of(run: &Told, options: &Options, device: &Device) -> Result<std::result::Result<Self, String>> {
+        let path = run.path.join(MODEL);
+        if !path.exists() {
+            return Ok(Err("The run has not saved a model.".to_owned()));
+        }
+        let model = load_model(&path)?;
+        let evaluand = chosen(&path, &model, &options.data);
+        if let Ok(Evaluand { source, .. }) = &evaluand {
+            places::spare_data("--out", Some(&options.out), [Some(source)])?;
+        }
+        let rows = evaluand.and_then(|evaluand| {
+            let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
+            evaluand.rows_as_read(&model, reader)
+        });
+        let (data, file, read) = match rows {
+            Ok(found) => found,
+            Err(error) if options.data.is_empty() && is_of_data(&error) => {
+                return Ok(Err(format!("Its data cannot be read again: {error}. --data names others.")));
+            }
+            Err(error) => return Err(error),
+        };
+        let reading = Reading::new(&model);
+        let finite = |loss: f64| {
+            let refused = || Error::NonFiniteTest { path: (&file).into(), loss };
+            if loss.is_finite() { Ok(loss) } else { Err(refused()) }
+        };
+        if model.network.loss().of_classes() {
+            let Evaluated { evaluation, outputs, device, .. } = evaluate(&model, &data, device, false)?;
+            let (loss, measured) = (finite(evaluation.loss)?, measures(&outputs, data.targets.view()));
+            let predictions = reading.predictions(outputs);
+            return Ok(Ok(Self {
+                model,
+                data,
+                read,
+                file,
+                device,
+                predictions,
+                loss,
+                measured,
+                errors: None,
+            }));
+        }
+        let found = evaluate_values(&model, &data, device)?;
+        let (loss, measured) = (finite(found.errors.loss)?, measures(&found.values, data.targets.view()));
+        let predictions =
+            Predictions { classes: Vec::new(), probabilities: Vec::new(), values: found.values };
+        let (device, errors) = (found.device, Some(found.errors));
+        Ok(Ok(Self { model, data, read, file, device, predictions, loss, measured, errors }))
+    }
+
+    /// Values to predict of a row, and the values; nothing of classes.
+    pub fn values(&self) -> (usize, &[f32]) {
+        match self.data.targets.view() {
+            TargetsRef::Classes(_) => (0, &[]),
+            TargetsRef::Values { columns, values } => (columns, values),
+        }
+    }
+
+    /// The probability that the model gives a class of a row.
+    pub fn probability(&self, row: usize, class: u32) -> f64 {
+        self.predictions.probabilities[row * self.model.network.outputs() + class as usize]
+    }
+}
+
+/// Whether data are the reason, which may have moved or changed since.
+fn is_of_data(error: &Error) -> bool {
+    matches!(error, Error::Read { .. } | Error::Data { .. } | Error::Config(_) | Error::Undecided { .. })
+}

@@ -1,0 +1,53 @@
+//! `tinytrain report`: runs as one page.
+
+mod classes;
+mod curves;
+mod judged;
+mod mistakes;
+mod options;
+mod page;
+mod pixels;
+mod rows;
+mod values;
+mod weights;
+
+use std::path::PathBuf;
+
+use tinytrain::Result;
+use tinytrain::engine::find_device;
+use tinytrain::output::Destination;
+
+use self::judged::Judged;
+pub use self::options::Options;
+use super::output::{print_line, warn};
+use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
+use super::text::shell_word;
+use super::told::Told;
+use super::{args, places};
+
+/// Reads, evaluates and writes.
+///
+/// # Errors
+/// Those of the folders, of data that are named, of the device and of the page.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let runs = options.runs.iter().map(|path| Told::of(path)).collect::<Result<Vec<Told>>>()?;
+    let destination = Destination::check(&options.out)?;
+    let files: Vec<PathBuf> = options
+        .runs
+        .iter()
+        .flat_map(|run| [CONFIG, HISTORY, MODEL, CHECKPOINT].map(|name| run.join(name)))
+        .collect();
+    let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
+    places::spare_files("--out", Some(&options.out), files)?;
+    let device = find_device(&options.device)?.opened(args::opening(options.checked));
+    let judge = |run: &Told| {
+        let judged = Judged::of(run, options, &device)?;
+        if let Err(why) = &judged {
+            warn(&format!("{}: {why}", run.name()));
+        }
+        Ok(judged)
+    };
+    let judged = runs.iter().map(judge).collect::<Result<Vec<_>>>()?;
+    destination.write(page::page(&runs, &judged).as_bytes())?;
+    Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
+}

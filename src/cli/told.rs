@@ -1,0 +1,197 @@
+//! What the folders of runs tell: their settings, their epochs, the best of them, and in what they differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tinytrain::{Error, Result};
+
+use super::config_file;
+use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, is_running};
+use super::text::{loss, percent};
+
+/// Figures of an epoch, for people and by their columns in the history.
+const FIGURES: [(&str, &str); 8] = [
+    ("train loss", "train_loss"),
+    ("train accuracy", "train_accuracy"),
+    ("validation loss", "validation_loss"),
+    ("validation accuracy", "validation_accuracy"),
+    ("validation R2", "validation_r2"),
+    ("test loss", "test_loss"),
+    ("test accuracy", "test_accuracy"),
+    ("test R2", "test_r2"),
+];
+
+/// What the folder of a run tells.
+pub struct Told {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its settings by the names of their options.
+    pub settings: BTreeMap<String, String>,
+    /// The columns of the history by their names, for each epoch.
+    pub epochs: Vec<BTreeMap<String, f64>>,
+    /// Whether it is running, done, can go on, or has ended.
+    pub state: &'static str,
+}
+
+impl Told {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`Error::Read`] where it is no folder of a run; [`Error::Data`] and [`Error::Config`] for settings that are none.
+    pub fn of(path: &Path) -> Result<Self> {
+        let settings = config_file::options(&path.join(CONFIG))?;
+        let settings = settings.into_iter().map(|(name, values)| (name, values.join(" "))).collect();
+        let mut told = Self { path: path.to_owned(), settings, epochs: Vec::new(), state: "" };
+        let history = path.join(HISTORY);
+        let text = fs::read_to_string(&history).map_err(|source| Error::Read { path: history, source })?;
+        let mut lines = text.lines().map(|line| line.split(','));
+        let names: Vec<&str> = lines.next().into_iter().flatten().collect();
+        for line in lines {
+            let cells = names
+                .iter()
+                .zip(line)
+                .filter_map(|(name, cell)| Some(((*name).to_owned(), cell.parse().ok()?)));
+            told.epochs.push(cells.collect());
+        }
+        let wanted: Option<usize> = told.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
+        told.state = match () {
+            () if is_running(path) => "running",
+            () if wanted.is_some_and(|wanted| told.epochs.len() >= wanted) => "done",
+            () if path.join(CHECKPOINT).exists() => "can go on",
+            () => "ended",
+        };
+        Ok(told)
+    }
+
+    /// The folder, for people.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The epoch with the best score on the rows that validate, or without those that test, or else of the last one.
+    fn best(&self) -> Option<&BTreeMap<String, f64>> {
+        let set = ["validation_", "test_"].into_iter().find(|set| self.is_measured(&format!("{set}loss")));
+        let Some(set) = set else { return self.epochs.last() };
+        if set == "test_" {
+            // Test rows choose nothing.
+            return self.epochs.last();
+        }
+        let key = |epoch: &&BTreeMap<String, f64>| {
+            let of = |name: &str| epoch.get(&format!("{set}{name}")).copied();
+            (-of("accuracy").unwrap_or(0.0), of("loss").unwrap_or(f64::INFINITY))
+        };
+        self.epochs.iter().min_by(|a, b| {
+            let (a, b) = (key(a), key(b));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+    }
+
+    /// Whether an epoch has this figure.
+    pub fn is_measured(&self, name: &str) -> bool {
+        self.epochs.iter().any(|epoch| epoch.contains_key(name))
+    }
+
+    /// Seconds that its epochs took.
+    pub fn seconds(&self) -> f64 {
+        self.epochs.iter().filter_map(|epoch| epoch.get("seconds")).sum()
+    }
+
+    /// A figure of the best epoch.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.best()?.get(name).copied()
+    }
+
+    /// All of it for a machine.
+    pub fn object(&self) -> Vec<(&str, Value)> {
+        let settings: BTreeMap<&String, Value> =
+            self.settings.iter().map(|(name, value)| (name, Value::from(value.as_str()))).collect();
+        let figure = |name: &str| Value::from(self.figure(name));
+        vec![
+            ("run", self.name().into()),
+            ("state", self.state.into()),
+            ("epochs", self.epochs.len().into()),
+            ("best_epoch", self.figure("epoch").map(|epoch| epoch as u64).into()),
+            ("train_loss", figure("train_loss")),
+            ("train_accuracy", figure("train_accuracy")),
+            ("validation_loss", figure("validation_loss")),
+            ("validation_accuracy", figure("validation_accuracy")),
+            ("test_loss", figure("test_loss")),
+            ("test_accuracy", figure("test_accuracy")),
+            ("test_r2", figure("test_r2")),
+            ("seconds", self.seconds().into()),
+            (
+                "model",
+                self.path.join(MODEL).exists().then(|| self.path.join(MODEL).display().to_string()).into(),
+            ),
+            ("settings", serde_json::json!(settings)),
+        ]
+    }
+
+    /// A figure by epochs: (epoch, figure) where it was measured.
+    pub fn curve(&self, name: &str) -> Vec<(f64, f64)> {
+        let point = |epoch: &BTreeMap<String, f64>| Some((*epoch.get("epoch")?, *epoch.get(name)?));
+        self.epochs.iter().filter_map(point).filter(|point| point.1.is_finite()).collect()
+    }
+}
+
+/// What runs reached, side by side: rows of a name and a cell a run.
+pub fn compared(runs: &[Told]) -> Vec<Vec<String>> {
+    let row = |name: &str, of: &dyn Fn(&Told) -> String| -> Vec<String> {
+        [name.to_owned()].into_iter().chain(runs.iter().map(of)).collect()
+    };
+    let mut rows = vec![
+        row("state", &|run| run.state.to_owned()),
+        row("epochs", &|run| run.epochs.len().to_string()),
+        row("best epoch", &|run| run.figure("epoch").map(|epoch| epoch.to_string()).unwrap_or_default()),
+    ];
+    for (shown, name) in FIGURES {
+        if runs.iter().any(|run| run.is_measured(name)) {
+            rows.push(row(shown, &|run| {
+                run.figure(name).map(|value| figure(name, value)).unwrap_or_default()
+            }));
+        }
+    }
+    rows.push(row("seconds", &|run| format!("{:.2}", run.seconds())));
+    rows
+}
+
+/// The settings with these names, side by side: rows of a name and a cell a run.
+pub fn settings(runs: &[Told], names: &[String]) -> Vec<Vec<String>> {
+    let cell = |run: &Told, name: &String| run.settings.get(name).cloned().unwrap_or_default();
+    let row =
+        |name: &String| [name.clone()].into_iter().chain(runs.iter().map(|run| cell(run, name))).collect();
+    names.iter().map(row).collect()
+}
+
+/// A figure for people.
+fn figure(name: &str, value: f64) -> String {
+    if name.ends_with("accuracy") { percent(value) } else { loss(value) }
+}
+
+/// What a run reached, for people.
+pub fn score(run: &Told) -> String {
+    for set in ["validation", "test", "train"] {
+        for measure in ["accuracy", "r2", "loss"] {
+            let name = format!("{set}_{measure}");
+            if let Some(value) = run.figure(&name) {
+                let shown = if measure == "r2" { "R2" } else { measure };
+                return format!("{set} {shown} {}", figure(&name, value));
+            }
+        }
+    }
+    "no epoch".to_owned()
+}
+
+/// The names of all settings.
+pub fn names(runs: &[Told]) -> Vec<String> {
+    let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// The names of those that are not the same in all runs.
+pub fn differing(runs: &[Told]) -> Vec<String> {
+    let differs = |name: &String| runs.iter().any(|run| run.settings.get(name) != runs[0].settings.get(name));
+    names(runs).into_iter().filter(differs).collect()
+}

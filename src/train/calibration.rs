@@ -1,0 +1,69 @@
+//! Whether the probabilities of predicted classes say how often they are right.
+
+/// Rows whose predicted class has a probability between two bounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CalibrationBin {
+    /// How many rows there are.
+    pub rows: u64,
+    /// Those of them whose predicted class is right.
+    pub correct: u64,
+    /// The mean probability of their predicted classes; 0 where there are no rows.
+    pub probability: f64,
+}
+
+impl CalibrationBin {
+    /// Which share of the predictions is right; nothing where there are no rows.
+    pub fn accuracy(&self) -> Option<f64> {
+        (self.rows > 0).then(|| self.correct as f64 / self.rows as f64)
+    }
+}
+
+/// How well probabilities are calibrated (Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks", 2017).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// Bins of the same width: bin i of n has the rows whose predicted class has a probability above i / n, up to (i + 1) / n.
+    pub bins: Vec<CalibrationBin>,
+    /// The expected calibration error: the mean over the rows of | accuracy - mean probability | of their bin.
+    pub error: f64,
+}
+
+/// That of rows with these labels and predicted classes from the probabilities of all classes, [rows, classes], in so many bins.
+pub fn calibration(probabilities: &[f64], labels: &[u32], predictions: &[u32], bins: usize) -> Calibration {
+    let mut found = vec![CalibrationBin::default(); bins];
+    let classes = probabilities.len() / labels.len().max(1);
+    let rows = probabilities.chunks_exact(classes.max(1));
+    for ((row, label), prediction) in rows.zip(labels).zip(predictions) {
+        let probability = row[*prediction as usize];
+        let bin = &mut found[((probability * bins as f64).ceil() as usize).clamp(1, bins) - 1];
+        bin.rows += 1;
+        bin.correct += u64::from(label == prediction);
+        // The sum, until all rows are here.
+        bin.probability += probability;
+    }
+    found.iter_mut().for_each(|bin| bin.probability /= bin.rows.max(1) as f64);
+    let distance = |bin: &CalibrationBin| (bin.correct as f64 - bin.rows as f64 * bin.probability).abs();
+    let error = found.iter().map(distance).sum::<f64>() / labels.len() as f64;
+    Calibration { bins: found, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_the_mean_distance_of_the_bins() {
+        let probabilities = [0.9, 0.1, 0.8, 0.2, 0.25, 0.75, 1.0, 0.0, 0.5, 0.5];
+        let Calibration { bins, error } = calibration(&probabilities, &[0, 1, 1, 0, 1], &[0, 0, 1, 0, 0], 4);
+        assert_eq!(bins[0], CalibrationBin::default());
+        assert_eq!(bins[0].accuracy(), None);
+        // The bounds belong to the bins below them.
+        assert_eq!(
+            [bins[1], bins[2]].map(|bin| (bin.rows, bin.correct, bin.probability)),
+            [(1, 0, 0.5), (1, 1, 0.75)]
+        );
+        assert_eq!((bins[3].rows, bins[3].correct, bins[3].accuracy()), (3, 2, Some(2.0 / 3.0)));
+        assert!((bins[3].probability - 0.9).abs() < 1e-12);
+        // |0 - 0.5| + |1 - 0.75| + |2 - 2.7|, of five rows
+        assert!((error - 1.45 / 5.0).abs() < 1e-12, "{error}");
+    }
+}
