@@ -4,6 +4,7 @@ pub mod plot;
 
 use std::fmt::Write;
 
+use super::printable::printable;
 use super::text::Align;
 
 /// What all pages look like: light or dark as the reader wants it, wide tables scroll by themselves.
@@ -29,9 +30,9 @@ pub fn page(title: &str, style: &str, body: &str) -> String {
     )
 }
 
-/// Text that HTML takes for nothing else.
+/// Text that HTML takes for nothing else; what is not printable stands as in all other output.
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A table of text under a caption; the first row is the header, and the first cell of each row says what the others are of.
@@ -58,4 +59,22 @@ pub fn table(caption: &str, rows: &[Vec<String>], align: &[Align]) -> String {
 /// The beginning of what may be wider than the page: a `div` that scrolls, which is closed by its user.
 pub fn wide(label: &str) -> String {
     format!("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">", escaped(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(escaped("a<b> & \"c\"\u{202e}\n"), "a&lt;b&gt; &amp; &quot;c&quot;\\u{202e}\\n");
+        let html = table(
+            "x & y",
+            &[vec!["".into(), "<n>".into()], vec!["a".into(), "1".into()]],
+            &[Align::Left, Align::Right],
+        );
+        let expected = "<tr><th scope=\"col\" class=\"text\"></th><th scope=\"col\">&lt;n&gt;</th></tr>\n\
+                        <tr><th scope=\"row\" class=\"text\">a</th><td>1</td></tr>\n";
+        assert!(html.contains("<caption>x &amp; y</caption>") && html.contains(expected), "{html}");
+    }
 }

@@ -20,6 +20,14 @@ const SETS: [(&str, &str); 3] = [("train", "training"), ("validation", "validati
 /// Measures, for people and by their names in the history.
 const MEASURES: [(&str, &str); 3] = [("Loss", "loss"), ("Accuracy", "accuracy"), ("R2", "r2")];
 
+/// A curve of a plot: of which run, of which set of rows and what that is called, and its points.
+struct Curve {
+    run: usize,
+    set: &'static str,
+    shown: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
 /// The plots, below which runs and lines are named.
 pub fn curves(runs: &[Told]) -> String {
     let plots: String = MEASURES.iter().filter_map(|(shown, name)| plot(runs, shown, name)).collect();
@@ -31,25 +39,25 @@ pub fn curves(runs: &[Told]) -> String {
 
 /// The curves of one measure; nothing where no run has it.
 fn plot(runs: &[Told], shown: &str, measure: &str) -> Option<String> {
-    let curve = |run: &Told, set: &str| thinned(&run.curve(&format!("{set}_{measure}")), POINTS);
-    let curves: Vec<(usize, &str, &str, Vec<(f64, f64)>)> = runs
-        .iter()
-        .enumerate()
-        .flat_map(|(number, run)| SETS.map(|(set, shown)| (number, set, shown, curve(run, set))))
-        .filter(|(_, _, _, curve)| !curve.is_empty())
-        .collect();
-    let points = || curves.iter().flat_map(|(_, _, _, curve)| curve);
+    let curve = |number: usize, (set, shown): (&'static str, &'static str)| {
+        let points = thinned(&runs[number].curve(&format!("{set}_{measure}")), POINTS);
+        Curve { run: number, set, shown, points }
+    };
+    let mut curves: Vec<Curve> =
+        (0..runs.len()).flat_map(|number| SETS.map(|set| curve(number, set))).collect();
+    curves.retain(|curve| !curve.points.is_empty());
+    let points = || curves.iter().flat_map(|curve| &curve.points);
     let last = points().map(|point| point.0).reduce(f64::max)?;
     let (low, high) = bounds(points().map(|point| point.1).collect(), measure);
     let is_log = measure == "loss" && low > 0.0 && high / low >= WIDE;
     let axis = if is_log { Axis::log(low, high) } else { Axis::linear(low, high) };
     let title = format!("{shown} by epoch{}", if is_log { ", on a logarithmic scale" } else { "" });
     let mut plot = Plot::new(SIZE, &title, (Axis::epochs(last), "epoch"), (axis, shown));
-    for (number, set, set_shown, curve) in &curves {
-        let (color, name) = (number % COLORS, escaped(&runs[*number].name()));
-        let (epoch, value) = curve[curve.len() - 1];
-        let title = format!("<title>{name}, {set_shown}: {} at epoch {epoch}</title>", short(value));
-        match &curve[..] {
+    for Curve { run, set, shown, points } in &curves {
+        let (color, name) = (run % COLORS, escaped(&runs[*run].name()));
+        let (epoch, value) = points[points.len() - 1];
+        let title = format!("<title>{name}, {shown}: {} at epoch {epoch}</title>", short(value));
+        match &points[..] {
             // A line of one point would not be seen.
             [(x, y)] => {
                 let [x, y] = plot.at(*x, *y);
@@ -57,8 +65,8 @@ fn plot(runs: &[Told], shown: &str, measure: &str) -> Option<String> {
                     "<circle class=\"dot c{color}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\">{title}</circle>"
                 ));
             }
-            curve => {
-                let points = plot.points(curve);
+            points => {
+                let points = plot.points(points);
                 plot.add(&format!(
                     "<polyline class=\"curve c{color} {set}\" points=\"{points}\">{title}</polyline>"
                 ));
