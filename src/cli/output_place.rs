@@ -7,7 +7,7 @@ use tinytrain::model::Model;
 use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
-use super::run_folder::{MODEL, RUNS, RunFolder, new_folder, refuse_run};
+use super::run_folder::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 
 /// Where a run writes. Nothing exists of it before training begins.
 #[derive(Debug)]
@@ -40,18 +40,23 @@ impl OutputPlace {
             if is_model || path.exists() && !path.is_dir() {
                 return Ok(Self::Model(Destination::check(path)?));
             }
-            refuse_run(path)?;
+            refuse_used(path)?;
         }
         let folder = out.map_or_else(|| Path::new(RUNS).join(&name), Path::to_owned);
         Destination::check(&folder.join(MODEL))?;
         Ok(Self::Planned { path: out.map(Path::to_owned), name })
     }
 
-    /// Whether the model goes into this file.
+    /// Whether the model goes into this file, or into a folder of this name.
     pub fn is(&self, destination: &Destination) -> bool {
         let own = match self {
             Self::Model(file) => return file.is_same(destination),
-            Self::Planned { path: Some(path), .. } => path.join(MODEL),
+            Self::Planned { path: Some(path), .. } => {
+                if Destination::check(path).is_ok_and(|folder| folder.is_same(destination)) {
+                    return true;
+                }
+                path.join(MODEL)
+            }
             Self::Planned { .. } => return false,
             Self::Folder(folder) => folder.file(MODEL),
         };

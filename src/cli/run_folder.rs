@@ -28,6 +28,8 @@ pub struct RunFolder {
     _lock: File,
     /// Whether it was made by this run, and holds nothing to keep yet.
     is_fresh: bool,
+    /// Folders that were made for it, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 fn unwritable(path: &Path, source: io::Error) -> Error {
@@ -40,11 +42,19 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Write`]; [`Error::Config`] if it holds a run.
     pub fn create(path: &Path) -> Result<Self> {
-        refuse_run(path)?;
+        refuse_used(path)?;
+        let missing =
+            path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let mut made: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        if path.starts_with(RUNS) {
+            made = vec![path.to_owned(), PathBuf::from(RUNS)];
+        }
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-        let folder = Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: true };
+        let folder = Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: true, made };
         // Another run may have been faster.
-        refuse_run(path)?;
+        if folder.file(CONFIG).exists() {
+            return Err(used(path));
+        }
         Ok(folder)
     }
 
@@ -55,7 +65,7 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self> {
         let config = path.join(CONFIG);
         fs::metadata(&config).map_err(|source| Error::Read { path: config, source })?;
-        Ok(Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: false })
+        Ok(Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: false, made: Vec::new() })
     }
 
     /// A file in it.
@@ -118,7 +128,7 @@ impl Drop for RunFolder {
                 let _ = fs::remove_file(self.file(name));
             }
             // Only empty folders can be removed this way: what else is there stays.
-            let _ = fs::remove_dir(&self.path).and_then(|()| fs::remove_dir(RUNS));
+            let _ = self.made.iter().try_for_each(fs::remove_dir);
         }
     }
 }
@@ -157,18 +167,28 @@ pub fn new_folder(name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Refuses a folder with a run in it.
+/// Refuses a folder with anything in it.
 ///
 /// # Errors
 /// [`Error::Config`].
-pub fn refuse_run(path: &Path) -> Result<()> {
-    if !path.join(CONFIG).exists() {
-        return Ok(());
+pub fn refuse_used(path: &Path) -> Result<()> {
+    if path.join(CONFIG).exists() {
+        return Err(used(path));
     }
+    if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+        let path = path.display();
+        return Err(Error::Config(format!(
+            "--out: expected a new or empty folder, or a file named *.safetensors, found {path}, which holds other files"
+        )));
+    }
+    Ok(())
+}
+
+fn used(path: &Path) -> Error {
     let path = path.display();
-    Err(Error::Config(format!(
+    Error::Config(format!(
         "--out: expected a folder without a run, found {path}; --resume {path} goes on with that one"
-    )))
+    ))
 }
 
 /// Takes the lock of a folder, and writes down who has it.

@@ -27,8 +27,18 @@ fn no_limit_of_memory_makes_a_run_abort() {
         let least = least(&place, option);
         for (data, hidden) in [("data", "12"), ("table.csv", "12"), ("data", "2000,1000")] {
             let arguments = [
-                "train", "--device", "cpu", "--quiet", "--epochs", "1", "--out", "m", "--data", data,
-                "--hidden", hidden,
+                "train",
+                "--device",
+                "cpu",
+                "--quiet",
+                "--epochs",
+                "1",
+                "--out",
+                "m.safetensors",
+                "--data",
+                data,
+                "--hidden",
+                hidden,
             ];
             let (mut kilobytes, mut failures) = (least, 0);
             loop {

@@ -3,12 +3,12 @@
 use crate::check::refused;
 use crate::program::{Rows, Workplace, idx};
 
-const EVAL: [&str; 7] = ["eval", "--device", "cpu", "--data", "data", "--model", "m"];
+const EVAL: [&str; 7] = ["eval", "--device", "cpu", "--data", "data", "--model", "m.safetensors"];
 
 fn with_model() -> (Workplace, Vec<u8>) {
     let place = Workplace::with_data();
-    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
-    let bytes = std::fs::read(place.path("m")).unwrap();
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", "cpu"]);
+    let bytes = std::fs::read(place.path("m.safetensors")).unwrap();
     (place, bytes)
 }
 
@@ -18,14 +18,14 @@ fn files_that_are_no_whole_models() {
     refused(&place, &[&EVAL[..6], &["missing"]].concat(), &["cannot read missing"]);
     refused(&place, &[&EVAL[..6], &["data"]].concat(), &["cannot read data"]);
     refused(&place, &[&EVAL[..6], &["data/train-images-idx3-ubyte"]].concat(), &["expected a whole model"]);
-    place.write("m", "");
-    refused(&place, &EVAL, &["m: expected a model", "an empty file"]);
+    place.write("m.safetensors", "");
+    refused(&place, &EVAL, &["m.safetensors: expected a model", "an empty file"]);
     for length in [1, 7, 8, 100, whole.len() / 2, whole.len() - 1] {
-        place.write("m", &whole[..length]);
-        refused(&place, &EVAL, &["error: m: expected a whole model"]);
+        place.write("m.safetensors", &whole[..length]);
+        refused(&place, &EVAL, &["error: m.safetensors: expected a whole model"]);
     }
-    place.write("m", [&whole[..], b"more"].concat());
-    refused(&place, &EVAL, &["error: m: expected a whole model"]);
+    place.write("m.safetensors", [&whole[..], b"more"].concat());
+    refused(&place, &EVAL, &["error: m.safetensors: expected a whole model"]);
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn headers_that_lie() {
         let at = whole.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         let mut lying = whole.clone();
         lying[at..at + from.len()].copy_from_slice(to.as_bytes());
-        place.write("m", lying);
-        refused(&place, &EVAL, &["error: m: expected ", part]);
+        place.write("m.safetensors", lying);
+        refused(&place, &EVAL, &["error: m.safetensors: expected ", part]);
     }
     // The first of two entries with other data, which a parser may take.
     let length = u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
@@ -53,24 +53,25 @@ fn headers_that_lie() {
     let mut text = header.trim_end().replacen('{', again, 1);
     text += &" ".repeat(text.len().next_multiple_of(8) - text.len());
     let twice = [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), &whole[8 + length..]].concat();
-    place.write("m", twice);
-    refused(&place, &EVAL, &["error: m: expected each tensor once, found w1 twice"]);
+    place.write("m.safetensors", twice);
+    refused(&place, &EVAL, &["error: m.safetensors: expected each tensor once, found w1 twice"]);
     let mut long = whole.clone();
     long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
-    place.write("m", long);
-    refused(&place, &EVAL, &["error: m: expected a whole model"]);
+    place.write("m.safetensors", long);
+    refused(&place, &EVAL, &["error: m.safetensors: expected a whole model"]);
     let mut infinite = whole;
     let last = infinite.len() - 4;
     infinite[last..].copy_from_slice(&f32::INFINITY.to_le_bytes());
-    place.write("m", infinite);
-    refused(&place, &EVAL, &["error: m: expected finite numbers"]);
+    place.write("m.safetensors", infinite);
+    refused(&place, &EVAL, &["error: m.safetensors: expected finite numbers"]);
 }
 
 #[test]
 fn data_that_do_not_fit_the_model() {
     let (place, _) = with_model();
     place.write("narrow.csv", "0,1,2\n1,2,3\n");
-    let eval = |data| ["eval", "--device", "cpu", "--model", "m", "--target", "0", "--data", data];
+    let eval =
+        |data| ["eval", "--device", "cpu", "--model", "m.safetensors", "--target", "0", "--data", data];
     refused(&place, &eval("narrow.csv"), &["narrow.csv", "expected 64 feature values", "found 2"]);
     let mut rows = Rows::new(20, 1);
     rows.classes[7] = 200;

@@ -145,9 +145,13 @@ fn places_where_no_file_can_be() {
     let place = Workplace::with_data();
     place.write("file", "kept");
     let out = |path| [&train("data")[..], &["--out", path]].concat();
-    refused(&place, &out("data"), &["cannot write data", "directory"]);
+    refused(
+        &place,
+        &out("data"),
+        &["--out: expected a new or empty folder", "found data, which holds other files"],
+    );
     refused(&place, &out("file/below"), &["cannot write file"]);
-    refused(&place, &out("new/"), &["cannot write new/"]);
+    refused(&place, &out("new.safetensors/"), &["cannot write new.safetensors/"]);
     refused(&place, &out(""), &["--out"]);
     #[cfg(unix)]
     refused(&place, &out("/dev/null"), &["cannot write /dev/null"]);
@@ -161,7 +165,7 @@ fn places_where_no_file_can_be() {
 #[test]
 fn devices_that_are_not_there() {
     let place = Workplace::with_data();
-    place.train(&["--data", "data", "--epochs", "1", "--out", "m", "--device", "cpu"]);
+    place.train(&["--data", "data", "--epochs", "1", "--out", "m.safetensors", "--device", "cpu"]);
     let mut devices = vec![("no such card", "no such card"), ("999", "index 999"), ("-1", "-1")];
     if cfg!(target_os = "linux") {
         devices.extend([("dx12", "no dx12 adapter"), ("metal", "no metal adapter")]);
@@ -170,7 +174,7 @@ fn devices_that_are_not_there() {
         refused(&place, &["train", "--data", "data", "--device", device], &[part, "--device cpu"]);
         refused(
             &place,
-            &["eval", "--model", "m", "--data", "data", "--device", device],
+            &["eval", "--model", "m.safetensors", "--data", "data", "--device", device],
             &[part, "--device cpu"],
         );
     }
