@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use clap::ArgMatches;
+use tinytrain::train::Checkpoint;
 use tinytrain::{Error, Result};
 
 use super::config_file;
 use super::given::{self, Given, given};
 use super::run_folder::{self, CONFIG, RunFolder};
 use super::run_options::TrainOptions;
-use tinytrain::train::Checkpoint;
 
 /// What may stand beside `--resume`: what decides when a run ends, what trains, and how results are written.
 const BESIDE_RESUME: [&str; 12] = [

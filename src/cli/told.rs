@@ -70,17 +70,14 @@ impl Told {
         self.path.display().to_string()
     }
 
-    /// The epoch with the best score on the rows that validate, or without those that test, or else of the last one.
+    /// The epoch with the best score on the rows that validate, or else the last one: test rows choose nothing.
     fn best(&self) -> Option<&BTreeMap<String, f64>> {
-        let set = ["validation_", "test_"].into_iter().find(|set| self.is_measured(&format!("{set}loss")));
-        let Some(set) = set else { return self.epochs.last() };
-        if set == "test_" {
-            // Test rows choose nothing.
+        if !self.is_measured("validation_loss") {
             return self.epochs.last();
         }
         let key = |epoch: &&BTreeMap<String, f64>| {
-            let of = |name: &str| epoch.get(&format!("{set}{name}")).copied();
-            (-of("accuracy").unwrap_or(0.0), of("loss").unwrap_or(f64::INFINITY))
+            let of = |name: &str| epoch.get(name).copied();
+            (-of("validation_accuracy").unwrap_or(0.0), of("validation_loss").unwrap_or(f64::INFINITY))
         };
         self.epochs.iter().min_by(|a, b| {
             let (a, b) = (key(a), key(b));

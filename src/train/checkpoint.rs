@@ -1,6 +1,7 @@
 //! What a run needs to go on as if it had never ended.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,8 @@ pub struct PartOfEpoch {
     pub loss: f64,
     /// Rows that were classified correctly.
     pub correct: u64,
+    /// Time that they took, up to the checkpoint.
+    pub duration: Duration,
 }
 
 impl Checkpoint {

@@ -246,7 +246,7 @@ impl Run {
                 rows: data.rows(),
             })));
         }
-        let mut totals = PartOfEpoch::default();
+        let (mut totals, now) = (PartOfEpoch::default(), Instant::now());
         if let Some(aside) = aside {
             engine.restore(&aside.parameters, &aside.state)?;
             totals = aside.epoch;
@@ -258,8 +258,9 @@ impl Run {
             seen: data.seen(),
             engine,
             epochs: EpochLoop::new(config.seed, config.batch_size).behind(self.epochs.len()).at(totals.rows),
+            // As if the run had never ended.
+            epoch_began: now.checked_sub(totals.duration).unwrap_or(now),
             totals,
-            epoch_began: Instant::now(),
         });
         // One that was resumed may have nothing more to train.
         self.end = self.epochs.last().and_then(|epoch| self.end_behind(epoch));

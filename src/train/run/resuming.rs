@@ -73,7 +73,8 @@ impl Run {
         self.drain()?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
         let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
-        let (epoch, number) = (trained.totals.clone(), trained.epochs.epoch());
+        let number = trained.epochs.epoch();
+        let epoch = PartOfEpoch { duration: trained.epoch_began.elapsed(), ..trained.totals.clone() };
         if !parameters.is_finite() {
             return Err(self.non_finite(number));
         }
