@@ -4,12 +4,16 @@
 mod bounds;
 #[path = "training/candidates.rs"]
 mod candidates;
+#[path = "training/differential.rs"]
+mod differential;
 #[path = "training/long.rs"]
 mod long;
 #[path = "training/overlap.rs"]
 mod overlap;
 #[path = "training/pictures.rs"]
 mod pictures;
+#[path = "training/problem.rs"]
+mod problem;
 #[path = "training/profile.rs"]
 mod profile;
 #[path = "training/resumed.rs"]

@@ -2,14 +2,13 @@
 //! learning rate, on every engine and under every schedule, against a run of the reference; and the optimizer's state, taken
 //! and given back.
 
-use ndarray::Array2;
 use tinytrain::data::{Dataset, Features, Targets};
-use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
+use tinytrain::engine::{Engine, EngineOptions, EngineState};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
-use tinytrain::random::{Purpose, normal};
-use tinytrain::reference::{self, ReferenceNetwork, ReferenceRun, bounds, ops};
+use tinytrain::reference::{ReferenceNetwork, ReferenceRun};
 use tinytrain::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
+use crate::problem::{Expected, Problem, assert_near, flat, number, numbers};
 use crate::support::{Make, engines};
 
 const SIZES: [usize; 4] = [13, 18, 11, 5];
@@ -18,139 +17,72 @@ const BATCH: usize = 16;
 /// Problems from this number on have an input layer.
 const WITHOUT_INPUT_LAYER: usize = 12;
 
-/// What is trained, how, and with which rows.
-struct Problem {
-    network: Network,
-    options: EngineOptions,
-    parameters: Parameters,
-    data: Dataset,
-}
-
-/// A normal number as f32 holds it.
-fn number(place: u32, index: usize) -> f32 {
-    normal(5, Purpose::Weights, [index as u32, place]) as f32
-}
-
-impl Problem {
-    /// Number `number` of a list in which all activations, losses and optimizers have their turns.
-    fn new(case: usize) -> Self {
-        let activation = |place: usize| Activation::ALL[(case + 3 * place) % Activation::ALL.len()];
-        let loss = Loss::ALL[case % Loss::ALL.len()];
-        let dropout = if !case.is_multiple_of(2) { 0.25 } else { 0.0 };
-        let layers = vec![
-            Dense { units: SIZES[1], activation: activation(0), dropout },
-            Dense::new(SIZES[2], activation(1)),
-            Dense::new(SIZES[3], Activation::Identity),
-        ];
-        let network = Network::new(SIZES[0], layers, loss).unwrap();
-        let columns = [
-            InputColumn::OneHot { categories: 3 },
-            InputColumn::Periodic,
-            InputColumn::Embedding { categories: 4, size: 5 },
-            InputColumn::Number,
-        ];
-        let input_layer = InputLayer::new(columns.to_vec(), !case.is_multiple_of(3)).unwrap();
-        let network = if case < WITHOUT_INPUT_LAYER { network } else { network.behind(input_layer).unwrap() };
-        // In the second round another loss goes with each optimizer.
-        let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];
-        let mut optimizer = kind.defaults();
-        optimizer.weight_decay = 0.01;
-        let rule = UpdateRule {
-            optimizer,
-            rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 10, 4) },
-            factors: RateFactors {
-                biases: 2.0,
-                layers: vec![1.0, 0.5],
-                layer_weights: vec![1.0, 1.0, 0.75],
-                embeddings: 0.5,
-                scale: 3.0,
-                ..RateFactors::default()
-            },
-            clip_norm: Some(0.4).filter(|_| case % 4 == 2),
-            label_smoothing: if loss.of_classes() { 0.1 } else { 0.0 },
-            seed: 0x1_0000_0003,
-        };
-        let weighted = case % 3 < 2;
-        let options = EngineOptions { rule, weighted, ..EngineOptions::sgd(BATCH, 0.1) };
-        let mut parameters = Parameters::he_normal(&network, 4);
-        for (layer, place) in parameters.layers.iter_mut().zip(100..) {
-            layer.bias.iter_mut().enumerate().for_each(|(i, bias)| *bias = 0.3 * number(place, i));
+/// Number `number` of a list in which all activations, losses and optimizers have their turns.
+fn problem(case: usize) -> Problem {
+    let activation = |place: usize| Activation::ALL[(case + 3 * place) % Activation::ALL.len()];
+    let loss = Loss::ALL[case % Loss::ALL.len()];
+    let dropout = if !case.is_multiple_of(2) { 0.25 } else { 0.0 };
+    let layers = vec![
+        Dense { units: SIZES[1], activation: activation(0), dropout },
+        Dense::new(SIZES[2], activation(1)),
+        Dense::new(SIZES[3], Activation::Identity),
+    ];
+    let network = Network::new(SIZES[0], layers, loss).unwrap();
+    let columns = [
+        InputColumn::OneHot { categories: 3 },
+        InputColumn::Periodic,
+        InputColumn::Embedding { categories: 4, size: 5 },
+        InputColumn::Number,
+    ];
+    let input_layer = InputLayer::new(columns.to_vec(), !case.is_multiple_of(3)).unwrap();
+    let network = if case < WITHOUT_INPUT_LAYER { network } else { network.behind(input_layer).unwrap() };
+    // In the second round another loss goes with each optimizer.
+    let kind = OptimizerKind::ALL[case % OptimizerKind::ALL.len()];
+    let mut optimizer = kind.defaults();
+    optimizer.weight_decay = 0.01;
+    let rule = UpdateRule {
+        optimizer,
+        rates: Rates { warmup: 3, ..Rates::new(RateSchedule::Cosine, kind.default_rate(), 10, 4) },
+        factors: RateFactors {
+            biases: 2.0,
+            layers: vec![1.0, 0.5],
+            layer_weights: vec![1.0, 1.0, 0.75],
+            embeddings: 0.5,
+            scale: 3.0,
+            ..RateFactors::default()
+        },
+        clip_norm: Some(0.4).filter(|_| case % 4 == 2),
+        label_smoothing: if loss.of_classes() { 0.1 } else { 0.0 },
+        seed: 0x1_0000_0003,
+    };
+    let weighted = case % 3 < 2;
+    let options = EngineOptions { rule, weighted, ..EngineOptions::sgd(BATCH, 0.1) };
+    let mut parameters = Parameters::he_normal(&network, 4);
+    for (layer, place) in parameters.layers.iter_mut().zip(100..) {
+        layer.bias.iter_mut().enumerate().for_each(|(i, bias)| *bias = 0.3 * number(5, place, i));
+    }
+    let outputs = SIZES[3];
+    let targets = if loss.of_classes() {
+        Targets::Classes((0..ROWS).map(|row| (row * 7 / 3 % outputs) as u32).collect())
+    } else {
+        let values = (0..ROWS * outputs).map(|i| number(5, 201, i)).collect();
+        Targets::Values { columns: outputs, values }
+    };
+    let weight = |row: usize| [1.0, 0.5, 2.0][row % 3];
+    let weights = (0..ROWS).filter(|_| weighted).map(weight).collect();
+    let inputs = network.columns();
+    let value = |i: usize| match columns[i % inputs % columns.len()] {
+        // The last one is unknown.
+        InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }
+            if network.input_layer().is_some() =>
+        {
+            (i / inputs % (categories + 1)) as f32
         }
-        let outputs = SIZES[3];
-        let targets = if loss.of_classes() {
-            Targets::Classes((0..ROWS).map(|row| (row * 7 / 3 % outputs) as u32).collect())
-        } else {
-            let values = (0..ROWS * outputs).map(|i| number(201, i)).collect();
-            Targets::Values { columns: outputs, values }
-        };
-        let weight = |row: usize| [1.0, 0.5, 2.0][row % 3];
-        let weights = (0..ROWS).filter(|_| weighted).map(weight).collect();
-        let inputs = network.columns();
-        let value = |i: usize| match columns[i % inputs % columns.len()] {
-            // The last one is unknown.
-            InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }
-                if network.input_layer().is_some() =>
-            {
-                (i / inputs % (categories + 1)) as f32
-            }
-            _ => number(200, i),
-        };
-        let features = Features::Floats((0..ROWS * inputs).map(value).collect());
-        let data = Dataset { inputs, features, targets, weights };
-        Self { network, options, parameters, data }
-    }
-
-    /// The rows `order` for the reference: X, classes, values, weights.
-    fn batch(&self, order: &[u32]) -> Batch {
-        let rows: Vec<usize> = order.iter().map(|row| *row as usize).collect();
-        let matrix = |columns: usize, of: &dyn Fn(usize) -> Vec<f32>| {
-            let values = rows.iter().flat_map(|row| of(*row)).map(f64::from).collect();
-            Array2::from_shape_vec((rows.len(), columns), values).unwrap()
-        };
-        let (mut classes, mut values) = (Vec::new(), Array2::zeros((0, SIZES[3])));
-        match &self.data.targets {
-            Targets::Classes(labels) => classes = rows.iter().map(|row| labels[*row] as usize).collect(),
-            Targets::Values { columns, values: all } => {
-                values = matrix(*columns, &|row| all[row * columns..][..*columns].to_vec());
-            }
-        }
-        let weight = |row: &usize| f64::from(self.data.view().weight(*row));
-        Batch {
-            x: matrix(self.data.inputs, &|row| self.data.row(row)),
-            classes,
-            values,
-            weights: rows.iter().map(weight).collect(),
-        }
-    }
-
-    /// Trains on `order`; gives what every batch said.
-    fn train(&self, engine: &mut dyn Engine, order: &[u32]) -> Vec<BatchMetrics> {
-        let mut metrics = Vec::new();
-        let mut sink = |batch: BatchMetrics| {
-            metrics.push(batch);
-            Ok(())
-        };
-        engine.train(&self.data.view(), order, &mut sink).unwrap();
-        engine.finish(&mut sink).unwrap();
-        metrics
-    }
-}
-
-struct Batch {
-    x: Array2<f64>,
-    classes: Vec<usize>,
-    values: Array2<f64>,
-    weights: Vec<f64>,
-}
-
-impl Batch {
-    fn targets(&self) -> reference::ReferenceTargets<'_> {
-        let targets = match self.classes.is_empty() {
-            true => reference::ReferenceTargets::values(self.values.view()),
-            false => reference::ReferenceTargets::classes(&self.classes),
-        };
-        targets.weighted(&self.weights)
-    }
+        _ => number(5, 200, i),
+    };
+    let features = Features::Floats((0..ROWS * inputs).map(value).collect());
+    let data = Dataset { inputs, features, targets, weights };
+    Problem { network, options, parameters, data }
 }
 
 /// Steps, the last of which has 5 rows less than the others.
@@ -158,82 +90,13 @@ fn order(steps: usize) -> Vec<u32> {
     (0..(BATCH * steps - 5) as u32).map(|i| (i * 77 + 5) % ROWS as u32).collect()
 }
 
-/// All numbers of a network, weights and bias of each layer in turn.
-fn flat(network: &ReferenceNetwork) -> Vec<f64> {
-    let both = network.weights.iter().zip(&network.biases);
-    let dense = both.flat_map(|(w, b)| w.iter().chain(b));
-    let input = network.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
-    dense.chain(input).copied().collect()
-}
-
-fn numbers(parameters: &Parameters) -> Vec<f64> {
-    parameters.numbers().map(f64::from).collect()
-}
-
-/// Fails with the first number that is further from `want` than `bound`.
-fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) -> f64) {
-    assert_eq!(got.len(), want.len(), "{what}");
-    for (i, (got, want)) in got.iter().zip(want).enumerate() {
-        // Written so that NaN fails.
-        let near = (got - want).abs() <= bound(i);
-        assert!(near, "{what}, number {i}: {got}, not {want} within {:.1e}", bound(i));
-    }
-}
-
-/// For each number of a network, weights and biases in turn: the factor of its rate, and whether it is of a bias, as those of
-/// inputs are.
-fn places(network: &Network, factors: &RateFactors) -> Vec<(f32, bool)> {
-    let of = |[weights, biases]: [f32; 2], lengths: [usize; 2]| {
-        [vec![(weights, false); lengths[0]], vec![(biases, true); lengths[1]]].concat()
-    };
-    let layers = network.layers().enumerate();
-    let dense =
-        layers.flat_map(|(layer, (inputs, outputs))| of(factors.of(layer), [inputs * outputs, outputs]));
-    let input = network.input_layer().into_iter();
-    let input = input.flat_map(|layer| of(factors.of_input(), [4 * layer.weights(), layer.scales()]));
-    dense.chain(input).collect()
-}
-
 /// One step: every parameter, and its state, is as near to the reference as its gradient is.
 fn one_step(what: &str, problem: &Problem, make: &Make) {
-    let Problem { network, options, parameters, .. } = problem;
-    let (order, rule) = (order(1), &options.rule);
-    let batch = problem.batch(&order);
-    let run = ReferenceRun::new(ReferenceNetwork::new(network, parameters), rule.clone());
-    let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
-    let pass = run.network.pass(batch.x.view(), Some(&rule.record(0)));
-    let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &targets));
-    let plain = flat(&run.network.gradients_of(&pass, &targets));
-    let g = flat(&run.gradients(batch.x.view(), batch.targets(), 0));
-    if rule.clip_norm.is_some() {
-        // All are scaled by the same number, which is off as the norm is.
-        let norm = |all: &[f64]| all.iter().map(|g| g * g).sum::<f64>().sqrt();
-        let (scale, relative) = (norm(&g) / norm(&plain), norm(&of_g) / norm(&plain) + 1e-6);
-        of_g.iter_mut().zip(&g).for_each(|(bound, g)| *bound = *bound * scale + relative * g.abs());
-    }
-    let before = flat(&run.network);
-    let want: Vec<[[f64; 2]; 3]> = places(network, &rule.factors)
-        .into_iter()
-        .enumerate()
-        .map(|(i, (factor, is_bias))| {
-            let decays = !is_bias || ops::decays_biases(rule.optimizer.kind);
-            let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
-            let settings = [f64::from(rule.rates.at(0) * factor), decay];
-            bounds::optimize(&rule.optimizer, (before[i], g[i], of_g[i]), [0.0; 2], settings, 1)
-        })
-        .collect();
-    let mut engine = make(parameters, network, options);
-    problem.train(&mut *engine, &order);
-    let state = engine.state().unwrap();
-    assert_eq!((state.step, state.optimizer.len()), (1, rule.optimizer.kind.states()), "{what}");
-    let got = [engine.parameters().unwrap()].into_iter().chain(state.optimizer);
-    for (place, got) in got.enumerate() {
-        let values: Vec<f64> = want.iter().map(|number| number[place][0]).collect();
-        // An engine may add the products of a batch to the parameter itself: a rounding each, at its size.
-        let roundings = (BATCH as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
-        let bound = |i: usize| want[i][place][1] + roundings * before[i].abs();
-        assert_near(&format!("{what}, one step, tensor {place}"), &numbers(&got), &values, bound);
-    }
+    let expected = Expected::of(problem, &problem.parameters, &EngineState::default(), &order(1));
+    let mut engine = make(&problem.parameters, &problem.network, &problem.options);
+    problem.train(&mut *engine, &order(1));
+    assert_eq!(engine.state().unwrap().step, 1);
+    expected.assert_near(&format!("{what}, one step"), problem, &mut *engine);
 }
 
 /// Twenty steps: parameters and states are off by less than a thousandth of how far the largest has moved, and losses by
@@ -315,7 +178,7 @@ fn each(cases: impl Iterator<Item = usize> + Clone, test: impl Fn(&str, usize, &
 #[test]
 fn every_rule_on_every_schedule() {
     each(0..WITHOUT_INPUT_LAYER + 6, |what, case, make| {
-        let problem = Problem::new(case);
+        let problem = problem(case);
         if case % 3 != 1 {
             one_step(what, &problem, make);
         }
@@ -329,6 +192,6 @@ fn every_rule_on_every_schedule() {
 #[test]
 fn a_state_that_is_restored_continues_with_the_same_bits() {
     each([1, 3, 5, WITHOUT_INPUT_LAYER + 4].into_iter(), |what, case, make| {
-        continued(what, &Problem::new(case), make)
+        continued(what, &problem(case), make)
     });
 }

@@ -1,0 +1,188 @@
+//! What is trained, how, and with which rows; and one step of it against the reference.
+
+use ndarray::Array2;
+use tinytrain::data::{Dataset, Targets};
+use tinytrain::engine::{BatchMetrics, Drive, Engine, EngineOptions, EngineState};
+use tinytrain::model::{Network, Parameters};
+use tinytrain::random::{Purpose, normal};
+use tinytrain::reference::{ReferenceNetwork, ReferencePass, ReferenceRun, ReferenceTargets, bounds, ops};
+use tinytrain::step::{Activation, Loss, RateFactors};
+
+/// What is trained, how, and with which rows.
+pub struct Problem {
+    pub network: Network,
+    pub options: EngineOptions,
+    pub parameters: Parameters,
+    pub data: Dataset,
+}
+
+/// A normal number as f32 holds it.
+pub fn number(seed: u64, place: u32, index: usize) -> f32 {
+    normal(seed, Purpose::Weights, [index as u32, place]) as f32
+}
+
+impl Problem {
+    /// The rows `order` for the reference: X, classes, values, weights.
+    pub fn batch(&self, order: &[u32]) -> Batch {
+        let rows: Vec<usize> = order.iter().map(|row| *row as usize).collect();
+        let matrix = |columns: usize, of: &dyn Fn(usize) -> Vec<f32>| {
+            let values = rows.iter().flat_map(|row| of(*row)).map(f64::from).collect();
+            Array2::from_shape_vec((rows.len(), columns), values).unwrap()
+        };
+        let (mut classes, mut values) = (Vec::new(), Array2::zeros((0, self.network.outputs())));
+        match &self.data.targets {
+            Targets::Classes(labels) => classes = rows.iter().map(|row| labels[*row] as usize).collect(),
+            Targets::Values { columns, values: all } => {
+                values = matrix(*columns, &|row| all[row * columns..][..*columns].to_vec());
+            }
+        }
+        let weight = |row: &usize| f64::from(self.data.view().weight(*row));
+        Batch {
+            x: matrix(self.data.inputs, &|row| self.data.row(row)),
+            classes,
+            values,
+            weights: rows.iter().map(weight).collect(),
+        }
+    }
+
+    /// Trains on `order`; gives what every batch said.
+    pub fn train(&self, engine: &mut dyn Engine, order: &[u32]) -> Vec<BatchMetrics> {
+        let mut metrics = Vec::new();
+        let mut sink = |batch: BatchMetrics| {
+            metrics.push(batch);
+            Ok(())
+        };
+        engine.train(&self.data.view(), order, &mut sink).unwrap();
+        engine.finish(&mut sink).unwrap();
+        metrics
+    }
+}
+
+pub struct Batch {
+    pub x: Array2<f64>,
+    classes: Vec<usize>,
+    values: Array2<f64>,
+    weights: Vec<f64>,
+}
+
+impl Batch {
+    pub fn targets(&self) -> ReferenceTargets<'_> {
+        let targets = match self.classes.is_empty() {
+            true => ReferenceTargets::values(self.values.view()),
+            false => ReferenceTargets::classes(&self.classes),
+        };
+        targets.weighted(&self.weights)
+    }
+}
+
+/// All numbers of a network, weights and bias of each layer in turn.
+pub fn flat(network: &ReferenceNetwork) -> Vec<f64> {
+    let both = network.weights.iter().zip(&network.biases);
+    let dense = both.flat_map(|(w, b)| w.iter().chain(b));
+    let input = network.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+    dense.chain(input).copied().collect()
+}
+
+pub fn numbers(parameters: &Parameters) -> Vec<f64> {
+    parameters.numbers().map(f64::from).collect()
+}
+
+/// Fails with the first number that is further from `want` than `bound`.
+pub fn assert_near(what: &str, got: &[f64], want: &[f64], bound: impl Fn(usize) -> f64) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        // Written so that NaN fails.
+        let near = (got - want).abs() <= bound(i);
+        assert!(near, "{what}, number {i}: {got}, not {want} within {:.1e}", bound(i));
+    }
+}
+
+/// For each number of a network, weights and biases in turn: the factor of its rate, and whether it is of a bias, as those of
+/// inputs are.
+fn places(network: &Network, factors: &RateFactors) -> Vec<(f32, bool)> {
+    let of = |[weights, biases]: [f32; 2], lengths: [usize; 2]| {
+        [vec![(weights, false); lengths[0]], vec![(biases, true); lengths[1]]].concat()
+    };
+    let layers = network.layers().enumerate();
+    let dense =
+        layers.flat_map(|(layer, (inputs, outputs))| of(factors.of(layer), [inputs * outputs, outputs]));
+    let input = network.input_layer().into_iter();
+    let input = input.flat_map(|layer| of(factors.of_input(), [4 * layer.weights(), layer.scales()]));
+    dense.chain(input).collect()
+}
+
+/// What a step should give, by the reference.
+pub struct Expected {
+    /// For each number of the network: it and its two numbers of state, with their bounds.
+    numbers: Vec<[[f64; 2]; 3]>,
+    /// The sum of the losses of the batch.
+    pub loss: f64,
+    /// How near a number comes to where a slope jumps: there a rounding decides on it, and no bound holds.
+    pub kink: f64,
+}
+
+impl Expected {
+    /// The step on the rows `order` of a network with these parameters and this state.
+    pub fn of(problem: &Problem, parameters: &Parameters, state: &EngineState, order: &[u32]) -> Self {
+        let Problem { network, options, .. } = problem;
+        let (batch, rule, step) = (problem.batch(order), &options.rule, state.step);
+        let run = ReferenceRun::new(ReferenceNetwork::new(network, parameters), rule.clone());
+        let targets = batch.targets().smoothed(f64::from(rule.label_smoothing));
+        let pass = run.network.pass(batch.x.view(), Some(&rule.record(step)));
+        let mut of_g = flat(&bounds::gradients_of(&run.network, &pass, &targets));
+        let plain = flat(&run.network.gradients_of(&pass, &targets));
+        let g = flat(&run.gradients(batch.x.view(), batch.targets(), step));
+        if rule.clip_norm.is_some() {
+            // All are scaled by the same number, which is off as the norm is.
+            let norm = |all: &[f64]| all.iter().map(|g| g * g).sum::<f64>().sqrt();
+            let tiny = f64::MIN_POSITIVE;
+            let (scale, relative) =
+                (norm(&g) / norm(&plain).max(tiny), norm(&of_g) / norm(&plain).max(tiny) + 1e-6);
+            of_g.iter_mut().zip(&g).for_each(|(bound, g)| *bound = *bound * scale + relative * g.abs());
+        }
+        let before = flat(&run.network);
+        let states: Vec<Vec<f64>> = state.optimizer.iter().map(numbers).collect();
+        let of_state = |place: usize, i: usize| states.get(place).map_or(0.0, |state| state[i]);
+        // An engine may add the products of a batch to the parameter itself: a rounding each, at its size.
+        let roundings = (order.len() as f64 / 2.0 + 2.0) * f64::from(f32::EPSILON);
+        let numbers = places(network, &rule.factors).into_iter().enumerate().map(|(i, (factor, is_bias))| {
+            let decays = !is_bias || ops::decays_biases(rule.optimizer.kind);
+            let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
+            let settings = [f64::from(rule.rates.at(step) * factor), decay];
+            let (state, gradient) = ([of_state(0, i), of_state(1, i)], (before[i], g[i], of_g[i]));
+            let sizes = [before[i], state[0], state[1]].map(f64::abs);
+            let mut all = bounds::optimize(&rule.optimizer, gradient, state, settings, step + 1);
+            all.iter_mut()
+                .zip(sizes)
+                .for_each(|([_, bound], size)| *bound += roundings * size.max(before[i].abs()));
+            all
+        });
+        let numbers = numbers.collect();
+        let outputs = &pass.activations[network.dense().len()];
+        let loss = ops::batch_loss(network.loss(), outputs.view(), &targets) * order.len() as f64;
+        Self { numbers, loss, kink: kink(&run.network, &pass, &targets) }
+    }
+
+    /// Fails where an engine after the step is further off than the bounds.
+    pub fn assert_near(&self, what: &str, problem: &Problem, engine: &mut dyn Engine) {
+        let state = engine.state().unwrap();
+        assert_eq!(state.optimizer.len(), problem.options.rule.optimizer.kind.states(), "{what}");
+        let got = [engine.parameters().unwrap()].into_iter().chain(state.optimizer);
+        for (place, got) in got.enumerate() {
+            let values: Vec<f64> = self.numbers.iter().map(|number| number[place][0]).collect();
+            let bound = |i: usize| self.numbers[i][place][1];
+            assert_near(&format!("{what}, tensor {place}"), &numbers(&got), &values, bound);
+        }
+    }
+}
+
+/// How near a pre-activation comes to 0 where the slope of its activation jumps there, or an output to its target where
+/// that of the loss does.
+fn kink(network: &ReferenceNetwork, pass: &ReferencePass, targets: &ReferenceTargets<'_>) -> f64 {
+    let jumps = |f: Activation| matches!(f, Activation::Relu | Activation::LeakyRelu | Activation::Selu);
+    let hidden = network.hidden.iter().zip(&pass.pre_activations);
+    let hidden = hidden.filter(|(hidden, _)| jumps(hidden.activation)).flat_map(|(_, z)| z.iter().copied());
+    let outputs = &pass.activations[network.weights.len()];
+    let misses = (network.loss == Loss::Mae).then(|| outputs - targets.matrix(outputs.ncols()));
+    hidden.chain(misses.into_iter().flatten()).fold(f64::INFINITY, |nearest, z| nearest.min(z.abs()))
+}
