@@ -14,6 +14,9 @@ mod convert;
 mod decimals;
 #[path = "cli/devices.rs"]
 mod devices;
+#[cfg(target_os = "linux")]
+#[path = "cli/disks.rs"]
+mod disks;
 #[path = "cli/eval.rs"]
 mod eval;
 #[path = "cli/export.rs"]
@@ -40,6 +43,9 @@ mod interrupts;
 mod labels;
 #[path = "cli/learning.rs"]
 mod learning;
+#[cfg(target_os = "linux")]
+#[path = "cli/long_runs.rs"]
+mod long_runs;
 #[path = "cli/manual.rs"]
 mod manual;
 #[path = "cli/measures.rs"]

@@ -1,11 +1,14 @@
 //! Options that stand on a command line, and command lines made of them.
 
+use std::path::Path;
+
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 use tinytrain::{Error, Result};
 
 use super::output::usage_line;
 use super::run_options::TrainOptions;
+use super::text::shell_word;
 
 /// The options of `tinytrain train` alone.
 #[derive(Debug, Parser)]
@@ -30,6 +33,26 @@ pub fn given<A: Args>(matches: &ArgMatches) -> Given {
         Some((long, raw.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect()))
     };
     given.filter_map(values).collect()
+}
+
+/// Refuses options whose values are not UTF-8: neither `config.toml` nor the settings of a sweep could hold them. Those in
+/// `unsaved` are not looked at.
+///
+/// # Errors
+/// [`Error::Config`].
+pub fn refuse_unspellable<A: Args>(matches: &ArgMatches, unsaved: &[&str], remedy: &str) -> Result<()> {
+    let command = A::augment_args(clap::Command::new("options"));
+    for argument in command.get_arguments() {
+        let Some(long) = argument.get_long().filter(|long| !unsaved.contains(long)) else { continue };
+        let mut values = matches.get_raw(argument.get_id().as_str()).into_iter().flatten();
+        if let Some(value) = values.find(|value| value.to_str().is_none()) {
+            let value = shell_word(Path::new(value));
+            let text =
+                format!("--{long}: expected UTF-8, as the settings are saved as text, found {value}{remedy}");
+            return Err(Error::Config(text));
+        }
+    }
+    Ok(())
 }
 
 /// The words of a command line with these options.

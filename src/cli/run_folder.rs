@@ -50,7 +50,14 @@ impl RunFolder {
             made = vec![path.to_owned(), PathBuf::from(RUNS)];
         }
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-        let folder = Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: true, made };
+        let lock = locked(path).inspect_err(|error| {
+            // A disk that is full: the lock of another run stays.
+            if let Error::Write { .. } = error {
+                let _ = fs::remove_file(path.join(LOCK));
+                remove_empty(&made);
+            }
+        })?;
+        let folder = Self { path: path.to_owned(), _lock: lock, is_fresh: true, made };
         // Another run may have been faster.
         if folder.file(CONFIG).exists() {
             return Err(used(path));
@@ -84,6 +91,8 @@ impl RunFolder {
     /// [`Error::Write`].
     pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<PathBuf> {
         let path = self.file(name);
+        // One that somebody has moved or removed is not made anew, as half of a run.
+        fs::metadata(&self.path).map_err(|source| unwritable(&path, source))?;
         Destination::check(&path)?.write(contents)?;
         self.is_fresh &= name != MODEL && name != CHECKPOINT;
         Ok(path)
@@ -127,10 +136,14 @@ impl Drop for RunFolder {
             for name in [CONFIG, HISTORY, LOG] {
                 let _ = fs::remove_file(self.file(name));
             }
-            // Only empty folders can be removed this way: what else is there stays.
-            let _ = self.made.iter().try_for_each(fs::remove_dir);
+            remove_empty(&self.made);
         }
     }
+}
+
+/// Removes folders, the innermost first. Only empty ones can be removed this way: what else is there stays.
+fn remove_empty(made: &[PathBuf]) {
+    let _ = made.iter().try_for_each(fs::remove_dir);
 }
 
 /// The checkpoint of a run.

@@ -12,7 +12,8 @@ use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Checkpoint, Keep, Run, TrainingData};
 
-use super::given::{Given, given};
+use super::config_file::OF_A_CALL;
+use super::given::{self, Given, given};
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output_place::OutputPlace;
@@ -43,6 +44,10 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
         Some(folder) => OutputPlace::Folder(folder),
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
     };
+    if let OutputPlace::Planned { .. } = output {
+        let remedy = "; --out FILE.safetensors saves the model alone";
+        given::refuse_unspellable::<TrainOptions>(matches, &OF_A_CALL, remedy)?;
+    }
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");

@@ -91,7 +91,7 @@ fn the_printed_command_can_be_copied_into_a_shell() {
         let output = place
             .command(&["train", "--hidden", "4", "--epochs", "1", "--device", "cpu"])
             .arg(format!("--label-column={column}"))
-            .args([option("--data=", ""), option("--out=", ".model")])
+            .args([option("--data=", ""), option("--out=", ".safetensors")])
             .output()
             .unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();

@@ -21,17 +21,17 @@ struct Draw {
 
 impl Draw {
     /// From `least` to `most`, all equally probable.
-    fn from_to(&mut self, least: usize, most: usize) -> usize {
+    fn between(&mut self, least: usize, most: usize) -> usize {
         self.place += 1;
         least + words(self.seed, Purpose::Sample, [self.place, 0])[0] as usize % (most - least + 1)
     }
 
     fn one_in(&mut self, times: usize) -> bool {
-        self.from_to(1, times) == 1
+        self.between(1, times) == 1
     }
 
     fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.from_to(0, all.len() - 1)]
+        all[self.between(0, all.len() - 1)]
     }
 
     fn factor(&mut self) -> f32 {
@@ -46,23 +46,23 @@ impl Draw {
 /// 0 to 4 hidden layers of 1 to 70 units behind 1 to 70 inputs, in front of 1 to 70 outputs; one in five behind an input layer.
 fn random_network(draw: &mut Draw) -> Network {
     let loss = draw.one_of(Loss::ALL);
-    let depth = draw.from_to(0, 4);
+    let depth = draw.between(0, 4);
     let mut layers: Vec<Dense> = (0..depth)
         .map(|_| Dense {
-            units: draw.from_to(1, 70),
+            units: draw.between(1, 70),
             activation: draw.one_of(Activation::ALL),
             dropout: draw.share(),
         })
         .collect();
-    layers.push(Dense::new(draw.from_to(1, 70), Activation::Identity));
+    layers.push(Dense::new(draw.between(1, 70), Activation::Identity));
     if !draw.one_in(5) {
-        return Network::new(draw.from_to(1, 70), layers, loss).unwrap();
+        return Network::new(draw.between(1, 70), layers, loss).unwrap();
     }
-    let columns = (0..draw.from_to(1, 7)).map(|_| match draw.from_to(0, 3) {
+    let columns = (0..draw.between(1, 7)).map(|_| match draw.between(0, 3) {
         0 => InputColumn::Number,
         1 => InputColumn::Periodic,
-        2 => InputColumn::OneHot { categories: draw.from_to(2, 9) },
-        _ => InputColumn::Embedding { categories: draw.from_to(2, 30), size: draw.from_to(1, 9) },
+        2 => InputColumn::OneHot { categories: draw.between(2, 9) },
+        _ => InputColumn::Embedding { categories: draw.between(2, 30), size: draw.between(1, 9) },
     });
     let columns: Vec<InputColumn> = columns.collect();
     let layer = InputLayer::new(columns, draw.one_in(2)).unwrap();
@@ -75,7 +75,7 @@ fn random_rule(draw: &mut Draw, network: &Network) -> UpdateRule {
     let mut optimizer = kind.defaults();
     optimizer.weight_decay = draw.one_of(&[0.0, 0.01, 0.1]);
     let layers = network.dense().len();
-    let factors = |draw: &mut Draw| (0..draw.from_to(0, layers)).map(|_| draw.factor()).collect();
+    let factors = |draw: &mut Draw| (0..draw.between(0, layers)).map(|_| draw.factor()).collect();
     let factors = RateFactors {
         layers: factors(draw),
         layer_weights: factors(draw),
@@ -84,7 +84,7 @@ fn random_rule(draw: &mut Draw, network: &Network) -> UpdateRule {
         embeddings: draw.factor(),
         scale: draw.factor(),
     };
-    let (schedule, warmup) = (draw.one_of(RateSchedule::ALL), draw.from_to(0, 3) as u64);
+    let (schedule, warmup) = (draw.one_of(RateSchedule::ALL), draw.between(0, 3) as u64);
     UpdateRule {
         optimizer,
         rates: Rates { warmup, ..Rates::new(schedule, 0.3 * kind.default_rate(), 5, 3) },
@@ -100,13 +100,13 @@ fn random_data(draw: &mut Draw, network: &Network, rows: usize, weighted: bool) 
     let (inputs, outputs, seed) = (network.columns(), network.outputs(), draw.seed);
     let cells = rows * inputs;
     let features = match network.input_layer() {
-        None if draw.one_in(2) => Features::Bytes((0..cells).map(|_| draw.from_to(0, 255) as u8).collect()),
+        None if draw.one_in(2) => Features::Bytes((0..cells).map(|_| draw.between(0, 255) as u8).collect()),
         None => Features::Floats((0..cells).map(|i| number(seed, 200, i)).collect()),
         Some(layer) => {
             let value = |i: usize| match layer.columns()[i % inputs] {
                 // The last one is unknown.
                 InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. } => {
-                    draw.from_to(0, categories) as f32
+                    draw.between(0, categories) as f32
                 }
                 _ => number(seed, 200, i),
             };
@@ -114,7 +114,7 @@ fn random_data(draw: &mut Draw, network: &Network, rows: usize, weighted: bool) 
         }
     };
     let targets = if network.loss().of_classes() {
-        Targets::Classes((0..rows).map(|_| draw.from_to(0, outputs - 1) as u32).collect())
+        Targets::Classes((0..rows).map(|_| draw.between(0, outputs - 1) as u32).collect())
     } else {
         let values = (0..rows * outputs).map(|i| number(seed, 201, i)).collect();
         Targets::Values { columns: outputs, values }
@@ -127,8 +127,8 @@ fn random_problem(case: u64) -> Problem {
     let mut draw = Draw { seed: 0x5eed_0000_0000 + case, place: 0 };
     let network = random_network(&mut draw);
     let rule = random_rule(&mut draw, &network);
-    let (batch, weighted) = (draw.from_to(1, 130), draw.one_in(2));
-    let rows = draw.from_to(1, 3 * batch);
+    let (batch, weighted) = (draw.between(1, 130), draw.one_in(2));
+    let rows = draw.between(1, 3 * batch);
     let data = random_data(&mut draw, &network, rows, weighted);
     let mut parameters = Parameters::he_normal(&network, draw.seed);
     for (layer, place) in parameters.layers.iter_mut().zip(100..) {
@@ -218,7 +218,7 @@ fn random_configurations_agree_with_the_reference() {
         let problem = random_problem(case);
         let turn = case as usize;
         let on_cpu = [&on_cpu[turn % on_cpu.len()]];
-        let on_gpu = (turn % 3 == 0).then(|| &on_gpu[turn / 3 % on_gpu.len()]);
+        let on_gpu = turn.is_multiple_of(3).then(|| &on_gpu[turn / 3 % on_gpu.len()]);
         for (name, make) in on_cpu.into_iter().chain(on_gpu) {
             let what = format!("case {case}, {}, {:?} on {name}", problem.network, problem.options.rule);
             became.push(agrees(&what, &problem, make));

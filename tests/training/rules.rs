@@ -195,3 +195,22 @@ fn a_state_that_is_restored_continues_with_the_same_bits() {
         continued(what, &problem(case), make)
     });
 }
+
+/// A run of more steps than 32 bits can count: four steps about there, each from where the engine is.
+#[test]
+fn steps_are_counted_in_64_bits() {
+    each([1, 3].into_iter(), |what, case, make| {
+        let problem = problem(case);
+        let mut engine = make(&problem.parameters, &problem.network, &problem.options);
+        let first = u64::from(u32::MAX) - 1;
+        engine.restore(&problem.parameters, &EngineState { step: first, ..EngineState::default() }).unwrap();
+        for (step, order) in (first..).zip(order(5).chunks_exact(BATCH)) {
+            let (parameters, state) = (engine.parameters().unwrap(), engine.state().unwrap());
+            assert_eq!(state.step, step, "{what}");
+            let expected = Expected::of(&problem, &parameters, &state, order);
+            problem.train(&mut *engine, order);
+            expected.assert_near(&format!("{what}, step {step}"), &problem, &mut *engine);
+        }
+        assert_eq!(engine.state().unwrap().step, first + 4, "{what}");
+    });
+}

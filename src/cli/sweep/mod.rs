@@ -34,6 +34,7 @@ use self::planned::Planned;
 use self::prepared::Prepared;
 use self::report::Report;
 use crate::cli::args::Format;
+use crate::cli::given;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
 use crate::cli::run_folder::new_folder;
@@ -58,6 +59,7 @@ pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Inst
     if let Some(Action::Merge(merge)) = &options.action {
         return merged(merge);
     }
+    given::refuse_unspellable::<Options>(matches, &[], "")?;
     check(options)?;
     if let Some(path) = &options.resume {
         let folder = Folder::open(path)?;

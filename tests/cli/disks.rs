@@ -1,0 +1,250 @@
+//! Disks that are full or read-only, folders that vanish, outputs that are closed, homes that are not there: what is written is
+//! whole or not there, and what went wrong is said in one line.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+
+use crate::program::Workplace;
+
+const TRAIN: [&str; 13] = [
+    "train", "--data", "t.csv", "--target", "c", "--preset", "plain", "--hidden", "40,40", "--epochs", "4",
+    "--device", "cpu",
+];
+/// What a run may leave in its folder.
+const FILES: [&str; 5] =
+    ["checkpoint.safetensors", "config.toml", "history.csv", "log.txt", "model.safetensors"];
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", "a,b,c\n1,2,x\n2,1,y\n3,4,x\n4,2,y\n5,1,x\n6,7,y\n");
+    place
+}
+
+/// Runs a script of the shell, in which `$0` is the program and `$@` are these arguments.
+fn shell(place: &Workplace, script: &str, arguments: &[&str]) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_tinytrain")]).args(arguments);
+    shell.current_dir(place.path("")).stdin(Stdio::null()).env("TINYTRAIN_CACHE", "").output().unwrap()
+}
+
+/// The one line of an error.
+#[track_caller]
+fn error(output: &Output) -> String {
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(text.starts_with("error: ") && text.lines().count() == 1, "{text:?}");
+    text
+}
+
+/// Whether user 0 runs the tests, and may mount in a namespace of its own.
+fn may_mount() -> bool {
+    Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success())
+}
+
+/// Checks the folder of a run that a full disk has ended; whether it can go on.
+fn whole(place: &Workplace, folder: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(place.path(folder)) else { return false };
+    let names: BTreeSet<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|name| FILES.contains(&name.as_str())), "{names:?}");
+    // Without a model there would be nothing to keep.
+    place.succeed(&["inspect", "--model", folder]);
+    let history = std::fs::read_to_string(place.path(&format!("{folder}/history.csv"))).unwrap();
+    let cells: BTreeSet<usize> = history.lines().map(|line| line.split(',').count()).collect();
+    assert!(cells.len() == 1, "{history}");
+    names.contains("checkpoint.safetensors")
+}
+
+#[test]
+fn files_that_a_limit_ends_are_whole_or_not_there() {
+    let place = place();
+    let undisturbed = [&TRAIN[..], &["--out", "undisturbed"]].concat();
+    place.succeed(&undisturbed);
+    let mut ended = BTreeSet::new();
+    // Blocks of 512 bytes; without the trap the signal would end the process.
+    for blocks in [0, 1, 2, 8, 16, 18, 24, 32, 34, 36, 64] {
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let folder = format!("r{blocks}");
+        let arguments = [&TRAIN[..], &["--checkpoint-every", "1epoch", "--out", &folder]].concat();
+        let output = shell(&place, &script, &arguments);
+        let goes_on = whole(&place, &folder);
+        match output.status.code() {
+            Some(0) => assert!(goes_on),
+            code => {
+                assert_eq!(code, Some(1), "{blocks} blocks");
+                let line = error(&output);
+                let wanted = format!("error: cannot write {folder}/");
+                assert!(line.starts_with(&wanted) && line.contains("File too large"), "{line}");
+            }
+        }
+        ended.insert((output.status.code(), goes_on));
+        if goes_on {
+            place.succeed(&["train", "--resume", &folder]);
+            assert!(place.model(&folder).tensors == place.model("undisturbed").tensors, "{blocks} blocks");
+        }
+    }
+    assert!(ended.contains(&(Some(0), true)) && ended.contains(&(Some(1), false)), "{ended:?}");
+}
+
+/// Disks of 16 to 128 kB, which are full before, while or after a run writes; it goes on when there is room.
+#[test]
+fn a_run_on_a_full_disk_ends_with_a_line_and_goes_on_later() {
+    if !may_mount() {
+        return;
+    }
+    let place = place();
+    place.succeed(&[&TRAIN[..], &["--out", "undisturbed"]].concat());
+    let script = "mount -t tmpfs -o size=$1k none d && shift && \"$0\" \"$@\"; code=$?; ls d/r > left 2> ls; \
+                  mount -o remount,size=1M d; cp -r d/r r 2> cp; \
+                  if [ -e r/checkpoint.safetensors ]; then \"$0\" train --resume r > out 2> notices || exit 99; fi; exit $code";
+    std::fs::create_dir(place.path("d")).unwrap();
+    let mut ended = BTreeSet::new();
+    for size in [16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 128] {
+        let size_text = size.to_string();
+        let train = [&TRAIN[..], &["--checkpoint-every", "1epoch", "--out", "d/r"]].concat();
+        let mut unshare = Command::new("unshare");
+        unshare
+            .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_tinytrain"), &size_text])
+            .args(train);
+        let output = unshare.current_dir(place.path("")).stdin(Stdio::null()).output().unwrap();
+        let left = std::fs::read_to_string(place.path("left")).unwrap();
+        assert!(left.lines().all(|name| FILES.contains(&name)), "{left}");
+        let goes_on = whole(&place, "r");
+        match output.status.code() {
+            Some(0) => assert!(goes_on),
+            code => {
+                assert_eq!(code, Some(1), "{size} kB: {}", String::from_utf8_lossy(&output.stderr));
+                assert!(error(&output).contains("No space left on device"));
+            }
+        }
+        if goes_on {
+            assert!(place.model("r").tensors == place.model("undisturbed").tensors, "{size} kB");
+        }
+        ended.insert((output.status.code(), goes_on));
+        let _ = std::fs::remove_dir_all(place.path("r"));
+    }
+    // Full after a checkpoint, before one, and not at all.
+    assert!(ended.contains(&(Some(0), true)) && ended.contains(&(Some(1), false)), "{ended:?}");
+}
+
+#[test]
+fn a_folder_that_lets_nobody_write_is_refused_before_training() {
+    let place = place();
+    std::fs::create_dir(place.path("d")).unwrap();
+    for out in ["d/r", "d/m.safetensors"] {
+        let train = [&TRAIN[..], &["--out", out]].concat();
+        // User 0 may write anywhere, but on a file system that nobody may write to.
+        let output = if may_mount() {
+            let script = "mount -t tmpfs -o ro none d && exec \"$0\" \"$@\"";
+            let mut unshare = Command::new("unshare");
+            unshare.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_tinytrain")]).args(train);
+            unshare.current_dir(place.path("")).stdin(Stdio::null()).output().unwrap()
+        } else {
+            shell(&place, "chmod 555 d; \"$0\" \"$@\"; code=$?; chmod 755 d; exit $code", &train)
+        };
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error(&output).starts_with("error: cannot write d/"), "{}", error(&output));
+        assert_eq!(output.stdout, b"");
+    }
+}
+
+/// The folder gets another name while the run trains: the run ends, makes no second folder, and goes on under the new name.
+#[test]
+fn a_folder_that_vanishes_ends_the_run() {
+    let place = place();
+    let endless = [
+        &TRAIN[..11],
+        &["--device", "cpu", "--checkpoint-every", "50steps", "--format", "json", "--out", "r"],
+    ]
+    .concat();
+    let endless: Vec<&str> =
+        endless.iter().map(|word| if *word == "4" { "100000000" } else { word }).collect();
+    let mut run = place.command(&endless);
+    let mut child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // There is a checkpoint by then.
+    assert!(lines.by_ref().take(200).all(|line| line.unwrap().contains("\"event\"")));
+    std::fs::rename(place.path("r"), place.path("moved")).unwrap();
+    assert!(lines.count() < 100_000);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let line = error(&output);
+    assert!(line.starts_with("error: cannot write r/") && line.contains("No such file"), "{line}");
+    assert!(!line.contains("stays at"), "{line}");
+    assert!(!place.path("r").exists());
+    let done = place.succeed(&["train", "--resume", "moved", "--epochs", "60", "--quiet"]);
+    assert_eq!(done.stderr, "");
+}
+
+#[test]
+fn closed_outputs_change_nothing_of_a_run() {
+    let place = place();
+    place.succeed(&[&TRAIN[..], &["--out", "undisturbed"]].concat());
+    for (number, closed) in [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"].into_iter().enumerate() {
+        let folder = format!("r{number}");
+        let arguments = [&TRAIN[..], &["--out", &folder]].concat();
+        let output = shell(&place, &format!("exec \"$0\" \"$@\" {closed}"), &arguments);
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{closed}");
+        assert!(place.model(&folder).bytes() == place.model("undisturbed").bytes(), "{closed}");
+    }
+    // One that takes nothing is an error, and said so where that can be.
+    let arguments = [&TRAIN[..], &["--out", "full"]].concat();
+    let output = shell(&place, "exec \"$0\" \"$@\" > /dev/full", &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error(&output).contains("cannot write to standard output: No space left"), "{}", error(&output));
+    let output = shell(&place, "exec \"$0\" \"$@\" > /dev/full 2> /dev/full", &arguments);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn homes_and_caches_that_are_not_there_are_no_hindrance() {
+    let place = place();
+    let gpu = place.adapters("vulkan").first().map(|adapter| adapter["index"].to_string());
+    let mut number = 0;
+    for device in ["cpu".to_owned()].into_iter().chain(gpu) {
+        let homes =
+            [None, Some(""), Some("/nonexistent"), Some("/dev/null"), Some("/proc"), Some("relative")];
+        for home in homes {
+            for of_cache in [false, true] {
+                number += 1;
+                let folder = format!("r{number}");
+                let mut command =
+                    place.command(&[&TRAIN[..11], &["--device", &device, "--out", &folder]].concat());
+                command.env_remove("XDG_CACHE_HOME").env_remove("TINYTRAIN_CACHE").env_remove("HOME");
+                if let Some(home) = home {
+                    command.env(if of_cache { "TINYTRAIN_CACHE" } else { "HOME" }, home);
+                }
+                let output = command.output().unwrap();
+                let text = String::from_utf8(output.stderr).unwrap();
+                assert!(output.status.success(), "{device}, {home:?}: {text}");
+                assert!(!text.contains("tinytrain") && !text.contains("cache"), "{device}, {home:?}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pipes_devices_and_names_that_are_no_text_are_refused_where_they_cannot_be() {
+    let place = place();
+    assert!(Command::new("mkfifo").arg(place.path("fifo")).status().unwrap().success());
+    for out in ["fifo", "/dev/null", "/dev/full"] {
+        let outcome = place.run(&[&TRAIN[..], &["--out", out]].concat());
+        let wanted = format!("error: cannot write {out}: it is not a regular file\n");
+        assert_eq!((outcome.code, outcome.stderr), (2, wanted));
+    }
+    // Names of any bytes are read and written, but settings of a run are text.
+    let table = shell(&place, "cp t.csv \"$(printf '\\377.csv')\"", &[]);
+    assert!(table.status.success());
+    let call = |out: &str| {
+        let script = format!("exec \"$0\" \"$@\" --data \"$(printf '\\377.csv')\" --out {out}");
+        shell(&place, &script, &[&TRAIN[..1], &TRAIN[3..]].concat())
+    };
+    assert_eq!(call("\"$(printf '\\376.safetensors')\"").status.code(), Some(0));
+    let output = call("r");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        error(&output),
+        "error: --data: expected UTF-8, as the settings are saved as text, found $'\\xff.csv'; --out FILE.safetensors saves the model alone\n"
+    );
+    assert!(!place.path("r").exists());
+}
