@@ -35,6 +35,11 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
     let TrainOptions { options, run } = &options;
     check(options)?;
     if let Some(folds) = options.folds {
+        if run.tensorboard {
+            let text =
+                "--tensorboard: expected no --folds beside it: nothing is saved; train without --folds";
+            return Err(Error::Config(text.to_owned()).into());
+        }
         return folds::run(options, folds, start);
     }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
@@ -43,6 +48,15 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
         Some(folder) => OutputPlace::Folder(folder),
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
     };
+    if let OutputPlace::Model(file) = &output
+        && run.tensorboard
+    {
+        let found = file.path().display();
+        let text = format!(
+            "--tensorboard: expected a folder for the run, found --out {found}, which takes the model alone; --out DIR takes both"
+        );
+        return Err(Error::Config(text).into());
+    }
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
         let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
