@@ -53,7 +53,7 @@ pub struct TrainReport<'a> {
     table: Option<Table>,
     validates: bool,
     /// Whether the settings are not those of the preset for tables.
-    is_plain: bool,
+    pub(super) is_plain: bool,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
     clock: Clock,
