@@ -64,9 +64,8 @@ impl EventFile {
         let mut file = Self { file, path };
         let now = SystemTime::now();
         file.add(0, now, What::FileVersion("brain.Event:2".to_owned()))?;
-        if !before.is_empty() {
-            file.add(first, now, What::SessionLog(SessionLog { status: proto::START }))?;
-        }
+        // TensorBoard takes the first one of a run for its beginning, and only those behind it for a restart: all files have one.
+        file.add(first, now, What::SessionLog(SessionLog { status: proto::START }))?;
         Ok(file)
     }
 
