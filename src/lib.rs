@@ -10,6 +10,7 @@
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
 //! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
 //! | [`export`] | models for other programs: ONNX, C, numpy, JSON |
+//! | [`tensorboard`] | event files of TensorBoard |
 //! | [`sweep`] | many networks at once: their settings, their training, the best of them, ensembles |
 //! | [`tune`] | the fastest tile shapes for a network on a device |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
@@ -68,6 +69,7 @@ pub mod reference;
 pub mod schedule;
 pub mod step;
 pub mod sweep;
+pub mod tensorboard;
 mod threads;
 pub mod train;
 pub mod trainer;

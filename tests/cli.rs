@@ -77,6 +77,8 @@ mod sweep;
 mod sweep_resumed;
 #[path = "cli/tables.rs"]
 mod tables;
+#[path = "cli/tensorboard.rs"]
+mod tensorboard;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tune.rs"]

@@ -15,8 +15,8 @@ use super::training::Preset;
 pub const OF_A_CALL: [&str; 9] =
     ["config", "resume", "out", "profile", "format", "quiet", "verbose", "folds", "fallback"];
 
-/// The contents of a file for a run with these options, on data that made these settings of them.
-pub fn contents(given: &Given, config: &Config, preset: Preset) -> String {
+/// The settings of a run with these options, on data that made these settings of them.
+pub fn settings(given: &Given, config: &Config, preset: Preset) -> Table {
     let mut table = Table::new();
     for (name, values) in given.iter().filter(|(name, _)| !OF_A_CALL.contains(&name.as_str())) {
         let value = match &values[..] {
@@ -30,8 +30,13 @@ pub fn contents(given: &Given, config: &Config, preset: Preset) -> String {
         // What was given stays as it was written.
         table.entry(name).or_insert_with(|| value_of(&value));
     }
+    table
+}
+
+/// The contents of a file with these settings.
+pub fn contents(settings: &Table) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("# A run of tinytrain {version}: `tinytrain train --config FILE` repeats it.\n{table}")
+    format!("# A run of tinytrain {version}: `tinytrain train --config FILE` repeats it.\n{settings}")
 }
 
 /// A number where its text is that of the number, else text; several numbers with commas between them are a list.
@@ -83,7 +88,7 @@ pub fn options(path: &Path) -> Result<Given> {
 }
 
 /// A value as an option has it.
-fn text_of(value: &Value) -> String {
+pub fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(values) if values.is_empty() => "none".to_owned(),

@@ -12,7 +12,7 @@ use super::run_folder::{self, CONFIG, RunFolder};
 use super::run_options::TrainOptions;
 
 /// What may stand beside `--resume`: what decides when a run ends, what trains, and how results are written.
-const BESIDE_RESUME: [&str; 12] = [
+const BESIDE_RESUME: [&str; 13] = [
     "resume",
     "epochs",
     "max-time",
@@ -22,6 +22,7 @@ const BESIDE_RESUME: [&str; 12] = [
     "threads",
     "checkpoint-every",
     "fallback",
+    "tensorboard",
     "format",
     "quiet",
     "verbose",

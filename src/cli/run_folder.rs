@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tinytrain::output::Destination;
+use tinytrain::tensorboard::EventFile;
 use tinytrain::train::{Checkpoint, Epoch};
 use tinytrain::{Error, Result};
 
@@ -30,6 +31,8 @@ pub struct RunFolder {
     is_fresh: bool,
     /// Folders that were made for it, the innermost first.
     made: Vec<PathBuf>,
+    /// Event files that this run has begun.
+    events: Vec<PathBuf>,
 }
 
 fn unwritable(path: &Path, source: io::Error) -> Error {
@@ -50,6 +53,7 @@ impl RunFolder {
             made = vec![path.to_owned(), PathBuf::from(RUNS)];
         }
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
+<<<<<<< HEAD
         let lock = locked(path).inspect_err(|error| {
             // A disk that is full: the lock of another run stays.
             if let Error::Write { .. } = error {
@@ -58,6 +62,10 @@ impl RunFolder {
             }
         })?;
         let folder = Self { path: path.to_owned(), _lock: lock, is_fresh: true, made };
+=======
+        let folder =
+            Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: true, made, events: Vec::new() };
+>>>>>>> 179f1387d3d519f92d36b39109dd8162c8f536fb
         // Another run may have been faster.
         if folder.file(CONFIG).exists() {
             return Err(used(path));
@@ -72,7 +80,8 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self> {
         let config = path.join(CONFIG);
         fs::metadata(&config).map_err(|source| Error::Read { path: config, source })?;
-        Ok(Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: false, made: Vec::new() })
+        let (made, events) = (Vec::new(), Vec::new());
+        Ok(Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: false, made, events })
     }
 
     /// A file in it.
@@ -118,6 +127,16 @@ impl RunFolder {
         append().map_err(|source| unwritable(&path, source))
     }
 
+    /// A new event file for TensorBoard, from which on those before count no more for the epoch `first` and later ones.
+    ///
+    /// # Errors
+    /// Those of [`EventFile::create`].
+    pub fn event_file(&mut self, first: usize) -> Result<EventFile> {
+        let file = EventFile::create(&self.path, first)?;
+        self.events.push(file.path().to_owned());
+        Ok(file)
+    }
+
     /// The file that takes what is told.
     ///
     /// # Errors
@@ -136,7 +155,15 @@ impl Drop for RunFolder {
             for name in [CONFIG, HISTORY, LOG] {
                 let _ = fs::remove_file(self.file(name));
             }
+<<<<<<< HEAD
             remove_empty(&self.made);
+=======
+            for events in &self.events {
+                let _ = fs::remove_file(events);
+            }
+            // Only empty folders can be removed this way: what else is there stays.
+            let _ = self.made.iter().try_for_each(fs::remove_dir);
+>>>>>>> 179f1387d3d519f92d36b39109dd8162c8f536fb
         }
     }
 }

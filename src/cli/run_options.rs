@@ -51,4 +51,8 @@ pub struct RunOptions {
     /// Goes on with this engine, from the last checkpoint, when the device is lost, does not open, or has too little memory.
     #[arg(long, help_heading = RUNS, value_enum, value_name = "ENGINE")]
     pub fallback: Option<Fallback>,
+    /// Writes an event file for TensorBoard into the folder of the run: losses, measures, learning rate and speed of every epoch, and
+    /// the settings. `tensorboard --logdir runs` shows all runs.
+    #[arg(long, help_heading = RUNS)]
+    pub tensorboard: bool,
 }

@@ -36,6 +36,11 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
     let TrainOptions { options, run } = &options;
     check(options)?;
     if let Some(folds) = options.folds {
+        if run.tensorboard {
+            let text =
+                "--tensorboard: expected no --folds beside it: nothing is saved; train without --folds";
+            return Err(Error::Config(text.to_owned()).into());
+        }
         return folds::run(options, folds, start);
     }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
@@ -44,9 +49,19 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
         Some(folder) => OutputPlace::Folder(folder),
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
     };
-    if let OutputPlace::Planned { .. } = output {
-        let remedy = "; --out FILE.safetensors saves the model alone";
-        given::refuse_unspellable::<TrainOptions>(matches, &OF_A_CALL, remedy)?;
+    match &output {
+        OutputPlace::Planned { .. } => {
+            let remedy = "; --out FILE.safetensors saves the model alone";
+            given::refuse_unspellable::<TrainOptions>(matches, &OF_A_CALL, remedy)?;
+        }
+        OutputPlace::Model(file) if run.tensorboard => {
+            let found = file.path().display();
+            let text = format!(
+                "--tensorboard: expected a folder for the run, found --out {found}, which takes the model alone; --out DIR takes both"
+            );
+            return Err(Error::Config(text).into());
+        }
+        _ => {}
     }
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();

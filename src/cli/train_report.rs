@@ -7,9 +7,8 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::engine::{Description, EngineKind};
+use tinytrain::engine::Description;
 use tinytrain::model::{Model, Origin};
-use tinytrain::schedule::{SelectedSchedule, Tiles};
 use tinytrain::train::{
     Checkpoint, Config, End, Epoch, Event, Progress, Run, Started, Summary, TrainingData,
 };
@@ -23,10 +22,11 @@ use super::output::{Console, Unwritable};
 use super::output_place::OutputPlace;
 use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
 use super::run_options::RunOptions;
+use super::tensorboard::EventLog;
 use super::text::{counted, grouped, shell_word, unknown_cells};
 use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
-use super::train_text::{Chosen, Table, data_line, left_out, plan_line, spelled_out};
+use super::train_text::{Chosen, Table, data_line, left_out, plan_line};
 use super::training::Preset;
 
 /// What is trained, and how it was asked for.
@@ -53,10 +53,12 @@ pub struct TrainReport<'a> {
     table: Option<Table>,
     validates: bool,
     /// Whether the settings are not those of the preset for tables.
-    is_plain: bool,
+    pub(super) is_plain: bool,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
     clock: Clock,
+    /// What TensorBoard reads, if that is wanted.
+    events: Option<EventLog<'a>>,
     /// Whether the folder holds what it holds from the beginning on.
     has_begun: bool,
     /// How far the run had come from which it goes on.
@@ -101,6 +103,7 @@ impl<'a> TrainReport<'a> {
             output,
             saved: None,
             clock: Clock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
+            events: None,
             has_begun: false,
             progress: None,
             origin: None,
@@ -147,14 +150,21 @@ impl<'a> TrainReport<'a> {
 
     /// Makes the folder of the run, with all that it holds before an epoch has ended.
     fn begin(&mut self, started: &Started) -> tinytrain::Result<()> {
-        let Setting { config, preset, given, .. } = self.setting;
+        let Setting { config, preset, given, run } = self.setting;
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
         {
-            folder.write(CONFIG, config_file::contents(given, config, preset).as_bytes())?;
+            let settings = config_file::settings(given, config, preset);
+            folder.write(CONFIG, config_file::contents(&settings).as_bytes())?;
             let epochs: &[Epoch] = self.progress.as_ref().map_or(&[], |progress| &progress.epochs);
             folder.begin_history(epochs, config.loss.of_classes())?;
             self.console.log_to(folder.log()?);
+            if run.tensorboard {
+                self.events = Some(EventLog::begin(folder, config, &settings, epochs, started.rows)?);
+            }
+        }
+        if let Some(events) = &mut self.events {
+            events.set_rows(started.rows);
         }
         if let Some(Progress { steps, epochs, .. }) = &self.progress {
             let epochs = counted(epochs.len() as u64, "epoch", "epochs");
@@ -189,6 +199,9 @@ impl<'a> TrainReport<'a> {
                 self.console.progress().clear();
                 if let OutputPlace::Folder(folder) = &self.output {
                     folder.add(epoch, self.config.loss.of_classes())?;
+                }
+                if let Some(events) = &mut self.events {
+                    events.add(epoch)?;
                 }
                 if *is_kept {
                     self.save(model, format!("the model after epoch {}", epoch.epoch))?;
@@ -238,6 +251,9 @@ impl<'a> TrainReport<'a> {
         self.console.progress().clear();
         if let Some(unwritable) = self.unwritable {
             return Err(unwritable.into());
+        }
+        if let Some(events) = self.events.take() {
+            events.end(&trained)?;
         }
         let saved = self.saved.take();
         match (trained, saved) {
@@ -367,39 +383,6 @@ impl<'a> TrainReport<'a> {
                 Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
                 _ => Ok(()),
             },
-        }
-    }
-
-    /// What has no effect, and what `--verbose` adds.
-    fn details(&self, Started { engine, network, transform, .. }: &Started) {
-        let Description { schedule, tiles, dispatches, .. } = engine;
-        if engine.engine == EngineKind::Gpu && self.config.threads.is_some() {
-            self.console.notice("--threads is for the CPU engine: it has no effect here");
-        }
-        if self.options.verbose {
-            if !self.is_plain {
-                self.console.notice(&format!("--preset table is here {}", spelled_out(self.config)));
-            }
-            let parameters = grouped(network.parameter_count() as u64);
-            self.console.notice(&format!(
-                "seed {}, {parameters} parameters, inputs scaled: {transform}",
-                self.options.training.seed
-            ));
-            if engine.engine == EngineKind::Cpu {
-                let threads = self.config.threads.map(|threads| format!("at most {threads} asked for"));
-                let threads = threads.unwrap_or_else(|| "one for each core where that pays".to_owned());
-                self.console.notice(&format!("{}, {threads}", engine.device));
-            }
-            if let Some(Tiles { tuning, source }) = tiles {
-                self.console.notice(&format!("{source} tile shapes: {tuning}"));
-            }
-            if let Some(SelectedSchedule { kind, reason }) = schedule {
-                let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-                self.console.notice(&format!("a step of the {kind} schedule{because}:"));
-            }
-            for (number, dispatch) in (1..).zip(dispatches) {
-                self.console.notice(&format!("{number:>4}. {dispatch}"));
-            }
         }
     }
 }

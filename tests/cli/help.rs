@@ -26,6 +26,7 @@ fn help_names_every_option_and_gives_an_example() {
                 "profile",
                 "folds",
                 "auc-by-epoch",
+                "tensorboard",
                 "format",
                 "quiet",
                 "verbose",

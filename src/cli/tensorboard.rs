@@ -1,0 +1,130 @@
+//! What `tinytrain train --tensorboard` writes: an event file in the folder of the run, with the figures of every epoch.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use tinytrain::tensorboard::{EventFile, Hyperparameter, last_step};
+use tinytrain::train::{Config, End, Epoch, Score, Summary};
+use tinytrain::{Error, Result};
+use toml::{Table, Value};
+
+use super::config_file::text_of;
+use super::run_folder::RunFolder;
+use super::train_figures::{TEST, VALIDATION, score_fields};
+
+/// The event file of a run. The step of an event is its epoch.
+pub struct EventLog<'a> {
+    file: EventFile,
+    config: &'a Config,
+    /// Training rows, where that is known.
+    rows: Option<usize>,
+    /// Steps of the epochs so far.
+    steps: u64,
+}
+
+impl<'a> EventLog<'a> {
+    /// Begins a file for a run with these settings that has come so far. The folder may hold files of a process that has ended
+    /// before: what they hold behind these epochs no longer counts, and what they lack of them is added.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Write`].
+    pub fn begin(
+        folder: &mut RunFolder,
+        config: &'a Config,
+        settings: &Table,
+        epochs: &[Epoch],
+        rows: Option<usize>,
+    ) -> Result<Self> {
+        let known = last_step(folder.path())?.min(epochs.len());
+        let mut log = Self { file: folder.event_file(known + 1)?, config, rows, steps: 0 };
+        log.file.begin(hyperparameters(settings))?;
+        // When they ended is not known any more: as if the last had ended now.
+        let mut ago: Duration = epochs.iter().map(|epoch| epoch.duration).sum();
+        for epoch in epochs {
+            ago = ago.saturating_sub(epoch.duration);
+            log.count(epoch);
+            if epoch.epoch > known {
+                log.write(epoch, SystemTime::now().checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))?;
+            }
+        }
+        Ok(log)
+    }
+
+    /// How many rows train, as far as that is known by now.
+    pub fn set_rows(&mut self, rows: Option<usize>) {
+        self.rows = rows;
+    }
+
+    /// Adds an epoch that has ended now.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn add(&mut self, epoch: &Epoch) -> Result<()> {
+        self.count(epoch);
+        self.write(epoch, SystemTime::now())
+    }
+
+    /// Says how the run has ended; nothing of one that was interrupted, since it may go on.
+    ///
+    /// # Errors
+    /// [`Error::Write`], unless the run has failed itself.
+    pub fn end(mut self, trained: &Result<Summary>) -> Result<()> {
+        match trained {
+            Ok(Summary { end: End::Interrupted, .. }) | Err(Error::Interrupted) => Ok(()),
+            Ok(_) => self.file.end(true),
+            Err(_) => {
+                // Its own error says more.
+                let _ = self.file.end(false);
+                Ok(())
+            }
+        }
+    }
+
+    fn batch(&self) -> usize {
+        self.config.batch_size.min(self.rows.unwrap_or(usize::MAX)).max(1)
+    }
+
+    fn count(&mut self, epoch: &Epoch) {
+        self.steps += epoch.rows.div_ceil(self.batch()) as u64;
+    }
+
+    /// Writes the figures of the epoch that was counted last.
+    fn write(&mut self, epoch: &Epoch, time: SystemTime) -> Result<()> {
+        let of_classes = self.config.loss.of_classes();
+        let mut values = train_values(&epoch.train, of_classes);
+        values.extend(score_values(VALIDATION, epoch.validation.as_ref()));
+        values.extend(score_values(TEST, epoch.test.as_ref()));
+        let rates = self.config.rule(self.batch(), self.rows).rates;
+        values.push(("learning_rate".to_owned(), rates.at(self.steps.saturating_sub(1))));
+        values.push(("rows_per_second".to_owned(), epoch.samples_per_second() as f32));
+        self.file.scalars(epoch.epoch, time, values)
+    }
+}
+
+fn train_values(score: &Score, of_classes: bool) -> Vec<(String, f32)> {
+    let accuracy = of_classes.then(|| ("accuracy/train".to_owned(), score.accuracy as f32));
+    [("loss/train".to_owned(), score.loss as f32)].into_iter().chain(accuracy).collect()
+}
+
+/// The measures that there are, the set behind the measure: TensorBoard groups by what stands before the slash.
+fn score_values(
+    names: [&'static str; 8],
+    score: Option<&Score>,
+) -> impl Iterator<Item = (String, f32)> + use<> {
+    score_fields(names, score).into_iter().filter_map(|(name, value)| {
+        let (set, measure) = name.split_once('_')?;
+        Some((format!("{measure}/{set}"), value.as_f64()? as f32))
+    })
+}
+
+/// The settings of a run but the one that asks for the file.
+fn hyperparameters(settings: &Table) -> BTreeMap<String, Hyperparameter> {
+    let value = |value: &Value| match value {
+        Value::Integer(number) => Hyperparameter::Number(*number as f64),
+        Value::Float(number) => Hyperparameter::Number(*number),
+        Value::Boolean(is_set) => Hyperparameter::Flag(*is_set),
+        other => Hyperparameter::Text(text_of(other)),
+    };
+    let own = settings.iter().filter(|(name, _)| *name != "tensorboard");
+    own.map(|(name, it)| (name.clone(), value(it))).collect()
+}

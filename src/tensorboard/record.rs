@@ -1,0 +1,76 @@
+//! The frame of a record: the length of its data as u64, the check sum of that, the data, and their check sum, little-endian.
+
+use super::crc32c::masked;
+
+const LENGTH: usize = size_of::<u64>();
+const SUM: usize = size_of::<u32>();
+
+/// Data as a record.
+pub(super) fn framed(data: &[u8]) -> Vec<u8> {
+    let length = (data.len() as u64).to_le_bytes();
+    [&length[..], &masked(&length).to_le_bytes(), data, &masked(data).to_le_bytes()].concat()
+}
+
+/// The data of the records of a file, up to the first that is cut or damaged: nothing behind it can be found.
+pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, rest) = checked(bytes, LENGTH)?;
+        let length = u64::from_le_bytes(length.try_into().ok()?);
+        let (data, rest) = checked(rest, usize::try_from(length).ok()?)?;
+        bytes = rest;
+        Some(data)
+    })
+}
+
+/// So many bytes and what stands behind their check sum, if that is theirs.
+fn checked(bytes: &[u8], count: usize) -> Option<(&[u8], &[u8])> {
+    let (data, rest) = bytes.split_at_checked(count)?;
+    let (sum, rest) = rest.split_at_checked(SUM)?;
+    (sum == masked(data).to_le_bytes()).then_some((data, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_the_bytes_that_the_format_says() {
+        let record = framed(b"123456789");
+        assert_eq!(record.len(), 9 + 16);
+        assert_eq!(record[..8], [9, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(record[12..21], *b"123456789");
+        // 0xe3069283, turned to 0x2507c60d, shifted.
+        assert_eq!(record[21..], 0x2507_c60du32.wrapping_add(0xa282_ead8).to_le_bytes());
+    }
+
+    #[test]
+    fn records_read_back_up_to_the_first_that_is_not_whole() {
+        let contents: [&[u8]; 4] = [b"", b"a", &[7; 1000], b"the last"];
+        let file: Vec<u8> = contents.iter().flat_map(|data| framed(data)).collect();
+        assert_eq!(records(&file).collect::<Vec<&[u8]>>(), contents);
+        let ends: Vec<usize> = contents
+            .iter()
+            .scan(0, |end, data| {
+                *end += data.len() + 16;
+                Some(*end)
+            })
+            .collect();
+        for length in 0..file.len() {
+            let whole = ends.iter().filter(|end| **end <= length).count();
+            assert_eq!(records(&file[..length]).count(), whole, "cut behind {length} bytes");
+        }
+        for byte in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[byte] ^= 0x10;
+            let whole = ends.iter().filter(|end| **end <= byte).count();
+            assert_eq!(records(&damaged).collect::<Vec<&[u8]>>(), contents[..whole], "byte {byte}");
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_memory_ends_a_file() {
+        let length = u64::MAX.to_le_bytes();
+        let file = [&length[..], &masked(&length).to_le_bytes(), &[0; 64]].concat();
+        assert_eq!(records(&file).count(), 0);
+    }
+}
