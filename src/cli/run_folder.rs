@@ -53,7 +53,6 @@ impl RunFolder {
             made = vec![path.to_owned(), PathBuf::from(RUNS)];
         }
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-<<<<<<< HEAD
         let lock = locked(path).inspect_err(|error| {
             // A disk that is full: the lock of another run stays.
             if let Error::Write { .. } = error {
@@ -61,11 +60,7 @@ impl RunFolder {
                 remove_empty(&made);
             }
         })?;
-        let folder = Self { path: path.to_owned(), _lock: lock, is_fresh: true, made };
-=======
-        let folder =
-            Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: true, made, events: Vec::new() };
->>>>>>> 179f1387d3d519f92d36b39109dd8162c8f536fb
+        let folder = Self { path: path.to_owned(), _lock: lock, is_fresh: true, made, events: Vec::new() };
         // Another run may have been faster.
         if folder.file(CONFIG).exists() {
             return Err(used(path));
@@ -155,15 +150,10 @@ impl Drop for RunFolder {
             for name in [CONFIG, HISTORY, LOG] {
                 let _ = fs::remove_file(self.file(name));
             }
-<<<<<<< HEAD
-            remove_empty(&self.made);
-=======
             for events in &self.events {
                 let _ = fs::remove_file(events);
             }
-            // Only empty folders can be removed this way: what else is there stays.
-            let _ = self.made.iter().try_for_each(fs::remove_dir);
->>>>>>> 179f1387d3d519f92d36b39109dd8162c8f536fb
+            remove_empty(&self.made);
         }
     }
 }
