@@ -15,7 +15,7 @@ use super::repeated::repeated_key;
 use super::transform_entries::Fault;
 use super::{Ensemble, Network, Parameters, Partner, input_entries, network_entries, transform_entries};
 use crate::data::Transform;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 
 /// Metadata keys.
 const ENSEMBLE: &str = "ensemble";
@@ -164,8 +164,8 @@ impl Model {
         let bad = |expected: &str, found: String| Error::Data {
             path: path.to_owned(),
             place: Place::default(),
-            expected: expected.to_owned(),
-            found,
+            expected: excerpt(expected),
+            found: excerpt(&found),
         };
         if bytes.is_empty() {
             return Err(bad("a model in safetensors format", "an empty file".to_owned()));
@@ -190,8 +190,11 @@ impl Model {
             let view = file.tensor(name).map_err(|_| (expected.clone(), "none".to_owned()))?;
             let words = view.data().chunks_exact(8).map(|word| word.try_into().map(f64::from_le_bytes));
             let values: Vec<f64> = words.flatten().collect();
-            if view.dtype() != Dtype::F64 || !values.iter().all(|value| value.is_finite()) {
+            if view.dtype() != Dtype::F64 {
                 return Err((expected, format!("{:?} {:?}", view.dtype(), view.shape())));
+            }
+            if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+                return Err((expected, value.to_string()));
             }
             Ok((view.shape().to_vec(), values))
         };
@@ -206,8 +209,12 @@ impl Model {
                 Some(ensemble)
             }
         };
-        let mut states = Vec::new();
+        let mut states: Vec<(String, Parameters)> = Vec::new();
         for name in metadata.get(STATES).map(|names| names.split(',')).into_iter().flatten() {
+            // Their tensors would be counted, and held in memory, once more.
+            if states.iter().any(|(known, _)| known == name) || name.starts_with("network") {
+                return Err(bad("different names of states", format!("{name:?}")));
+            }
             let read =
                 network_entries::parameters(&format!("{name}."), &network, &file, network_entries::floats);
             let (state, count) = read.map_err(fault)?;
