@@ -40,6 +40,17 @@ impl fmt::Display for Place {
     }
 }
 
+/// The most characters of a file's text that a message shows.
+const SHOWN: usize = 200;
+
+/// Text of a file as a message shows it: on one line, and cut where it is long.
+pub fn excerpt(text: &str) -> String {
+    let escaped =
+        |letter: char| if letter.is_control() { letter.escape_debug().to_string() } else { letter.into() };
+    let shown: String = text.chars().take(SHOWN).map(escaped).collect();
+    if text.chars().nth(SHOWN).is_some() { shown + "…" } else { shown }
+}
+
 /// What went wrong, in words that name the file, the place and what was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -232,6 +243,13 @@ mod tests {
         for (number, code) in [(5, 1), (12, 1), (27, 1), (28, 1), (122, 1), (2, 2), (13, 2), (30, 2)] {
             assert_eq!(write(io::Error::from_raw_os_error(number)).exit_code(), code, "{number}");
         }
+    }
+
+    #[test]
+    fn an_excerpt_is_short_and_on_one_line() {
+        assert_eq!(excerpt("a\n\u{9b}31m \"b\" é"), "a\\n\\u{9b}31m \"b\" é");
+        assert_eq!(excerpt(&"é".repeat(200)), "é".repeat(200));
+        assert_eq!(excerpt(&"é".repeat(201)), "é".repeat(200) + "…");
     }
 
     #[test]

@@ -4,6 +4,8 @@ mod program;
 
 #[path = "bad_input/check.rs"]
 mod check;
+#[path = "bad_input/corpus.rs"]
+mod corpus;
 #[path = "bad_input/images.rs"]
 mod images;
 #[path = "bad_input/learning.rs"]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tinytrain::error::Place;
+use tinytrain::error::{Place, excerpt};
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 use toml::{Table, Value};
@@ -59,19 +59,24 @@ pub fn options(path: &Path) -> Result<Given> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let table: Table = toml::from_str(&text).map_err(|error| {
-        let row = error.span().map(|span| 1 + text[..span.start].matches('\n').count() as u64);
+        let row =
+            error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u64);
         Error::Data {
             path: path.to_owned(),
             place: row.map_or_else(Place::default, Place::row),
             expected: "settings of a run in TOML".to_owned(),
-            found: error.message().replace('\n', " "),
+            found: excerpt(&error.message().replace('\n', " ")),
         }
     })?;
     let command = given::command();
     let option = |(name, value): (String, Value)| {
         let known = command.get_arguments().find(|argument| argument.get_long() == Some(&name));
         let Some(known) = known.filter(|_| !OF_A_CALL.contains(&name.as_str())) else {
-            let text = format!("{}: expected options of `tinytrain train`, found {name:?}", path.display());
+            let text = format!(
+                "{}: expected options of `tinytrain train`, found {:?}",
+                path.display(),
+                excerpt(&name)
+            );
             return Err(Error::Config(text));
         };
         let takes_many = known.get_num_args().is_some_and(|count| count.max_values() > 1);

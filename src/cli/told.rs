@@ -5,11 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tinytrain::error::{Place, excerpt};
 use tinytrain::{Error, Result};
 
 use super::config_file;
 use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, is_running};
 use super::text::{loss, percent};
+
+/// Columns of a history.
+const EPOCH: &str = "epoch";
+const SECONDS: &str = "seconds";
 
 /// Figures of an epoch, for people and by their columns in the history.
 const FIGURES: [(&str, &str); 8] = [
@@ -43,18 +48,11 @@ impl Told {
     pub fn of(path: &Path) -> Result<Self> {
         let settings = config_file::options(&path.join(CONFIG))?;
         let settings = settings.into_iter().map(|(name, values)| (name, values.join(" "))).collect();
-        let mut told = Self { path: path.to_owned(), settings, epochs: Vec::new(), state: "" };
         let history = path.join(HISTORY);
-        let text = fs::read_to_string(&history).map_err(|source| Error::Read { path: history, source })?;
-        let mut lines = text.lines().map(|line| line.split(','));
-        let names: Vec<&str> = lines.next().into_iter().flatten().collect();
-        for line in lines {
-            let cells = names
-                .iter()
-                .zip(line)
-                .filter_map(|(name, cell)| Some(((*name).to_owned(), cell.parse().ok()?)));
-            told.epochs.push(cells.collect());
-        }
+        let text =
+            fs::read_to_string(&history).map_err(|source| Error::Read { path: history.clone(), source })?;
+        let epochs = epochs(&text, &history)?;
+        let mut told = Self { path: path.to_owned(), settings, epochs, state: "" };
         let wanted: Option<usize> = told.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
         told.state = match () {
             () if is_running(path) => "running",
@@ -92,7 +90,7 @@ impl Told {
 
     /// Seconds that its epochs took.
     pub fn seconds(&self) -> f64 {
-        self.epochs.iter().filter_map(|epoch| epoch.get("seconds")).sum()
+        self.epochs.iter().filter_map(|epoch| epoch.get(SECONDS)).sum()
     }
 
     /// A figure of the best epoch.
@@ -131,6 +129,48 @@ impl Told {
         let point = |epoch: &BTreeMap<String, f64>| Some((*epoch.get("epoch")?, *epoch.get(name)?));
         self.epochs.iter().filter_map(point).filter(|point| point.1.is_finite()).collect()
     }
+}
+
+/// More seconds than any run takes, and fewer than a [`std::time::Duration`] holds.
+const MOST_SECONDS: f64 = 1e12;
+
+/// The epochs of a history, which stands under `path` in messages. What a run that was killed had half written is left out.
+fn epochs(text: &str, path: &Path) -> Result<Vec<BTreeMap<String, f64>>> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    let mut lines = (1..).zip(whole.lines());
+    let bad = |row: u64, expected: String, found: &str| Error::Data {
+        path: path.to_owned(),
+        place: Place::row(row),
+        expected,
+        found: format!("{:?}", excerpt(found)),
+    };
+    let header = lines.next().map_or("", |(_, line)| line);
+    let names: Vec<&str> = header.split(',').collect();
+    if names[0] != EPOCH {
+        return Err(bad(1, format!("the header of a run's history, which begins with {EPOCH}"), header));
+    }
+    let epoch = |(row, line): (u64, &str)| {
+        let cells: Vec<&str> = line.split(',').collect();
+        if cells.len() != names.len() {
+            return Err(bad(row, format!("{} cells, as many as in the header", names.len()), line));
+        }
+        let mut epoch = BTreeMap::new();
+        for (name, cell) in names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+            let number = cell.parse::<f64>().ok().filter(|number| match *name {
+                EPOCH => *number == (row - 1) as f64,
+                SECONDS => (0.0..=MOST_SECONDS).contains(number),
+                _ => true,
+            });
+            let expected = || match *name {
+                EPOCH => format!("epoch {}", row - 1),
+                SECONDS => "seconds".to_owned(),
+                _ => "a number".to_owned(),
+            };
+            epoch.insert((*name).to_owned(), number.ok_or_else(|| bad(row, expected(), cell))?);
+        }
+        Ok(epoch)
+    };
+    lines.map(epoch).collect()
 }
 
 /// What runs reached, side by side: rows of a name and a cell a run.
@@ -191,4 +231,38 @@ pub fn names(runs: &[Told]) -> Vec<String> {
 pub fn differing(runs: &[Told]) -> Vec<String> {
     let differs = |name: &String| runs.iter().any(|run| run.settings.get(name) != runs[0].settings.get(name));
     names(runs).into_iter().filter(differs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_is_read_as_it_was_written_or_refused() {
+        let read = |text: &str| epochs(text, Path::new("h"));
+        let text = "epoch,train_loss,test_loss,seconds\n1,0.5,,0.25\n2,inf,NaN,0.5\n3,0.";
+        let told = read(text).unwrap();
+        assert_eq!((told.len(), told[0]["train_loss"], told[0].get("test_loss")), (2, 0.5, None));
+        assert!(told[1]["train_loss"].is_infinite() && told[1]["test_loss"].is_nan());
+        for (from, to, row, expected, found) in [
+            (
+                "epoch,",
+                "member,",
+                1,
+                "the header of a run's history, which begins with epoch",
+                "member,train_loss",
+            ),
+            ("\n2,inf", "\n3,inf", 3, "epoch 2", "\"3\""),
+            ("\n1,0.5,", "\n1,0.5", 2, "4 cells, as many as in the header", "\"1,0.5,0.25\""),
+            ("0.5,,", "x\u{1b},,", 2, "a number", r#""x\\u{1b}""#),
+            ("0.25", "-1", 2, "seconds", "\"-1\""),
+            ("0.25", "1e300", 2, "seconds", "\"1e300\""),
+            ("0.25", "nan", 2, "seconds", "\"nan\""),
+        ] {
+            let line = read(&text.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(line.starts_with(&format!("h, row {row}: expected {expected}, found ")), "{line}");
+            assert!(line.contains(found), "{line}");
+        }
+        assert!(read("").is_err());
+    }
 }

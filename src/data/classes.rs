@@ -25,7 +25,7 @@ pub(super) struct Label {
 /// The classes of a data set: index and name of each.
 ///
 /// If all labels are numbers, labels of one value are one class (`1`, `1.0`, `01`), and classes stand in the order of
-/// their values. Else labels are compared as text, without the blanks around them, and stand in natural order: digits
+/// their values. Else labels are compared as text, without the blanks of ASCII around them, and stand in natural order: digits
 /// inside a name count as a number, so that `class2` comes before `class10`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
@@ -44,7 +44,7 @@ impl Classes {
         let numbers: Option<Vec<f64>> = names.iter().map(|name| number(name)).collect();
         let are_different = match &numbers {
             Some(numbers) => are_different(numbers.iter().map(|number| number.to_bits())),
-            None => names.iter().all(|name| name.trim() == name) && are_different(names.iter()),
+            None => names.iter().all(|name| name.trim_ascii() == name) && are_different(names.iter()),
         };
         are_different.then_some(Self { names, is_numeric: numbers.is_some() })
     }
@@ -97,7 +97,7 @@ impl Classes {
 
     /// The class of a label, if there is one.
     pub fn find(&self, label: &str) -> Option<u32> {
-        let label = label.trim();
+        let label = label.trim_ascii();
         let wanted = if self.is_numeric { number(label) } else { None };
         let is_it = |name: &String| name == label || wanted.is_some() && number(name) == wanted;
         self.names.iter().position(is_it).map(|class| class as u32)
@@ -109,7 +109,7 @@ impl Classes {
         let values = self.names.iter().filter(|_| self.is_numeric).filter_map(|name| number(name));
         let by_value: HashMap<u64, u32> = values.map(f64::to_bits).zip(0..).collect();
         move |label| {
-            let label = label.trim();
+            let label = label.trim_ascii();
             let of_value = || by_value.get(&number(label)?.to_bits());
             by_text.get(label).or_else(of_value).copied()
         }
@@ -267,6 +267,8 @@ mod tests {
             (&["class10", "class2", "class02"], &["class02", "class2", "class10"], &[2, 1, 0]),
             (&["b", "7", "a", "007"], &["007", "7", "a", "b"], &[3, 1, 2, 0]),
             (&["0", "-0"], &["0"], &[0, 0]),
+            // Blanks that are none of ASCII belong to a name.
+            (&["b\u{a0}", "b", "a\u{b}"], &["a\u{b}", "b", "b\u{a0}"], &[2, 1, 0]),
             (&["9007199254740993", "9007199254740992"], &["9007199254740992", "9007199254740993"], &[1, 0]),
         ] {
             let (found, classes) = classes(texts);

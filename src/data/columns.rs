@@ -286,7 +286,7 @@ impl Header<'_> {
         let inputs: Vec<(usize, bool)> = inputs
             .iter()
             .zip(0..)
-            .map(|(column, input)| (*column, schema.categories.contains(&input)))
+            .map(|(column, input)| (*column, schema.categories.binary_search(&input).is_ok()))
             .collect();
         let categorical = inputs.iter().filter(|(_, is_one)| *is_one).map(|(column, _)| *column).collect();
         Ok(Columns {
@@ -306,7 +306,7 @@ impl Header<'_> {
         let repeated = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
         match repeated {
             Some(at) => {
-                let found = format!("{} twice", show(names[at].trim().as_bytes()));
+                let found = format!("{} twice", show(names[at].trim_ascii().as_bytes()));
                 Err(self.error("different target columns".to_owned(), found))
             }
             None => Ok(columns),
@@ -328,7 +328,7 @@ impl Header<'_> {
 
     /// A column by its name, or by its index.
     pub(super) fn find(&self, wanted: &str, what: &str) -> Result<usize> {
-        let wanted = wanted.trim();
+        let wanted = wanted.trim_ascii();
         if let Some(column) = self.names.and_then(|names| names.iter().position(|name| name == wanted)) {
             return Ok(column);
         }

@@ -82,22 +82,26 @@ impl Dialect {
 
     /// What a cell holds.
     pub(super) fn kind(&self, cell: &[u8]) -> Kind {
-        let cell = cell.trim_ascii();
         if self.is_missing(cell) {
             return Kind::Missing;
         }
-        let text = str::from_utf8(cell).unwrap_or_default();
-        match self.numbers.plain(text).parse::<f64>() {
-            Ok(value) if value.is_finite() => Kind::Number(value),
-            Ok(_) => Kind::Missing,
-            Err(_) => Kind::Text,
+        match self.number(cell) {
+            Some(value) if value.is_finite() => Kind::Number(value),
+            Some(_) => Kind::Missing,
+            None => Kind::Text,
         }
+    }
+
+    /// A cell as a number, be it infinite or NaN.
+    pub(super) fn number(&self, cell: &[u8]) -> Option<f64> {
+        let text = str::from_utf8(cell.trim_ascii()).unwrap_or_default();
+        self.numbers.plain(text).parse().ok()
     }
 
     /// Finds out how these first bytes of a table are written, and cuts them into rows. `is_whole` says whether they
     /// are the whole table, so that the last row is not cut off.
     pub(super) fn find(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
-        let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim().to_owned()).collect();
+        let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim_ascii().to_owned()).collect();
         let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
         let mut readings: Vec<(f64, Self, Sample)> = delimiters
             .iter()

@@ -83,10 +83,9 @@ fn check_promise(stream: &Stream, header: &Header, bytes_per_value: u128) -> Res
 pub(super) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
     let header = read_header(stream, "IDX labels (0x00000801)", |dimensions| dimensions == 1)?;
     check_promise(stream, &header, size_of::<u32>() as u128 + 1)?;
-    let mut bytes = vec![0; header.rows()];
-    let found = stream.fill(&mut bytes)?;
-    if found < bytes.len() {
-        let expected = format!("{} labels", bytes.len());
+    let bytes = stream.take(header.rows())?;
+    if bytes.len() < header.rows() {
+        let (expected, found) = (format!("{} labels", header.rows()), bytes.len());
         return Err(stream.error(Place::default(), expected, format!("the end of the file after {found}")));
     }
     stream.expect_end(&format!("{} labels", bytes.len()))?;
@@ -134,6 +133,11 @@ impl Images {
         self.inputs
     }
 
+    /// Values for which there may be room before they come: all of them, if the length of the file bounds them.
+    pub(super) fn values(&self) -> Option<usize> {
+        self.stream.most().map(|_| self.rows * self.inputs)
+    }
+
     /// Height and width of an image, if it has both.
     pub(super) fn sides(&self) -> Option<(usize, usize)> {
         self.sides
@@ -144,11 +148,10 @@ impl Images {
         let mut done = 0;
         while done < self.rows {
             let rows = CHUNK_ROWS.min(self.rows - done);
-            let mut bytes = vec![0; rows * self.inputs];
-            let found = self.stream.fill(&mut bytes)?;
-            if found < bytes.len() {
+            let bytes = self.stream.take(rows * self.inputs)?;
+            if bytes.len() < rows * self.inputs {
                 let expected = format!("{} rows of {} values", self.rows, self.inputs);
-                let place = Place::row((done + found / self.inputs) as u64 + 1);
+                let place = Place::row((done + bytes.len() / self.inputs) as u64 + 1);
                 return Err(self.stream.error(place, expected, "the end of the file"));
             }
             if !emit(Chunk { features: Features::Bytes(bytes), ..Chunk::default() }) {

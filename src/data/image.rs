@@ -1,7 +1,7 @@
 //! PNG images as inputs of a model: any size and any colour, as grey values of a fixed size.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Seek};
+use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
 use std::path::Path;
 
 use png::{BitDepth, Decoder, DecodingError, Transformations};
@@ -12,6 +12,8 @@ use crate::{Error, Result};
 
 /// The most pixels that an image may have.
 const MOST_PIXELS: u64 = 100_000_000;
+/// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
+const MOST_UNPACKED: u64 = 1032;
 /// The only pass of an image that is not interlaced: column and row of its first pixel, and the steps to the next.
 const WHOLE: [[u32; 4]; 1] = [[0, 0, 1, 1]];
 /// The same for each pass of an interlaced image.
@@ -36,11 +38,13 @@ pub fn read_png(path: &Path, height: usize, width: usize, invert: bool) -> Resul
 /// As [`read_png`], of bytes that stand under `name` in messages.
 fn decode(
     name: &Path,
-    source: impl BufRead + Seek,
+    mut source: impl BufRead + Seek,
     height: usize,
     width: usize,
     invert: bool,
 ) -> Result<Vec<u8>> {
+    let length = source.seek(SeekFrom::End(0)).and_then(|length| source.rewind().map(|()| length));
+    let length = length.map_err(|source| Error::Read { path: name.to_owned(), source })?;
     let fault = |error| fault(name, error);
     let mut decoder = Decoder::new(source);
     decoder.set_transformations(Transformations::EXPAND);
@@ -51,6 +55,11 @@ fn decode(
     if u64::from(columns) * u64::from(rows) > MOST_PIXELS {
         let expected = format!("an image of at most {} megapixels", MOST_PIXELS / 1_000_000);
         return Err(data_error(name, expected, format!("{columns} x {rows} pixels")));
+    }
+    let bits = u64::from(columns) * u64::from(rows) * header.bits_per_pixel() as u64;
+    if bits / 8 > length.saturating_mul(MOST_UNPACKED) {
+        let expected = format!("an image that {length} bytes can hold");
+        return Err(data_error(name, expected, format!("a header that says {columns} x {rows} pixels")));
     }
     let mut reader = decoder.read_info().map_err(fault)?;
     let (color, depth) = reader.output_color_type();

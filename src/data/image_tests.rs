@@ -259,3 +259,15 @@ fn files_and_what_is_no_file() {
         assert!(matches!(read_png(&path, 1, 2, false), Err(Error::Read { .. })), "{}", path.display());
     }
 }
+
+#[test]
+fn an_image_that_its_file_cannot_hold_is_refused_before_there_is_room_for_it() {
+    let mut image = grey(2, 2, &[1, 2, 3, 4]);
+    // The width, and the check sum behind the header.
+    image[16..20].copy_from_slice(&40_000_000u32.to_be_bytes());
+    let mut sum = flate2::Crc::new();
+    sum.update(&image[12..29]);
+    image[29..33].copy_from_slice(&sum.sum().to_be_bytes());
+    let expected = format!("an image that {} bytes can hold", image.len());
+    assert_refused(&image, &[&expected, "a header that says 40000000 x 2 pixels"]);
+}

@@ -84,9 +84,9 @@ impl RawTable {
         }
     }
 
-    /// A cell as a number; nothing where it is missing, or text.
+    /// A cell as a number, which may be infinite; nothing where it is missing, or text.
     pub fn number(&self, row: usize, column: usize) -> Option<f64> {
-        self.dialect.kind(self.written(row, column)).number()
+        self.dialect.number(self.written(row, column)).filter(|number| !number.is_nan())
     }
 
     /// Whether a cell is empty or stands for a missing value.

@@ -160,7 +160,9 @@ impl Reader {
     fn images(images: Images, mut table: Table, options: &ReadOptions) -> Result<Self> {
         let name = images.name().to_path_buf();
         let (inputs, form, rows) = (images.inputs(), Form::Images(images.sides()), images.rows());
-        table.reserve(rows * inputs, &name)?;
+        if let Some(values) = images.values() {
+            table.reserve(values, &name)?;
+        }
         let times = options.timed.then(Times::default);
         let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?));
         let labels_name = name.clone();

@@ -15,6 +15,8 @@ pub(super) const STANDARD_INPUT: &str = "-";
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Bytes for which there is room before the first of many has come.
+const FIRST_BYTES: usize = 1 << 20;
 /// How bytes are packed.
 #[derive(Clone, Copy)]
 enum Packing {
@@ -150,6 +152,26 @@ impl Stream {
     /// Reads until `buffer` is full or the stream ends; returns how many bytes came.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         fill(&mut self.inner, buffer).map_err(|error| self.fault(error))
+    }
+
+    /// So many bytes, or fewer at the end of the stream. Memory grows with what comes, whatever a header has promised.
+    pub(super) fn take(&mut self, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let filled = bytes.len();
+            bytes.resize(count.min((2 * filled).max(FIRST_BYTES)), 0);
+            let found = self.fill(&mut bytes[filled..])?;
+            if filled + found < bytes.len() {
+                bytes.truncate(filled + found);
+                break;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The most bytes that this stream may hold: all that it can be unpacked to, where its length is known.
+    pub(super) fn most(&self) -> Option<u128> {
+        Some(u128::from(self.stored?).saturating_mul(self.packing.map_or(1, Packing::most)))
     }
 
     /// Checks what a header promises against the length of the file, where it is known.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::transform_entries::Fault;
 use super::{FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PlacedColumn, blocks, pad_rows};
+use crate::data::{Code, Encoding, Transform};
 
 const INPUT_LAYER: &str = "input_layer";
 
@@ -76,6 +77,26 @@ pub(super) fn layer(
     layer.ok_or_else(bad).map(Some)
 }
 
+/// Whether a network without a layer, or with this one, takes what a transform makes: of categories that are numbers as many as
+/// there are.
+pub(super) fn fits(layer: Option<&InputLayer>, transform: &Transform) -> bool {
+    let Transform::Columns(encoding @ Encoding { is_numbered: true, .. }) = transform else { return true };
+    let mut columns = layer.map_or(&[][..], InputLayer::columns).iter();
+    let is_number =
+        |column: Option<&InputColumn>| matches!(column, Some(InputColumn::Number | InputColumn::Periodic));
+    let is_taken = |code: &Code| match (code, columns.next()) {
+        (
+            Code::Category { .. },
+            Some(InputColumn::OneHot { categories } | InputColumn::Embedding { categories, .. }),
+        ) => !code.is_binary() && *categories == code.inputs(),
+        (Code::Category { .. }, column) => code.is_binary() && is_number(column),
+        (Code::Number { has_indicator, .. }, column) => {
+            is_number(column) && (!has_indicator || is_number(columns.next()))
+        }
+    };
+    encoding.columns.iter().all(is_taken) && columns.next().is_none()
+}
+
 /// The parameters, from the tensors that `tensor` knows by name and shape; also how many there were.
 pub(super) fn read<E>(
     layer: &InputLayer,
@@ -101,7 +122,7 @@ mod tests {
 
     use super::super::{Meaning, Model, Network, Parameters};
     use super::*;
-    use crate::data::Transform;
+    use crate::data::{Classes, Map};
 
     fn model(scaled: bool) -> Model {
         let columns = vec![
@@ -155,6 +176,40 @@ mod tests {
             file.extend(&bytes[8 + length..]);
             let error = Model::from_bytes(&file, Path::new("m")).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_layer_takes_the_categories_of_its_encoding() {
+        use InputColumn::{Embedding, Number, OneHot, Periodic};
+        let map = Map::Affine { center: 0.0, width: 1.0 };
+        let category =
+            |count: usize, has_missing| Code::Category { categories: Classes::numbered(count), has_missing };
+        let columns = vec![
+            Code::Number { map, fill: 0.0, has_indicator: true },
+            category(2, false),
+            category(3, true),
+            category(2, true),
+        ];
+        let transform = Transform::Columns(Encoding { columns, is_numbered: true });
+        let right =
+            [Periodic, Number, Number, Embedding { categories: 4, size: 2 }, OneHot { categories: 3 }];
+        let fits = |columns: &[InputColumn]| {
+            super::fits(Some(&InputLayer::new(columns.to_vec(), false).unwrap()), &transform)
+        };
+        assert!(fits(&right) && !super::fits(None, &transform));
+        assert!(!fits(&right[..4]) && !fits(&[&right[..], &[Number]].concat()));
+        for (place, column) in [
+            (0, OneHot { categories: 1 }),
+            (1, OneHot { categories: 1 }),
+            (2, OneHot { categories: 2 }),
+            (3, Embedding { categories: 3, size: 2 }),
+            (3, Number),
+            (4, OneHot { categories: 2 }),
+        ] {
+            let mut wrong = right;
+            wrong[place] = column;
+            assert!(!fits(&wrong), "{place}: {column}");
         }
     }
 }

@@ -151,8 +151,18 @@ impl InputLayer {
     /// One that makes at least one input.
     ///
     /// # Errors
-    /// [`Error::Config`] for a layer without inputs, or with more weights than can be counted.
+    /// [`Error::Config`] for a layer without inputs, a column without inputs or categories, or more weights than can be counted.
     pub fn new(columns: Vec<InputColumn>, scaled: bool) -> Result<Self> {
+        let is_empty = |column: &InputColumn| match column {
+            InputColumn::Number | InputColumn::Periodic => false,
+            InputColumn::OneHot { categories } => *categories == 0,
+            InputColumn::Embedding { categories, size } => *categories == 0 || *size == 0,
+        };
+        if let Some(column) = columns.iter().find(|column| is_empty(column)) {
+            return Err(Error::Config(format!(
+                "an input layer needs columns that make inputs, not {column}"
+            )));
+        }
         let sum = |of: fn(InputColumn) -> usize| {
             columns.iter().try_fold(0usize, |sum, column| sum.checked_add(of(*column)))
         };

@@ -121,7 +121,7 @@ impl Meaning {
         };
         let (center, width) = (
             numbers(TARGET_CENTER, |value| value.is_finite())?,
-            numbers(TARGET_WIDTH, |value| *value > 0.0)?,
+            numbers(TARGET_WIDTH, |value| value.is_finite() && *value > 0.0)?,
         );
         let target_scale = match (center, width) {
             (None, None) => None,
@@ -295,6 +295,7 @@ mod tests {
             (DECIMAL, ":"),
             (TARGET_CENTER, "1,2"),
             (TARGET_WIDTH, "1,0"),
+            (TARGET_WIDTH, "1,inf"),
             (TARGET_WIDTH, "1"),
         ] {
             let found = read(Some((key, value)));

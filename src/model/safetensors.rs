@@ -15,7 +15,7 @@ use super::repeated::repeated_key;
 use super::transform_entries::Fault;
 use super::{Ensemble, Network, Parameters, Partner, input_entries, network_entries, transform_entries};
 use crate::data::Transform;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 
 /// Metadata keys.
 const ENSEMBLE: &str = "ensemble";
@@ -164,25 +164,19 @@ impl Model {
         let bad = |expected: &str, found: String| Error::Data {
             path: path.to_owned(),
             place: Place::default(),
-            expected: expected.to_owned(),
-            found,
+            expected: excerpt(expected),
+            found: excerpt(&found),
         };
         if bytes.is_empty() {
             return Err(bad("a model in safetensors format", "an empty file".to_owned()));
         }
-        let unreadable = |error| bad("a whole model in safetensors format", format!("{error}"));
-        let (length, header) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+        let unread = |error| bad("a whole model in safetensors format", format!("{error}"));
+        let (length, header) = SafeTensors::read_metadata(bytes).map_err(unread)?;
         if let Some(name) = repeated_key(&bytes[8..8 + length]) {
             return Err(bad("each tensor once", format!("{name} twice")));
         }
-        let file = SafeTensors::deserialize(bytes).map_err(unreadable)?;
+        let file = SafeTensors::deserialize(bytes).map_err(unread)?;
         let metadata: BTreeMap<String, String> = header.metadata().clone().into_iter().flatten().collect();
-        let entry = |key: &str| {
-            metadata
-                .get(key)
-                .map(String::as_str)
-                .ok_or_else(|| bad("a model written by tinytrain", format!("no {key:?} in its metadata")))
-        };
         let fault = |(expected, found): (String, String)| bad(&expected, found);
         let (network, parameters, of_network) = network_entries::read("", &metadata, &file).map_err(fault)?;
         let numbers = |name: &str| {
@@ -190,10 +184,13 @@ impl Model {
             let view = file.tensor(name).map_err(|_| (expected.clone(), "none".to_owned()))?;
             let words = view.data().chunks_exact(8).map(|word| word.try_into().map(f64::from_le_bytes));
             let values: Vec<f64> = words.flatten().collect();
-            if view.dtype() != Dtype::F64 || !values.iter().all(|value| value.is_finite()) {
-                return Err((expected, format!("{:?} {:?}", view.dtype(), view.shape())));
+            match values.iter().find(|value| !value.is_finite()) {
+                _ if view.dtype() != Dtype::F64 => {
+                    Err((expected, format!("{:?} {:?}", view.dtype(), view.shape())))
+                }
+                Some(value) => Err((expected, value.to_string())),
+                None => Ok((view.shape().to_vec(), values)),
             }
-            Ok((view.shape().to_vec(), values))
         };
         let (transform, taken) =
             transform_entries::read(&metadata, network.columns(), numbers).map_err(fault)?;
@@ -206,8 +203,18 @@ impl Model {
                 Some(ensemble)
             }
         };
-        let mut states = Vec::new();
+        let partners = ensemble.iter().flat_map(|ensemble| &ensemble.partners);
+        for network in [&network].into_iter().chain(partners.map(|partner| &partner.network)) {
+            if !input_entries::fits(network.input_layer(), &transform) {
+                return Err(bad("an input layer for the columns of its encoding", network.to_string()));
+            }
+        }
+        let mut states: Vec<(String, Parameters)> = Vec::new();
         for name in metadata.get(STATES).map(|names| names.split(',')).into_iter().flatten() {
+            // Their tensors would be counted once more.
+            if states.iter().any(|(known, _)| known == name) || name.starts_with("network") {
+                return Err(bad("different names of states", format!("{name:?}")));
+            }
             let read =
                 network_entries::parameters(&format!("{name}."), &network, &file, network_entries::floats);
             let (state, count) = read.map_err(fault)?;
@@ -217,7 +224,7 @@ impl Model {
         if file.len() != expected {
             return Err(bad(&format!("{expected} tensors"), format!("{}", file.len())));
         }
-        let optional = |key: &str| entry(key).ok().map(str::to_owned);
+        let optional = |key: &str| metadata.get(key).cloned();
         let origin = optional(DEVICE).map(|device| Origin {
             device,
             schedule: optional(SCHEDULE),

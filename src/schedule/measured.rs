@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::gpu::{Adapter, Backend};
 use crate::kernels::Tuning;
 use crate::model::Network;
@@ -101,7 +101,7 @@ impl Measurements {
             return Err(bad("something else, or those of another version".to_owned()));
         }
         let entries = contents["entries"].as_array().ok_or_else(|| bad("no entries".to_owned()))?;
-        let parsed = |entry: &Value| parse(entry).ok_or_else(|| bad(format!("the entry {entry}")));
+        let parsed = |entry: &Value| parse(entry).ok_or_else(|| bad(excerpt(&format!("the entry {entry}"))));
         Ok(Self { entries: entries.iter().map(parsed).collect::<Result<_>>()? })
     }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
+use crate::memory::check_memory;
 use crate::random::{Purpose, uniform};
 
 /// Settings by their names.
@@ -71,8 +72,12 @@ impl Range {
         } else {
             low + share * (high - low)
         };
-        let number = number.clamp(self.bounds[0], self.bounds[1]);
-        if self.is_whole { Value::from(number.round() as i64) } else { Value::from(rounded(number)) }
+        let within = |number: f64| number.clamp(self.bounds[0], self.bounds[1]);
+        if self.is_whole {
+            Value::from(within(number).round() as i64)
+        } else {
+            Value::from(within(rounded(number)))
+        }
     }
 
     /// The numbers of a grid.
@@ -111,7 +116,7 @@ impl Space {
             path: path.to_owned(),
             place: Place { row, ..Place::default() },
             expected,
-            found,
+            found: excerpt(&found),
         };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let row = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
@@ -126,8 +131,9 @@ impl Space {
         for (name, value) in table {
             let values = Values::read(&value).ok_or_else(|| {
                 let expected = format!(
-                    "{name} as a value, a list of values, {{ range = [low, high] }} or {{ log = [low, high] }} with low below \
-                     high, of a log above 0"
+                    "{} as a value, a list of values, {{ range = [low, high] }} or {{ log = [low, high] }} with low below \
+                     high and no further apart than f64 counts, of a log above 0",
+                    excerpt(&name)
                 );
                 bad(None, expected, value.to_string())
             })?;
@@ -181,6 +187,9 @@ impl Space {
                     format!("expected at most {MOST_COMBINATIONS} combinations of settings, found more");
                 return Err(Error::Config(text));
             }
+            let bytes =
+                grid.len() as u128 * values.len() as u128 * self.settings.len() as u128 * SETTING_BYTES;
+            check_memory(bytes, "a grid of these settings")?;
             let with = |settings: &Settings, value: &Value| {
                 let mut settings = settings.clone();
                 settings.insert(name.clone(), value.clone());
@@ -195,6 +204,9 @@ impl Space {
 
 /// The most combinations of a grid.
 const MOST_COMBINATIONS: usize = 1_000_000;
+
+/// About how many bytes a setting of a combination takes, with its name.
+const SETTING_BYTES: u128 = 160;
 
 impl Values {
     fn read(value: &toml::Value) -> Option<Self> {
@@ -226,7 +238,8 @@ impl Range {
         let is_whole = low.is_integer() && high.is_integer();
         let fits = bounds.iter().all(|bound| bound.is_finite())
             && bounds[0] < bounds[1]
-            && (!is_log || bounds[0] > 0.0);
+            && (bounds[1] - bounds[0]).is_finite()
+            && (!is_log || bounds[0] > 0.0 && (bounds[1] / bounds[0]).is_finite());
         fits.then_some(Self { bounds, is_log, is_whole, points })
     }
 }
@@ -300,6 +313,21 @@ mod tests {
         assert_eq!(error, "a: expected points = N beside the range, for a grid, found none");
     }
 
+    /// Four digits would be beyond either of these bounds.
+    #[test]
+    fn rounded_numbers_stay_in_their_bounds() {
+        let space =
+            space("a = { range = [0.123449, 0.123451] }\nb = { log = [0.98765, 0.98766], points = 3 }")
+                .unwrap();
+        for (trial, settings) in (0..100).map(|trial| (trial, space.sample(7, trial))) {
+            let [a, b] = ["a", "b"].map(|name| settings[name].as_f64().unwrap());
+            assert!(
+                (0.123449..=0.123451).contains(&a) && (0.98765..=0.98766).contains(&b),
+                "{trial}: {a} {b}"
+            );
+        }
+    }
+
     #[test]
     fn what_is_no_space_is_refused_in_one_line() {
         for text in [
@@ -313,6 +341,8 @@ mod tests {
             "a = 1979-05-27",
             "a = { b = 1 }",
             "a = { log = [1, inf] }",
+            "a = { log = [1e-300, 1e300] }",
+            "a = { range = [-1e308, 1e308] }",
             "a = ",
             "= 1",
         ] {

@@ -7,14 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{Doubt, Epoch, exact};
 use crate::engine::EngineState;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::model::{Model, Parameters};
+use crate::step::OptimizerKind;
 
 /// The key of the metadata under which [`Progress`] stands.
 const PROGRESS: &str = "checkpoint";
 /// The names of the numbers beside the weights: of the optimizer, followed by a number, and of the model that is kept.
 const OPTIMIZER: &str = "optimizer";
 const KEPT: &str = "kept";
+
+/// More steps, or rows of an epoch, than any machine trains: counts that go on from here do not overflow.
+const MOST_STEPS: u64 = 1 << 53;
 
 /// A run between two steps. As a file it is a model file, whose weights are those after the last step; beside them stand what the
 /// optimizer remembers (`optimizer1.w1`, ...) and the model that is kept so far (`kept.w1`, ...).
@@ -63,6 +67,24 @@ pub struct PartOfEpoch {
     pub duration: Duration,
 }
 
+impl Progress {
+    /// Whether its counts are those of some run.
+    fn is_sound(&self) -> bool {
+        let PartOfEpoch { batches, rows, loss, correct, .. } = &self.epoch;
+        let kept = self.kept.as_ref().map(|(epoch, _)| epoch);
+        self.epochs
+            .iter()
+            .zip(1..)
+            .all(|(epoch, number)| epoch.epoch == number && epoch.train.loss.is_finite())
+            && kept.is_none_or(|epoch| (1..=self.epochs.len()).contains(epoch))
+            && (*batches..=MOST_STEPS).contains(&self.steps)
+            && *batches <= *rows as u64
+            && *correct <= *rows as u64
+            && self.rows.map_or(*rows as u64 <= MOST_STEPS, |all| *rows <= all)
+            && loss.is_finite()
+    }
+}
+
 impl Checkpoint {
     /// The file's contents.
     ///
@@ -90,7 +112,7 @@ impl Checkpoint {
             path: path.to_owned(),
             place: Place::default(),
             expected: "a checkpoint of a run".to_owned(),
-            found,
+            found: excerpt(&found),
         };
         let text = model.settings.remove(PROGRESS).ok_or_else(|| bad("a model".to_owned()))?;
         let (step, progress): (u64, Progress) =
@@ -99,11 +121,22 @@ impl Checkpoint {
         for (name, parameters) in states {
             match name == KEPT {
                 true => kept = Some(parameters),
-                false => optimizer.push(parameters),
+                false if name == format!("{OPTIMIZER}{}", optimizer.len() + 1) => optimizer.push(parameters),
+                false => return Err(bad(format!("numbers called {name:?}"))),
             }
         }
         if kept.is_some() != progress.kept.is_some() {
             return Err(bad("no weights of the model that is kept".to_owned()));
+        }
+        if kept.as_ref().is_some_and(|kept| !kept.is_finite()) {
+            return Err(bad("NaN or infinite weights of the model that is kept".to_owned()));
+        }
+        let kind = model.settings.get("optimizer").and_then(|kind| kind.parse::<OptimizerKind>().ok());
+        if kind.is_none_or(|kind| kind.states() != optimizer.len()) {
+            return Err(bad(format!("what another optimizer remembers ({} of them)", optimizer.len())));
+        }
+        if step > MOST_STEPS || !progress.is_sound() {
+            return Err(bad("counts that no run comes to".to_owned()));
         }
         Ok(Self { model, state: EngineState { step, optimizer }, kept, progress })
     }

@@ -7,10 +7,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-use tinytrain::error::Place;
+use serde::Deserialize;
+use serde_json::json;
+use tinytrain::error::{Place, excerpt};
 use tinytrain::output::Destination;
-use tinytrain::sweep::Ended;
+use tinytrain::sweep::{Ended, Settings};
 use tinytrain::train::Score;
 use tinytrain::{Error, Result};
 
@@ -23,6 +24,22 @@ const ASKED: &str = "asked.jsonl";
 const MEMBERS: &str = "members";
 
 const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
+
+/// The contents of `sweep.json`, as far as they are read.
+#[derive(Deserialize)]
+struct Command {
+    arguments: Vec<String>,
+}
+
+/// A member that has been asked for: a line of `asked.jsonl`, whose number counts from 0.
+#[derive(Deserialize)]
+pub struct Asked {
+    member: usize,
+    /// Its own settings.
+    pub settings: Settings,
+    /// What stands behind `tinytrain train` to train it.
+    pub arguments: Vec<String>,
+}
 
 /// The folder of a sweep.
 #[derive(Debug)]
@@ -93,9 +110,8 @@ impl Folder {
     pub fn command(&self) -> Result<Vec<String>> {
         let path = self.path.join(COMMAND);
         let text = self.read(COMMAND)?;
-        let command: Value = serde_json::from_str(&text).map_err(|error| broken(&path, 1, &error))?;
-        let words = command["arguments"].as_array().into_iter().flatten();
-        Ok(words.filter_map(|word| word.as_str().map(str::to_owned)).collect())
+        let Command { arguments } = serde_json::from_str(&text).map_err(|error| broken(&path, 1, &error))?;
+        Ok(arguments)
     }
 
     /// A file in it.
@@ -165,17 +181,23 @@ impl Folder {
     /// Members that have been asked for.
     ///
     /// # Errors
-    /// [`Error::Read`].
-    pub fn asked(&self) -> Result<Vec<Value>> {
+    /// [`Error::Read`], and [`Error::Data`] for what is not in the order of their numbers.
+    pub fn asked(&self) -> Result<Vec<Asked>> {
         let path = self.file(ASKED);
         if !path.exists() {
             return Ok(Vec::new());
         }
         let text = self.read(ASKED)?;
-        let lines = (1..).zip(text.lines());
-        lines
-            .map(|(row, line)| serde_json::from_str(line).map_err(|error| broken(&path, row, &error)))
-            .collect()
+        let member = |(number, line): (usize, &str)| {
+            let row = number as u64 + 1;
+            let asked: Asked = serde_json::from_str(line).map_err(|error| broken(&path, row, &error))?;
+            if asked.member == number {
+                return Ok(asked);
+            }
+            let (expected, found) = (format!("member {number}"), format!("member {}", asked.member));
+            Err(Error::Data { path: path.clone(), place: Place::row(row), expected, found })
+        };
+        text.lines().enumerate().map(member).collect()
     }
 
     /// Writes down members that were asked for.
@@ -213,7 +235,7 @@ fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {
         path: path.to_owned(),
         place: Place::row(row),
         expected: "JSON that a sweep has written".to_owned(),
-        found: error.to_string(),
+        found: excerpt(&error.to_string()),
     }
 }
 

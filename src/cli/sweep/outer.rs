@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tinytrain::Error;
 use tinytrain::error::Place;
-use tinytrain::sweep::Settings;
 
 use super::arguments::Template;
 use super::folder::Folder;
@@ -74,16 +73,15 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
     let asked = folder.asked()?;
     let mut told: HashSet<usize> = folder.records.iter().map(|record| record.member).collect();
     let mut of_classes = folder.records.first().map(|record| record.accuracy.is_some());
-    let results: Vec<Told> = lines(path)?;
     let mut records = Vec::new();
-    for (row, Told { member, accuracy, loss, model }) in (1..).zip(results) {
+    for (row, Told { member, accuracy, loss, model }) in lines(path)? {
         let bad = |expected: String, found: String| Error::Data {
             path: path.to_owned(),
             place: Place::row(row),
             expected,
             found,
         };
-        let Some(Value::Object(object)) = asked.get(member) else {
+        let Some(asked_for) = asked.get(member) else {
             let expected = format!("a member that was asked for, 0 to {}", asked.len().saturating_sub(1));
             return Err(bad(expected, format!("member {member}")).into());
         };
@@ -102,15 +100,12 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
             let expected = format!("a result {}, as those before it", has(accuracy.is_none()));
             return Err(bad(expected, format!("one {}", has(accuracy.is_some()))).into());
         }
-        let settings: Settings =
-            object["settings"].as_object().map(|it| it.clone().into_iter().collect()).unwrap_or_default();
-        let arguments = object["arguments"].as_array().into_iter().flatten();
         records.push(Record {
             member,
             end: "told".to_owned(),
             reason: None,
-            settings,
-            arguments: arguments.filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+            settings: asked_for.settings.clone(),
+            arguments: asked_for.arguments.clone(),
             accuracy,
             // An accuracy alone is enough to compare members by.
             loss: loss.or(accuracy.map(|accuracy| 1.0 - accuracy)),

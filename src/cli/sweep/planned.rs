@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use tinytrain::error::Place;
+use tinytrain::error::{Place, excerpt};
 use tinytrain::model::Model;
 use tinytrain::sweep::{Settings, Space};
 use tinytrain::train::TrainingData;
@@ -119,9 +119,9 @@ impl Tried {
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
     pub fn of(options: &Options, known: Known) -> Result<Self> {
         if let Some(path) = &options.settings {
-            let trials = lines(path)?;
+            let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
-            let names = trials.iter().flat_map(|settings: &Settings| settings.keys());
+            let names = trials.iter().flat_map(Settings::keys);
             arguments::check(names.map(String::as_str), &origin)?;
             return Ok(Self { origin, trials, space: None });
         }
@@ -171,20 +171,21 @@ pub fn text(path: &Path) -> Result<String> {
     read.map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-/// JSON, an object a line; empty lines count for nothing.
+/// JSON, an object a line, each with the number of its line; empty lines count for nothing.
 ///
 /// # Errors
 /// [`Error::Read`], and [`Error::Data`] with the row of anything else.
-pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)>> {
     let text = text(path)?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let object = |(row, line)| {
-        serde_json::from_str(line).map_err(|error| Error::Data {
+        let object = serde_json::from_str(line).map_err(|error| Error::Data {
             path: path.to_owned(),
             place: Place::row(row),
             expected: "a JSON object".to_owned(),
-            found: error.to_string(),
-        })
+            found: excerpt(&error.to_string()),
+        })?;
+        Ok((row, object))
     };
     lines.map(object).collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::kernels::{MatmulTile, Tuning};
 
 impl fmt::Display for MatmulTile {
@@ -40,8 +40,9 @@ impl FromStr for Tuning {
         // What reads back as something else was written by somebody else.
         parse(text).filter(|tuning| tuning.to_string() == text).ok_or_else(|| {
             Error::Config(format!(
-                "tile shapes: expected such as {:?}, found {text:?}",
-                Tuning::GPU.to_string()
+                "tile shapes: expected such as {:?}, found {:?}",
+                Tuning::GPU.to_string(),
+                excerpt(text)
             ))
         })
     }
@@ -51,18 +52,20 @@ fn parse(text: &str) -> Option<Tuning> {
     let mut entries = text.split("; ");
     let mut value = |name: &str| entries.next()?.strip_prefix(name)?.strip_prefix('=');
     let size = |text| sizes(text).map(|[size]| size);
+    // What halves at each level of a tree of sums, or is a mask.
+    let power = |text| size(text).filter(|size| size.is_power_of_two());
     Some(Tuning {
         product: product(value("product")?)?,
         wide: product(value("wide")?)?,
         row: size(value("row")?)?,
         column: product(value("column")?)?,
         owners: size(value("owners")?)?,
-        lanes: size(value("lanes")?)?,
-        rows: size(value("rows")?)?,
+        lanes: power(value("lanes")?)?,
+        rows: power(value("rows")?)?,
         workgroup: size(value("workgroup")?)?,
         plane: sizes(value("plane")?)?,
         team: size(value("team")?)?,
-        sorters: size(value("sorters")?)?,
+        sorters: power(value("sorters")?)?,
     })
 }
 
@@ -83,11 +86,14 @@ fn product(text: &str) -> Option<MatmulTile> {
     }
 }
 
+/// More than any limit of a device: products of four sizes are far from overflowing.
+const MOST_SIZE: usize = 65_535;
+
 /// So many numbers above 0 with an x between them.
 fn sizes<const N: usize>(text: &str) -> Option<[usize; N]> {
     let sizes: Vec<usize> = text.split('x').map(|size| size.parse().ok()).collect::<Option<_>>()?;
     let sizes: [usize; N] = sizes.try_into().ok()?;
-    (!sizes.contains(&0)).then_some(sizes)
+    sizes.iter().all(|size| (1..=MOST_SIZE).contains(size)).then_some(sizes)
 }
 
 #[cfg(test)]
@@ -118,6 +124,11 @@ mod tests {
             ("owners=16", "owners=+16"),
             ("owners=16", "owners=16x16"),
             ("plane=8x8", "plane=8"),
+            ("plane=8x8", "plane=8x65536"),
+            ("lanes=8", "lanes=7"),
+            ("; rows=2", "; rows=3"),
+            ("sorters=64", "sorters=96"),
+            ("wide=broadcast tall", "wide=direct 18446744073709551615x18446744073709551615"),
             ("; sorters=64", ""),
             ("sorters=64", "sorters=64; more=1"),
             ("; ", ";"),

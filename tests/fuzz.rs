@@ -1,0 +1,125 @@
+//! Every reader on valid files that were changed at random: no panic, no hang, no memory that the size of the input does not
+//! justify, and nothing accepted that is not whole.
+//!
+//! The number of cases is that of `TINYTRAIN_FUZZ_CASES` for each reader, or a few hundred; a case that fails is kept in a file, and
+//! `TINYTRAIN_FUZZ_CASE=FILE` runs it alone. `cargo fuzz` looks further, with the same functions: docs/RELIABILITY.md.
+
+mod program;
+
+#[path = "fuzz/commands.rs"]
+mod commands;
+#[path = "fuzz/entries.rs"]
+mod entries;
+#[path = "fuzz/heap.rs"]
+mod heap;
+#[path = "fuzz/mutate.rs"]
+mod mutate;
+#[path = "fuzz/seeds.rs"]
+mod seeds;
+#[path = "fuzz/watch.rs"]
+mod watch;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use entries::{ENTRIES, Entry};
+use mutate::{Chance, mutated, repair_header, repair_sums};
+
+/// A number in the environment.
+pub fn setting(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, found {text}")))
+}
+
+/// Runs one case, and says whether it was accepted, or what is wrong.
+fn run(entry: &Entry, bytes: &[u8]) -> Result<bool, String> {
+    let _watched = watch::begin(entry.name, bytes);
+    let begun = heap::begin();
+    let ended = catch_unwind(AssertUnwindSafe(|| (entry.run)(bytes)));
+    let (taken, panics) = (heap::most(begun), watch::panics());
+    let (constant, factor) = entry.memory;
+    let most = constant + factor * bytes.len();
+    if !panics.is_empty() {
+        return Err(panics.join("; "));
+    }
+    if taken > most {
+        return Err(format!("{taken} bytes of memory for {} bytes, expected at most {most}", bytes.len()));
+    }
+    ended.map_err(|_| "a panic without a word".to_owned())
+}
+
+/// So many cases of a reader, the same in every run.
+fn fuzz(name: &str, usual: u64) {
+    let _one = watch::alone();
+    let entry = ENTRIES.iter().find(|entry| entry.name == name).expect("an entry of this name");
+    if let Some(path) = std::env::var_os("TINYTRAIN_FUZZ_CASE") {
+        run(entry, &std::fs::read(path).unwrap()).unwrap();
+        return;
+    }
+    let seeds = seeds::of(name);
+    for seed in &seeds {
+        // Of some tables it must be said which column is the target.
+        let is_accepted = run(entry, seed).unwrap();
+        assert!(
+            is_accepted || ["table", "gzip", "zstd"].contains(&name),
+            "{name}: {:?}",
+            String::from_utf8_lossy(seed)
+        );
+    }
+    let (cases, first) =
+        (setting("TINYTRAIN_FUZZ_CASES").unwrap_or(usual), setting("TINYTRAIN_FUZZ_SEED").unwrap_or(0));
+    let (mut failures, mut accepted) = (Vec::new(), 0);
+    for case in 0..cases {
+        let mut chance = Chance::new(first.wrapping_add(case));
+        let mut bytes = mutated(&seeds, &mut chance);
+        // Most changes would be refused by a length or a check sum alone.
+        match name {
+            "model" | "checkpoint" | "resume" if chance.below(4) > 0 => repair_header(&mut bytes),
+            "png" if chance.below(4) > 0 => repair_sums(&mut bytes),
+            _ => {}
+        }
+        match run(entry, &bytes) {
+            Ok(is_accepted) => accepted += u64::from(is_accepted),
+            Err(fault) => {
+                let kept = watch::keep(&format!("{name}-{case}"), &bytes);
+                failures.push(format!("case {case}, kept in {}: {fault}", kept.display()));
+            }
+        }
+        if failures.len() == 20 {
+            break;
+        }
+    }
+    assert!(failures.is_empty(), "{name}:\n{}", failures.join("\n"));
+    println!("{name}: {cases} cases, {accepted} of them accepted");
+    // What is all refused has not been looked into.
+    assert!(accepted * 100 >= cases, "{name}: {accepted} of {cases} cases accepted");
+}
+
+macro_rules! readers {
+    ($($name:ident $cases:literal),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            fuzz(stringify!($name), $cases);
+        })*
+
+        #[test]
+        fn every_entry_is_run() {
+            let names = [$(stringify!($name)),*];
+            assert_eq!(ENTRIES.each_ref().map(|entry| entry.name), names);
+        }
+    };
+}
+
+readers! {
+    idx 1500,
+    idx_packed 1500,
+    table 3000,
+    raw_table 1500,
+    gzip 1000,
+    zstd 1000,
+    png 2000,
+    model 2000,
+    checkpoint 2000,
+    resume 200,
+    space 3000,
+    tuning 3000,
+}

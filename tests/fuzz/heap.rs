@@ -1,0 +1,60 @@
+//! Counts the memory that is allocated at one time.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
+
+/// The system's allocator, counted.
+struct Counted;
+
+#[global_allocator]
+static COUNTED: Counted = Counted;
+
+/// Bytes that are allocated, and the most since [`begin`].
+static NOW: AtomicIsize = AtomicIsize::new(0);
+static MOST: AtomicIsize = AtomicIsize::new(0);
+
+fn count(bytes: isize) {
+    let now = NOW.fetch_add(bytes, Relaxed) + bytes;
+    MOST.fetch_max(now, Relaxed);
+}
+
+// SAFETY: all calls go to the system's allocator as they come.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promises are those that are asked for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Both may be there while one is copied into the other.
+        count(size as isize);
+        count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// Counts from here on.
+pub fn begin() -> isize {
+    let now = NOW.load(Relaxed);
+    MOST.store(now, Relaxed);
+    now
+}
+
+/// The most bytes since `begun`, beyond those of that time.
+pub fn most(begun: isize) -> usize {
+    usize::try_from(MOST.load(Relaxed) - begun).unwrap_or(0)
+}
