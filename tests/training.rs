@@ -8,6 +8,8 @@ mod candidates;
 mod differential;
 #[path = "training/long.rs"]
 mod long;
+#[path = "training/lost.rs"]
+mod lost;
 #[path = "training/overlap.rs"]
 mod overlap;
 #[path = "training/pictures.rs"]

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
 use super::{Doubt, Epoch, exact};
+use crate::data::{Features, Rows, TargetsRef};
 use crate::engine::EngineState;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::model::{Model, Parameters};
@@ -45,10 +47,36 @@ pub struct Progress {
     pub epoch: PartOfEpoch,
     /// The epoch of the model that is kept, counted from 1, and what speaks against that model.
     pub kept: Option<(usize, Option<Doubt>)>,
-    /// Training rows, where their number was known.
-    pub rows: Option<usize>,
+    /// What the training rows were, where all had been read.
+    pub rows: Option<TrainedRows>,
     /// Whether later rows had shown something that the first ones had not, so that all were read before training began again.
     pub was_restarted: bool,
+}
+
+/// What tells the training rows of a run from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrainedRows {
+    /// How many.
+    pub count: usize,
+    /// The CRC-32 of their values, targets and weights as they stand in memory.
+    pub sum: u32,
+}
+
+impl TrainedRows {
+    /// Those of a data set, of which all rows are there.
+    pub fn of(rows: &Rows<'_>) -> Self {
+        let mut sum = Crc::new();
+        match rows.features {
+            Features::Bytes(bytes) => sum.update(bytes),
+            Features::Floats(floats) => sum.update(bytemuck::cast_slice(floats)),
+        }
+        match rows.targets {
+            TargetsRef::Classes(classes) => sum.update(bytemuck::cast_slice(classes)),
+            TargetsRef::Values { values, .. } => sum.update(bytemuck::cast_slice(values)),
+        }
+        sum.update(bytemuck::cast_slice(rows.weights));
+        Self { count: rows.len(), sum: sum.sum() }
+    }
 }
 
 /// Sums over the batches of an epoch that have been trained.
@@ -80,7 +108,7 @@ impl Progress {
             && (*batches..=MOST_STEPS).contains(&self.steps)
             && *batches <= *rows as u64
             && *correct <= *rows as u64
-            && self.rows.map_or(*rows as u64 <= MOST_STEPS, |all| *rows <= all)
+            && self.rows.map_or(*rows as u64 <= MOST_STEPS, |all| *rows <= all.count)
             && loss.is_finite()
     }
 }

@@ -27,7 +27,7 @@ mod value_errors;
 mod whole_run;
 
 pub use calibration::{Calibration, CalibrationBin, calibration};
-pub use checkpoint::{Checkpoint, PartOfEpoch, Progress};
+pub use checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
 pub use class_figures::{ClassFigures, class_figures, confusion};
 pub use config::{ClassWeights, Config, Keep};
 pub use data_options::DataOptions;

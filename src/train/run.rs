@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use self::resuming::Aside;
-use super::checkpoint::PartOfEpoch;
+use super::checkpoint::{PartOfEpoch, TrainedRows};
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, Score, Started, Summary};
@@ -39,6 +39,10 @@ pub struct Run {
     aside: Option<Box<Aside>>,
     /// Whether all rows were read first, after later ones had shown something new.
     was_restarted: bool,
+    /// What the training rows of a checkpoint were, until all are there to compare.
+    expected: Option<TrainedRows>,
+    /// What the training rows are, once that was asked for.
+    trained_rows: Option<TrainedRows>,
     /// Makes its next engine.
     maker: Option<MakeEngine>,
     steps: u64,
@@ -84,6 +88,8 @@ impl Run {
             epochs: Vec::new(),
             aside: None,
             was_restarted: false,
+            expected: None,
+            trained_rows: None,
             maker: None,
             steps: 0,
             first_batch: None,
@@ -182,7 +188,11 @@ impl Run {
     }
 
     fn advance(&mut self) -> Result<()> {
-        let Some(trained) = &mut self.trained else { return self.start() };
+        if self.trained.is_none() {
+            return self.start();
+        }
+        self.compare_rows()?;
+        let Some(trained) = &mut self.trained else { return Ok(()) };
         if self.is_stopped {
             return self.interrupt();
         }
@@ -231,6 +241,8 @@ impl Run {
             );
             return Err(Error::Config(text));
         }
+        self.compare_rows()?;
+        let Self { config, data, device, .. } = self;
         let parameters = config.first_parameters(&network);
         let mut engine = match self.maker.take() {
             Some(maker) => maker(),
@@ -300,7 +312,9 @@ impl Run {
         if !self.keeper.keeps_last() {
             return Ok(());
         }
-        let (parameters, epoch) = (trained.engine.parameters()?, trained.epochs.epoch());
+        // Between two epochs it is the model of the one that has ended.
+        let epoch = if trained.totals.batches == 0 { self.epochs.len() } else { trained.epochs.epoch() };
+        let parameters = trained.engine.parameters()?;
         if !parameters.is_finite() {
             return Err(self.non_finite(epoch));
         }

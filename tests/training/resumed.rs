@@ -3,6 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use tinytrain::Error;
 use tinytrain::data::{ReadOptions, Reader, Scale, Split};
 use tinytrain::engine::Device;
 use tinytrain::random::{Purpose, normal};
@@ -15,7 +16,7 @@ use crate::support::devices;
 const ROWS: usize = 333;
 
 /// Rows of small whole numbers, as pixels are, or of others, which are read first and scaled.
-fn reader(of_bytes: bool, rows: usize) -> Reader {
+fn table(of_bytes: bool, rows: usize) -> String {
     let mut text = String::from("a,b,c,d,e,class\n");
     for row in 0..rows {
         for column in 0..5 {
@@ -25,7 +26,12 @@ fn reader(of_bytes: bool, rows: usize) -> Reader {
         }
         text += &format!("k{}\n", row * 5 / 3 % 3);
     }
-    Reader::from_csv(Path::new("t.csv"), Cursor::new(text), &ReadOptions::default()).unwrap()
+    text
+}
+
+fn reader(of_bytes: bool, rows: usize) -> Reader {
+    let text = Cursor::new(table(of_bytes, rows));
+    Reader::from_csv(Path::new("t.csv"), text, &ReadOptions::default()).unwrap()
 }
 
 fn run(config: &Config, of_bytes: bool, rows: usize, device: &Device) -> Run {
@@ -137,7 +143,8 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
     let resumed = |config: &Config, of_bytes, rows| {
         let mut run = run(config, of_bytes, rows, &Device::Cpu);
         run.resume(checkpoint.clone())?;
-        run.next()
+        while run.next()?.is_some() {}
+        Ok::<(), Error>(())
     };
     let error = resumed(&Config { hidden: vec![7, 6], ..own.clone() }, false, ROWS).unwrap_err();
     assert_eq!(
@@ -146,6 +153,40 @@ fn a_checkpoint_of_other_data_or_settings_is_refused() {
     );
     let error = resumed(&own, false, ROWS - 30).unwrap_err();
     assert_eq!(error.to_string(), "expected the 267 training rows of the run, found 243");
+    // As many rows, of which one has another value; also where they are read while the first of them train.
+    for of_bytes in [false, true] {
+        let data = if of_bytes { Scale::Bytes } else { Scale::None };
+        let own = Config { data: DataOptions { scale: data, ..DataOptions::default() }, ..own.clone() };
+        let changed = |text: &str| {
+            let reader =
+                Reader::from_csv(Path::new("t.csv"), Cursor::new(text.to_owned()), &ReadOptions::default());
+            let data = TrainingData::new(reader.unwrap(), None, None, &own.data).unwrap();
+            Run::new(own.clone(), data, Device::Cpu, None).unwrap()
+        };
+        let text = table(of_bytes, ROWS);
+        let mut first = changed(&text);
+        while first.epochs().len() < 2 {
+            first.next().unwrap();
+        }
+        let checkpoint = first.checkpoint().unwrap().unwrap();
+        let end = text.rfind("\n").unwrap();
+        let last = text[..end].rfind('\n').unwrap() + 1;
+        let digit = text[last..].chars().next().unwrap();
+        for (cell, is_same) in [(digit, true), (if digit == '1' { '2' } else { '1' }, false)] {
+            let mut other = changed(&format!("{}{cell}{}", &text[..last], &text[last + 1..]));
+            other.resume(checkpoint.clone()).unwrap();
+            let error = loop {
+                match other.next() {
+                    Ok(None) => break None,
+                    Err(error) => break Some(error.to_string()),
+                    Ok(Some(_)) => {}
+                }
+            };
+            let wanted =
+                "expected the 333 training rows of the run, found as many others: the data have changed";
+            assert_eq!(error.as_deref(), (!is_same).then_some(wanted));
+        }
+    }
     let scaled = Config { data: DataOptions { scale: Scale::Standard, ..own.data }, ..own };
     assert!(resumed(&scaled, false, ROWS).is_err());
 }

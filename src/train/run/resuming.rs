@@ -6,7 +6,7 @@ use super::Run;
 use crate::engine::EngineState;
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
-use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress};
+use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
 use crate::train::keeper::Kept;
 
 /// A run without an engine, between two steps.
@@ -53,11 +53,7 @@ impl Run {
             Kept { epoch, model: Arc::new(model), doubt }
         });
         self.keeper.resume(&progress.epochs, kept);
-        if let (Some(then), Some(now)) = (progress.rows, self.data.rows())
-            && then != now
-        {
-            return Err(Error::Config(format!("expected the {then} training rows of the run, found {now}")));
-        }
+        self.expected = progress.rows;
         self.was_restarted = progress.was_restarted;
         (self.steps, self.epochs) = (progress.steps, progress.epochs);
         let parameters = model.parameters.clone();
@@ -73,22 +69,56 @@ impl Run {
         self.drain()?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
         let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
-        let number = trained.epochs.epoch();
+        let number = if trained.totals.batches == 0 { self.epochs.len() } else { trained.epochs.epoch() };
         let epoch = PartOfEpoch { duration: trained.epoch_began.elapsed(), ..trained.totals.clone() };
         if !parameters.is_finite() {
             return Err(self.non_finite(number));
         }
+        let rows = self.trained_rows();
         let kept = self.keeper.kept.as_ref().filter(|kept| kept.epoch > 0);
         let progress = Progress {
             steps: self.steps,
             epochs: self.epochs.clone(),
             epoch,
             kept: kept.map(|kept| (kept.epoch, kept.doubt.clone())),
-            rows: self.data.rows(),
+            rows,
             was_restarted: self.was_restarted,
         };
         let kept = kept.map(|kept| kept.model.parameters.clone());
         Ok(Some(Checkpoint { model: self.model(parameters, number)?, state, kept, progress }))
+    }
+
+    /// Whether all training rows have been read.
+    fn has_all_rows(&self) -> bool {
+        self.data.rows() == Some(self.data.view().len())
+    }
+
+    /// What the training rows are, as far as that is known by now.
+    fn trained_rows(&mut self) -> Option<TrainedRows> {
+        if self.trained_rows.is_none() && self.has_all_rows() {
+            self.trained_rows = Some(TrainedRows::of(&self.data.view()));
+        }
+        self.trained_rows.or(self.expected)
+    }
+
+    /// Compares the training rows with those of the checkpoint, once all are there.
+    pub(super) fn compare_rows(&mut self) -> Result<()> {
+        if self.expected.is_none() || !self.has_all_rows() {
+            return Ok(());
+        }
+        let (Some(then), Some(now)) = (self.expected.take(), self.trained_rows()) else { return Ok(()) };
+        if then.count != now.count {
+            let text = format!("expected the {} training rows of the run, found {}", then.count, now.count);
+            return Err(Error::Config(text));
+        }
+        if then != now {
+            let text = format!(
+                "expected the {} training rows of the run, found as many others: the data have changed",
+                then.count
+            );
+            return Err(Error::Config(text));
+        }
+        Ok(())
     }
 
     /// Waits for what the device still does.

@@ -1,0 +1,59 @@
+//! A device that is lost in the middle of a run: an error and no panic, and the CPU engine goes on from what was saved before.
+
+use tinytrain::Error;
+use tinytrain::engine::{CpuEngine, Drive, Engine, EngineOptions, GpuEngine};
+use tinytrain::gpu::{Context, adapters};
+use tinytrain::kernels::{Compute, Tuning};
+use tinytrain::model::{Network, Parameters};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::step::{OptimizerKind, UpdateRule};
+
+use crate::support::noise;
+
+const BATCH: usize = 16;
+
+#[test]
+fn a_lost_device_is_an_error_and_the_processor_goes_on() {
+    let network = Network::classifier(&[13, 18, 5]).unwrap();
+    let (parameters, data) = (Parameters::he_normal(&network, 4), noise(200, 13, 5, 11));
+    let order: Vec<u32> = (0..160).map(|i| i * 77 % 200).collect();
+    for adapter in adapters(None) {
+        for schedule in ScheduleKind::ALL {
+            let rule = UpdateRule { optimizer: OptimizerKind::Momentum.defaults(), ..UpdateRule::sgd(0.1) };
+            let options = EngineOptions { rule, schedule: Some(schedule), ..EngineOptions::sgd(BATCH, 0.1) };
+            let context = Context::open(&adapter).unwrap();
+            let (device, tuning) = (context.device.clone(), Tuning::of(&context));
+            let mut engine =
+                GpuEngine::with_tuning(Compute::new(context), tuning, &parameters, &network, &options)
+                    .unwrap();
+            engine.train(&data.view(), &order[..80], &mut |_| Ok(())).unwrap();
+            engine.finish(&mut |_| Ok(())).unwrap();
+            let saved = (engine.parameters().unwrap(), engine.state().unwrap());
+            device.destroy();
+            let what = format!("{} ({}), {schedule}", adapter.name, adapter.backend);
+            let trained = engine
+                .train(&data.view(), &order[80..], &mut |_| Ok(()))
+                .and_then(|()| engine.finish(&mut |_| Ok(())));
+            let errors = [
+                trained.err(),
+                engine.parameters().err(),
+                engine.state().err(),
+                engine.outputs(&data.view()).err(),
+                engine.evaluate(&data.view()).err(),
+                engine.restore(&saved.0, &saved.1).and_then(|()| engine.parameters()).err(),
+            ];
+            for (place, error) in errors.iter().enumerate() {
+                assert!(
+                    matches!(error, Some(Error::Gpu(_) | Error::Device(_))),
+                    "{what}, {place}: {error:?}"
+                );
+            }
+            let mut other = CpuEngine::with_threads(&parameters, &network, &options, 1);
+            other.restore(&saved.0, &saved.1).unwrap();
+            other.train(&data.view(), &order[80..], &mut |_| Ok(())).unwrap();
+            other.finish(&mut |_| Ok(())).unwrap();
+            assert_eq!(other.state().unwrap().step, 10, "{what}");
+            assert!(other.parameters().unwrap().is_finite(), "{what}");
+        }
+    }
+}
