@@ -238,9 +238,14 @@ fn huge_images_are_refused_by_their_header() {
         let found = format!("{columns} x {rows} pixels");
         assert_refused(&header(columns, rows), &["at most 100 megapixels", &found]);
     }
-    // Few enough pixels, but a line of them takes 800 MB.
-    assert_refused(&header(100_000_000, 1), &["a whole PNG image", "imits"]);
-    assert_refused(&header(10_000, 10_000), &["a whole PNG image"]);
+    // Few enough pixels, but more than the file can hold.
+    for (columns, rows) in [(100_000_000, 1), (10_000, 10_000)] {
+        let found = format!("a header that says {columns} x {rows} pixels");
+        assert_refused(&header(columns, rows), &["an image that ", " bytes can hold", &found]);
+    }
+    // A long enough file, but a line of pixels takes 800 MB.
+    let long = [header(100_000_000, 1), vec![0; 800_000]].concat();
+    assert_refused(&long, &["a whole PNG image", "imits"]);
 }
 
 #[test]
