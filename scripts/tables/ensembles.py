@@ -2,7 +2,8 @@
 
 usage: ensembles.py TINYTRAIN RESULTS [TABLE...]
 
-RESULTS is a file of JSON lines, one a split that is done; those that stand there already are not trained again.
+RESULTS is a file of JSON lines, one a split that is done; those that stand there already are not trained again. The document tells
+of all of them.
 """
 
 import json
@@ -49,7 +50,7 @@ def swept(tinytrain, problem, seed):
 
 
 def measured(tinytrain, path, wanted):
-    """For every problem, what each split gave."""
+    """For every problem, what its splits gave, after those that are wanted have been trained."""
     done = {}
     if path.exists():
         for line in path.read_text().splitlines():
@@ -69,7 +70,8 @@ def measured(tinytrain, path, wanted):
                 file=sys.stderr,
                 flush=True,
             )
-    return {problem: [done[problem, seed] for seed in SEEDS] for problem in wanted or PROBLEMS}
+    results = {problem: [done[problem, seed] for seed in SEEDS if (problem, seed) in done] for problem in PROBLEMS}
+    return {problem: rows for problem, rows in results.items() if rows}
 
 
 def columns(text):
@@ -83,8 +85,15 @@ def columns(text):
     return cells
 
 
+def cell(shares):
+    """Mean and deviation, and of how many splits, if not of all."""
+    deviation = f" ± {statistics.stdev(shares):.1f}" if len(shares) > 1 else ""
+    few = {len(SEEDS): "", 1: " (1 split)"}.get(len(shares), f" ({len(shares)} splits)")
+    return f"{statistics.mean(shares):.1f}{deviation}{few}"
+
+
 def mean(cell):
-    return float(cell.split(" ± ")[0])
+    return float(cell.split(" ")[0])
 
 
 def main():
@@ -96,7 +105,7 @@ def main():
     lines, places, ahead = [], [], {"best": 0, **dict.fromkeys(BESIDE, 0)}
     for problem, rows in results.items():
         shares = {name: [100 * row[name] for row in rows] for name in ("ensemble", "best")}
-        own = [f"{statistics.mean(each):.1f} ± {statistics.stdev(each):.1f}" for each in shares.values()]
+        own = [cell(each) for each in shares.values()]
         others = above[problem]
         lines.append(f"| {problem} | {' | '.join([*own, *(others[name] for name in BESIDE)])} |")
         scores = [mean(own[0]), *(mean(cell) for cell in others.values())]
@@ -119,9 +128,8 @@ def main():
         f"Mean rank with it among the columns of the first table: {', '.join(f'{n} {r:.1f}' for n, r in zip(names, ranks))}.",
         END,
     ]
-    if not wanted:
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        DOCUMENT.write_text(before + "\n".join(section) + after)
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    DOCUMENT.write_text(before + "\n".join(section) + after)
     print("\n".join(section[1:-1]))
 
 

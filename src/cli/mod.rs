@@ -18,6 +18,7 @@ mod eval_text;
 mod evaluand;
 mod export;
 mod fold_text;
+mod folder_lock;
 mod folds;
 mod given;
 mod html;

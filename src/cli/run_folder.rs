@@ -2,7 +2,7 @@
 //! `checkpoint.safetensors` (from which the run goes on), `log.txt` (what was told), and while it trains `run.lock`.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tinytrain::output::Destination;
@@ -10,6 +10,7 @@ use tinytrain::tensorboard::EventFile;
 use tinytrain::train::{Checkpoint, Epoch};
 use tinytrain::{Error, Result};
 
+use super::folder_lock::FolderLock;
 use super::train_figures::{TEST, VALIDATION, score_fields};
 
 /// The folder of all runs that were not told where to save.
@@ -19,14 +20,12 @@ pub const HISTORY: &str = "history.csv";
 pub const MODEL: &str = "model.safetensors";
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 const LOG: &str = "log.txt";
-const LOCK: &str = "run.lock";
 
 /// The folder of a run, which no other run writes into while this lives.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Its lock ends with the process, however that ends.
-    _lock: File,
+    lock: FolderLock,
     /// Whether it was made by this run, and holds nothing to keep yet.
     is_fresh: bool,
     /// Folders that were made for it, the innermost first.
@@ -53,14 +52,8 @@ impl RunFolder {
             made = vec![path.to_owned(), PathBuf::from(RUNS)];
         }
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
-        let lock = locked(path).inspect_err(|error| {
-            // A disk that is full: the lock of another run stays.
-            if let Error::Write { .. } = error {
-                let _ = fs::remove_file(path.join(LOCK));
-                remove_empty(&made);
-            }
-        })?;
-        let folder = Self { path: path.to_owned(), _lock: lock, is_fresh: true, made, events: Vec::new() };
+        let lock = FolderLock::take(path).inspect_err(|_| remove_empty(&made))?;
+        let folder = Self { path: path.to_owned(), lock, is_fresh: true, made, events: Vec::new() };
         // Another run may have been faster.
         if folder.file(CONFIG).exists() {
             return Err(used(path));
@@ -76,7 +69,7 @@ impl RunFolder {
         let config = path.join(CONFIG);
         fs::metadata(&config).map_err(|source| Error::Read { path: config, source })?;
         let (made, events) = (Vec::new(), Vec::new());
-        Ok(Self { path: path.to_owned(), _lock: locked(path)?, is_fresh: false, made, events })
+        Ok(Self { path: path.to_owned(), lock: FolderLock::take(path)?, is_fresh: false, made, events })
     }
 
     /// A file in it.
@@ -144,8 +137,7 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // What cannot be removed is in nobody's way: the lock itself ends with the process.
-        let _ = fs::remove_file(self.file(LOCK));
+        self.lock.remove();
         if self.is_fresh {
             for name in [CONFIG, HISTORY, LOG] {
                 let _ = fs::remove_file(self.file(name));
@@ -171,12 +163,6 @@ pub fn checkpoint(run: &Path) -> Result<Checkpoint> {
     let path = run.join(CHECKPOINT);
     let bytes = fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
     Checkpoint::from_bytes(&bytes, &path)
-}
-
-/// Whether a run goes on in this folder now.
-pub fn is_running(path: &Path) -> bool {
-    let lock = File::open(path.join(LOCK));
-    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)))
 }
 
 /// Makes `runs/<name>`, or `runs/<name>-2` and so on where another run has been faster.
@@ -219,34 +205,6 @@ fn used(path: &Path) -> Error {
     Error::Config(format!(
         "--out: expected a folder without a run, found {path}; --resume {path} goes on with that one"
     ))
-}
-
-/// Takes the lock of a folder, and writes down who has it.
-fn locked(path: &Path) -> Result<File> {
-    let place = path.join(LOCK);
-    let lock = || -> io::Result<std::result::Result<File, String>> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&place)?;
-        match file.try_lock() {
-            Ok(()) => {
-                file.set_len(0)?;
-                writeln!(file, "{}", std::process::id())?;
-                Ok(Ok(file))
-            }
-            Err(fs::TryLockError::WouldBlock) => {
-                let mut process = String::new();
-                file.read_to_string(&mut process)?;
-                Ok(Err(process.trim().to_owned()))
-            }
-            Err(fs::TryLockError::Error(error)) => Err(error),
-        }
-    };
-    match lock().map_err(|source| unwritable(&place, source))? {
-        Ok(file) => Ok(file),
-        Err(process) => Err(Error::Config(format!(
-            "expected a folder that no run writes into, found {}, where process {process} trains",
-            path.display()
-        ))),
-    }
 }
 
 fn header() -> String {

@@ -9,7 +9,8 @@ use tinytrain::error::{Place, excerpt};
 use tinytrain::{Error, Result};
 
 use super::config_file;
-use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, is_running};
+use super::folder_lock::FolderLock;
+use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::text::{loss, percent};
 
 /// Columns of a history.
@@ -55,7 +56,7 @@ impl Told {
         let mut told = Self { path: path.to_owned(), settings, epochs, state: "" };
         let wanted: Option<usize> = told.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
         told.state = match () {
-            () if is_running(path) => "running",
+            () if FolderLock::is_taken(path) => "running",
             () if wanted.is_some_and(|wanted| told.epochs.len() >= wanted) => "done",
             () if path.join(CHECKPOINT).exists() => "can go on",
             () => "ended",

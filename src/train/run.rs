@@ -304,26 +304,6 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for what the device still does, and reports the model if it would be kept.
-    fn interrupt(&mut self) -> Result<()> {
-        self.drain()?;
-        self.end = Some(End::Interrupted);
-        let Some(trained) = &mut self.trained else { return Ok(()) };
-        if !self.keeper.keeps_last() {
-            return Ok(());
-        }
-        // Between two epochs it is the model of the one that has ended.
-        let epoch = if trained.totals.batches == 0 { self.epochs.len() } else { trained.epochs.epoch() };
-        let parameters = trained.engine.parameters()?;
-        if !parameters.is_finite() {
-            return Err(self.non_finite(epoch));
-        }
-        let model = Arc::new(self.model(parameters, epoch)?);
-        self.events.push_back(Event::Interrupted { epoch, steps: self.steps, model: Arc::clone(&model) });
-        self.keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
-        Ok(())
-    }
-
     /// The rows that do not train, which are read now if they have not been before.
     fn hold_out(
         known: &mut Option<Arc<HeldOutRows>>,

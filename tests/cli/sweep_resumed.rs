@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -269,4 +270,64 @@ fn members_of_a_pack_are_what_they_are_alone() {
         bytes(&place, "alone.safetensors"),
         bytes(&place, &format!("s/members/{number:05}.safetensors"))
     );
+}
+
+#[test]
+fn one_process_writes_into_the_folder_of_a_sweep() {
+    let place = table();
+    let endless = [
+        "sweep",
+        "--data",
+        "t.csv",
+        "--target",
+        "c",
+        "--preset",
+        "plain",
+        "--trials",
+        "3",
+        "--epochs",
+        "100000000",
+    ];
+    let endless = [&endless[..], &["--device", "cpu", "--out", "s"]].concat();
+    let mut child = place.command(&endless).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !place.path("s/sweep.json").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let wanted = format!(
+        "error: expected a folder that no run writes into, found s, where process {} trains\n",
+        child.id()
+    );
+    for arguments in [&["sweep", "--resume", "s"][..], &["sweep", "merge", "s", "--out", "whole"]] {
+        let outcome = place.run(arguments);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (2, wanted.as_str()));
+    }
+    assert!(!place.path("whole").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(
+        place.run(&["sweep", "merge", "s", "--out", "whole", "--quiet"]).stderr.matches("process").count(),
+        0
+    );
+}
+
+/// Outer tools may ask at once: each member is given to one of them. What a kill has left of a line counts for nothing.
+#[test]
+fn members_are_asked_for_by_many_processes() {
+    let place = table();
+    let ask = ["sweep", "--data", "t.csv", "--preset", "plain", "--ask", "2", "--out", "s"];
+    let children: Vec<_> =
+        (0..6).map(|_| place.command(&ask).stdout(Stdio::piped()).spawn().unwrap()).collect();
+    let text: String = children
+        .into_iter()
+        .map(|child| String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap())
+        .collect();
+    let member = |line: &str| serde_json::from_str::<Value>(line).unwrap()["member"].as_u64().unwrap();
+    let mut members: Vec<u64> = text.lines().map(member).collect();
+    members.sort_unstable();
+    assert_eq!(members, (0..12).collect::<Vec<u64>>());
+    let asked = std::fs::read_to_string(place.path("s/asked.jsonl")).unwrap();
+    assert_eq!(asked.lines().map(member).collect::<Vec<u64>>(), members);
+    place.write("s/asked.jsonl", format!("{asked}{}", &asked[..30]));
+    let next = place.succeed(&ask).stdout;
+    assert_eq!(next.lines().map(member).collect::<Vec<u64>>(), [12, 13]);
 }

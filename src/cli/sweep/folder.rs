@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use tinytrain::train::Score;
 use tinytrain::{Error, Result};
 
 use super::record::Record;
+use crate::cli::folder_lock::FolderLock;
 
 const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
@@ -47,6 +48,8 @@ pub struct Folder {
     path: PathBuf,
     /// Members that have ended, in that order.
     pub records: Vec<Record>,
+    /// Nothing in a folder that can only be read.
+    _lock: Option<FolderLock>,
 }
 
 fn unwritable(path: &Path, source: io::Error) -> Error {
@@ -60,20 +63,26 @@ impl Folder {
     /// [`Error::Write`]; [`Error::Config`] if it holds a sweep.
     pub fn create(path: &Path, command: &[String]) -> Result<Self> {
         if path.join(COMMAND).exists() {
-            let text = format!(
-                "--out: expected a folder without a sweep, found {}; --resume {} goes on with that one",
-                path.display(),
-                path.display()
-            );
-            return Err(Error::Config(text));
+            return Err(used(path));
         }
-        let folder = Self { path: path.to_owned(), records: Vec::new() };
-        fs::create_dir_all(folder.path.join(MEMBERS)).map_err(|source| unwritable(path, source))?;
+        fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
+        let folder = Self::locked(path, Some(FolderLock::take(path)?));
+        // Another sweep may have been faster.
+        if path.join(COMMAND).exists() {
+            return Err(used(path));
+        }
+        folder.begin(command)
+    }
+
+    /// Writes what a folder holds before a member has ended.
+    fn begin(self, command: &[String]) -> Result<Self> {
+        fs::create_dir_all(self.file(MEMBERS)).map_err(|source| unwritable(&self.path, source))?;
+        // The command comes last: without it the folder is none of a sweep.
+        self.write(RESULTS, "")?;
+        self.write(HISTORY, HISTORY_HEADER)?;
         let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command });
-        folder.write(COMMAND, &(command.to_string() + "\n"))?;
-        folder.write(RESULTS, "")?;
-        folder.write(HISTORY, HISTORY_HEADER)?;
-        Ok(folder)
+        self.write(COMMAND, &(command.to_string() + "\n"))?;
+        Ok(self)
     }
 
     /// A folder with a sweep in it. What a sweep that was killed had half written is left out.
@@ -81,8 +90,38 @@ impl Folder {
     /// # Errors
     /// [`Error::Read`], [`Error::Write`] and [`Error::Data`] where it holds none.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut folder = Self { path: path.to_owned(), records: Vec::new() };
-        let results = path.join(RESULTS);
+        // Without a sweep there it is left as it is.
+        fs::metadata(path.join(RESULTS))
+            .map_err(|source| Error::Read { path: path.join(RESULTS), source })?;
+        let lock = match FolderLock::take(path) {
+            Err(Error::Write { source, .. })
+                if matches!(source.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) =>
+            {
+                None
+            }
+            lock => Some(lock?),
+        };
+        Self::locked(path, lock).read_back()
+    }
+
+    /// A folder that is opened, or else created, for a moment: waits for others that do the same.
+    ///
+    /// # Errors
+    /// As [`Folder::create`] and [`Folder::open`].
+    pub fn open_or_create(path: &Path, command: &[String]) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
+        let folder = Self::locked(path, Some(FolderLock::wait(path)?));
+        if path.join(COMMAND).exists() { folder.read_back() } else { folder.begin(command) }
+    }
+
+    fn locked(path: &Path, lock: Option<FolderLock>) -> Self {
+        Self { path: path.to_owned(), records: Vec::new(), _lock: lock }
+    }
+
+    /// Reads what members have left.
+    fn read_back(self) -> Result<Self> {
+        let mut folder = self;
+        let results = folder.file(RESULTS);
         let text = folder.read(RESULTS)?;
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         for (row, line) in (1..).zip(whole.lines()) {
@@ -187,7 +226,13 @@ impl Folder {
         if !path.exists() {
             return Ok(Vec::new());
         }
-        let text = self.read(ASKED)?;
+        let mut text = self.read(ASKED)?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            // Nobody has been told of a member that was half written.
+            text.truncate(whole);
+            self.write(ASKED, &text)?;
+        }
         let member = |(number, line): (usize, &str)| {
             let row = number as u64 + 1;
             let asked: Asked = serde_json::from_str(line).map_err(|error| broken(&path, row, &error))?;
@@ -228,6 +273,13 @@ impl Folder {
 fn line(record: &Record) -> String {
     // Neither maps of texts nor numbers can fail; what is not finite becomes null.
     serde_json::to_string(record).unwrap_or_default() + "\n"
+}
+
+fn used(path: &Path) -> Error {
+    let path = path.display();
+    Error::Config(format!(
+        "--out: expected a folder without a sweep, found {path}; --resume {path} goes on with that one"
+    ))
 }
 
 fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {

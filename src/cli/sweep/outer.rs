@@ -33,8 +33,7 @@ struct Told {
 /// Those of the options and of the files.
 pub fn run(options: &Options, template: Template, line: &[String]) -> anyhow::Result<()> {
     let Some(out) = &options.train.out else { return Ok(()) };
-    let mut folder =
-        if out.join("sweep.json").exists() { Folder::open(out)? } else { Folder::create(out, line)? };
+    let mut folder = Folder::open_or_create(out, line)?;
     if let Some(path) = &options.tell {
         tell(&mut folder, path)?;
     }

@@ -1,4 +1,4 @@
-//! A run that is set aside, makes checkpoints, and goes on from them.
+//! A run that is set aside, is stopped, makes checkpoints, and goes on from them.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use crate::engine::EngineState;
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
 use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
+use crate::train::events::{End, Event};
 use crate::train::keeper::Kept;
 
 /// A run without an engine, between two steps.
@@ -121,8 +122,28 @@ impl Run {
         Ok(())
     }
 
+    /// Waits for what the device still does, and reports the model if it would be kept.
+    pub(super) fn interrupt(&mut self) -> Result<()> {
+        self.drain()?;
+        self.end = Some(End::Interrupted);
+        let Some(trained) = &mut self.trained else { return Ok(()) };
+        if !self.keeper.keeps_last() {
+            return Ok(());
+        }
+        // Between two epochs it is the model of the one that has ended.
+        let epoch = if trained.totals.batches == 0 { self.epochs.len() } else { trained.epochs.epoch() };
+        let parameters = trained.engine.parameters()?;
+        if !parameters.is_finite() {
+            return Err(self.non_finite(epoch));
+        }
+        let model = Arc::new(self.model(parameters, epoch)?);
+        self.events.push_back(Event::Interrupted { epoch, steps: self.steps, model: Arc::clone(&model) });
+        self.keeper.kept = Some(Kept { epoch: 0, model, doubt: None });
+        Ok(())
+    }
+
     /// Waits for what the device still does.
-    pub(super) fn drain(&mut self) -> Result<()> {
+    fn drain(&mut self) -> Result<()> {
         while let Some(trained) = &mut self.trained {
             let batches = trained.engine.poll(true)?;
             if batches.is_empty() {
