@@ -4,6 +4,7 @@ mod program;
 
 #[path = "bad_input/check.rs"]
 mod check;
+#[cfg(unix)]
 #[path = "bad_input/corpus.rs"]
 mod corpus;
 #[path = "bad_input/images.rs"]

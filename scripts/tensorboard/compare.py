@@ -83,7 +83,10 @@ def checked(run, columns):
     steps = [step for step, _ in columns["loss/train"]]
     for tag in tags:
         scalars = events.Scalars(tag)
-        assert [scalar.step for scalar in scalars] == steps, (run, tag, [scalar.step for scalar in scalars])
+        found = [scalar.step for scalar in scalars]
+        # Rates of epochs that were added afterwards are not known any more.
+        wanted = [step for step in steps if tag != "learning_rate" or step in found]
+        assert found == wanted and len(found) >= len(steps) - 1, (run, tag, found)
         assert tag in OWN or [(scalar.step, scalar.value) for scalar in scalars] == columns[tag], (run, tag)
         times = [scalar.wall_time for scalar in scalars]
         assert times == sorted(times) and abs(times[-1] - time.time()) < 3600, (run, tag)

@@ -12,13 +12,16 @@ const LOCK: &str = "run.lock";
 
 /// How long a process waits for others that have a folder for a moment each.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The same for those that only look whether it is taken.
+const GLANCE: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The lock of a folder. It ends with the process, however that ends.
 #[derive(Debug)]
 pub struct FolderLock {
     path: PathBuf,
-    _file: File,
+    /// Until it is given back.
+    file: Option<File>,
 }
 
 impl FolderLock {
@@ -27,7 +30,7 @@ impl FolderLock {
     /// # Errors
     /// [`Error::Config`] if another process has it, [`Error::Write`] if no file can be made there.
     pub fn take(folder: &Path) -> Result<Self> {
-        Self::take_within(folder, Duration::ZERO)
+        Self::take_within(folder, GLANCE)
     }
 
     /// The same, but waits for processes that have it for a moment.
@@ -42,11 +45,11 @@ impl FolderLock {
         let (path, begun) = (folder.join(LOCK), Instant::now());
         loop {
             match attempt(&path).map_err(|source| Error::Write { path: path.clone(), source })? {
-                Attempt::Taken(file) => return Ok(Self { path, _file: file }),
+                Attempt::Taken(file) => return Ok(Self { path, file: Some(file) }),
                 Attempt::Removed => {}
                 Attempt::Busy(process) if begun.elapsed() >= patience => {
                     return Err(Error::Config(format!(
-                        "expected a folder that no run writes into, found {}, where process {process} trains",
+                        "expected a folder that no run writes into, found {}, where {process} trains",
                         folder.display()
                     )));
                 }
@@ -58,19 +61,24 @@ impl FolderLock {
     /// Whether a process has the lock of a folder.
     pub fn is_taken(folder: &Path) -> bool {
         let file = File::open(folder.join(LOCK));
-        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Removes the file, so that the folder can be empty.
-    pub fn remove(&self) {
-        // What cannot be removed is in nobody's way.
-        let _ = fs::remove_file(&self.path);
+    /// Gives the lock back before its end, so that the folder can be empty.
+    pub fn give_back(&mut self) {
+        // Where the folder was moved, another may stand in its place, with a lock of its own.
+        if let Some(file) = self.file.take()
+            && is_at(&file, &self.path)
+        {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        self.remove();
+        self.give_back();
     }
 }
 
@@ -87,9 +95,14 @@ fn attempt(path: &Path) -> io::Result<Attempt> {
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
-            let mut process = String::new();
-            file.read_to_string(&mut process)?;
-            return Ok(Attempt::Busy(process.trim().to_owned()));
+            let mut number = String::new();
+            // It may not be written yet, and on Windows what is locked cannot be read.
+            let _ = file.read_to_string(&mut number);
+            let number = number.trim();
+            return Ok(Attempt::Busy(match number {
+                "" => "another process".to_owned(),
+                number => format!("process {number}"),
+            }));
         }
         Err(TryLockError::Error(error)) if !is_unsupported(&error) => return Err(error),
         _ => {}
@@ -106,7 +119,7 @@ fn attempt(path: &Path) -> io::Result<Attempt> {
     Ok(Attempt::Taken(file))
 }
 
-/// Whether a file system has no locks, as some of clusters: nothing is safer there without a run.
+/// Whether the file system has no locks, as some of clusters: there a process trains without one.
 fn is_unsupported(error: &io::Error) -> bool {
     // ENOLCK has no kind of its own.
     error.kind() == io::ErrorKind::Unsupported
@@ -124,16 +137,17 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Nobody can remove an open file here.
+/// Whether there is a file at this path: which one, the standard library does not tell here.
 #[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn one_has_the_lock_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
@@ -148,6 +162,18 @@ mod tests {
         );
         drop(first);
         assert!(!FolderLock::is_taken(folder.path()));
+        // One whose folder has made way for another leaves the lock of that one alone.
+        let place = folder.path().join("run");
+        fs::create_dir(&place).unwrap();
+        let moved = FolderLock::take(&place).unwrap();
+        fs::rename(&place, folder.path().join("moved")).unwrap();
+        fs::create_dir(&place).unwrap();
+        let own = FolderLock::take(&place).unwrap();
+        drop(moved);
+        assert!(FolderLock::is_taken(&place));
+        drop(own);
+        fs::remove_dir(&place).unwrap();
+        fs::remove_dir_all(folder.path().join("moved")).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         // Many that wait come one after the other: a number that all read and write is counted well.
         let count = folder.path().join("count");

@@ -137,7 +137,7 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        self.lock.remove();
+        self.lock.give_back();
         if self.is_fresh {
             for name in [CONFIG, HISTORY, LOG] {
                 let _ = fs::remove_file(self.file(name));

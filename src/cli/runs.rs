@@ -7,7 +7,7 @@ use clap::Args;
 use tinytrain::{Error, Result};
 
 use super::args::Format;
-use super::output::{print_line, print_object};
+use super::output::{Unwritable, print_line, print_object, warn};
 use super::run_folder::{CONFIG, RUNS};
 use super::text::{Align, seconds, table};
 use super::told::{Told, compared, differing, score, settings};
@@ -44,21 +44,33 @@ pub struct CompareOptions {
 /// [`Error::Read`] where there is no such folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let unread = |source| Error::Read { path: options.folder.clone(), source };
-    let mut runs = Vec::new();
+    let (mut runs, mut faults) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(&options.folder).map_err(unread)? {
         let path = entry.map_err(unread)?.path();
         if path.join(CONFIG).exists() {
-            runs.push(Told::of(&path)?);
+            match Told::of(&path) {
+                Ok(run) => runs.push(run),
+                Err(fault) => faults.push(fault),
+            }
         }
     }
     runs.sort_by(|a, b| a.path.cmp(&b.path));
     if options.format == Format::Json {
-        return Ok(runs.iter().try_for_each(|run| print_object(&run.object()))?);
+        runs.iter().try_for_each(|run| print_object(&run.object()))?;
+    } else if !runs.is_empty() {
+        list(&runs)?;
+    } else if faults.is_empty() {
+        print_line(&format!("no runs in {}", options.folder.display()))?;
     }
-    if runs.is_empty() {
-        return Ok(print_line(&format!("no runs in {}", options.folder.display()))?);
-    }
-    let names: Vec<String> = differing(&runs).into_iter().filter(|name| name != "epochs").collect();
+    // Those that cannot be read keep nobody from seeing the others.
+    let last = faults.pop();
+    faults.iter().for_each(|fault| warn(&fault.to_string()));
+    last.map_or(Ok(()), |fault| Err(fault.into()))
+}
+
+/// A table of runs.
+fn list(runs: &[Told]) -> Result<(), Unwritable> {
+    let names: Vec<String> = differing(runs).into_iter().filter(|name| name != "epochs").collect();
     let mut header = ["run", "state", "epochs", "best", "time"].map(str::to_owned).to_vec();
     header.extend(names.iter().cloned());
     let row = |run: &Told| {
@@ -70,7 +82,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut align = vec![Align::Left, Align::Left, Align::Right, Align::Left, Align::Right];
     align.extend(names.iter().map(|_| Align::Left));
     let rows: Vec<Vec<String>> = [header].into_iter().chain(runs.iter().map(row)).collect();
-    Ok(table(&rows, &align).iter().try_for_each(|line| print_line(line))?)
+    table(&rows, &align).iter().try_for_each(|line| print_line(line))
 }
 
 /// Puts runs side by side.

@@ -44,7 +44,9 @@ impl<'a> EventLog<'a> {
             ago = ago.saturating_sub(epoch.duration);
             log.count(epoch);
             if epoch.epoch > known {
-                log.write(epoch, SystemTime::now().checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))?;
+                let time = SystemTime::now().checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH);
+                // Under which settings it was trained is not known any more.
+                log.write(epoch, time, None)?;
             }
         }
         Ok(log)
@@ -61,7 +63,8 @@ impl<'a> EventLog<'a> {
     /// [`Error::Write`].
     pub fn add(&mut self, epoch: &Epoch) -> Result<()> {
         self.count(epoch);
-        self.write(epoch, SystemTime::now())
+        let rates = self.config.rule(self.batch(), self.rows).rates;
+        self.write(epoch, SystemTime::now(), Some(rates.at(self.steps.saturating_sub(1))))
     }
 
     /// Says how the run has ended; nothing of one that was interrupted, since it may go on.
@@ -88,14 +91,13 @@ impl<'a> EventLog<'a> {
         self.steps += epoch.rows.div_ceil(self.batch()) as u64;
     }
 
-    /// Writes the figures of the epoch that was counted last.
-    fn write(&mut self, epoch: &Epoch, time: SystemTime) -> Result<()> {
+    /// Writes the figures of an epoch, and the learning rate of its last step, where that is known.
+    fn write(&mut self, epoch: &Epoch, time: SystemTime, rate: Option<f32>) -> Result<()> {
         let of_classes = self.config.loss.of_classes();
         let mut values = train_values(&epoch.train, of_classes);
         values.extend(score_values(VALIDATION, epoch.validation.as_ref()));
         values.extend(score_values(TEST, epoch.test.as_ref()));
-        let rates = self.config.rule(self.batch(), self.rows).rates;
-        values.push(("learning_rate".to_owned(), rates.at(self.steps.saturating_sub(1))));
+        values.extend(rate.map(|rate| ("learning_rate".to_owned(), rate)));
         values.push(("rows_per_second".to_owned(), epoch.samples_per_second() as f32));
         self.file.scalars(epoch.epoch, time, values)
     }

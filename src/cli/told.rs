@@ -48,7 +48,8 @@ impl Told {
     /// [`Error::Read`] where it is no folder of a run; [`Error::Data`] and [`Error::Config`] for settings that are none.
     pub fn of(path: &Path) -> Result<Self> {
         let settings = config_file::options(&path.join(CONFIG))?;
-        let settings = settings.into_iter().map(|(name, values)| (name, values.join(" "))).collect();
+        let text = |values: Vec<String>| if values.is_empty() { "yes".to_owned() } else { values.join(" ") };
+        let settings = settings.into_iter().map(|(name, values)| (name, text(values))).collect();
         let history = path.join(HISTORY);
         let text =
             fs::read_to_string(&history).map_err(|source| Error::Read { path: history.clone(), source })?;

@@ -252,11 +252,9 @@ impl<'a> TrainReport<'a> {
         if let Some(unwritable) = self.unwritable {
             return Err(unwritable.into());
         }
-        if let Some(events) = self.events.take() {
-            events.end(&trained)?;
-        }
+        let events = self.events.take().map_or(Ok(()), |events| events.end(&trained));
         let saved = self.saved.take();
-        match (trained, saved) {
+        let told = match (trained, saved) {
             (Ok(Summary { end: End::Interrupted, .. }), Some(Saved { what, path })) => {
                 let goes_on = match &self.output {
                     OutputPlace::Folder(folder) => {
@@ -270,15 +268,17 @@ impl<'a> TrainReport<'a> {
             (Ok(summary), Some(Saved { path, .. })) => {
                 match self.summary(&summary, &path.to_string_lossy(), &path) {
                     Err(unwritable) if unwritable.is_unread() => Ok(()),
-                    printed => Ok(printed?),
+                    printed => printed.map_err(Into::into),
                 }
             }
             (Err(error), Some(Saved { what, path })) if path.is_file() => {
                 let message = format!("{error}; {what} stays at {}", path.display());
                 Err(error).context(message)
             }
-            (trained, _) => Ok(trained.map(|_| ())?),
-        }
+            (trained, _) => trained.map(|_| ()).map_err(Into::into),
+        };
+        // The result comes first: it is there, whatever became of the event file.
+        told.and(Ok(events?))
     }
 
     fn json(&self, event: &Event) -> Result<(), Unwritable> {

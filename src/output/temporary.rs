@@ -37,6 +37,7 @@ pub(super) fn create(folder: &Path) -> io::Result<NamedTempFile> {
 
 /// The permissions of any new file in `folder`: what the user's umask, or the folder, leaves of 0666.
 pub(super) fn permissions_of_new(folder: &Path) -> io::Result<Permissions> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "Unix alone has a mode to set"))]
     let mut builder = builder();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

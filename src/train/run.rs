@@ -222,13 +222,15 @@ impl Run {
 
     /// Makes the network for what the rows so far have shown.
     fn start(&mut self) -> Result<()> {
-        let Self { config, data, device, .. } = self;
+        let Self { config, data, .. } = self;
         if let Some(data) = data.own() {
             if config.needs_all_rows() && data.rows().is_none() {
                 data.make_whole()?;
             }
             data.weigh_classes(&config.class_weights)?;
         }
+        self.compare_rows()?;
+        let Self { config, data, device, .. } = self;
         let (transform, meaning) = (data.transform.clone(), data.meaning());
         let (network, options) = config.plan(data, device)?;
         let aside = self.aside.take();
@@ -241,8 +243,6 @@ impl Run {
             );
             return Err(Error::Config(text));
         }
-        self.compare_rows()?;
-        let Self { config, data, device, .. } = self;
         let parameters = config.first_parameters(&network);
         let mut engine = match self.maker.take() {
             Some(maker) => maker(),

@@ -55,6 +55,7 @@ fn cases() -> u64 {
 
 #[test]
 fn settings_and_histories_of_runs() {
+    let _one = crate::watch::alone();
     let place = Workplace::new();
     let files = ["a/config.toml", "b/config.toml", "a/history.csv", "b/history.csv"];
     let contents = [CONFIG, CONFIG, HISTORY, HISTORY];
@@ -74,6 +75,7 @@ fn settings_and_histories_of_runs() {
 
 #[test]
 fn folders_of_sweeps_and_results_that_are_told() {
+    let _one = crate::watch::alone();
     let place = Workplace::new();
     place.write("space.toml", "lr = { log = [1e-3, 1e-1] }\nhidden = [[4], [8, 4], []]\n");
     place.succeed(&[
@@ -107,6 +109,7 @@ fn folders_of_sweeps_and_results_that_are_told() {
 
 #[test]
 fn models_that_are_looked_at_and_used() {
+    let _one = crate::watch::alone();
     let place = Workplace::new();
     for (number, model) in crate::seeds::of("model").into_iter().enumerate() {
         place.write("t.csv", "a,b,kind\n1,x,no\n2,y,yes\n");

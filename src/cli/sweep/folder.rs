@@ -48,8 +48,8 @@ pub struct Folder {
     path: PathBuf,
     /// Members that have ended, in that order.
     pub records: Vec<Record>,
-    /// Nothing in a folder that can only be read.
-    _lock: Option<FolderLock>,
+    /// Nothing in a folder that is only read.
+    lock: Option<FolderLock>,
 }
 
 fn unwritable(path: &Path, source: io::Error) -> Error {
@@ -90,18 +90,29 @@ impl Folder {
     /// # Errors
     /// [`Error::Read`], [`Error::Write`] and [`Error::Data`] where it holds none.
     pub fn open(path: &Path) -> Result<Self> {
-        // Without a sweep there it is left as it is.
-        fs::metadata(path.join(RESULTS))
-            .map_err(|source| Error::Read { path: path.join(RESULTS), source })?;
-        let lock = match FolderLock::take(path) {
+        Self::opened(path, |lock| lock.map(Some))
+    }
+
+    /// The same of a folder that is only read, and may lie where nobody can write.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn open_to_read(path: &Path) -> Result<Self> {
+        Self::opened(path, |lock| match lock {
             Err(Error::Write { source, .. })
                 if matches!(source.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) =>
             {
-                None
+                Ok(None)
             }
-            lock => Some(lock?),
-        };
-        Self::locked(path, lock).read_back()
+            lock => lock.map(Some),
+        })
+    }
+
+    fn opened(path: &Path, lock: impl Fn(Result<FolderLock>) -> Result<Option<FolderLock>>) -> Result<Self> {
+        // Without a sweep there it is left as it is.
+        fs::metadata(path.join(RESULTS))
+            .map_err(|source| Error::Read { path: path.join(RESULTS), source })?;
+        Self::locked(path, lock(FolderLock::take(path))?).read_back()
     }
 
     /// A folder that is opened, or else created, for a moment: waits for others that do the same.
@@ -115,7 +126,7 @@ impl Folder {
     }
 
     fn locked(path: &Path, lock: Option<FolderLock>) -> Self {
-        Self { path: path.to_owned(), records: Vec::new(), _lock: lock }
+        Self { path: path.to_owned(), records: Vec::new(), lock }
     }
 
     /// Reads what members have left.
@@ -135,7 +146,8 @@ impl Folder {
             line.ends_with('\n') && member.is_some_and(|member| ended.contains(&member))
         };
         let kept: String = history.split_inclusive('\n').skip(1).filter(of_ended).collect();
-        if whole.len() < text.len() || HISTORY_HEADER.len() + kept.len() != history.len() {
+        let is_cut = whole.len() < text.len() || HISTORY_HEADER.len() + kept.len() != history.len();
+        if is_cut && folder.lock.is_some() {
             folder.write(RESULTS, whole)?;
             folder.write(HISTORY, &(HISTORY_HEADER.to_owned() + &kept))?;
         }

@@ -16,6 +16,7 @@ mod report;
 mod spaces;
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -220,7 +221,16 @@ fn stage(halving: Halving, folder: &Folder, members: &[Member]) -> usize {
 
 /// Puts shards together.
 fn merged(merge: &Merge) -> anyhow::Result<()> {
-    let shards = merge.folders.iter().map(|path| Folder::open(path)).collect::<Result<Vec<Folder>>>()?;
+    for (number, path) in merge.folders.iter().enumerate() {
+        let is_same = |other: &PathBuf| fs::canonicalize(other).ok() == fs::canonicalize(path).ok();
+        if merge.folders[..number].iter().any(is_same) {
+            let text =
+                format!("{}: expected members that no other folder has, found it twice", path.display());
+            return Err(Error::Config(text).into());
+        }
+    }
+    let shards =
+        merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
     let whole = |folder: &Folder| {
         let words = folder.command()?;
         let mut whole = Vec::new();
