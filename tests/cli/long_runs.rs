@@ -16,7 +16,7 @@ fn held(process: u32) -> [i64; 2] {
 }
 
 /// Trains so many epochs of two steps, and compares what the process holds after a tenth of them, and after half: what is then still
-/// to be told is more than a pipe takes, so that the process is there.
+/// to come is more than a pipe takes, so that the process is there.
 fn train(device: &str, epochs: u64) {
     let place = Workplace::new();
     place.write("t.csv", "a,b,c\n1,2,x\n2,1,y\n3,4,x\n4,2,y\n5,1,x\n6,7,y\n");
@@ -45,7 +45,7 @@ fn train(device: &str, epochs: u64) {
     let history = std::fs::read_to_string(place.path("run/history.csv")).unwrap();
     assert_eq!(history.lines().count() as u64, epochs + 1);
     let [[first, files], [last, files_later]] = counts[..] else { panic!("{counts:?}") };
-    // What is told of an epoch is kept: less than half a kilobyte. A megabyte is left to the allocator.
+    // The figures of an epoch are kept: less than half a kilobyte. A megabyte is left to the allocator.
     let most = 512 * epochs as i64 + (1 << 20);
     assert!(last - first < most, "{device}: {first} bytes, then {last}");
     // A file that is being written may be open.
