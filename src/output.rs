@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct Destination {
     path: PathBuf,
+    /// Whether folders that are not there are made.
+    makes_folders: bool,
 }
 
 impl Destination {
@@ -53,7 +55,13 @@ impl Destination {
             ));
         }
         temporary::sweep(folder);
-        Ok(Self { path })
+        Ok(Self { path, makes_folders: true })
+    }
+
+    /// The same file, for which no folder is made: where it has vanished, to write is an error.
+    #[must_use]
+    pub fn in_its_folder(self) -> Self {
+        Self { makes_folders: false, ..self }
     }
 
     /// The file.
@@ -98,7 +106,9 @@ impl Destination {
         folder: &Path,
         write: impl FnOnce(&mut File) -> Result<(), E>,
     ) -> Result<(), E> {
-        fs::create_dir_all(folder)?;
+        if self.makes_folders {
+            fs::create_dir_all(folder)?;
+        }
         let mut file = temporary::create(folder)?;
         write(file.as_file_mut())?;
         // Until now nobody else could read it. One that is replaced hands down its permissions.

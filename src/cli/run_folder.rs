@@ -88,9 +88,8 @@ impl RunFolder {
     /// [`Error::Write`].
     pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<PathBuf> {
         let path = self.file(name);
-        // One that somebody has moved or removed is not made anew, as half of a run.
-        fs::metadata(&self.path).map_err(|source| unwritable(&path, source))?;
-        Destination::check(&path)?.write(contents)?;
+        // A folder that somebody has moved or removed is not made anew, as half of a run.
+        Destination::check(&path)?.in_its_folder().write(contents)?;
         self.is_fresh &= name != MODEL && name != CHECKPOINT;
         Ok(path)
     }
