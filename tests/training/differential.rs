@@ -143,6 +143,9 @@ const MOST_STEPS: usize = 12;
 /// What a pre-activation is off is a tenth of this.
 const NEAR: f64 = 2e-5;
 
+/// One in so many is trained on a GPU, too: its shaders take seconds to compile.
+const GPU_EVERY: usize = 6;
+
 /// What became of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Became {
@@ -206,8 +209,8 @@ fn variable(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Each on the CPU engine with one thread or three, and every third, as shaders take seconds to compile, on one of the GPU
-/// engines, which take turns: adapters, tunings, schedules.
+/// Each on the CPU engine with one thread or three, and some on one of the GPU engines, which take turns: adapters, tunings,
+/// schedules.
 #[test]
 fn random_configurations_agree_with_the_reference() {
     let (first, cases) = (variable("TINYTRAIN_FIRST_CASE", 0), variable("TINYTRAIN_CASES", 200));
@@ -218,7 +221,7 @@ fn random_configurations_agree_with_the_reference() {
         let problem = random_problem(case);
         let turn = case as usize;
         let on_cpu = [&on_cpu[turn % on_cpu.len()]];
-        let on_gpu = turn.is_multiple_of(3).then(|| &on_gpu[turn / 3 % on_gpu.len()]);
+        let on_gpu = turn.is_multiple_of(GPU_EVERY).then(|| &on_gpu[turn / GPU_EVERY % on_gpu.len()]);
         for (name, make) in on_cpu.into_iter().chain(on_gpu) {
             let what = format!("case {case}, {}, {:?} on {name}", problem.network, problem.options.rule);
             became.push(agrees(&what, &problem, make));
@@ -229,6 +232,6 @@ fn random_configurations_agree_with_the_reference() {
     let (cpu, diverged) = (of(Became::Cpu), of(Became::Diverged));
     println!("compared: {cpu} on the CPU engine, {kinds:?}; {diverged} diverged");
     // Clipping and input layers need the fused schedule.
-    assert!(cases < 200 || kinds.iter().all(|(_, count)| *count > 3), "{kinds:?}");
+    assert!(cases < 200 || kinds.iter().all(|(_, count)| *count > 1), "{kinds:?}");
     assert!(diverged <= became.len() / 20, "{diverged} of {}", became.len());
 }
