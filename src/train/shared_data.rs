@@ -90,8 +90,8 @@ impl RunData {
         }
     }
 
-    /// Reads the rows of its own that do not train, for a network with these inputs; `unknown` is told of sets with cells that held
-    /// what the training rows did not.
+    /// Reads the rows of its own that do not train, for a network with these inputs; `unknown` takes the name of each set
+    /// that has cells with what no training row held, and how many cells they are.
     pub(super) fn take_held_out(
         &mut self,
         inputs: usize,

@@ -35,6 +35,11 @@ pub(super) struct Trained {
 }
 
 impl Trained {
+    /// The epoch whose model the parameters are, where so many have ended: between two epochs the one before.
+    pub(super) fn model_epoch(&self, ended: usize) -> usize {
+        if self.totals.batches == 0 { ended } else { self.epochs.epoch() }
+    }
+
     /// The time of an epoch that has just ended.
     pub(super) fn end_epoch(&mut self, observer: &Observer) -> Duration {
         let (begin, end) = (self.epoch_began, Instant::now());

@@ -211,8 +211,8 @@ impl TrainingData {
         }
     }
 
-    /// The rows that validate and those that test, for a network with these inputs; `unknown` is told of sets with cells that held
-    /// what the training rows did not.
+    /// The rows that validate and those that test, for a network with these inputs; `unknown` takes the name of each set
+    /// that has cells with what no training row held, and how many cells they are.
     pub(super) fn held_out_rows_for(
         &mut self,
         inputs: usize,

@@ -70,7 +70,7 @@ impl Run {
         self.drain()?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
         let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
-        let number = if trained.totals.batches == 0 { self.epochs.len() } else { trained.epochs.epoch() };
+        let number = trained.model_epoch(self.epochs.len());
         let epoch = PartOfEpoch { duration: trained.epoch_began.elapsed(), ..trained.totals.clone() };
         if !parameters.is_finite() {
             return Err(self.non_finite(number));
@@ -130,8 +130,7 @@ impl Run {
         if !self.keeper.keeps_last() {
             return Ok(());
         }
-        // Between two epochs it is the model of the one that has ended.
-        let epoch = if trained.totals.batches == 0 { self.epochs.len() } else { trained.epochs.epoch() };
+        let epoch = trained.model_epoch(self.epochs.len());
         let parameters = trained.engine.parameters()?;
         if !parameters.is_finite() {
             return Err(self.non_finite(epoch));
