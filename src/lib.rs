@@ -83,5 +83,5 @@ pub use model::Model;
 pub use ndarray;
 pub use step::{Activation, Loss, OptimizerKind, RateSchedule};
 pub use threads::in_order;
-pub use train::{ClassWeights, Event, Keep, Run, Summary};
+pub use train::{ClassWeights, Clip, Event, Keep, Run, Summary};
 pub use trainer::{Adam, AdamW, Missing, Momentum, Nesterov, Preset, RmsProp, Sgd, Trainer};

@@ -11,7 +11,7 @@ use tinytrain::data::Scale;
 use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::ScheduleKind;
-use tinytrain::train::Scoring;
+use tinytrain::train::{Clip, Scoring};
 
 use super::environment;
 
@@ -164,6 +164,13 @@ pub fn decimal(text: &str) -> Result<u8, String> {
 /// How values become inputs.
 pub fn scale() -> impl TypedValueParser<Value = Scale> {
     PossibleValuesParser::new(Scale::ALL.map(Scale::name)).try_map(|text| text.parse::<Scale>())
+}
+
+/// What is done to scaled numbers that are far from the others.
+pub fn clip() -> impl TypedValueParser<Value = Clip> {
+    let parser = PossibleValuesParser::new(Clip::ALL.map(Clip::name));
+    // Only names of these come here.
+    parser.map(|text| Clip::ALL.into_iter().find(|clip| clip.name() == text).unwrap_or(Clip::None))
 }
 
 /// A format that data are written in.

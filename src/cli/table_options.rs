@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tinytrain::Error;
 use tinytrain::data::{Format, ReadOptions, Reader, Scale, Schema, Selection, Split, Target};
 use tinytrain::step::Loss;
-use tinytrain::train::{DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
+use tinytrain::train::{Clip, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
 
 use super::args;
 use super::text::quoted;
@@ -57,12 +57,6 @@ enum ScaleTarget {
 enum Missing {
     Fill,
     Error,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Clip {
-    None,
-    Smooth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -139,9 +133,9 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_name = "HOW", value_parser = args::scale())]
     scale: Option<Scale>,
     /// What is done to scaled numbers that are far from the others: `smooth` makes y / sqrt(1 + (y / 3)^2) of them, which is
-    /// never beyond -3 and 3; `none` leaves them. It is refused where it would clip nothing: with --scale quantile, and where
-    /// columns are not scaled. [default: none; smooth with --preset table and --scale standard, minmax, robust or auto]
-    #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW")]
+    /// never beyond -3 and 3, and is refused where it would change nothing: with --scale quantile, and where columns are not scaled;
+    /// `auto` does it where it changes something; `none` leaves them. [default: none; auto with --preset table]
+    #[arg(long, help_heading = TABLES, value_name = "HOW", value_parser = args::clip())]
     clip: Option<Clip>,
     /// What columns of numbers become: an input each, or with `pbld` four, of which three are learnt mixtures of 16 waves of
     /// learnt frequencies and phases (Holzmüller and others, 2024). [default: none; pbld with --preset table]
@@ -233,7 +227,7 @@ impl Columns {
             said += &format!(" --scale {}", scale.name());
         }
         if let Some(clip) = self.clip {
-            said += if clip == Clip::Smooth { " --clip smooth" } else { " --clip none" };
+            said += &format!(" --clip {}", clip.name());
         }
         if let Some(embeddings) = self.embeddings {
             said += if embeddings == Embeddings::Pbld { " --embeddings pbld" } else { " --embeddings none" };
@@ -263,14 +257,11 @@ impl Columns {
             scaled: self.learn_scale.map_or(usual.inputs.scaled, |learn| learn == YesNo::Yes),
             most_one_hot: self.one_hot,
         };
-        let scale = self.scale.unwrap_or(usual.scale);
-        // Clipping that nobody has asked for goes with the scales that it changes.
-        let clips = usual.clip && !matches!(scale, Scale::Quantile | Scale::None | Scale::Bytes);
         DataOptions {
-            scale,
+            scale: self.scale.unwrap_or(usual.scale),
             split: Split::default(),
             standardise_targets: self.scale_target == ScaleTarget::Standard,
-            clip: self.clip.map_or(clips, |clip| clip == Clip::Smooth),
+            clip: self.clip.unwrap_or(usual.clip),
             inputs,
         }
     }

@@ -151,7 +151,7 @@ pub fn spelled(config: &Config, preset: Preset) -> Vec<(&'static str, String)> {
     ];
     if preset == Preset::Table {
         options.extend([
-            ("clip", yes(data.clip, "smooth", "none")),
+            ("clip", data.clip.name().to_owned()),
             ("betas", format!("{},{}", optimizer.beta1, optimizer.beta2)),
             ("lr-biases", factors.biases.to_string()),
             ("lr-scale", factors.scale.to_string()),

@@ -4,6 +4,32 @@ use super::InputOptions;
 use crate::data::{Scale, Split};
 use crate::error::{Error, Result};
 
+/// Whether scaled numbers are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Clip {
+    /// They are left as they are.
+    #[default]
+    None,
+    /// They are clipped; an error where no value would be.
+    Smooth,
+    /// They are clipped where columns are scaled, each by itself, otherwise than by ranks.
+    Auto,
+}
+
+impl Clip {
+    /// All of them.
+    pub const ALL: [Clip; 3] = [Clip::None, Clip::Smooth, Clip::Auto];
+
+    /// Its name: that of the option.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clip::None => "none",
+            Clip::Smooth => "smooth",
+            Clip::Auto => "auto",
+        }
+    }
+}
+
 /// What is done to the rows of a file before they train.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DataOptions {
@@ -13,22 +39,26 @@ pub struct DataOptions {
     pub split: Split,
     /// Whether values to predict are standardised for training.
     pub standardise_targets: bool,
-    /// Whether scaled values are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped). An error where no
-    /// value would be clipped.
-    pub clip: bool,
+    /// Whether scaled values are clipped smoothly.
+    pub clip: Clip,
     /// What is learnt before the first dense layer.
     pub inputs: InputOptions,
 }
 
 impl DataOptions {
-    /// Checks that clipping, if it is asked for, has something to clip; `encodes` says whether columns are scaled each by itself.
-    pub(super) fn check_clip(&self, encodes: bool) -> Result<()> {
-        let found = match self.scale {
-            _ if !self.clip => return Ok(()),
-            Scale::Quantile => "ranks of values (quantile), which have no outliers",
-            _ if encodes => return Ok(()),
-            Scale::None => "values as they are (none)",
-            _ => "values divided by 255 (bytes)",
+    /// Whether values are clipped, where `encodes` says whether columns are scaled each by itself.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where they should be, but there is nothing to clip.
+    pub(super) fn clips(&self, encodes: bool) -> Result<bool> {
+        let scales = !matches!(self.scale, Scale::None | Scale::Bytes | Scale::Quantile);
+        let found = match (self.clip, self.scale) {
+            (Clip::None, _) => return Ok(false),
+            (Clip::Auto, _) => return Ok(encodes && scales),
+            (Clip::Smooth, Scale::Quantile) => "ranks of values (quantile), which have no outliers",
+            (Clip::Smooth, _) if encodes => return Ok(true),
+            (Clip::Smooth, Scale::None) => "values as they are (none)",
+            (Clip::Smooth, _) => "values divided by 255 (bytes)",
         };
         let expected = "columns that are scaled (standard, minmax or robust) for smooth clipping".to_owned();
         Err(Error::Setting { setting: "clip", expected, found: found.to_owned() })

@@ -30,7 +30,7 @@ pub use calibration::{Calibration, CalibrationBin, calibration};
 pub use checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
 pub use class_figures::{ClassFigures, class_figures, confusion};
 pub use config::{ClassWeights, Config, Keep};
-pub use data_options::DataOptions;
+pub use data_options::{Clip, DataOptions};
 pub use doubt::Doubt;
 pub use evaluation::{
     Evaluated, EvaluatedValues, Predictions, Predictor, Reading, engine, evaluate, evaluate_values,

@@ -1,6 +1,6 @@
 //! Settings from which others start: plain ones, and those for tables, as published.
 
-use super::{Config, DataOptions, InputOptions};
+use super::{Clip, Config, DataOptions, InputOptions};
 use crate::data::Scale;
 use crate::model::{Init, Variance};
 use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule};
@@ -38,7 +38,7 @@ impl Config {
             ntk: true,
             data: DataOptions {
                 scale: Scale::Robust,
-                clip: true,
+                clip: Clip::Auto,
                 standardise_targets: !of_classes,
                 inputs: InputOptions { scaled: true, periodic: true, ..InputOptions::default() },
                 ..DataOptions::default()

@@ -67,7 +67,7 @@ impl TrainingData {
             Scale::None | Scale::Bytes => reader.needs_encoding(),
             Scale::Standard | Scale::MinMax | Scale::Robust | Scale::Quantile => true,
         };
-        options.check_clip(encodes)?;
+        let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
         let needs_all = encodes || !options.split.is_none() || reader.values() > 0;
         if needs_all || reader.values() == 0 && reader.classes().len() < 2 || is_sorted(reader.labels()) {
@@ -94,7 +94,7 @@ impl TrainingData {
             scale if encodes => {
                 let encoding = reader.encoding(scale);
                 reader.check_encoding(&encoding)?;
-                let mut encoding = if options.clip { encoding.clipped() } else { encoding };
+                let mut encoding = if clips { encoding.clipped() } else { encoding };
                 encoding.is_numbered = options.inputs.need_layer(&encoding);
                 Transform::Columns(encoding)
             }

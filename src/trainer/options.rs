@@ -10,7 +10,7 @@ use crate::data::Scale;
 use crate::model::Init;
 use crate::schedule::{Measurements, ScheduleKind};
 use crate::step::{Activation, Loss, RateSchedule};
-use crate::train::{ClassWeights, Keep};
+use crate::train::{ClassWeights, Clip, Keep};
 
 impl Trainer {
     /// Settings that the defaults of all others come from. Otherwise it is [`Preset::Table`] for tables with validation rows, else
@@ -206,10 +206,10 @@ impl Trainer {
         self
     }
 
-    /// Whether scaled numbers are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped).
+    /// Whether scaled numbers are clipped smoothly.
     #[must_use]
-    pub fn clip(mut self, clips: bool) -> Self {
-        self.settings.clip = Some(clips);
+    pub fn clip(mut self, clip: Clip) -> Self {
+        self.settings.clip = Some(clip);
         self
     }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::Init;
 use crate::schedule::{Measurements, ScheduleKind};
 use crate::step::{Activation, Loss, Optimizer, RateFactors, RateSchedule};
-use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
+use crate::train::{ClassWeights, Clip, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
 
 /// Settings that the defaults of all others come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) struct Settings {
     pub threads: Option<usize>,
     pub measured: Option<Measurements>,
     pub scale: Option<Scale>,
-    pub clip: Option<bool>,
+    pub clip: Option<Clip>,
     pub scale_target: Option<bool>,
     pub embeddings: Option<bool>,
     pub learn_scale: Option<bool>,
@@ -165,11 +165,8 @@ impl Settings {
 
     /// What is done to the rows.
     fn data_options(&self, usual: DataOptions, seed: u64) -> DataOptions {
-        let scale = self.scale.unwrap_or(usual.scale);
-        // Clipping that nobody has asked for goes with the scales that it changes.
-        let clips = usual.clip && !matches!(scale, Scale::Quantile | Scale::None | Scale::Bytes);
         DataOptions {
-            scale,
+            scale: self.scale.unwrap_or(usual.scale),
             split: Split {
                 validation: self.validation_fraction.unwrap_or(0.0),
                 test: self.test_fraction.unwrap_or(0.0),
@@ -177,7 +174,7 @@ impl Settings {
                 fold: None,
             },
             standardise_targets: self.scale_target.unwrap_or(true),
-            clip: self.clip.unwrap_or(clips),
+            clip: self.clip.unwrap_or(usual.clip),
             inputs: InputOptions {
                 periodic: self.embeddings.unwrap_or(usual.inputs.periodic),
                 scaled: self.learn_scale.unwrap_or(usual.inputs.scaled),

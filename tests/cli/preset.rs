@@ -188,26 +188,24 @@ fn clipping_is_refused_where_it_would_clip_nothing() {
     }
 }
 
-/// The clipping of the preset goes with the scales that it changes.
+/// The preset clips where columns are scaled, otherwise than by ranks, and refuses no data for it.
 #[test]
-fn the_preset_clips_no_ranks() {
+fn the_preset_clips_what_is_scaled() {
     let place = workplace();
-    let common = [
-        "train",
-        "--device",
-        "cpu",
-        "--data",
-        "t.csv",
-        "--out",
-        "m.safetensors",
-        "--epochs",
-        "1",
-        "--verbose",
-    ];
-    for (scale, clip) in [("quantile", "none"), ("none", "none"), ("minmax", "smooth")] {
-        let arguments = ["--preset", "table", "--scale", scale];
-        let outcome = place.succeed(&[&common[..], &CLASSES, &arguments].concat());
-        let said = format!("--scale {scale} --clip {clip}");
+    place.write_idx("data/train", &crate::program::Rows::new(40, 1));
+    let options = ["train", "--device", "cpu", "--out", "m.safetensors", "--epochs", "1", "--verbose"];
+    let table = [&["--data", "t.csv"][..], &CLASSES].concat();
+    for (data, scale, clips) in [
+        (&table[..], "quantile", false),
+        (&table, "none", false),
+        (&table, "minmax", true),
+        (&table, "auto", true),
+        (&["--data", "data"], "auto", false),
+    ] {
+        let outcome = place.succeed(&[&options[..], data, &["--preset", "table", "--scale", scale]].concat());
+        let said = format!("--scale {scale} --clip auto");
         assert!(outcome.stderr.contains(&said), "{said}: {}", outcome.stderr);
+        let model = place.succeed(&["inspect", "--model", "m.safetensors"]);
+        assert_eq!(model.stdout.contains("clipped"), clips, "{scale}: {}", model.stdout);
     }
 }

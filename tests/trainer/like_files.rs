@@ -2,6 +2,7 @@
 
 use tinytrain::ndarray::{Array2, s};
 use tinytrain::{
+    Clip,
     Activation, Adam, AdamW, ClassWeights, DeviceRequest, Keep, Missing, Model, Momentum, OptimizerKind,
     Preset, RateSchedule, RmsProp, Trainer,
 };
@@ -104,7 +105,7 @@ fn every_setting_has_its_option() {
         .init_seed(8)
         .threads(2)
         .scale("robust".parse().unwrap())
-        .clip(true)
+        .clip(Clip::Smooth)
         .test_fraction(0.1)
         .fit(&x, &y)
         .unwrap();
