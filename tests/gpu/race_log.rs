@@ -17,7 +17,13 @@ use crate::rewriting::{after_each, resolved, rewritten, text, transfers, validat
 /// What every logged shader has besides its own. An entry of the log is the word, the site, the workgroup, and the invocation
 /// with the number of barriers that it has passed.
 const HELPERS: &str = "
-@group(0) @binding(BINDING) var<storage, read_write> race_log: array<atomic<u32>>;
+struct RaceEntry {
+    word: atomic<u32>,
+    site: u32,
+    group: u32,
+    thread: u32,
+}
+@group(0) @binding(BINDING) var<storage, read_write> race_log: array<RaceEntry>;
 var<private> race_group: u32;
 var<private> race_thread: u32;
 var<private> race_barriers: vec2<u32>;
@@ -29,13 +35,13 @@ fn race_barrier(memories: vec2<u32>) {
     race_barriers += memories;
 }
 fn race_access(word: u32, site: u32, memory: u32) {
-    let place = 4u + 4u * atomicAdd(&race_log[0], 1u);
-    if place + 3u < arrayLength(&race_log) {
+    let place = 1u + atomicAdd(&race_log[0].word, 1u);
+    if place < arrayLength(&race_log) {
         let barriers = select(race_barriers.x, race_barriers.y, memory == 1u);
-        atomicStore(&race_log[place], word);
-        atomicStore(&race_log[place + 1u], site);
-        atomicStore(&race_log[place + 2u], race_group);
-        atomicStore(&race_log[place + 3u], race_thread | (barriers << THREAD_BITSu));
+        atomicStore(&race_log[place].word, word);
+        race_log[place].site = site;
+        race_log[place].group = race_group;
+        race_log[place].thread = race_thread | (barriers << THREAD_BITSu);
     }
 }
 ";
