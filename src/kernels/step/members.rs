@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::kernels::{
-    Cost, Kernel, Latency, MOST_RECORDS, Piece, Shader, StepRecord, ThreadLayout, Tuning, shape_error, uniform,
-    vec4s, word,
+    Cost, Kernel, Latency, MOST_RECORDS, Piece, Shader, StepRecord, ThreadLayout, Tuning, shape_error,
+    uniform, vec4s, word,
 };
 
 /// The most networks of a dispatch: of so many the list of records has room.
@@ -92,17 +92,29 @@ impl Kernel for Members {
     fn extents(&self, tuning: &Tuning, record: &StepRecord) -> Result<Vec<u64>> {
         let (count, bindings) = (self.numbers.len(), self.shader().bindings.len());
         if !(1..=MOST_MEMBERS).contains(&count) {
-            return Err(shape_error(self.shader(), format!("1 to {MOST_MEMBERS} networks"), count.to_string()));
+            return Err(shape_error(
+                self.shader(),
+                format!("1 to {MOST_MEMBERS} networks"),
+                count.to_string(),
+            ));
         }
         if self.shares.len() != bindings || bindings > BINDINGS {
-            return Err(shape_error(self.shader(), format!("{bindings} shares"), self.shares.len().to_string()));
+            return Err(shape_error(
+                self.shader(),
+                format!("{bindings} shares"),
+                self.shares.len().to_string(),
+            ));
         }
         let alone = self.kernel.extents(tuning, record)?;
-        Ok(alone.into_iter().zip(&self.shares).map(|(bytes, share)| match share {
-            Share::Common => bytes,
-            Share::Own(length) => vec4s(&[&[count - 1, *length]]).saturating_add(bytes),
-            Share::Slots => bytes.saturating_mul(count as u64),
-        }).collect())
+        Ok(alone
+            .into_iter()
+            .zip(&self.shares)
+            .map(|(bytes, share)| match share {
+                Share::Common => bytes,
+                Share::Own(length) => vec4s(&[&[count - 1, *length]]).saturating_add(bytes),
+                Share::Slots => bytes.saturating_mul(count as u64),
+            })
+            .collect())
     }
 
     fn shape(&self) -> String {

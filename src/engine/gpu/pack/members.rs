@@ -81,8 +81,7 @@ impl GpuPack {
     /// Where all of a member stands: buffer, first vec4, and how from there on.
     fn region(&self, member: usize) -> (&wgpu::Buffer, usize, &ParameterLayout) {
         let (group, number) = self.members[member].place;
-        let (group, shape) = (&self.groups[group], &self.groups[group].shapes[number]);
-        (&group.parameters, shape.base(), shape.layout())
+        self.groups[group].region(number)
     }
 
     /// Numbers in the form of a member's parameters, from vec4 `start` of what is its own.
