@@ -28,3 +28,36 @@ pub(crate) fn packed_schedule(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>
         _ => ScheduleKind::Fused,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::{Machine, Tuning};
+    use crate::model::Network;
+    use crate::step::UpdateRule;
+
+    #[test]
+    fn small_networks_take_a_workgroup_each_and_larger_ones_a_z_of_the_grid() {
+        use ScheduleKind::{Fused, Resident};
+        let cases: [(&[usize], usize, Machine, ScheduleKind); 8] = [
+            (&[4, 32, 16, 4], 32, Machine::DISCRETE, Resident),
+            (&[4, 8, 3], 8, Machine::INTEGRATED, Resident),
+            (&[784, 32, 10], 16, Machine::DISCRETE, Fused),
+            (&[784, 300, 100, 10], 64, Machine::DISCRETE, Fused),
+            (&[20, 256, 256, 4], 128, Machine::DISCRETE, Fused),
+            (&[4, 16, 3], 32, Machine::SOFTWARE, Resident),
+            (&[784, 32, 10], 64, Machine::SOFTWARE, Fused),
+            (&[784, 300, 100, 10], 64, Machine::SOFTWARE, Fused),
+        ];
+        for (sizes, rows, machine, want) in cases {
+            let network = Network::classifier(sizes).unwrap();
+            let tuning = if machine == Machine::SOFTWARE { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
+            let limits = DeviceLimits { tuning, machine, largest: 1 << 27 };
+            let mut rule = UpdateRule::sgd(0.1);
+            let chosen = |rule| packed_schedule(&TrainingStep::new(&network, rule, rows), &limits);
+            assert_eq!(chosen(&rule), want, "{sizes:?} on {machine}");
+            rule.clip_norm = Some(1.0);
+            assert_eq!(chosen(&rule), Fused, "{sizes:?} on {machine}, clipped");
+        }
+    }
+}

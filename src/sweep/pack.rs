@@ -9,7 +9,6 @@ use crate::engine::{Device, EngineOptions, GpuPack, PackMember};
 use crate::error::Result;
 use crate::gpu::Adapter;
 use crate::model::Network;
-use crate::schedule::ScheduleKind;
 
 /// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
 const MOST_BYTES: u64 = 1 << 30;
@@ -17,17 +16,28 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Trains until there is no more to train: packs first, then what is trained by itself.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
     let (mut packed, mut alone) = (Vec::new(), Vec::new());
-    while let Some(job) = common.job() {
-        let is_packed = job.member.config.schedule == Some(ScheduleKind::Resident);
-        if is_packed { packed.push(job) } else { alone.push(job) }
-    }
     if let Device::Gpu(adapter) = &common.device {
+        while let Some(job) = common.job() {
+            let asked = job.member.config.schedule;
+            // One without a schedule may take measured tile shapes, which a pack has not.
+            let is_packed = asked.is_some() && job.member.pack_schedule(adapter) == asked;
+            if is_packed { packed.push(job) } else { alone.push(job) }
+        }
         while let Some(jobs) = take_pack(common, &mut packed) {
-            match train(common, adapter, jobs, sender) {
-                Ok(true) => {}
-                Ok(false) => return,
-                // What cannot be trained together is trained by itself, or says why it cannot.
-                Err(jobs) => alone.extend(jobs),
+            let mut waves = vec![jobs];
+            while let Some(mut jobs) = waves.pop() {
+                match train(common, adapter, jobs, sender) {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    // The device has no room for so many: half of them may have.
+                    Err(refused) if refused.len() > 1 => {
+                        jobs = refused;
+                        let rest = jobs.split_off(jobs.len() / 2);
+                        waves.extend([rest, jobs]);
+                    }
+                    // What cannot be trained in a pack is trained by itself, or says why it cannot.
+                    Err(refused) => alone.extend(refused),
+                }
             }
         }
     }

@@ -63,6 +63,10 @@ impl Kernel for Members {
         self.numbers.len()
     }
 
+    fn numbers(&self) -> [u32; 2] {
+        self.kernel.numbers()
+    }
+
     fn records(&self) -> usize {
         MOST_RECORDS
     }

@@ -61,6 +61,8 @@ impl GpuPack {
     /// An engine with the parameters of a member, copied on the device.
     fn evaluator(&mut self, member: usize) -> Result<&mut GpuEngine> {
         let Member { network, options, .. } = &self.members[member];
+        // Members that differ in dropout alone predict by the same engine.
+        let network = &network.without_dropout();
         let engine = match self.evaluator.take().filter(|engine| engine.network == *network) {
             Some(engine) => engine,
             None => {

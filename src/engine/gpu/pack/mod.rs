@@ -15,7 +15,7 @@ use group::{Group, SharedBatch};
 use resident::ResidentGroup;
 
 use super::order::DeviceOrder;
-use super::rows::{DeviceRows, ORDERED_ROWS, stored};
+use super::rows::{DeviceRows, ORDERED_ROWS, row_bytes, stored};
 use super::{GpuEngine, training_step};
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_order};
@@ -141,6 +141,27 @@ impl GpuPack {
         }
         let shape = step.resident_shape().ok_or_else(refused)?;
         Ok(shape.layout().bytes())
+    }
+
+    /// The schedule under which a network should be trained in a pack on such an adapter, whoever else is in it: the one that
+    /// should be the faster for many networks like it.
+    pub fn schedule_for(network: &Network, options: &EngineOptions, adapter: &Adapter) -> ScheduleKind {
+        let limits = DeviceLimits::of_adapter(adapter);
+        packed_schedule(&training_step(network, options), &limits)
+    }
+
+    /// Bytes that rows take on a device; nothing where it is not known how many there will be.
+    pub fn rows_bytes(rows: &Rows<'_>, network: &Network) -> Option<u64> {
+        let of_row = row_bytes(network.columns(), stored(rows));
+        rows.total.map(|total| of_row.saturating_mul(total as u64))
+    }
+
+    /// The schedule of a member.
+    pub fn schedule(&self, member: usize) -> ScheduleKind {
+        match &self.groups[self.members[member].place.0] {
+            Group::Resident(_) => ScheduleKind::Resident,
+            Group::Fused(_) => ScheduleKind::Fused,
+        }
     }
 
     /// The members that have not stopped, in ascending order.
