@@ -51,13 +51,14 @@ mod tests {
         ];
         for (sizes, rows, machine, want) in cases {
             let network = Network::classifier(sizes).unwrap();
-            let tuning = if machine == Machine::SOFTWARE { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
+            let tuning =
+                if machine == Machine::SOFTWARE { &Tuning::SOFTWARE_SUBGROUPS } else { &Tuning::GPU };
             let limits = DeviceLimits { tuning, machine, largest: 1 << 27 };
-            let mut rule = UpdateRule::sgd(0.1);
-            let chosen = |rule| packed_schedule(&TrainingStep::new(&network, rule, rows), &limits);
-            assert_eq!(chosen(&rule), want, "{sizes:?} on {machine}");
-            rule.clip_norm = Some(1.0);
-            assert_eq!(chosen(&rule), Fused, "{sizes:?} on {machine}, clipped");
+            let chosen =
+                |rule: &UpdateRule| packed_schedule(&TrainingStep::new(&network, rule, rows), &limits);
+            assert_eq!(chosen(&UpdateRule::sgd(0.1)), want, "{sizes:?} on {machine}");
+            let clipped = UpdateRule { clip_norm: Some(1.0), ..UpdateRule::sgd(0.1) };
+            assert_eq!(chosen(&clipped), Fused, "{sizes:?} on {machine}, clipped");
         }
     }
 }

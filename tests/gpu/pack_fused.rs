@@ -3,7 +3,7 @@
 
 use tinytrain::data::{Dataset, Features};
 use tinytrain::engine::{EngineOptions, EngineState, PackMember};
-use tinytrain::kernels::Tuning;
+use tinytrain::kernels::{MOST_MEMBERS, Tuning};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::step::{Activation, Loss, Optimizer, OptimizerKind, RateSchedule, Rates, UpdateRule};
@@ -185,6 +185,24 @@ fn members_that_stop_leave_the_grid() {
         let again = train(&mut pack, &data, &order);
         let want = alone(lab, &tuning, &members[4], &data, &order);
         assert_eq!(in_pack(&mut pack, 4, &again, &data), want);
+    }
+}
+
+/// More members than one dispatch has room for.
+#[test]
+fn many_members_are_several_groups() {
+    let shape = Shape { hidden: &[3], ..SHAPES[0] };
+    let members: Vec<Trained> = (0..MOST_MEMBERS + 3).map(|number| shape.trained(number, None)).collect();
+    let (data, order) = (data(), order());
+    let order = &order[..2 * BATCH + 1];
+    let lab = &labs()[0];
+    let tuning = Tuning::of(&lab.context);
+    let mut pack = pack(lab, &tuning, &members);
+    let metrics = train(&mut pack, &data, order);
+    assert_eq!(metrics.len(), 3 * members.len());
+    for number in [0, MOST_MEMBERS - 1, MOST_MEMBERS, members.len() - 1] {
+        let want = alone(lab, &tuning, &members[number], &data, order);
+        assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
     }
 }
 
