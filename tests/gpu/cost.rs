@@ -13,9 +13,9 @@ use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout}
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
-use crate::lab::{Lab, everywhere, labs, rules};
+use crate::lab::{Lab, everywhere, labs, records, rules};
 use crate::rewriting::shallow;
-use crate::variants::{pack, records, several};
+use crate::variants::{pack, several};
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;

@@ -11,9 +11,9 @@ use tinytrain::kernels::{
 };
 
 use crate::counting::{strides, watched};
-use crate::lab::{Lab, labs};
+use crate::lab::{Lab, labs, records};
 use crate::rewriting::shallow;
-use crate::variants::{records, variants};
+use crate::variants::variants;
 
 /// Every part of a record counts.
 const RECORD: StepRecord = StepRecord {

@@ -7,10 +7,10 @@ use tinytrain::kernels::{Grid, Kernel, Map, MapKernel, RadixSort, StepRecord, Tu
 
 use crate::cost::kernels;
 use crate::extents::different;
-use crate::lab::{Lab, labs, rules};
+use crate::lab::{Lab, labs, records, rules};
 use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
-use crate::variants::{records, variants};
+use crate::variants::variants;
 
 /// More accesses than any kernel below makes.
 const ENTRIES: usize = 1 << 22;

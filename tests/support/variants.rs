@@ -285,11 +285,3 @@ fn of_two(Dispatch { kernel, buffers }: Dispatch, rows: usize, tuning: &Tuning) 
     let numbers = vec![kernel.numbers(); count];
     Members::new(kernel, shares, numbers)
 }
-
-/// What a dispatch of a kernel takes: this record, or one like it for each of its networks.
-pub fn records(kernel: &dyn Kernel, record: StepRecord) -> Vec<StepRecord> {
-    match kernel.members() {
-        1 => vec![record],
-        count => (0..count as u32).map(|member| StepRecord { next_rows: member, ..record }).collect(),
-    }
-}

@@ -208,7 +208,7 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
             while run.next().unwrap().is_some() {}
             let (_, alone) = run.kept().unwrap();
             assert_eq!(runs[0].model.parameters, alone.parameters, "member {} on {device:?}", member.number);
-            let losses = |epochs: &[Epoch]| epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>();
+            let losses = |epochs: &[Epoch]| epochs.iter().map(|epoch| epoch.train.loss).collect::<Vec<_>>();
             assert_eq!(losses(&runs[0].epochs), losses(run.epochs()));
         }
     }
