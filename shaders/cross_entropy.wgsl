@@ -1,6 +1,6 @@
 // cross_entropy: loss[r] = max Z + log sum exp(Z - max Z) - Z[target], prediction[r] = first class of the largest logit
 // Z (logits) [rows, classes] f32 in rows of vec4s, targets [rows] u32, predictions [samples] u32,
-// metrics [slots, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
+// metrics [slots, z, workgroups] of (scaled sum of loss, number correct) over the rows of that workgroup
 // LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows. Dead rows count 0.
 //#include blocks
 //#include record
@@ -15,9 +15,10 @@ fn cross_entropy(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_id) thread: vec3<u32>,
 ) {
+    begin_member(group);
     var loss = 0.0;
     var correct = 0.0;
-    for (var first = group.x * ROWS; first < record.rows; first += groups.x * ROWS) {
+    for (var first = group.x * ROWS; first < batch_rows(group.z); first += groups.x * ROWS) {
         let row = first + thread.y;
         let live = row < record.rows;
         let statistics = row_statistics(row, live, thread);
@@ -26,7 +27,7 @@ fn cross_entropy(
             let label = targets[row];
             loss += row_loss(row, label, statistics);
             correct += f32(prediction == label);
-            predictions[record.output + row] = prediction;
+            predictions[4u * member_start(3u) + record.output + row] = prediction;
         }
     }
     write_metrics(group, groups, thread, loss, correct);

@@ -6,6 +6,7 @@
 //#include elementwise
 //#include wave
 //#include input_columns
+//#include member
 struct Params {
     columns: u32, // numbers of a row
     inputs: u32,
@@ -16,6 +17,7 @@ struct Params {
     unused0: u32,
     unused1: u32,
     table: array<Column, 128>,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> t: array<f32>;
@@ -24,11 +26,16 @@ struct Params {
 
 override SCALE: bool = false;
 
+// A vec4 of the parameters.
+fn weight(index: u32) -> vec4<f32> {
+    return parameters[member_start(2u) + index];
+}
+
 // Stores input `input` of the row that begins at `start`.
 fn put(start: u32, input: u32, value: f32) {
     if SCALE {
         x[params.kept + start + input] = value;
-        x[start + input] = value * parameters[params.scale + input / 4u][input % 4u];
+        x[start + input] = value * parameters[member_start(2u) + params.scale + input / 4u][input % 4u];
     } else {
         x[start + input] = value;
     }
@@ -39,14 +46,14 @@ fn put_periodic(start: u32, column: Column, value: f32) {
     var sums = vec3<f32>();
     for (var k = 0u; k < FREQUENCY_BLOCKS; k += 1u) {
         let at = column.weights + k;
-        let wave = cosine(value * parameters[at] + parameters[at + FREQUENCY_BLOCKS]);
+        let wave = cosine(value * weight(at) + weight(at + FREQUENCY_BLOCKS));
         sums += vec3<f32>(
-            dot(wave, parameters[at + 2u * FREQUENCY_BLOCKS]),
-            dot(wave, parameters[at + 3u * FREQUENCY_BLOCKS]),
-            dot(wave, parameters[at + 4u * FREQUENCY_BLOCKS]),
+            dot(wave, weight(at + 2u * FREQUENCY_BLOCKS)),
+            dot(wave, weight(at + 3u * FREQUENCY_BLOCKS)),
+            dot(wave, weight(at + 4u * FREQUENCY_BLOCKS)),
         );
     }
-    let mixed = sums + parameters[column.weights + 5u * FREQUENCY_BLOCKS].xyz;
+    let mixed = sums + weight(column.weights + 5u * FREQUENCY_BLOCKS).xyz;
     for (var k = 0u; k < MIXED; k += 1u) {
         put(start, column.input + 1u + k, mixed[k]);
     }
@@ -64,7 +71,7 @@ fn put_category(start: u32, column: Column, value: f32) {
     for (var block = 0u; block < width; block += 1u) {
         var values = vec4<f32>();
         if found < column.categories {
-            values = parameters[column.weights + found * width + block];
+            values = weight(column.weights + found * width + block);
         }
         for (var k = 4u * block; k < min(column.size, 4u * block + 4u); k += 1u) {
             put(start, column.input + k, values[k % 4u]);
@@ -78,12 +85,13 @@ fn embed(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
+    begin_member(group);
     let i = element(group, groups, thread);
     if i < record.rows * params.count {
         let row = i / params.count;
         let column = params.table[i % params.count];
         let value = t[4u * row * blocks(params.columns) + column.number];
-        let start = 4u * row * blocks(params.inputs);
+        let start = 4u * (member_start(3u) + row * blocks(params.inputs));
         if column.categories > 0u {
             put_category(start, column, value);
         } else if column.size > 1u {

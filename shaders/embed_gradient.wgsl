@@ -7,6 +7,7 @@
 //#include elementwise
 //#include wave
 //#include input_columns
+//#include member
 struct Params {
     columns: u32, // numbers of a row
     inputs: u32,
@@ -17,6 +18,7 @@ struct Params {
     region: u32,  // how far behind that the second number
     rate: f32,    // factor of the learning rate
     table: array<Column, 128>,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> t: array<f32>;
@@ -39,14 +41,23 @@ fn table_value(row: u32, column: Column) -> f32 {
     return t[4u * row * blocks(params.columns) + column.number];
 }
 
+// Where the gradients by the inputs of a row begin.
+fn gradient_start(row: u32) -> u32 {
+    return 4u * (member_start(2u) + row * blocks(params.inputs));
+}
+
 // Gradients by the three mixed inputs of a row.
 fn mixed_gradient(row: u32, column: Column, factors: vec3<f32>) -> vec3<f32> {
-    let at = 4u * row * blocks(params.inputs) + column.input + 1u;
+    let at = gradient_start(row) + column.input + 1u;
     return factors * vec3<f32>(dx[at], dx[at + 1u], dx[at + 2u]);
 }
 
+fn load(index: u32) -> Parameter {
+    return load_parameter(member_start(RESULT) + index);
+}
+
 fn store(index: u32, old: Parameter, gradient: vec4<f32>) {
-    store_parameter(index, updated(old, gradient, record.rate * params.rate, record.decay));
+    store_parameter(member_start(RESULT) + index, updated(old, gradient, record.rate * params.rate, record.decay));
 }
 
 fn of_frequencies(column: Column, k: u32, factors: vec3<f32>) {
@@ -54,7 +65,7 @@ fn of_frequencies(column: Column, k: u32, factors: vec3<f32>) {
     var old: array<Parameter, 5>;
     var known: array<vec4<f32>, 5>;
     for (var i = 0u; i < 5u; i += 1u) {
-        old[i] = load_parameter(at + i * FREQUENCY_BLOCKS);
+        old[i] = load(at + i * FREQUENCY_BLOCKS);
         known[i] = value_of(old[i], at + i * FREQUENCY_BLOCKS);
     }
     var sums = array<vec4<f32>, 5>();
@@ -77,7 +88,7 @@ fn of_frequencies(column: Column, k: u32, factors: vec3<f32>) {
 
 fn of_biases(column: Column, factors: vec3<f32>) {
     let index = column.weights + 5u * FREQUENCY_BLOCKS;
-    let old = load_parameter(index);
+    let old = load(index);
     var sum = vec3<f32>();
     for (var row = 0u; row < record.rows; row += 1u) {
         sum += mixed_gradient(row, column, factors);
@@ -87,7 +98,7 @@ fn of_biases(column: Column, factors: vec3<f32>) {
 
 fn of_embedding(column: Column, found: u32, block: u32) {
     let index = column.weights + found * blocks(column.size) + block;
-    let old = load_parameter(index);
+    let old = load(index);
     let live = min(column.size - 4u * block, 4u);
     var factors = vec4<f32>();
     for (var k = 0u; k < live; k += 1u) {
@@ -96,7 +107,7 @@ fn of_embedding(column: Column, found: u32, block: u32) {
     var sum = vec4<f32>();
     for (var row = 0u; row < record.rows; row += 1u) {
         if category(table_value(row, column), column.categories) == found {
-            let at = 4u * row * blocks(params.inputs) + column.input + 4u * block;
+            let at = gradient_start(row) + column.input + 4u * block;
             for (var k = 0u; k < live; k += 1u) {
                 sum[k] += factors[k] * dx[at + k];
             }
@@ -111,6 +122,7 @@ fn embed_gradient(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
+    begin_member(group);
     let i = element(group, groups, thread);
     if i < params.units {
         var column = params.table[0];

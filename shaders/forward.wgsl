@@ -20,7 +20,7 @@ const TRANSPOSE_B = false;
 
 fn a_place(row: u32) -> u32 {
     let live = row < record.rows;
-    return select(NOWHERE, sample(select(0u, row, live)) * blocks(params.inputs), live);
+    return select(NOWHERE, samples_start() + sample(select(0u, row, live)) * blocks(params.inputs), live);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
@@ -36,23 +36,25 @@ fn c_has(row: u32, block: u32) -> bool {
 alias Before = vec4<f32>;
 
 fn before(row: u32, block: u32) -> Before {
-    return parameters[params.offset + params.inputs * blocks(params.outputs) + block];
+    return parameters[member_start(2u) + params.offset + params.inputs * blocks(params.outputs) + block];
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>, bias: Before) {
     var result = values + bias;
-    let index = row * blocks(params.outputs) + block;
+    let index = member_start(u32(RESULT)) + row * blocks(params.outputs) + block;
     if KEEP_Z {
         y[params.kept + index] = inside(result, block, params.outputs);
     }
     result = activation_value(0u, result);
     if DROPOUT {
-        result = dropped(result, params.layer, row, block, params.threshold, params.scale);
+        let numbers = dropout_numbers();
+        result = dropped(result, params.layer, row, block, numbers.x, bitcast<f32>(numbers.y));
     }
     y[index] = inside(result, block, params.outputs);
 }
 
 @compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
+    begin_member(group);
     multiply(group, thread, blocks(params.inputs));
 }

@@ -7,11 +7,13 @@
 //#include elementwise
 //#include features
 //#include samples_order
+//#include member
 struct Params {
     inputs: u32,
     samples: u32, // rows of the data set
     words: u32,   // of a row's targets
     unused: u32,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
@@ -24,6 +26,7 @@ fn gather(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
+    begin_member(group);
     let i = element(group, groups, thread);
     let width = blocks(params.inputs);
     if i < record.rows * width {

@@ -20,7 +20,7 @@ const TRANSPOSE_A = false;
 const TRANSPOSE_B = true;
 
 fn a_place(row: u32) -> u32 {
-    return select(NOWHERE, row * blocks(params.outputs), row < record.rows);
+    return select(NOWHERE, member_start(1u) + row * blocks(params.outputs), row < record.rows);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
@@ -38,7 +38,7 @@ alias Before = vec4<f32>;
 fn before(row: u32, block: u32) -> Before {
     if ACTIVATION {
         let live_row = min(row, record.rows - 1u);
-        return x[select(0u, params.kept, KEEP_Z) + live_row * blocks(params.inputs) + block];
+        return x[member_start(3u) + select(0u, params.kept, KEEP_Z) + live_row * blocks(params.inputs) + block];
     }
     return vec4<f32>();
 }
@@ -48,17 +48,19 @@ fn store_row(row: u32, block: u32, values: vec4<f32>, kept: Before) {
     if ACTIVATION {
         var kept_value = kept;
         if DROPOUT {
-            result = dropped(result, params.layer, row, block, params.threshold, params.scale);
+            let numbers = dropout_numbers();
+            result = dropped(result, params.layer, row, block, numbers.x, bitcast<f32>(numbers.y));
             if !KEEP_Z {
-                kept_value /= params.scale;
+                kept_value /= bitcast<f32>(numbers.y);
             }
         }
         result = activation_gradient(0u, result, kept_value);
     }
-    dx[row * blocks(params.inputs) + block] = inside(result, block, params.inputs);
+    dx[member_start(4u) + row * blocks(params.inputs) + block] = inside(result, block, params.inputs);
 }
 
 @compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn input_gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
+    begin_member(group);
     multiply(group, thread, blocks(params.outputs));
 }

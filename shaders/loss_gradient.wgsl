@@ -1,6 +1,6 @@
 // loss_gradient: D = the gradient by the outputs Z of the batch's loss, the mean over its rows of weight * loss; and the loss
 // Z, D [rows, outputs] f32 in rows of vec4s; targets (of the data set, by way of `order` [samples] u32, or of the batch)
-// metrics [slots, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
+// metrics [slots, z, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
 // LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
 // Dead rows only keep the barriers and count 0; the padding of D is written as 0.
 //#include blocks
@@ -25,12 +25,13 @@ fn loss_gradient(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_id) thread: vec3<u32>,
 ) {
+    begin_member(group);
     let stride = 4u * blocks(params.classes);
     let terms = select(1.0, f32(params.classes), PER_OUTPUT);
     let divisor = f32(record.rows) * terms;
     var loss = 0.0;
     var correct = 0.0;
-    for (var first = group.x * ROWS; first < record.rows; first += groups.x * ROWS) {
+    for (var first = group.x * ROWS; first < batch_rows(group.z); first += groups.x * ROWS) {
         let row = first + thread.y;
         let live = row < record.rows;
         var statistics = RowStatistics();
@@ -47,12 +48,12 @@ fn loss_gradient(
             for (var c = thread.x; c < stride; c += LANES) {
                 var d = 0.0;
                 if c < params.classes {
-                    let z = logits[row * stride + c];
+                    let z = logits[logits_start(1u, row) + c];
                     let t = target_of(source, class_of_row, c);
                     sum += loss_term(z, t, statistics.maximum, statistics.sum);
                     d = weight * loss_slope(z, t, statistics.maximum, statistics.sum) / divisor;
                 }
-                delta[row * stride + c] = d;
+                delta[logits_start(u32(RESULT), row) + c] = d;
             }
             if CLASSES && thread.x == 0u {
                 // A target that is no class has probability 0.

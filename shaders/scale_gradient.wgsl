@@ -4,6 +4,7 @@
 //#include blocks
 //#include record
 //#include elementwise
+//#include member
 struct Params {
     inputs: u32,
     kept: u32,        // where E begins behind X, in vec4s
@@ -13,6 +14,7 @@ struct Params {
     rate: f32,        // factor of the learning rate
     bias_decay: f32,  // factor of the weight decay
     unused: u32,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
@@ -26,16 +28,18 @@ fn scale_gradient(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
+    begin_member(group);
     let i = element(group, groups, thread);
     let width = blocks(params.inputs);
     if i < width {
-        let old = load_parameter(params.offset + i);
+        let place = member_start(3u) + params.offset + i;
+        let old = load_parameter(place);
         var sum = vec4<f32>();
         for (var row = 0u; row < record.rows; row += 1u) {
-            sum += x[params.kept + row * width + i] * dx[row * width + i];
+            sum += x[member_start(1u) + params.kept + row * width + i] * dx[member_start(2u) + row * width + i];
         }
         let decay = record.decay * params.bias_decay;
         let gradient = inside(sum, i, params.inputs);
-        store_parameter(params.offset + i, updated(old, gradient, record.rate * params.rate, decay));
+        store_parameter(place, updated(old, gradient, record.rate * params.rate, decay));
     }
 }

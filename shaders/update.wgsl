@@ -3,6 +3,7 @@
 // A thread owns one vec4 of some layers; threads beyond the end do nothing.
 //#include record
 //#include elementwise
+//#include member
 struct Layer {
     end: u32,         // where its parameters end, in vec4s
     bias: u32,        // where its bias begins
@@ -19,6 +20,7 @@ struct Params {
     bias_decay: f32,  // factor of the weight decay
     unused: u32,
     table: array<Layer, 64>,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> gradients: array<vec4<f32>>;
@@ -32,6 +34,7 @@ fn update(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
+    begin_member(group);
     let i = element(group, groups, thread);
     if i < params.length {
         let index = params.first + i;
@@ -42,9 +45,10 @@ fn update(
             }
         }
         let is_bias = index >= layer.bias;
-        let gradient = clipped(gradients[index]);
+        let gradient = clipped(gradients[member_start(1u) + index]);
         let rate = record.rate * select(layer.weight_rate, layer.bias_rate, is_bias);
         let decay = record.decay * select(1.0, params.bias_decay, is_bias);
-        store_parameter(index, updated(load_parameter(index), gradient, rate, decay));
+        let place = member_start(u32(RESULT)) + index;
+        store_parameter(place, updated(load_parameter(place), gradient, rate, decay));
     }
 }

@@ -9,6 +9,7 @@
 //#include features
 //#include samples
 //#include matmul_body
+//#include member
 struct Params {
     inputs: u32,
     outputs: u32,
@@ -22,6 +23,7 @@ struct Params {
     unused0: u32,
     unused1: u32,
     unused2: u32,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
@@ -33,7 +35,7 @@ const TRANSPOSE_B = false;
 
 fn a_place(row: u32) -> u32 {
     let live = row < record.rows;
-    return select(NOWHERE, sample(select(0u, row, live)) * blocks(params.inputs), live);
+    return select(NOWHERE, samples_start() + sample(select(0u, row, live)) * blocks(params.inputs), live);
 }
 
 fn a_row(place: u32, block: u32) -> vec4<f32> {
@@ -46,7 +48,7 @@ fn a_row(place: u32, block: u32) -> vec4<f32> {
 
 fn b_row(row: u32, block: u32) -> vec4<f32> {
     let live = (row < record.rows) & (block < blocks(params.outputs));
-    return select(vec4<f32>(), dy[select(0u, row * blocks(params.outputs) + block, live)], live);
+    return select(vec4<f32>(), dy[select(0u, member_start(2u) + row * blocks(params.outputs) + block, live)], live);
 }
 
 fn c_has(row: u32, block: u32) -> bool {
@@ -57,18 +59,19 @@ fn c_has(row: u32, block: u32) -> bool {
 alias Before = Parameter;
 
 fn before(row: u32, block: u32) -> Before {
-    return load_parameter(params.offset + min(row, params.inputs) * blocks(params.outputs) + block);
+    return load_parameter(member_start(u32(RESULT)) + params.offset + min(row, params.inputs) * blocks(params.outputs) + block);
 }
 
 fn store_row(row: u32, block: u32, values: vec4<f32>, old: Before) {
     let is_bias = row == params.inputs;
     let rate = record.rate * select(params.weight_rate, params.bias_rate, is_bias);
     let decay = record.decay * select(1.0, params.bias_decay, is_bias);
-    let index = params.offset + row * blocks(params.outputs) + block;
+    let index = member_start(u32(RESULT)) + params.offset + row * blocks(params.outputs) + block;
     store_parameter(index, updated(old, inside(values, block, params.outputs), rate, decay));
 }
 
 @compute @workgroup_size(THREADS_X, THREADS_Y, SPLIT)
 fn weight_gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) thread: vec3<u32>) {
-    multiply(group, thread, blocks(record.rows));
+    begin_member(group);
+    multiply(group, thread, blocks(batch_rows(group.z)));
 }

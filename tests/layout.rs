@@ -99,7 +99,7 @@ fn bindings_and_uniforms_are_what_the_host_binds() {
         let params = kernel.params().len();
         assert_eq!(params % 16, 0, "{name}: Params is a multiple of 16 bytes");
         let mut expected = vec![(0, 0, params)];
-        let records = shader.records * size_of::<StepRecord>();
+        let records = kernel.records() * size_of::<StepRecord>();
         if records > 0 && immediates.is_empty() {
             expected.push((1, 0, records));
         } else {

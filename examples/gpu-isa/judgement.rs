@@ -128,7 +128,7 @@ impl<'a> Judge<'a> {
         let name = program.entry();
         let source = self.shaders.source(kernel, tuning, program)?;
         let constants: Vec<(&str, f64)> = program.constants().collect();
-        let (storage, records) = (program.bindings().len(), kernel.shader().records);
+        let (storage, records) = (program.bindings().len(), kernel.records());
         // A list of records stands in a group of its own, which here is the last binding of the first.
         let source = source.replace("@group(1) @binding(0)", &format!("@binding({}) @group(0)", storage + 1));
         let spirv = spirv(&source, name, &constants)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use tinytrain::gpu::{Carrier, Program};
-use tinytrain::kernels::{Kernel, Piece, Tuning, compose};
+use tinytrain::kernels::{Kernel, Piece, Tuning, compose, record_piece};
 
 /// The text of the shaders.
 pub enum Shaders {
@@ -24,7 +24,7 @@ impl Shaders {
         let Self::Folder(folder) = self else { return Ok(program.source().to_owned()) };
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| path.display().to_string());
         let mut choices = [kernel.pieces(), tuning.pieces(kernel.layout())].concat();
-        choices.push(("record_carrier", Piece::Named(kernel.shader().record_piece(Carrier::Immediates))));
+        choices.push(("record_carrier", Piece::Named(record_piece(kernel, Carrier::Immediates))));
         let named = |name: &str| read(folder.join("common").join(format!("{name}.wgsl")));
         for (_, piece) in &mut choices {
             if let Piece::Named(name) = piece {

@@ -5,7 +5,7 @@ const RESULT = 3; // binding of what the kernel writes
 fn clipped(gradient: vec4<f32>) -> vec4<f32> {
     var sum = 0.0;
     for (var g = 0u; g < params.groups; g += 1u) {
-        sum += squares[g];
+        sum += squares[4u * member_start(2u) + g];
     }
     return gradient * min(1.0, record.clip / (sqrt(sum) + 1e-6));
 }

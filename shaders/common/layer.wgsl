@@ -1,5 +1,6 @@
 // A layer whose weights are the operand B of a product: W [inputs, outputs] in `parameters`, its bias below it; and what
 // stands behind the units whose activation is computed or differentiated.
+//#include member
 struct Params {
     inputs: u32,
     outputs: u32,
@@ -7,14 +8,20 @@ struct Params {
     samples: u32,   // rows of the data set, where the inputs are its rows
     kept: u32,      // how far behind the activations their pre-activations stand, in vec4s
     layer: u32,     // of dropout
-    threshold: u32,
+    threshold: u32, // see dropout_numbers
     scale: f32,
+//#include member_fields
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> parameters: array<vec4<f32>>;
 
+// Threshold of dropout, and the bits of its scale.
+fn dropout_numbers() -> vec2<u32> {
+    return member_numbers(vec2<u32>(params.threshold, bitcast<u32>(params.scale)));
+}
+
 fn b_row(row: u32, block: u32) -> vec4<f32> {
     let live = (row < params.inputs) & (block < blocks(params.outputs));
-    let index = params.offset + row * blocks(params.outputs) + block;
+    let index = member_start(2u) + params.offset + row * blocks(params.outputs) + block;
     return select(vec4<f32>(), parameters[select(0u, index, live)], live);
 }

@@ -6,14 +6,14 @@
 // reads the last one's logit, and has probability 0, which is an infinite loss. Scaled as metrics are.
 fn row_loss(row: u32, target_class: u32, statistics: RowStatistics) -> f32 {
     let last = params.classes - 1u;
-    let logit = logits[row * 4u * blocks(params.classes) + min(target_class, last)];
+    let logit = logits[logits_start(1u, row) + min(target_class, last)];
     let target_logit = select(lowest(), logit, target_class <= last);
     return (statistics.maximum + log(statistics.sum) - target_logit) * LOSS_SCALE;
 }
 
 // The first class whose logit is the row's maximum, which is NaN where one is NaN. Classes stay below 2^24, where f32 counts exactly.
 fn row_prediction(row: u32, live: bool, row_maximum: f32, thread: vec3<u32>) -> u32 {
-    let start = row * 4u * blocks(params.classes);
+    let start = logits_start(1u, row);
     var first = params.classes - 1u;
     if live {
         for (var c = thread.x; c < params.classes; c += LANES) {
@@ -25,11 +25,11 @@ fn row_prediction(row: u32, live: bool, row_maximum: f32, thread: vec3<u32>) -> 
     return u32(-reduce_row(MAXIMUM, thread, -f32(first)));
 }
 
-// One slot a step and workgroup. `loss` and `correct` are counted by the first lane of each row, 0 elsewhere.
+// One slot a step, network and workgroup. `loss` and `correct` are counted by the first lane of each row, 0 elsewhere.
 fn write_metrics(group: vec3<u32>, groups: vec3<u32>, thread: vec3<u32>, loss: f32, correct: f32) {
     let total_loss = reduce_all(SUM, thread, loss);
     let total_correct = reduce_all(SUM, thread, correct);
     if thread.x == 0u && thread.y == 0u {
-        metrics[record.slot * groups.x + group.x] = vec2<f32>(total_loss, total_correct);
+        metrics[(record.slot * groups.z + group.z) * groups.x + group.x] = vec2<f32>(total_loss, total_correct);
     }
 }

@@ -4,6 +4,11 @@ fn outputs_of_network() -> u32 {
     return layer_at(params.layers - 1u).outputs;
 }
 
+// What a target gives its class, and every other.
+fn target_probabilities() -> vec2<f32> {
+    return vec2<f32>(params.own_target, params.other_target);
+}
+
 // A block of outputs of the last layer; what lies beyond them is -infinity.
 fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
     let last = layer_at(params.layers - 1u);

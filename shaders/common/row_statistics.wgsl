@@ -11,7 +11,7 @@ struct RowStatistics {
 
 // Dead rows (live = false) take part in the barriers and read nothing.
 fn row_statistics(row: u32, live: bool, thread: vec3<u32>) -> RowStatistics {
-    let start = row * 4u * blocks(params.classes);
+    let start = logits_start(1u, row);
     var largest = nothing(MAXIMUM);
     if live {
         for (var c = thread.x; c < params.classes; c += LANES) {

@@ -8,7 +8,8 @@ fn target_class(source: u32) -> u32 {
 
 // The probability that the target gives an output, where `class_of_row` is the target's class.
 fn target_of(source: u32, class_of_row: u32, column: u32) -> f32 {
-    return select(params.other_target, params.own_target, class_of_row == column);
+    let probabilities = target_probabilities();
+    return select(probabilities.y, probabilities.x, class_of_row == column);
 }
 
 fn row_weight(source: u32) -> f32 {

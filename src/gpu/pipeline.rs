@@ -100,19 +100,24 @@ pub struct Prepared {
 impl Prepared {
     /// Records the dispatch. `step` is the record of this step, for those that ask.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<StepBinding<'_>>) {
-        self.record_first(pass, step, u32::MAX);
+        self.record_first(pass, step, [u32::MAX; 3]);
     }
 
-    /// The same with the first `most` workgroups of each row of the grid alone.
-    pub fn record_first(&self, pass: &mut wgpu::ComputePass<'_>, step: Option<StepBinding<'_>>, most: u32) {
+    /// The same with no more than `most` workgroups in each dimension.
+    pub fn record_first(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        step: Option<StepBinding<'_>>,
+        most: [u32; 3],
+    ) {
         pass.set_pipeline(&self.pipeline.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
         if let (true, Some(step)) = (self.needs_step, step) {
             // Also of immediates, each time: another pipeline's layout has cleared them.
             step.set(pass);
         }
-        let [x, y, z] = self.workgroups;
-        pass.dispatch_workgroups(x.min(most), y, z);
+        let [x, y, z] = std::array::from_fn(|at| self.workgroups[at].min(most[at]));
+        pass.dispatch_workgroups(x, y, z);
     }
 }
 

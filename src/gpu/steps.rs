@@ -39,11 +39,21 @@ impl StepBinding<'_> {
 impl StepRecords {
     /// Room for `most` records of `bytes` bytes, a multiple of 4, for dispatches that take up to `together` of them.
     pub fn new(context: &Context, bytes: usize, most: usize, together: usize) -> Self {
+        Self::with_room(context, bytes, together, |alignment| most * bytes.next_multiple_of(alignment))
+    }
+
+    /// Room for `dispatches` times `count` records of `bytes` bytes, of which a dispatch sees a window of `together`.
+    pub fn lists(context: &Context, bytes: usize, dispatches: usize, count: usize, together: usize) -> Self {
+        let list = bytes * (count + 1);
+        Self::with_room(context, bytes, together, |alignment| dispatches * list.next_multiple_of(alignment))
+    }
+
+    fn with_room(context: &Context, bytes: usize, together: usize, room: impl Fn(usize) -> usize) -> Self {
         let uniform = (together > 1 || context.carrier == Carrier::Offsets).then(|| {
             let alignment = context.limits.min_uniform_buffer_offset_alignment as usize;
             // A dispatch sees a full window, wherever its records begin.
             let window = bytes * together;
-            let room = most * bytes.next_multiple_of(alignment) + window;
+            let room = room(alignment) + window;
             let buffer = context.uniform("steps", &vec![0; room]);
             let group = step_group(context, &buffer, window as u64);
             Uniform { buffer, group, alignment }

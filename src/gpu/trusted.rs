@@ -20,8 +20,9 @@ pub(super) fn shader_module(
     // record, and `prepare` refuses smaller buffers; it computes in u64 and saturates. Buffers have fewer than
     // 2^32 - 2^24 words (`Context::largest_storage`), so no index within an extent wraps around. Indices that come out of a
     // buffer are compared with a size where they are used: rows of an order (`samples_order`, `row`, `column`), classes
-    // (`row_metrics`, `targets_classes`), places of elements (`compact`, `radix_sort`). Those of a step's record are
-    // checked with the record: of a single dispatch with its own, of a schedule with the furthest that its engine makes.
+    // (`row_metrics`, `targets_classes`), places of elements (`compact`, `radix_sort`), networks of a pack (`resident`; of
+    // `members`, where they are part of a record). Those of a step's record are checked with the record: of a single dispatch
+    // with its own, of a schedule with the furthest that its engine makes.
     // Indices into workgroup memory depend on thread, override constants and sizes that `extents` refuses where they would
     // lead out (taps of `convolve`, windows of `pool`, passes of `radix_sort`).
     //

@@ -87,6 +87,13 @@ impl Network {
         Ok(Self { input_layer: Some(input_layer), ..self })
     }
 
+    /// The same network as it predicts: without dropout.
+    #[must_use]
+    pub fn without_dropout(&self) -> Self {
+        let layers = self.layers.iter().map(|layer| Dense { dropout: 0.0, ..*layer });
+        Self { layers: layers.collect(), ..self.clone() }
+    }
+
     /// What stands before the first dense layer, if anything does.
     pub fn input_layer(&self) -> Option<&InputLayer> {
         self.input_layer.as_ref()

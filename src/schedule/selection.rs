@@ -1,6 +1,6 @@
 //! Which schedule a run takes.
 
-use crate::gpu::Context;
+use crate::gpu::{Adapter, Context, DeviceKind};
 use crate::kernels::{FeatureFormat, MOST_LAYERS, Machine, Samples, Tuning};
 use crate::model::ParameterLayout;
 use crate::schedule::{Schedule, ScheduleKind, TrainingStep};
@@ -20,6 +20,15 @@ impl<'a> DeviceLimits<'a> {
     /// Those of a device.
     pub fn of(context: &Context, tuning: &'a Tuning) -> Self {
         Self { tuning, machine: Machine::of(context.kind), largest: context.largest_storage() }
+    }
+
+    /// What can be known of an adapter before it is opened.
+    pub fn of_adapter(adapter: &Adapter) -> Self {
+        let tuning = match adapter.kind {
+            DeviceKind::Software => &Tuning::SOFTWARE_SUBGROUPS,
+            _ => &Tuning::GPU,
+        };
+        Self { tuning, machine: Machine::of(adapter.kind), largest: adapter.largest_storage() }
     }
 }
 

@@ -9,54 +9,72 @@ use crate::engine::{Device, EngineOptions, GpuPack, PackMember};
 use crate::error::Result;
 use crate::gpu::Adapter;
 use crate::model::Network;
-use crate::schedule::ScheduleKind;
 
 /// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
-    let (mut packed, mut alone) = (Vec::new(), Vec::new());
-    while let Some(job) = common.job() {
-        let is_packed = job.member.config.schedule == Some(ScheduleKind::Resident);
-        if is_packed { packed.push(job) } else { alone.push(job) }
-    }
     if let Device::Gpu(adapter) = &common.device {
-        while let Some(jobs) = take_pack(common, &mut packed) {
-            match train(common, adapter, jobs, sender) {
-                Ok(true) => {}
-                Ok(false) => return,
-                // What cannot be trained together is trained by itself, or says why it cannot.
-                Err(jobs) => alone.extend(jobs),
+        let (mut packed, mut alone) = (Vec::new(), Vec::new());
+        while let Some(job) = common.job() {
+            let asked = job.member.config.schedule;
+            // One without a schedule may take measured tile shapes, which a pack has not.
+            let is_packed = asked.is_some() && job.member.pack_schedule(adapter) == asked;
+            if is_packed { packed.push(job) } else { alone.push(job) }
+        }
+        while !packed.is_empty() {
+            let mut waves = vec![take_pack(common, &mut packed)];
+            while let Some(jobs) = waves.pop() {
+                match train(common, adapter, jobs, sender) {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    // The device has no room for so many: it may have for half of them.
+                    Err(mut jobs) if jobs.len() > 1 => {
+                        waves.push(jobs.split_off(jobs.len() / 2));
+                        waves.push(jobs);
+                    }
+                    // What cannot be trained in a pack is trained by itself, or says why it cannot.
+                    Err(jobs) => alone.extend(jobs),
+                }
             }
         }
+        common.give(alone);
     }
-    common.give(alone);
     super::worker::work(common, sender);
 }
 
-/// Members that can be a pack with the first.
-fn take_pack(common: &Common, jobs: &mut Vec<Job>) -> Option<Vec<Job>> {
+/// Takes members that can be a pack with the first, as many as there is room for.
+fn take_pack(common: &Common, jobs: &mut Vec<Job>) -> Vec<Job> {
     let key = |job: &Job| {
         let data = Arc::as_ptr(&job.member.data[job.fold]);
         (data, job.member.config.batch_size, job.member.config.seed, job.fold, epochs(job))
     };
-    let first = key(jobs.first()?);
-    let mut bytes = 0;
-    let mut taken = Vec::new();
-    let mut left = Vec::new();
-    for job in jobs.drain(..) {
-        let own =
-            planned(common, &job).and_then(|(network, options)| GpuPack::member_bytes(&network, &options));
-        bytes += if key(&job) == first { own.unwrap_or(0) } else { 0 };
-        if key(&job) == first && (taken.is_empty() || bytes <= MOST_BYTES) {
-            taken.push(job)
-        } else {
-            left.push(job)
+    let bytes = |job: &Job| {
+        let (network, options) = planned(common, job).ok()?;
+        GpuPack::member_bytes(&network, &options).ok()
+    };
+    let Some(first) = jobs.first().map(key) else { return Vec::new() };
+    let mut room = Room { left: MOST_BYTES, is_empty: true };
+    let is_taken = |job: &mut Job| key(job) == first && room.take(bytes(job).unwrap_or(0));
+    jobs.extract_if(.., is_taken).collect()
+}
+
+/// What a pack has room for.
+struct Room {
+    left: u64,
+    is_empty: bool,
+}
+
+impl Room {
+    /// Whether a member of so many bytes is taken: the first in any case.
+    fn take(&mut self, bytes: u64) -> bool {
+        let fits = self.is_empty || bytes <= self.left;
+        if fits {
+            *self = Self { left: self.left.saturating_sub(bytes), is_empty: false };
         }
+        fits
     }
-    *jobs = left;
-    Some(taken)
 }
 
 /// Epochs that a member has trained.
@@ -109,4 +127,20 @@ fn train(
         going = more;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_larger_than_memory_goes_in_waves() {
+        let mut members = vec![40, 70, 10, 300, 50, 20];
+        let mut waves = Vec::new();
+        while !members.is_empty() {
+            let mut room = Room { left: 100, is_empty: true };
+            waves.push(members.extract_if(.., |bytes| room.take(*bytes)).collect::<Vec<u64>>());
+        }
+        assert_eq!(waves, [vec![40, 10, 50], vec![70, 20], vec![300]]);
+    }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context};
 use crate::kernels::{Ceilings, Compute};
 use crate::model::Parameters;
-use crate::schedule::{ScheduleKind, SelectedSchedule, TileSource, Tiles};
+use crate::schedule::{SelectedSchedule, TileSource, Tiles};
 
 /// A pack whose networks are asked one after the other. The one that is first at new rows has all of them trained; what they
 /// gave to the others waits for these.
@@ -129,7 +129,7 @@ impl Instrumented for Seat {
         Description {
             engine: EngineKind::Gpu,
             device: format!("{name} ({backend})"),
-            schedule: Some(SelectedSchedule { kind: ScheduleKind::Resident, reason: None }),
+            schedule: Some(SelectedSchedule { kind: pack.pack.schedule(self.member), reason: None }),
             tiles: Some(Tiles { tuning: pack.compute.tuning, source: TileSource::BuiltIn }),
             dispatches: Vec::new(),
         }

@@ -13,9 +13,9 @@ use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout}
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
-use crate::lab::{Lab, everywhere, labs, rules};
+use crate::lab::{Lab, everywhere, labs, records, rules};
 use crate::rewriting::shallow;
-use crate::variants::pack;
+use crate::variants::{pack, several};
 
 /// More words than any kernel below reads or writes.
 const WORDS: usize = 1 << 17;
@@ -218,7 +218,8 @@ fn reductions([rows, columns, _]: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Ke
 pub fn kernels(shape: [usize; 3], tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
     let general =
         [collection(shape), reductions(shape, tuning), windows(shape, tuning), scans(shape, tuning)];
-    [step(shape), input_layers(shape), whole_steps(shape, tuning)]
+    let several = several(shape, samples(FeatureFormat::Bytes), tuning);
+    [step(shape), input_layers(shape), whole_steps(shape, tuning), several]
         .into_iter()
         .chain(general)
         .flatten()
@@ -239,7 +240,8 @@ fn count(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, rows: usize) -> Cost {
     buffers.push(lab.upload(&[0u32; COUNTERS]));
     let bound: Vec<_> = buffers.iter().collect();
     let groups = grid(kernel, tuning);
-    lab.run_rewritten(&program, &kernel.params(), &bound, groups, &[StepRecord::all(rows)]);
+    let records = records(kernel, StepRecord::all(rows));
+    lab.run_rewritten(&program, &kernel.params(), &bound, groups, &records);
     let counts = read_buffer(context, &buffers[buffers.len() - 1], 4 * COUNTERS as u64).unwrap();
     let counts: Vec<u64> =
         bytemuck::pod_collect_to_vec::<u8, u32>(&counts).into_iter().map(u64::from).collect();

@@ -11,7 +11,7 @@ use tinytrain::kernels::{
 };
 
 use crate::counting::{strides, watched};
-use crate::lab::{Lab, labs};
+use crate::lab::{Lab, labs, records};
 use crate::rewriting::shallow;
 use crate::variants::variants;
 
@@ -116,7 +116,13 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
     let mut buffers: Vec<_> = extents.iter().map(|bytes| buffer(lab, bytes + 4096, word)).collect();
     buffers.push(lab.upload(&[0u32; 2 * MOST_BUFFERS]));
     let bound: Vec<_> = buffers.iter().collect();
-    lab.run_rewritten(&watched(&original), &kernel.params(), &bound, grid(kernel, tuning), &[RECORD]);
+    lab.run_rewritten(
+        &watched(&original),
+        &kernel.params(),
+        &bound,
+        grid(kernel, tuning),
+        &records(kernel, RECORD),
+    );
     let counts = read_buffer(&lab.context, bound[extents.len()], 8 * MOST_BUFFERS as u64).unwrap();
     let counts: Vec<u32> = bytemuck::pod_collect_to_vec(&counts);
     let pairs = counts.chunks(2).zip(strides(&original));

@@ -264,3 +264,11 @@ fn the_comparator_rejects_one_element_moved_by_ten_bounds() {
     got[[16, 1]] = f32::NAN;
     assert!(difference(&got, &want, &bound).is_some());
 }
+
+/// What a dispatch of a kernel takes: this record, or one like it for each of its networks.
+pub fn records(kernel: &dyn Kernel, record: StepRecord) -> Vec<StepRecord> {
+    match kernel.members() {
+        1 => vec![record],
+        count => (0..count as u32).map(|member| StepRecord { next_rows: member, ..record }).collect(),
+    }
+}

@@ -32,6 +32,7 @@ mod nonlinear;
 mod optimized;
 mod order_keys;
 mod pack;
+mod pack_fused;
 mod pool;
 mod puzzles;
 mod race_log;

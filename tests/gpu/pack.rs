@@ -1,6 +1,7 @@
-//! Networks that are trained together: what a pack of them gives, against the reference and against each by itself.
+//! Networks that are trained together, a workgroup each: what a pack of them gives, against the reference and against each by
+//! itself. Those of the schedule `fused` are in `pack_fused`.
 
-use ndarray::Axis;
+use ndarray::{Array2, Axis};
 use tinytrain::Error;
 use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::{
@@ -13,20 +14,20 @@ use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::step::{Activation, Loss, Optimizer, OptimizerKind, RateSchedule, Rates, UpdateRule};
 
-use crate::lab::{Lab, indices, labels, labs, random, wide};
+use crate::lab::{Lab, indices, labels, labs, random};
 
-const BATCH: usize = 33;
-const SAMPLES: usize = 208;
-const INPUTS: usize = 7;
-const CLASSES: usize = 5;
+pub const BATCH: usize = 33;
+pub const SAMPLES: usize = 208;
+pub const INPUTS: usize = 7;
+pub const CLASSES: usize = 5;
 /// Twenty steps, the last of them of fewer rows.
 const POSITIONS: usize = 19 * BATCH + 10;
 
 /// A network, its first parameters, and how it is trained.
-struct Trained {
-    network: Network,
-    parameters: Parameters,
-    options: EngineOptions,
+pub struct Trained {
+    pub network: Network,
+    pub parameters: Parameters,
+    pub options: EngineOptions,
 }
 
 impl Trained {
@@ -40,7 +41,7 @@ type Kind = (Activation, OptimizerKind, f32);
 
 /// Sixteen networks of widths 1 to 65 and depths 0 to 3, no two of which have the same numbers: four with each of three
 /// optimizers and two activations, with dropout or without, and four of no hidden layer.
-fn mixed() -> Vec<Trained> {
+pub fn mixed() -> Vec<Trained> {
     let kinds = [
         (Activation::Tanh, OptimizerKind::Sgd, 0.0),
         (Activation::Gelu, OptimizerKind::Momentum, 0.2),
@@ -67,13 +68,14 @@ fn mixed() -> Vec<Trained> {
             seed: 40 + number as u64,
             ..UpdateRule::sgd(0.1)
         };
-        let options = EngineOptions { rule, ..EngineOptions::sgd(BATCH, 0.1) };
+        let schedule = Some(ScheduleKind::Resident);
+        let options = EngineOptions { rule, schedule, ..EngineOptions::sgd(BATCH, 0.1) };
         Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
     };
     hidden.chain(flat).enumerate().map(|(number, kind)| trained(number, kind)).collect()
 }
 
-fn data() -> Dataset {
+pub fn data() -> Dataset {
     Dataset {
         inputs: INPUTS,
         features: Features::Floats(random(SAMPLES, INPUTS, 70).iter().copied().collect()),
@@ -82,17 +84,17 @@ fn data() -> Dataset {
     }
 }
 
-fn order() -> Vec<u32> {
+pub fn order() -> Vec<u32> {
     (0..POSITIONS as u32).map(|position| (position * 77 + 5) % SAMPLES as u32).collect()
 }
 
-fn pack(lab: &Lab, tuning: &Tuning, members: &[Trained]) -> GpuPack {
+pub fn pack(lab: &Lab, tuning: &Tuning, members: &[Trained]) -> GpuPack {
     let members: Vec<_> = members.iter().map(Trained::as_member).collect();
     GpuPack::with_tuning(lab.compute(tuning), *tuning, &members).unwrap()
 }
 
 /// Trains on `order`; gives what was said.
-fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics> {
+pub fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics> {
     let (mut metrics, mut start) = (Vec::new(), 0);
     while start < order.len() {
         let rows = data.view();
@@ -110,15 +112,15 @@ fn train(pack: &mut GpuPack, data: &Dataset, order: &[u32]) -> Vec<MemberMetrics
     }
 }
 
-fn of_member(metrics: &[MemberMetrics], member: usize) -> Vec<BatchMetrics> {
+pub fn of_member(metrics: &[MemberMetrics], member: usize) -> Vec<BatchMetrics> {
     metrics.iter().filter(|it| it.member == member).map(|it| it.metrics).collect()
 }
 
-/// The same by the schedule `resident`.
-fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]) -> Outcome {
-    let options = EngineOptions { schedule: Some(ScheduleKind::Resident), ..it.options.clone() };
+/// The same by itself, by the same schedule.
+pub fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]) -> Outcome {
     let compute = lab.compute(tuning);
-    let mut engine = GpuEngine::with_tuning(compute, *tuning, &it.parameters, &it.network, &options).unwrap();
+    let Trained { network, parameters, options } = it;
+    let mut engine = GpuEngine::with_tuning(compute, *tuning, parameters, network, options).unwrap();
     let mut metrics = Vec::new();
     let mut sink = |batch: BatchMetrics| {
         metrics.push(batch);
@@ -131,20 +133,22 @@ fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[u32]
 }
 
 /// Parameters, state, what the batches said, outputs of all rows.
-type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
+pub type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
 
-fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
+pub fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
     let outputs = pack.outputs(member, &data.view()).unwrap();
     let parameters = pack.parameters(member).unwrap();
     (parameters, pack.state(member).unwrap(), of_member(metrics, member), outputs)
 }
 
 /// Parameters and losses after twenty steps of the reference.
-fn reference(it: &Trained, data: &Dataset, order: &[u32]) -> (Vec<f64>, Vec<f64>) {
+pub fn reference(it: &Trained, data: &Dataset, order: &[u32]) -> (Vec<f64>, Vec<f64>) {
     let mut run =
         ReferenceRun::new(ReferenceNetwork::new(&it.network, &it.parameters), it.options.rule.clone());
-    let x = wide(&random(SAMPLES, INPUTS, 70));
-    let Targets::Classes(classes) = &data.targets else { panic!("classes") };
+    let (Features::Floats(x), Targets::Classes(classes)) = (&data.features, &data.targets) else {
+        panic!("floats and classes")
+    };
+    let x = Array2::from_shape_fn((SAMPLES, INPUTS), |(row, column)| f64::from(x[row * INPUTS + column]));
     let losses = (0..).zip(order.chunks(BATCH)).map(|(step, taken)| {
         let rows = indices(taken);
         let classes: Vec<usize> = rows.iter().map(|row| classes[*row] as usize).collect();
@@ -153,11 +157,38 @@ fn reference(it: &Trained, data: &Dataset, order: &[u32]) -> (Vec<f64>, Vec<f64>
     });
     let losses = losses.collect();
     let layers = run.network.weights.iter().zip(&run.network.biases);
-    (layers.flat_map(|(w, b)| w.iter().chain(b).copied()).collect(), losses)
+    let input = run.network.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+    (layers.flat_map(|(w, b)| w.iter().chain(b)).chain(input).copied().collect(), losses)
 }
 
 fn flat(parameters: &Parameters) -> Vec<f32> {
-    parameters.layers.iter().flat_map(|layer| [&layer.weights[..], &layer.bias].concat()).collect()
+    let layers = parameters.layers.iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
+    let input = parameters.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+    layers.chain(input).copied().collect()
+}
+
+/// Demands that parameters and losses of a member are those of the reference after twenty steps.
+pub fn assert_near(
+    pack: &mut GpuPack,
+    number: usize,
+    metrics: &[MemberMetrics],
+    (want, losses): &(Vec<f64>, Vec<f64>),
+) {
+    let got = flat(&pack.parameters(number).unwrap());
+    let largest = want.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    // Some hundred roundings a step, relative to the largest.
+    let bound = 20.0 * 100.0 * f64::from(f32::EPSILON);
+    assert_eq!(got.len(), want.len());
+    for (got, want) in got.iter().zip(want) {
+        let error = (f64::from(*got) - want).abs();
+        assert!(error <= bound * largest, "member {number}: {got}, not {want}");
+    }
+    let said = of_member(metrics, number);
+    let sizes: Vec<usize> = said.iter().map(|batch| batch.rows).collect();
+    assert_eq!(sizes, [vec![BATCH; 19], vec![10]].concat());
+    for (got, want) in said.iter().zip(losses) {
+        assert!((got.loss - want).abs() <= bound * want, "member {number}: {} not {want}", got.loss);
+    }
 }
 
 #[test]
@@ -170,22 +201,8 @@ fn a_mixed_pack_is_what_the_reference_and_each_by_itself_are() {
         let mut pack = pack(lab, &tuning, &members);
         let metrics = train(&mut pack, &data, &order);
         assert_eq!(metrics.len(), 20 * members.len());
-        for (number, (want, losses)) in references.iter().enumerate() {
-            let got = flat(&pack.parameters(number).unwrap());
-            let largest = want.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-            // Some hundred roundings a step, relative to the largest.
-            let bound = 20.0 * 100.0 * f64::from(f32::EPSILON);
-            assert_eq!(got.len(), want.len());
-            for (got, want) in got.iter().zip(want) {
-                let error = (f64::from(*got) - want).abs();
-                assert!(error <= bound * largest, "member {number}: {got}, not {want}");
-            }
-            let said = of_member(&metrics, number);
-            let sizes: Vec<usize> = said.iter().map(|batch| batch.rows).collect();
-            assert_eq!(sizes, [vec![BATCH; 19], vec![10]].concat());
-            for (got, want) in said.iter().zip(losses) {
-                assert!((got.loss - want).abs() <= bound * want, "member {number}: {} not {want}", got.loss);
-            }
+        for (number, want) in references.iter().enumerate() {
+            assert_near(&mut pack, number, &metrics, want);
         }
         // One with dropout, one with Adam; and a pack of it alone.
         for number in [6, 10] {

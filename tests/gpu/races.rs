@@ -7,7 +7,7 @@ use tinytrain::kernels::{Grid, Kernel, Map, MapKernel, RadixSort, StepRecord, Tu
 
 use crate::cost::kernels;
 use crate::extents::different;
-use crate::lab::{Lab, labs, rules};
+use crate::lab::{Lab, labs, records, rules};
 use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
@@ -56,7 +56,8 @@ impl<'a> Watch<'a> {
             .collect();
         let bound: Vec<_> = buffers.iter().chain([&self.log]).collect();
         // A second step, where there is room to log it, may race with the first.
-        let records = if kernel.shader().records > 1 && rows < 10 { vec![record; 2] } else { vec![record] };
+        let steps = if kernel.shader().records > 1 && rows < 10 { 2 } else { 1 };
+        let records = records(kernel, record).repeat(steps);
         let logged = logged(program);
         lab.context.queue.write_buffer(&self.log, 0, &[0; 16]);
         lab.run_rewritten(&logged.program, &kernel.params(), &bound, grid(kernel, tuning), &records);

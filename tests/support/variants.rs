@@ -4,11 +4,12 @@ use tinytrain::kernels::{
     Activate, ActivateBackward, Argmax, Axis, Column, Compact, Comparison, Convolve, CrossEntropy,
     CrossEntropyProbabilities, Dot, Embed, EmbedGradient, FeatureFormat, Forward, Gather, Grid,
     InputGradient, Kernel, LayerInputs, LayerUpdate, LogSumExp, LossGradient, LossTargets, Map, MapKernel,
-    Matmul, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce, Resident, Row,
-    Samples, ScaleGradient, Scan, ScanAdd, Segments, Softmax, StepShape, SumSquares, Tuning, Update,
-    WeightGradient, Window, Zip, ZipKernel,
+    Matmul, Members, Mode, MultiplyAdd, NaiveMatmul, Nonlinearity, OrderKeys, Pool, RadixSort, Reduce,
+    Resident, Row, Samples, ScaleGradient, Scan, ScanAdd, Segments, Share, Softmax, StepRecord, StepShape,
+    SumSquares, Tuning, Update, WeightGradient, Window, Zip, ZipKernel,
 };
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout};
+use tinytrain::schedule::{Buffer, Dispatch, Schedule, ScheduleKind, TrainingStep};
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 const ROWS: usize = 5;
@@ -18,7 +19,9 @@ const SAMPLES: usize = 11;
 
 /// Every kernel in every variant; sizes that depend on a tuning are for this one.
 pub fn variants(tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
-    [general(tuning), activations(), losses(), updates(), input_layers(), whole_steps(tuning)]
+    let samples = Samples { stored: FeatureFormat::Bytes, count: SAMPLES };
+    let several = several([ROWS, INPUTS, OUTPUTS], samples, tuning);
+    [general(tuning), activations(), losses(), updates(), input_layers(), whole_steps(tuning), several]
         .into_iter()
         .flatten()
         .collect()
@@ -229,4 +232,56 @@ pub fn pack([rows, inputs, outputs]: [usize; 3], samples: Samples) -> Resident {
         shape
     });
     Resident::pack(networks.to_vec(), samples).unwrap()
+}
+
+/// The kernels of `fused` for two networks each: with dropout and two numbers of state, behind an input layer, and with gradients
+/// that are clipped.
+pub fn several(
+    [rows, inputs, outputs]: [usize; 3],
+    samples: Samples,
+    tuning: &Tuning,
+) -> Vec<Box<dyn Kernel>> {
+    let hidden = |dropout| Dense { units: 6, activation: Activation::Gelu, dropout };
+    let layers = |dropout| vec![hidden(dropout), Dense::new(outputs, Activation::Identity)];
+    let columns = vec![
+        InputColumn::Embedding { categories: 4, size: 5 },
+        InputColumn::Periodic,
+        InputColumn::OneHot { categories: 3 },
+    ];
+    let input = InputLayer::new(columns, true).unwrap();
+    let bare = Network::new(inputs, layers(0.5), Loss::CrossEntropy).unwrap();
+    let behind =
+        Network::new(input.inputs(), layers(0.0), Loss::CrossEntropy).unwrap().behind(input).unwrap();
+    let cases = [
+        (&bare, OptimizerKind::Adam, None),
+        (&behind, OptimizerKind::Sgd, None),
+        (&behind, OptimizerKind::Momentum, Some(1.0)),
+    ];
+    let mut all: Vec<Box<dyn Kernel>> = Vec::new();
+    for (network, kind, clip_norm) in cases {
+        let rule = UpdateRule { optimizer: kind.defaults(), clip_norm, ..UpdateRule::sgd(0.5) };
+        let step = TrainingStep::new(network, &rule, rows);
+        let train = Schedule::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
+        let evaluate = Schedule::evaluate(&step, samples, tuning).dispatches;
+        let losses = evaluate.into_iter().filter(|dispatch| dispatch.buffers.contains(&Buffer::Predictions));
+        all.extend(train.into_iter().chain(losses).map(|it| Box::new(of_two(it, rows, tuning)) as _));
+    }
+    all
+}
+
+/// A dispatch for two networks; for one where nothing is a network's own.
+fn of_two(Dispatch { kernel, buffers }: Dispatch, rows: usize, tuning: &Tuning) -> Members {
+    use Buffer::{BatchTargets, Features, Metrics, Order, TableRows, Targets};
+    // Predictions count from the place of the first.
+    let record = StepRecord { output: 5, ..StepRecord::all(rows) };
+    let bytes = kernel.extents(tuning, &record).unwrap();
+    let share = |(buffer, bytes): (&Buffer, u64)| match buffer {
+        Features | Targets | Order | TableRows | BatchTargets => Share::Common,
+        Metrics => Share::Slots,
+        _ => Share::Own(bytes.div_ceil(16) as usize),
+    };
+    let shares: Vec<Share> = buffers.iter().zip(bytes).map(share).collect();
+    let count = if shares.iter().all(|share| *share == Share::Common) { 1 } else { 2 };
+    let numbers = vec![kernel.numbers(); count];
+    Members::new(kernel, shares, numbers)
 }

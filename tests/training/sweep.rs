@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
 
 use ndarray::Array2;
 use tinytrain::data::{Features, ReadOptions, Reader, Scale, TargetsRef, rows_at};
@@ -9,9 +10,10 @@ use tinytrain::engine::Device;
 use tinytrain::model::Parameters;
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
+use tinytrain::schedule::ScheduleKind;
 use tinytrain::step::{Activation, OptimizerKind, RateSchedule};
 use tinytrain::sweep::{Ended, Event, Fate, Member, Plan, Sources, Sweep};
-use tinytrain::train::{Config, DataOptions, TrainingData};
+use tinytrain::train::{Config, DataOptions, Epoch, Run, TrainingData};
 
 use crate::support::devices;
 
@@ -170,4 +172,44 @@ fn dead_members_and_few_members_change_nothing_for_the_others() {
     let alone = swept(members(&mut sources, configs[..1].to_vec()), &Device::Cpu, 3);
     assert_eq!(alone[0].runs[0].model.parameters, sound[0].runs[0].model.parameters);
     assert_eq!(swept(Vec::new(), &Device::Cpu, 2).len(), 0);
+}
+
+/// On a GPU members of the schedule `fused` are a pack: of two shapes, one of which clips gradients, and one that diverges.
+#[test]
+fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
+    let mut sources = sources();
+    let mut configs: Vec<Config> = mixed().into_iter().cycle().skip(3).take(7).collect();
+    for (number, config) in configs.iter_mut().enumerate() {
+        let shape = number % 2;
+        config.hidden = [vec![65, 17], vec![33]][shape].clone();
+        config.activation = vec![[Activation::Tanh, Activation::Gelu][shape]];
+        config.optimizer = OptimizerKind::Adam.defaults();
+        config.learning_rate = 1e-3 * (1 + number) as f32;
+        config.dropout = vec![0.1 * number as f32 * shape as f32];
+        config.clip_norm = Some(0.5).filter(|_| shape == 0);
+        config.schedule = Some(ScheduleKind::Fused);
+        config.epochs = 2;
+    }
+    configs[4].learning_rate = 1e38;
+    let all = members(&mut sources, configs);
+    for device in devices().iter().filter(|device| matches!(device, Device::Gpu(_))) {
+        let Device::Gpu(adapter) = device else { unreachable!() };
+        assert!(all.iter().all(|member| member.pack_schedule(adapter) == Some(ScheduleKind::Fused)));
+        let ended = swept(all.clone(), device, 1);
+        assert_eq!(ended.len(), all.len());
+        for (Ended { fate, runs, .. }, member) in ended.iter().zip(&all) {
+            if member.number == 4 {
+                assert!(matches!(fate, Fate::Failed(reason) if reason.contains("loss became")), "{fate:?}");
+                continue;
+            }
+            assert_eq!(fate, &Fate::Done, "member {}", member.number);
+            let mut run =
+                Run::shared(member.config.clone(), Arc::clone(&member.data[0]), device.clone()).unwrap();
+            while run.next().unwrap().is_some() {}
+            let (_, alone) = run.kept().unwrap();
+            assert_eq!(runs[0].model.parameters, alone.parameters, "member {} on {device:?}", member.number);
+            let losses = |epochs: &[Epoch]| epochs.iter().map(|epoch| epoch.train.loss).collect::<Vec<_>>();
+            assert_eq!(losses(&runs[0].epochs), losses(run.epochs()));
+        }
+    }
 }

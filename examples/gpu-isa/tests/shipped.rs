@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use std::thread;
 
 use tinytrain::gpu::{Carrier, Program};
-use tinytrain::kernels::{Axis, FeatureFormat, Kernel, Machine, Reduce, Samples, Segments, Tuning, program};
+use tinytrain::kernels::{
+    Axis, FeatureFormat, Kernel, Machine, Members, Reduce, Samples, Segments, Share, Tuning, program,
+};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network};
-use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::schedule::{Dispatch, Schedule, ScheduleKind, TrainingStep};
 use tinytrain::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
 use crate::device::find_driver;
@@ -100,7 +102,14 @@ fn input_layer(scaled: bool) -> InputLayer {
     InputLayer::new(columns.chain([InputColumn::OneHot { categories: 4 }]).collect(), scaled).unwrap()
 }
 
-/// The kernels of W2; every optimizer, activation and loss; reductions.
+/// The kernels of a step for several networks. Their lengths are numbers in a uniform.
+fn several(schedule: Schedule) -> impl Iterator<Item = Box<dyn Kernel>> {
+    schedule.dispatches.into_iter().map(|Dispatch { kernel, buffers }| {
+        Box::new(Members::new(kernel, vec![Share::Common; buffers.len()], vec![[0; 2]; 2])) as _
+    })
+}
+
+/// The kernels of W2; every optimizer, activation and loss, also for several networks; reductions.
 fn others() -> Vec<Box<dyn Kernel>> {
     let tuning = &Tuning::GPU;
     let w2 = Workload::parse("W2", None).unwrap();
@@ -127,6 +136,10 @@ fn others() -> Vec<Box<dyn Kernel>> {
             let dispatches = Schedule::train(*schedule, &step, samples, tuning).dispatches;
             all.extend(dispatches.into_iter().map(|dispatch| dispatch.kernel));
             let step = TrainingStep { network: &behind, ..step };
+            if number % 2 == 0 {
+                // Behind an input layer has all of them; of the first optimizer with clipping, of the others without.
+                all.extend(several(Schedule::train(ScheduleKind::Fused, &step, samples, tuning)));
+            }
             let dispatches = Schedule::train(ScheduleKind::Fused, &step, samples, tuning).dispatches;
             let of_input = ["embed", "embed_gradient", "scale_gradient"];
             let kernels = dispatches.into_iter().map(|dispatch| dispatch.kernel);

@@ -2,7 +2,7 @@
 
 use tinytrain::data::{Fold, Reader};
 use tinytrain::engine::Device;
-use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::schedule::Measurements;
 use tinytrain::sweep::{Member, Sources};
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
@@ -83,13 +83,12 @@ fn members(
         let mut member =
             Member { number: planned.number, config, data, is_tested: common.base.folds.is_some() };
         if let Device::Gpu(adapter) = device
-            && matches!(member.config.schedule, None | Some(ScheduleKind::Resident))
-            && member.fits_pack(adapter)
+            && let Some(kind) = member.pack_schedule(adapter)
         {
-            // A pack has one schedule and the built-in tile shapes; so has the member alone, by its command line.
-            member.config.schedule = Some(ScheduleKind::Resident);
+            // A pack has the built-in tile shapes; so has the member alone, by its command line.
+            member.config.schedule = Some(kind);
             member.config.measured = Measurements::default();
-            let words = ["--schedule=resident", "--no-tune"].map(str::to_owned);
+            let words = [format!("--schedule={kind}"), "--no-tune".to_owned()];
             let missing =
                 words.into_iter().filter(|word| !planned.line.contains(word)).collect::<Vec<String>>();
             planned.line.extend(missing);

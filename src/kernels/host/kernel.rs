@@ -27,14 +27,12 @@ pub struct Shader {
     pub records: usize,
 }
 
-impl Shader {
-    /// The piece that brings it its record, or records.
-    pub fn record_piece(&self, carrier: Carrier) -> &'static str {
-        match carrier {
-            _ if self.records > 1 => "record_list",
-            Carrier::Immediates => "record_immediates",
-            Carrier::Offsets => "record_offsets",
-        }
+/// The piece that brings a kernel its record, or records.
+pub fn record_piece(kernel: &dyn Kernel, carrier: Carrier) -> &'static str {
+    match carrier {
+        _ if kernel.records() > 1 => "record_list",
+        Carrier::Immediates => "record_immediates",
+        Carrier::Offsets => "record_offsets",
     }
 }
 
@@ -108,8 +106,24 @@ pub trait Kernel: Sealed + Send + Sync {
     /// The uniform at binding 0 of group 0, a multiple of 16 bytes.
     fn params(&self) -> Vec<u8>;
 
-    /// How its threads are laid out.
+    /// How its threads are laid out; of several networks, those of each.
     fn layout(&self) -> ThreadLayout;
+
+    /// How many networks of one shape it computes for, each a z of the grid.
+    fn members(&self) -> usize {
+        1
+    }
+
+    /// How many [`StepRecord`]s it reads: those of its shader, or one for each of several networks.
+    fn records(&self) -> usize {
+        self.shader().records
+    }
+
+    /// What in its uniform may differ between networks of one shape: two numbers, which [`Members`](crate::kernels::Members)
+    /// has for each.
+    fn numbers(&self) -> [u32; 2] {
+        [0; 2]
+    }
 
     /// Override constants of its own: which variant of the shader this is.
     fn flags(&self) -> Vec<(&'static str, bool)> {
@@ -200,9 +214,9 @@ impl Grid {
 /// Everything that shapes the machine code of `kernel`.
 pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Program {
     let (shader, layout) = (kernel.shader(), kernel.layout());
-    let batch = shader.record_piece(carrier);
+    let (batch, records) = (record_piece(kernel, carrier), kernel.records());
     // Many have no room among the commands.
-    let carrier = if shader.records > 1 { Carrier::Offsets } else { carrier };
+    let carrier = if records > 1 { Carrier::Offsets } else { carrier };
     let pieces =
         [kernel.pieces(), tuning.pieces(layout), vec![("record_carrier", Piece::Named(batch))]].concat();
     let flags = kernel.flags().into_iter().map(|(name, flag)| (name, f64::from(u8::from(flag))));
@@ -215,7 +229,7 @@ pub fn program(kernel: &dyn Kernel, tuning: &Tuning, carrier: Carrier) -> Progra
         constants: flags.chain(choices).chain(sizes).map(|(name, value)| (name, value.to_bits())).collect(),
         bindings: shader.bindings.to_vec(),
         params_bytes: kernel.params().len() as u64,
-        step_bytes: (shader.records * size_of::<StepRecord>()) as u64,
+        step_bytes: (records * size_of::<StepRecord>()) as u64,
         carrier,
     }
 }
@@ -245,7 +259,8 @@ pub(crate) fn prepare(
 pub fn grid(kernel: &dyn Kernel, tuning: &Tuning) -> [u32; 3] {
     // What does not fit u32 exceeds every device's limit; `Pipelines::prepare` then says so.
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    tuning.grid(kernel.layout()).map(count)
+    let [x, y, z] = tuning.grid(kernel.layout());
+    [x, y, z * kernel.members()].map(count)
 }
 
 /// Which piece says what reductions and scans of u32, or else f32, add up.

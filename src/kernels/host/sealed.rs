@@ -30,6 +30,7 @@ sealed!(
     LossGradient,
     MapKernel,
     Matmul,
+    Members,
     MultiplyAdd,
     NaiveMatmul,
     OrderKeys,

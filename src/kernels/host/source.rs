@@ -30,6 +30,11 @@ const PIECES: &[(&str, &str)] = &[
     ("matmul_lanes", include_str!("../../../shaders/common/matmul_lanes.wgsl")),
     ("matmul_operands", include_str!("../../../shaders/common/matmul_operands.wgsl")),
     ("matmul_tiled", include_str!("../../../shaders/common/matmul_tiled.wgsl")),
+    ("member", include_str!("../../../shaders/common/member.wgsl")),
+    // Of one network Params has nothing more.
+    ("member_fields", ""),
+    ("members", include_str!("../../../shaders/common/members.wgsl")),
+    ("members_fields", include_str!("../../../shaders/common/members_fields.wgsl")),
     ("multiply_block", include_str!("../../../shaders/common/multiply_block.wgsl")),
     ("nan", include_str!("../../../shaders/common/nan.wgsl")),
     ("negative_exp", include_str!("../../../shaders/common/negative_exp.wgsl")),

@@ -53,6 +53,10 @@ impl Kernel for Forward {
         ThreadLayout::Product { rows: self.rows, columns: self.outputs, matrices: 1 }
     }
 
+    fn numbers(&self) -> [u32; 2] {
+        self.nonlinearity.numbers()
+    }
+
     fn flags(&self) -> Vec<(&'static str, bool)> {
         self.nonlinearity.flags().to_vec()
     }

@@ -45,6 +45,10 @@ impl Kernel for InputGradient {
         ThreadLayout::Product { rows: self.rows, columns: self.inputs, matrices: 1 }
     }
 
+    fn numbers(&self) -> [u32; 2] {
+        self.below.unwrap_or(Nonlinearity::LINEAR).numbers()
+    }
+
     fn flags(&self) -> Vec<(&'static str, bool)> {
         let below = self.below.unwrap_or(Nonlinearity::LINEAR);
         [&[("ACTIVATION", self.below.is_some())], &below.flags()[..]].concat()

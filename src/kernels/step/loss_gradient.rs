@@ -40,12 +40,16 @@ impl Kernel for LossGradient {
     }
 
     fn params(&self) -> Vec<u8> {
-        let [own, other] = self.targets.probabilities(self.outputs).map(f32::to_bits);
+        let [own, other] = self.numbers();
         uniform(&[word(self.outputs), word(self.samples.unwrap_or(1).max(1)), own, other])
     }
 
     fn layout(&self) -> ThreadLayout {
         ThreadLayout::Rows(self.rows)
+    }
+
+    fn numbers(&self) -> [u32; 2] {
+        self.targets.probabilities(self.outputs).map(f32::to_bits)
     }
 
     fn flags(&self) -> Vec<(&'static str, bool)> {

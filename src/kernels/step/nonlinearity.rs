@@ -37,6 +37,12 @@ impl Nonlinearity {
         })
     }
 
+    /// What of that may differ between networks of one shape: threshold and scale.
+    pub(crate) fn numbers(&self) -> [u32; 2] {
+        let [_, threshold, scale] = self.params();
+        [threshold, scale]
+    }
+
     /// The piece that includes it.
     pub(crate) fn piece(&self) -> (&'static str, Piece) {
         ("activation", activations(&[self.activation]))

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::group::Group;
+use super::group::{Group, Slots};
 use crate::engine::BatchMetrics;
 use crate::engine::gpu::pace::Pace;
 use crate::error::Result;
@@ -25,10 +25,7 @@ pub struct MemberMetrics {
 /// What a submission leaves of a group.
 struct Copied {
     readback: Readback,
-    /// Networks of the group.
-    count: usize,
-    /// Those that were trained: number in the group, number in the pack.
-    live: Vec<(usize, usize)>,
+    slots: Slots,
 }
 
 struct InFlight {
@@ -76,12 +73,11 @@ impl Flight {
         groups: &[(&Group, Vec<usize>)],
     ) -> Result<()> {
         let copied = groups.iter().map(|(group, live)| {
-            let count = group.members.len();
-            let bytes = (8 * count * rows.len()) as u64;
+            let slots = group.slots(live);
+            let bytes = (8 * slots.pairs * rows.len()) as u64;
             let readback = Readback::new(context, bytes);
-            readback.record(&mut encoder, &group.metrics, bytes);
-            let live = live.iter().map(|number| (*number, group.members[*number])).collect();
-            Copied { readback, count, live }
+            readback.record(&mut encoder, group.metrics(), bytes);
+            Copied { readback, slots }
         });
         let copied = copied.collect();
         let index = context.queue.submit([encoder.finish()]);
@@ -128,14 +124,15 @@ impl InFlight {
     /// Batch after batch, of each all networks.
     fn take(self, metrics: &mut Vec<MemberMetrics>) -> Result<()> {
         let pairs = |copied: &Copied| -> Result<Vec<f32>> {
-            let bytes = copied.readback.take((8 * copied.count * self.rows.len()) as u64)?;
+            let bytes = copied.readback.take((8 * copied.slots.pairs * self.rows.len()) as u64)?;
             Ok(bytemuck::pod_collect_to_vec(&bytes))
         };
         let pairs = self.copied.iter().map(pairs).collect::<Result<Vec<_>>>()?;
         for (slot, rows) in self.rows.iter().enumerate() {
             for (copied, pairs) in self.copied.iter().zip(&pairs) {
-                for (number, member) in &copied.live {
-                    let (loss, correct) = sum_metrics(&pairs[2 * (slot * copied.count + number)..][..2]);
+                let of_slot = &pairs[2 * slot * copied.slots.pairs..];
+                for (member, own) in &copied.slots.live {
+                    let (loss, correct) = sum_metrics(&of_slot[2 * own.start..2 * own.end]);
                     let metrics_of_batch = BatchMetrics { rows: *rows, loss, correct };
                     metrics.push(MemberMetrics { member: *member, metrics: metrics_of_batch });
                 }

@@ -1,129 +1,93 @@
-//! Networks that one dispatch trains: their buffers, and the dispatch.
+//! Networks of a pack that share their code, and are trained by the same dispatches.
 
-use crate::engine::gpu::bound::MOST_STEPS;
+use std::ops::Range;
+
+use super::fused::FusedGroup;
+use super::resident::ResidentGroup;
 use crate::engine::gpu::rows::DeviceRows;
-use crate::error::{Error, Result};
-use crate::gpu::{Context, Prepared};
-use crate::kernels::{Compute, Resident, Samples, StepRecord, StepShape};
+use crate::error::Result;
+use crate::kernels::Compute;
+use crate::model::ParameterLayout;
 
-/// Bytes of the optimizers' numbers of a submission, at most: they are written before each.
-const RULE_BYTES: usize = 16 << 20;
+/// Bytes of the optimizers' numbers of a submission, at most, and of its metrics: they are written before each, or read.
+pub const RULE_BYTES: usize = 16 << 20;
 
-/// Networks of a pack that share their code, one behind the other in a buffer.
-pub struct Group {
-    /// Which of the pack they are.
-    pub members: Vec<usize>,
-    /// How each is trained and where it stands.
-    pub shapes: Vec<StepShape>,
-    pub parameters: wgpu::Buffer,
-    /// (loss, correct) [slots, networks]
-    pub metrics: wgpu::Buffer,
-    /// [`StepRecord`]s [slots, networks]
-    rules: wgpu::Buffer,
-    /// Steps that a submission has room for.
-    pub most_steps: usize,
-    dispatch: Option<Prepared>,
+/// Networks that share their code.
+pub enum Group {
+    /// A workgroup each, any number of layers and of units.
+    Resident(ResidentGroup),
+    /// Of one shape, a z of the grid each.
+    Fused(FusedGroup),
+}
+
+/// What a slot of the metrics has of the networks of a group that were trained.
+pub struct Slots {
+    /// Pairs (loss, correct).
+    pub pairs: usize,
+    /// Number in the pack, and which pairs are its own.
+    pub live: Vec<(usize, Range<usize>)>,
 }
 
 impl Group {
-    /// Divides networks into groups: those that share code, as many as the largest buffers of the device hold.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when the device has no buffers of such sizes.
-    pub fn divide(context: &Context, shapes: Vec<StepShape>) -> Result<Vec<Self>> {
-        let mut groups: Vec<(Vec<usize>, Vec<StepShape>)> = Vec::new();
-        for (member, shape) in shapes.into_iter().enumerate() {
-            let fitting = groups.iter_mut().find(|(_, others)| fits(context, others, &shape));
-            let (members, others) = match fitting {
-                Some(group) => group,
-                None => groups.push_mut((Vec::new(), Vec::new())),
-            };
-            members.push(member);
-            others.push(shape.behind(end(others)));
+    /// Which of the pack they are.
+    pub fn members(&self) -> &[usize] {
+        match self {
+            Group::Resident(group) => &group.members,
+            Group::Fused(group) => &group.members,
         }
-        groups.into_iter().map(|(members, shapes)| Self::new(context, members, shapes)).collect()
     }
 
-    fn new(context: &Context, members: Vec<usize>, shapes: Vec<StepShape>) -> Result<Self> {
-        let record = size_of::<StepRecord>() * members.len();
-        let most_steps = (RULE_BYTES / record).clamp(1, MOST_STEPS);
-        Ok(Self {
-            parameters: context.storage("parameters", 16 * end(&shapes) as u64)?,
-            metrics: context.storage("metrics", (8 * members.len() * most_steps) as u64)?,
-            rules: context.storage("rules", (record * most_steps) as u64)?,
-            members,
-            shapes,
-            most_steps,
-            dispatch: None,
-        })
+    /// Steps that a submission has room for.
+    pub fn most_steps(&self) -> usize {
+        match self {
+            Group::Resident(group) => group.most_steps,
+            Group::Fused(group) => group.most_steps,
+        }
     }
 
-    /// Compiles the dispatch and binds it to these rows.
+    /// Compiles the kernels and binds them to these rows, and to what the groups share of a batch.
     ///
     /// # Errors
     /// When the device refuses it.
-    pub fn bind(&mut self, compute: &Compute, rows: &DeviceRows) -> Result<()> {
-        let kernel = self.kernel(rows.samples())?;
-        let DeviceRows { features, targets, order, .. } = rows;
-        let buffers = [features, targets, order, &self.rules, &self.parameters, &self.metrics];
-        let batch = self.shapes[0].rows();
-        // No record of a submission reaches further.
-        let most = StepRecord {
-            first: rows.positions.saturating_sub(batch) as u32,
-            rows: batch as u32,
-            slot: self.most_steps as u32 - 1,
-            ..StepRecord::default()
-        };
-        self.dispatch = Some(compute.prepare(&kernel, &buffers, &most)?);
-        Ok(())
-    }
-
-    /// The kernel over such a data set.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for networks that do not share their code.
-    pub fn kernel(&self, samples: Samples) -> Result<Resident> {
-        Resident::pack(self.shapes.clone(), samples)
-            .ok_or_else(|| Error::Config("networks of a group do not share their code".to_owned()))
-    }
-
-    /// Says what the networks `live` of the group do in each step of the next submission: `rule` gives it of a network and a
-    /// step. Call it when the submission before is submitted.
-    pub fn place(
-        &self,
-        context: &Context,
-        steps: usize,
-        live: &[usize],
-        rule: impl Fn(usize, u64) -> StepRecord,
-    ) {
-        let mut rules = Vec::with_capacity(steps * self.members.len());
-        for step in 0..steps as u64 {
-            let of_network = |number: &usize| StepRecord { slot: *number as u32, ..rule(*number, step) };
-            rules.extend(live.iter().map(of_network));
-            // What nobody reads.
-            rules.resize((step as usize + 1) * self.members.len(), StepRecord::default());
+    pub fn bind(&mut self, compute: &Compute, rows: &DeviceRows, batch: &SharedBatch) -> Result<()> {
+        match self {
+            Group::Resident(group) => group.bind(compute, rows),
+            Group::Fused(group) => group.bind(compute, rows, batch),
         }
-        context.queue.write_buffer(&self.rules, 0, bytemuck::cast_slice(&rules));
     }
 
-    /// The dispatch, once it is bound.
-    pub fn dispatch(&self) -> Option<&Prepared> {
-        self.dispatch.as_ref()
+    /// Where all of its network `number` stands: buffer, first vec4, and how from there on.
+    pub fn region(&self, number: usize) -> (&wgpu::Buffer, usize, &ParameterLayout) {
+        match self {
+            Group::Resident(group) => {
+                let shape = &group.shapes[number];
+                (&group.parameters, shape.base(), shape.layout())
+            }
+            Group::Fused(group) => (&group.parameters, number * group.layout.model(), &group.layout),
+        }
+    }
+
+    /// The metrics, slot after slot.
+    pub fn metrics(&self) -> &wgpu::Buffer {
+        match self {
+            Group::Resident(group) => &group.metrics,
+            Group::Fused(group) => &group.metrics,
+        }
+    }
+
+    /// Where the metrics of the networks `live` stand in a slot.
+    pub fn slots(&self, live: &[usize]) -> Slots {
+        match self {
+            Group::Resident(group) => group.slots(live),
+            Group::Fused(group) => group.slots(live),
+        }
     }
 }
 
-/// Where the last of these networks ends, in vec4s.
-fn end(shapes: &[StepShape]) -> usize {
-    shapes.last().map_or(0, |last| last.base() + last.layout().model())
-}
-
-/// Whether one more network fits a group.
-fn fits(context: &Context, others: &[StepShape], one: &StepShape) -> bool {
-    let layers = |shape: &StepShape| shape.layout().layers().len();
-    let all: usize = others.iter().map(layers).sum();
-    let tables = Resident::table_bytes(others.len() + 1, all + layers(one)) as u64;
-    let bytes = 16 * (end(others) + one.layout().model()) as u64;
-    others.first().is_some_and(|first| first.shares_code(one))
-        && tables <= context.limits.max_uniform_buffer_binding_size
-        && bytes <= context.largest_storage()
+/// The rows of a batch and their targets, gathered once for all networks behind an input layer.
+pub struct SharedBatch {
+    /// Rows as they stand in the table.
+    pub rows: wgpu::Buffer,
+    /// Their targets.
+    pub targets: wgpu::Buffer,
 }

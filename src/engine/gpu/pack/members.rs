@@ -61,6 +61,8 @@ impl GpuPack {
     /// An engine with the parameters of a member, copied on the device.
     fn evaluator(&mut self, member: usize) -> Result<&mut GpuEngine> {
         let Member { network, options, .. } = &self.members[member];
+        // Members that differ in dropout alone predict by the same engine.
+        let network = &network.without_dropout();
         let engine = match self.evaluator.take().filter(|engine| engine.network == *network) {
             Some(engine) => engine,
             None => {
@@ -81,8 +83,7 @@ impl GpuPack {
     /// Where all of a member stands: buffer, first vec4, and how from there on.
     fn region(&self, member: usize) -> (&wgpu::Buffer, usize, &ParameterLayout) {
         let (group, number) = self.members[member].place;
-        let (group, shape) = (&self.groups[group], &self.groups[group].shapes[number]);
-        (&group.parameters, shape.base(), shape.layout())
+        self.groups[group].region(number)
     }
 
     /// Numbers in the form of a member's parameters, from vec4 `start` of what is its own.

@@ -1,25 +1,30 @@
-//! Many small networks in training at once: each by a workgroup of its own, all on the same rows in the same order.
+//! Many networks in training at once, all on the same rows in the same order: small ones by a workgroup each, those of one shape
+//! by dispatches that have them in the z of their grids.
 
 mod flight;
+mod fused;
 mod group;
 mod members;
+mod resident;
 
 pub use flight::MemberMetrics;
 
 use flight::Flight;
-use group::Group;
+use fused::{FusedGroup, PlacedSteps};
+use group::{Group, SharedBatch};
+use resident::ResidentGroup;
 
 use super::order::DeviceOrder;
-use super::rows::{DeviceRows, ORDERED_ROWS, stored};
+use super::rows::{DeviceRows, ORDERED_ROWS, row_bytes, stored};
 use super::{GpuEngine, training_step};
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_order};
 use crate::engine::{Batches, EngineOptions, EngineState, Order};
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, StepRecords};
-use crate::kernels::{Compute, LossTargets, MOST_RECORDS, StepRecord, StepShape, Tuning};
+use crate::gpu::{Adapter, Context, StepBinding, StepRecords};
+use crate::kernels::{Compute, LossTargets, MOST_RECORDS, StepRecord, Tuning, blocks};
 use crate::model::{Network, Parameters};
-use crate::schedule::{DeviceLimits, ScheduleKind, refusal};
+use crate::schedule::{DeviceLimits, ScheduleKind, packed_schedule, refusal};
 
 /// A network of a pack, and how it is trained.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +33,8 @@ pub struct PackMember<'a> {
     pub network: &'a Network,
     /// Its first parameters.
     pub parameters: &'a Parameters,
-    /// How it is trained. The schedule is always `resident`; threads and measured tile shapes count for nothing.
+    /// How it is trained. The schedule is `resident` or `fused`; if none is asked for, that which should be the faster for many
+    /// networks like it. Threads and measured tile shapes count for nothing.
     pub options: &'a EngineOptions,
 }
 
@@ -50,10 +56,11 @@ struct PackRows {
     uploaded: usize,
 }
 
-/// Networks on an adapter that are trained together, by the schedule `resident`. They share rows, order, batch size, inputs
-/// and outputs, and may differ in everything else. Each is trained to the same bits as by itself, with
-/// [`ScheduleKind::Resident`] and the same tile shapes, whatever becomes of the others. Those that differ in activations,
-/// optimizer, loss or whether they have dropout are dispatches of their own. The rows stay on the device.
+/// Networks on an adapter that are trained together, by the schedules `resident` and `fused`. They share rows, order, batch
+/// size, inputs and outputs, and may differ in everything else. Each is trained to the same bits as by itself, with its
+/// schedule and the same tile shapes, whatever becomes of the others. Those that differ in activations, optimizer, loss or
+/// whether they have dropout are dispatches of their own, under `fused` also those that differ in widths or depth. The rows
+/// stay on the device.
 pub struct GpuPack {
     compute: Compute,
     members: Vec<Member>,
@@ -70,8 +77,8 @@ impl GpuPack {
     /// Puts the parameters on an adapter.
     ///
     /// # Errors
-    /// [`Error::Config`] when there are no members, when they do not share what they have to, or when one clips gradients, has
-    /// an input layer or too many layers; [`Error::Device`] when the adapter cannot be opened or has no room.
+    /// [`Error::Config`] when there are no members, when they do not share what they have to, or when one cannot have the
+    /// schedule that it asks for; [`Error::Device`] when the adapter cannot be opened or has no room.
     pub fn new(adapter: &Adapter, members: &[PackMember<'_>]) -> Result<Self> {
         let compute = Compute::open(adapter)?;
         let tuning = compute.tuning;
@@ -87,11 +94,10 @@ impl GpuPack {
         let context = &compute.context;
         check_shared(members)?;
         let limits = DeviceLimits::of(context, &tuning);
-        let shapes = members.iter().map(|member| shape(member, &limits)).collect::<Result<_>>()?;
-        let groups = Group::divide(context, shapes)?;
+        let groups = divide(context, members, &limits)?;
         let mut places = vec![(0, 0); members.len()];
         for (number, group) in groups.iter().enumerate() {
-            for (place, member) in group.members.iter().enumerate() {
+            for (place, member) in group.members().iter().enumerate() {
                 places[*member] = (number, place);
             }
         }
@@ -102,7 +108,7 @@ impl GpuPack {
             steps: 0,
             is_live: true,
         });
-        let most_steps = groups.iter().map(|group| group.most_steps).max().unwrap_or(1);
+        let most_steps = groups.iter().map(Group::most_steps).max().unwrap_or(1);
         let record = size_of::<StepRecord>();
         let mut pack = Self {
             members: known.collect(),
@@ -120,16 +126,42 @@ impl GpuPack {
         Ok(pack)
     }
 
-    /// Bytes that a member takes on a device in batches of its size: parameters, the optimizer's state, activations, and the
-    /// inputs of a batch. A pack takes the sum, and the rows once. No member may take more than the largest buffer has,
-    /// [`Context::largest_storage`](crate::gpu::Context::largest_storage); how much memory a device has cannot be asked.
+    /// Bytes that a member takes on a device in batches of its size: parameters, the optimizer's state, activations, deltas, and
+    /// what else its schedule keeps; where it asks for none, that is `resident`. A pack takes the sum, and the rows once. No
+    /// member may take more than the largest buffer has, [`Context::largest_storage`](crate::gpu::Context::largest_storage);
+    /// how much memory a device has cannot be asked.
     ///
     /// # Errors
     /// [`Error::Config`] for a network that no pack can train.
     pub fn member_bytes(network: &Network, options: &EngineOptions) -> Result<u64> {
-        let shape = training_step(network, options).resident_shape();
-        let shape = shape.ok_or_else(|| Error::Config("no pack can train this network".to_owned()))?;
+        let step = training_step(network, options);
+        if options.schedule == Some(ScheduleKind::Fused) {
+            // Tile shapes matter for nothing but a few words.
+            return Ok(fused::member_bytes(&step, &Tuning::GPU));
+        }
+        let shape = step.resident_shape().ok_or_else(refused)?;
         Ok(shape.layout().bytes())
+    }
+
+    /// The schedule under which a network should be trained in a pack on such an adapter, whoever else is in it: the one that
+    /// should be the faster for many networks like it.
+    pub fn schedule_for(network: &Network, options: &EngineOptions, adapter: &Adapter) -> ScheduleKind {
+        let limits = DeviceLimits::of_adapter(adapter);
+        packed_schedule(&training_step(network, options), &limits)
+    }
+
+    /// Bytes that rows take on a device; nothing where it is not known how many there will be.
+    pub fn rows_bytes(rows: &Rows<'_>, network: &Network) -> Option<u64> {
+        let of_row = row_bytes(network.columns(), stored(rows));
+        rows.total.map(|total| of_row.saturating_mul(total as u64))
+    }
+
+    /// The schedule of a member.
+    pub fn schedule(&self, member: usize) -> ScheduleKind {
+        match &self.groups[self.members[member].place.0] {
+            Group::Resident(_) => ScheduleKind::Resident,
+            Group::Fused(_) => ScheduleKind::Fused,
+        }
     }
 
     /// The members that have not stopped, in ascending order.
@@ -204,15 +236,21 @@ impl GpuPack {
         let context = &self.compute.context;
         let device_rows =
             DeviceRows::new(context, network, Some(targets), stored(rows), total, options.batch)?;
+        let has_input = self.members.iter().any(|member| member.network.input_layer().is_some());
+        let bytes = |of_row: usize| if has_input { (options.batch * of_row) as u64 } else { 0 };
+        let batch = SharedBatch {
+            rows: context.storage("rows of the batch", bytes(16 * blocks(network.columns())))?,
+            targets: context.storage("targets of the batch", bytes(4 * targets.words(network.outputs())))?,
+        };
         for group in &mut self.groups {
-            group.bind(&self.compute, &device_rows)?;
+            group.bind(&self.compute, &device_rows, &batch)?;
         }
         Ok(PackRows { rows: device_rows, order: DeviceOrder::default(), uploaded: 0 })
     }
 
     fn submit_piece(&mut self, on_device: &mut PackRows, batches: &Batches<'_>) -> Result<usize> {
         let (context, batch) = (&self.compute.context, self.batch());
-        let most_steps = self.groups.iter().map(|group| group.most_steps).min().unwrap_or(1);
+        let most_steps = self.groups.iter().map(Group::most_steps).min().unwrap_or(1);
         let positions = batches.positions.clone();
         let whole = positions.len().min(self.flight.steps().min(most_steps) * batch);
         let (first, taken) = match batches.order {
@@ -243,31 +281,43 @@ impl GpuPack {
     /// Submits these steps of all members that are live.
     fn train(&mut self, steps: &[StepRecord]) -> Result<()> {
         let context = &self.compute.context;
-        let live = |group: &Group| {
-            let numbers = 0..group.members.len();
-            numbers.filter(|number| self.members[group.members[*number]].is_live).collect()
+        let live = |group: &Group| -> Vec<usize> {
+            let numbers = 0..group.members().len();
+            numbers.filter(|number| self.members[group.members()[*number]].is_live).collect()
         };
         let groups: Vec<(&Group, Vec<usize>)> =
             self.groups.iter().map(|group| (group, live(group))).collect();
         let groups: Vec<_> = groups.into_iter().filter(|(_, live)| !live.is_empty()).collect();
+        let rule = |group: &Group, number: usize, step: u64| {
+            let member = &self.members[group.members()[number]];
+            member.options.rule.record(member.steps + step)
+        };
+        let mut placed = Vec::new();
+        for (group, live) in &groups {
+            let rule = |number, step| rule(group, number, step);
+            match group {
+                Group::Resident(group) => group.place(context, steps.len(), live, rule),
+                Group::Fused(group) => {
+                    placed.push((group, group.place(context, steps, live, rule), live.len()))
+                }
+            }
+        }
+        self.records.write(context, bytemuck::cast_slice(steps), MOST_RECORDS);
         let mut encoder = context.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             // Those of different groups may run at the same time.
             for records in self.records.each(bytemuck::cast_slice(steps), MOST_RECORDS) {
                 for (group, live) in &groups {
-                    if let Some(dispatch) = group.dispatch() {
-                        dispatch.record_first(&mut pass, Some(records), live.len() as u32);
+                    if let Group::Resident(group) = group
+                        && let Some(dispatch) = group.dispatch()
+                    {
+                        let live = live.len() as u32;
+                        dispatch.record_first(&mut pass, Some(records), [live, u32::MAX, u32::MAX]);
                     }
                 }
             }
-        }
-        self.records.write(context, bytemuck::cast_slice(steps), MOST_RECORDS);
-        for (group, live) in &groups {
-            group.place(context, steps.len(), live, |number, step| {
-                let member = &self.members[group.members[number]];
-                member.options.rule.record(member.steps + step)
-            });
+            record_fused(&mut pass, &placed, steps.len());
         }
         let rows = steps.iter().map(|step| step.rows as usize).collect();
         self.flight.submit(context, encoder, rows, &groups)?;
@@ -276,6 +326,53 @@ impl GpuPack {
         }
         Ok(())
     }
+}
+
+/// Records so many steps of these groups, of each as many networks as are trained, dispatch by dispatch in turn: those of
+/// different groups may run at the same time.
+fn record_fused(
+    pass: &mut wgpu::ComputePass<'_>,
+    groups: &[(&FusedGroup, PlacedSteps, usize)],
+    steps: usize,
+) {
+    let bindings: Vec<Vec<StepBinding<'_>>> =
+        groups.iter().map(|(group, placed, _)| group.steps(placed)).collect();
+    let most = groups.iter().map(|(group, ..)| group.dispatches()).max().unwrap_or(0);
+    for step in 0..steps {
+        // The first that gathers the batch does it for all.
+        let mut gathering = groups.iter().zip(&bindings);
+        gathering.any(|((group, ..), bindings)| group.record_gather(pass, bindings[step]));
+        for at in 0..most {
+            for ((group, _, live), bindings) in groups.iter().zip(&bindings) {
+                group.record(pass, at, bindings[step], *live);
+            }
+        }
+    }
+}
+
+/// The groups of a pack.
+fn divide(context: &Context, members: &[PackMember<'_>], limits: &DeviceLimits<'_>) -> Result<Vec<Group>> {
+    let (mut resident, mut fused) = (Vec::new(), Vec::new());
+    for (number, member) in members.iter().enumerate() {
+        let step = training_step(member.network, member.options);
+        match member.options.schedule.unwrap_or_else(|| packed_schedule(&step, limits)) {
+            ScheduleKind::Fused => fused.push((number, member.network, member.options)),
+            ScheduleKind::Resident => {
+                if let Some(reason) = refusal(ScheduleKind::Resident, &step, limits) {
+                    return Err(Error::Config(reason));
+                }
+                resident.push((number, step.resident_shape().ok_or_else(refused)?));
+            }
+            kind => return Err(Error::Config(format!("no pack is trained by the schedule {kind}"))),
+        }
+    }
+    let resident = ResidentGroup::divide(context, resident)?.into_iter().map(Group::Resident);
+    let fused = FusedGroup::divide(context, limits.tuning, &fused)?.into_iter().map(Group::Fused);
+    Ok(resident.chain(fused).collect())
+}
+
+fn refused() -> Error {
+    Error::Config("no pack can train this network".to_owned())
 }
 
 /// Demands that all members are trained on the same batches.
@@ -295,13 +392,4 @@ fn check_shared(members: &[PackMember<'_>]) -> Result<()> {
         ))),
         None => Ok(()),
     }
-}
-
-/// How a member is trained.
-fn shape(member: &PackMember<'_>, limits: &DeviceLimits<'_>) -> Result<StepShape> {
-    let step = training_step(member.network, member.options);
-    if let Some(reason) = refusal(ScheduleKind::Resident, &step, limits) {
-        return Err(Error::Config(reason));
-    }
-    step.resident_shape().ok_or_else(|| Error::Config("no pack can train this network".to_owned()))
 }
