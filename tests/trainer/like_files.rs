@@ -2,9 +2,8 @@
 
 use tinytrain::ndarray::{Array2, s};
 use tinytrain::{
-    Clip,
-    Activation, Adam, AdamW, ClassWeights, DeviceRequest, Keep, Missing, Model, Momentum, OptimizerKind,
-    Preset, RateSchedule, RmsProp, Trainer,
+    Activation, Adam, AdamW, ClassWeights, Clip, DeviceRequest, Keep, Missing, Model, Momentum,
+    OptimizerKind, Preset, RateSchedule, RmsProp, Trainer,
 };
 
 use crate::program::{Rows, SIDE, Workplace, noise};
