@@ -14,18 +14,22 @@ pub(crate) fn packed_schedule(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>
     let time = |kernel: &dyn Kernel| limits.machine.microseconds(kernel, limits.tuning);
     let shape = step.resident_shape().filter(|_| refusal(ScheduleKind::Resident, step, limits).is_none());
     let resident = shape.and_then(|shape| Resident::pack(vec![shape; TOGETHER], samples));
-    let fused = || -> f64 {
-        let dispatches = Schedule::train(ScheduleKind::Fused, step, samples, limits.tuning).dispatches;
-        let several = dispatches.into_iter().map(|dispatch| {
-            let shares = vec![Share::Common; dispatch.buffers.len()];
-            time(&Members::new(dispatch.kernel, shares, vec![[0; 2]; TOGETHER]))
-        });
-        several.sum()
-    };
     match resident {
-        Some(resident) if time(&resident) <= fused() => ScheduleKind::Resident,
+        Some(resident) if time(&resident) <= fused_step(step, limits, TOGETHER) => ScheduleKind::Resident,
         _ => ScheduleKind::Fused,
     }
+}
+
+/// Microseconds that a step of so many such networks should take under `fused`, in a z of the grid each.
+fn fused_step(step: &TrainingStep<'_>, limits: &DeviceLimits<'_>, count: usize) -> f64 {
+    let samples = Samples { stored: FeatureFormat::Floats, count: step.rows };
+    let dispatches = Schedule::train(ScheduleKind::Fused, step, samples, limits.tuning).dispatches;
+    let several = dispatches.into_iter().map(|dispatch| {
+        let shares = vec![Share::Common; dispatch.buffers.len()];
+        let kernel = Members::new(dispatch.kernel, shares, vec![[0; 2]; count]);
+        limits.machine.microseconds(&kernel, limits.tuning)
+    });
+    several.sum()
 }
 
 #[cfg(test)]
@@ -61,5 +65,15 @@ mod tests {
         for (sizes, rows, machine, _) in cases {
             assert_eq!(chosen(sizes, rows, machine, Some(1.0)), Fused);
         }
+    }
+
+    #[test]
+    fn together_they_should_take_less_than_one_after_the_other() {
+        let network = Network::classifier(&[784, 300, 100, 10]).unwrap();
+        let rule = UpdateRule::sgd(0.1);
+        let step = TrainingStep::new(&network, &rule, 64);
+        let limits = DeviceLimits { tuning: &Tuning::GPU, machine: Machine::DISCRETE, largest: 1 << 27 };
+        let [alone, of_eight] = [1, 8].map(|count| fused_step(&step, &limits, count));
+        assert!(3.0 * of_eight < 8.0 * alone, "eight {of_eight:.0} us, one {alone:.0}");
     }
 }

@@ -237,7 +237,7 @@ fn settings_come_on_standard_input_and_results_go_out() {
     assert!(outcome.stderr.contains("t.csv, row 1: expected a JSON object"), "{}", outcome.stderr);
 }
 
-/// On an adapter small members are trained together, stop, wait and go on together; each is the file that it is alone.
+/// On an adapter members are trained together, by either schedule, stop, wait and go on together; each is the file that it is alone.
 #[test]
 fn members_of_a_pack_are_what_they_are_alone() {
     let place = table();
@@ -251,26 +251,29 @@ fn members_of_a_pack_are_what_they_are_alone() {
     place.write("settings.jsonl", settings);
     let arguments =
         ["sweep", "--data", "t.csv", "--settings", "settings.jsonl", "--preset", "plain", "--epochs", "9"];
-    let more = ["--halving", "--keep", "last", "--device", "vulkan", "--format", "json", "--out", "s"];
-    let objects = place.succeed(&[&arguments[..], &more].concat()).objects();
-    let ended = members(&objects);
-    let count = |end: &str| ended.values().filter(|member| member["end"] == end).count();
-    assert_eq!([count("failed"), count("dropped"), count("done")], [1, 4, 1], "{objects:?}");
-    let line = |member: &Value| -> Vec<String> {
-        let words = member["arguments"].as_array().unwrap().iter();
-        words.map(|word| word.as_str().unwrap().to_owned()).collect()
-    };
-    let schedule = |member: &Value| line(member).into_iter().find(|word| word.starts_with("--schedule="));
-    assert!(ended.values().all(|member| schedule(member).is_some()), "all are packed");
-    assert_eq!(schedule(&ended[&5]).as_deref(), Some("--schedule=fused"), "one clips gradients");
-    let (number, done) = ended.iter().find(|(_, member)| member["end"] == "done").unwrap();
-    let words = line(done);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    place.succeed(&[&["train"], &words[..], &["--out", "alone.safetensors", "--quiet"]].concat());
-    assert_eq!(
-        bytes(&place, "alone.safetensors"),
-        bytes(&place, &format!("s/members/{number:05}.safetensors"))
-    );
+    for schedule in ["fused", "resident"] {
+        let more = ["--halving", "--keep", "last", "--device", "vulkan", "--format", "json"];
+        let more = [&more[..], &["--schedule", schedule, "--out", schedule]].concat();
+        let objects = place.succeed(&[&arguments[..], &more].concat()).objects();
+        let ended = members(&objects);
+        let count = |end: &str| ended.values().filter(|member| member["end"] == end).count();
+        assert_eq!([count("failed"), count("dropped"), count("done")], [1, 4, 1], "{objects:?}");
+        let line = |member: &Value| -> Vec<String> {
+            let words = member["arguments"].as_array().unwrap().iter();
+            words.map(|word| word.as_str().unwrap().to_owned()).collect()
+        };
+        let is_packed = |member: &Value| line(member).contains(&"--no-tune".to_owned());
+        let can_be = |number: u64| schedule == "fused" || number != 5;
+        assert!(ended.iter().all(|(number, member)| is_packed(member) == can_be(*number)), "one clips");
+        let (number, done) = ended.iter().find(|(_, member)| member["end"] == "done").unwrap();
+        let words = line(done);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        place.succeed(&[&["train"], &words[..], &["--out", "alone.safetensors", "--quiet"]].concat());
+        assert_eq!(
+            bytes(&place, "alone.safetensors"),
+            bytes(&place, &format!("{schedule}/members/{number:05}.safetensors"))
+        );
+    }
 }
 
 #[test]
