@@ -6,7 +6,8 @@ struct StepRecord {
     rows: u32,        // rows that are live; kernels neither read nor write beyond them
     slot: u32,        // which slot of the metrics belongs to it
     output: u32,      // where its first prediction goes
-    next_rows: u32,   // rows of the batch behind it in the order, if that comes next in the same submission; else 0
+    next_rows: u32,   // rows of the batch behind it in the order, if that comes next in the same submission; else 0;
+                      // of several networks, which one this is the record of
     step: u32,        // number of the step, from 0
     rate: f32,        // learning rate
     decay: f32,       // weight decay

@@ -15,7 +15,8 @@ pub struct StepRecord {
     pub slot: u32,
     /// Where the first prediction goes.
     pub output: u32,
-    /// Rows of the batch behind this one in the order, if that comes next in the same submission; else 0.
+    /// Rows of the batch behind this one in the order, if that comes next in the same submission; else 0. Where a dispatch
+    /// computes for several networks, none of whose kernels looks ahead, which of them this is the record of.
     pub next_rows: u32,
     /// Number of the step, from 0: dropout depends on it.
     pub step: u32,
