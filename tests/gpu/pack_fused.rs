@@ -1,7 +1,7 @@
 //! Networks that the kernels of the schedule `fused` train together, a z of the grid each: against the reference and against
 //! each by itself.
 
-use tinytrain::data::{Dataset, Features};
+use tinytrain::data::{Dataset, Features, Targets};
 use tinytrain::engine::{EngineOptions, EngineState, PackMember};
 use tinytrain::kernels::{MOST_MEMBERS, Tuning};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
@@ -230,5 +230,44 @@ fn a_schedule_that_nobody_asks_for_is_chosen() {
     ] {
         member.options.schedule = Some(kind);
         assert!(pack(&member).unwrap_err().to_string().contains(word));
+    }
+}
+
+/// Values with a weight a row, of two losses, under both schedules.
+#[test]
+fn members_that_learn_weighted_values_are_what_each_is_by_itself() {
+    let values = (0..2 * SAMPLES).map(|at| (at * 29 % 41) as f32 / 20.0 - 1.0).collect();
+    let data = Dataset {
+        targets: Targets::Values { columns: 2, values },
+        weights: (0..SAMPLES).map(|row| (row % 4) as f32 / 2.0).collect(),
+        ..data()
+    };
+    let order = order();
+    let member = |number: usize, schedule| {
+        let hidden = Dense { units: 17, activation: Activation::Silu, dropout: 0.0 };
+        let layers = vec![hidden, Dense::new(2, Activation::Identity)];
+        let network = Network::new(INPUTS, layers, [Loss::Mse, Loss::Mae][number % 2]).unwrap();
+        let rule = UpdateRule::sgd(0.01 * (1 + number) as f32);
+        let options = EngineOptions {
+            rule,
+            weighted: true,
+            schedule: Some(schedule),
+            ..EngineOptions::sgd(BATCH, 0.1)
+        };
+        Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
+    };
+    for lab in labs() {
+        let _turn = lab.turn();
+        let tuning = Tuning::of(&lab.context);
+        for schedule in [ScheduleKind::Fused, ScheduleKind::Resident] {
+            let members: Vec<Trained> = (0..5).map(|number| member(number, schedule)).collect();
+            let mut pack = pack(lab, &tuning, &members);
+            let metrics = train(&mut pack, &data, &order);
+            for (number, it) in members.iter().enumerate() {
+                let want = alone(lab, &tuning, it, &data, &order);
+                assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}, {schedule}");
+                assert!(want.0.is_finite() && want.0 != it.parameters, "member {number} learns");
+            }
+        }
     }
 }
