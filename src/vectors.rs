@@ -12,8 +12,8 @@ pub const LENGTHS: [u32; 3] = [128, 256, 512];
 /// The longest vectors that are taken.
 static LONGEST: AtomicU32 = AtomicU32::new(LENGTHS[LENGTHS.len() - 1]);
 
-/// Takes no vectors longer than so many bits from now on, in the whole process; the products of large layers excepted, which
-/// the `gemm-f32` crate makes with the longest that there are. Those of other processors than x86 have but one length.
+/// Takes no vectors longer than so many bits from now on, in the whole process. Those of other processors than x86 have but one
+/// length.
 ///
 /// # Errors
 /// [`Error::Config`] for anything but one of [`LENGTHS`].

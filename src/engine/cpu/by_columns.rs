@@ -71,20 +71,6 @@ impl DividedNetwork {
         }
     }
 
-    /// Gradients by the pre-activations of a layer above the first, in pieces that do not depend on the number of parts.
-    fn delta_pieces(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> {
-        // Those of the last layer every part has for itself.
-        let is_last = layer + 1 == self.outputs.len();
-        let last = is_last.then(|| (0..self.network.outputs(), self.outputs[layer].read(part).delta.view()));
-        let pieces = self.above.get(layer).map_or(&[][..], |above| &above.pieces);
-        let pieces = pieces.iter().enumerate().map(move |(piece, columns)| {
-            let (owner, first) = self.owner(layer + 1, piece);
-            let delta = self.outputs[layer].read(owner).delta.view();
-            (columns.clone(), delta.columns(columns.start - first..columns.end - first))
-        });
-        last.into_iter().chain(pieces)
-    }
-
     /// Gradients by the pre-activations of the part's tile of the layer below `layer`.
     pub fn backward_columns(&self, layer: usize, part: usize, step: Step<'_>) {
         if layer + 1 == self.outputs.len() {
@@ -96,7 +82,7 @@ impl DividedNetwork {
         let above = &self.above[layer - 1];
         for piece in self.owned(layer, part) {
             let first = above.pieces[piece].start - tile.columns.start;
-            for delta in self.delta_pieces(layer, part) {
+            for delta in self.delta_tiles(layer, part) {
                 above.add_backward_packed(piece, &self.parameters[layer], delta, &mut to.delta, first);
             }
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::aligned::Aligned;
 use super::matrix::Matrix;
 use super::parts::Parts;
-use super::product::Products;
+use super::product;
 use super::tensors::{Owned, Tensors};
 use super::view::View;
 use crate::model::Layer;
@@ -19,7 +19,6 @@ pub struct DenseLayer {
     pub width: usize,
     /// The rows of each piece: as many columns of X go with it.
     pub pieces: Vec<Range<usize>>,
-    products: Products,
 }
 
 /// Some columns of a matrix, and which they are.
@@ -27,8 +26,8 @@ pub type Columns<'a> = (Range<usize>, View<'a>);
 
 impl DenseLayer {
     /// A layer in these pieces.
-    pub fn new(outputs: usize, pieces: Vec<Range<usize>>, products: Products) -> Self {
-        Self { outputs, width: Matrix::width_of(outputs), pieces, products }
+    pub fn new(outputs: usize, pieces: Vec<Range<usize>>) -> Self {
+        Self { outputs, width: Matrix::width_of(outputs), pieces }
     }
 
     /// Piece `number` of a whole layer.
@@ -75,7 +74,7 @@ impl DenseLayer {
         z.values_mut().chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&bias[columns.clone()]));
         for (number, piece) in parameters.read_all().enumerate() {
             let weights = View::new(&piece.values.weights, self.width).columns(columns.clone());
-            self.products.add(z.values_mut(), width, 0, x(number), weights);
+            product::add(z.values_mut(), width, 0, x(number), weights);
         }
     }
 
@@ -83,14 +82,14 @@ impl DenseLayer {
     pub fn add_forward(&self, number: usize, parameters: &Parts<Owned>, x: View<'_>, z: &mut Matrix) {
         let weights = View::new(&parameters.read(number).values.weights, self.width);
         let width = z.width();
-        self.products.add(z.values_mut(), width, 0, x, weights);
+        product::add(z.values_mut(), width, 0, x, weights);
     }
 
     /// dX += D W' for the columns of dX that go with piece `number`, `first` and those behind it: by the transpose of the
     /// piece.
     pub fn add_backward(&self, transposed: &Matrix, delta: View<'_>, dx: &mut Matrix, first: usize) {
         let width = dx.width();
-        self.products.add(dx.values_mut(), width, first, delta, transposed.padded());
+        product::add(dx.values_mut(), width, first, delta, transposed.padded());
     }
 
     /// The same by the piece itself, for some columns of D.
@@ -104,13 +103,13 @@ impl DenseLayer {
     ) {
         let weights = View::new(&parameters.read(number).values.weights, self.width).columns(columns);
         let width = dx.width();
-        self.products.add(dx.values_mut(), width, first, delta, weights.t());
+        product::add(dx.values_mut(), width, first, delta, weights.t());
     }
 
     /// Adds X'D to the weights of a piece, for some columns of D, from a multiple of the longest vectors on; X has the
     /// columns that go with the piece. Piece 0, which has the bias, has the column sums of D added to that.
     pub fn add_gradient(&self, to: &mut Tensors, x: View<'_>, (columns, delta): Columns<'_>) {
-        self.products.add(&mut to.weights, self.width, columns.start, x.t(), delta);
+        product::add(&mut to.weights, self.width, columns.start, x.t(), delta);
         if !to.bias.is_empty() {
             delta.add_column_sums(&mut to.bias[columns]);
         }

@@ -71,14 +71,13 @@ impl DividedNetwork {
     ) -> Self {
         let before = network.input_layer().map(|layer| (network.columns(), layer.inputs()));
         let layers: Vec<(usize, usize)> = before.into_iter().chain(network.layers()).collect();
-        let products = plan.products();
         let pieces_of = |columns: usize| pieces(columns, plan.piece_vectors());
         let input = network.input_layer().map(InputPanel::all).unwrap_or_default();
         let first_pieces: Vec<Range<usize>> = match &input[..] {
             [] => pieces_of(layers[0].1),
             panels => panels.iter().map(InputPanel::inputs).collect(),
         };
-        let panel = |columns: &Range<usize>| Panel::new(layers[0].0, columns.clone(), products);
+        let panel = |columns: &Range<usize>| Panel::new(layers[0].0, columns.clone());
         let panels: Vec<Panel> = match &input[..] {
             [] => first_pieces.iter().map(panel).collect(),
             _ => Vec::new(),
@@ -86,7 +85,7 @@ impl DividedNetwork {
         let pieces_below =
             [first_pieces.clone()].into_iter().chain(layers[1..].iter().map(|it| pieces_of(it.1)));
         let above = layers[1..].iter().zip(pieces_below);
-        let above = above.map(|((_, outputs), pieces)| DenseLayer::new(*outputs, pieces, products));
+        let above = above.map(|((_, outputs), pieces)| DenseLayer::new(*outputs, pieces));
         let mut divided = Self {
             network: network.clone(),
             rule: rule.clone(),

@@ -10,7 +10,7 @@ use super::groups::{Groups, QUAD};
 use super::inputs::{Held, Inputs};
 use super::lists::Lists;
 use super::matrix::Matrix;
-use super::product::Products;
+use super::product;
 use super::tensors::Tensors;
 use super::view::View;
 use crate::model::Layer;
@@ -26,14 +26,12 @@ pub struct Panel {
     /// Columns with padding, which is zero: whole vectors.
     pub width: usize,
     inputs: usize,
-    /// What is taken where all inputs are multiplied.
-    products: Products,
 }
 
 impl Panel {
     /// These columns of a layer.
-    pub fn new(inputs: usize, columns: Range<usize>, products: Products) -> Self {
-        Self { width: Matrix::width_of(columns.len()), columns, inputs, products }
+    pub fn new(inputs: usize, columns: Range<usize>) -> Self {
+        Self { width: Matrix::width_of(columns.len()), columns, inputs }
     }
 
     /// Its part of a whole layer.
@@ -91,7 +89,7 @@ impl Panel {
                 }
                 Held::Rows(rows, dense) => {
                     let weights = View::new(&parameters.weights[..self.inputs * width], width);
-                    self.products.add(z.rows_mut(rows), width, 0, View::new(dense, self.inputs), weights);
+                    product::add(z.rows_mut(rows), width, 0, View::new(dense, self.inputs), weights);
                 }
             }
         }
@@ -115,7 +113,7 @@ impl Panel {
                 Held::Rows(rows, dense) => {
                     let weights = &mut to.weights[..self.inputs * width];
                     let x = View::new(dense, self.inputs);
-                    self.products.add_over_rows(weights, width, x, delta.rows(rows));
+                    product::add(weights, width, 0, x.t(), delta.rows(rows));
                 }
             }
         }
@@ -275,7 +273,7 @@ mod tests {
             let bias: Vec<f32> = (0..outputs).map(|i| -(i as f32)).collect();
             let layer = Layer { inputs: 2, outputs, weights, bias };
             let (panels, groups) = (pieces(outputs, most).into_iter(), Groups::neighbours(2));
-            let panels: Vec<Panel> = panels.map(|columns| Panel::new(2, columns, Products::Small)).collect();
+            let panels: Vec<Panel> = panels.map(|columns| Panel::new(2, columns)).collect();
             let columns: Vec<usize> = panels.iter().flat_map(|panel| panel.columns.clone()).collect();
             assert_eq!(columns, (0..outputs).collect::<Vec<_>>());
             let parts: Vec<Tensors> = panels.iter().map(|panel| panel.cut(&layer, &groups)).collect();
@@ -317,7 +315,7 @@ mod tests {
             };
             (0..parts).map(share).collect()
         };
-        let panel = Panel::new(inputs, 16..98, Products::Large);
+        let panel = Panel::new(inputs, 16..98);
         let (tensors, width) = (panel.cut(&layer, &groups), panel.width);
         let beside: Vec<f32> = (0..4 * 3 * width).map(number).collect();
         let delta = View::new(&beside, 3 * width).columns(width..2 * width);
@@ -334,11 +332,10 @@ mod tests {
             assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{name}");
         };
         for packed in [None, Some(&packed)] {
-            let small = Panel { products: Products::Small, ..panel.clone() };
-            let alone = computed(&small, &gathered(1, packed));
+            let alone = computed(&panel, &gathered(1, packed));
             alone.iter().zip(&want).for_each(|(got, want)| check("this processor", got, want));
             // The same bits, however the inputs are shared.
-            (2..8).for_each(|parts| assert_eq!(computed(&small, &gathered(parts, packed)), alone, "{parts}"));
+            (2..8).for_each(|parts| assert_eq!(computed(&panel, &gathered(parts, packed)), alone, "{parts}"));
         }
         let sparse = gathered(1, Some(&packed));
         let Held::Lists(lists) = sparse[0].held() else { panic!("lists") };

@@ -5,8 +5,8 @@
 //!
 //! 1. by columns: computes its panels of the first layer for all rows, and what they add to the second layer;
 //! 2. by rows: takes its rows forward through the other layers and back to the second layer's deltas; gathers its share of
-//!    the next batch (`paired.rs`). Or, where those layers are large, by columns, layer by layer (`by_columns.rs`): `gemm`
-//!    packs the weights that it multiplies, and if every thread took its rows through all layers, each would pack all;
+//!    the next batch (`paired.rs`). Or, where those layers are large, by columns, layer by layer (`by_columns.rs`): large
+//!    products copy the weights that they multiply, and if every thread took its rows through all layers, each would pack all;
 //! 3. by columns of the first layer and rows of the others' weights: computes its panels' deltas, updates the weights that it
 //!    owns, and before that computes the norm of their gradients where it is clipped; and begins the next step.
 //!
@@ -33,6 +33,7 @@ mod loss;
 mod matrix;
 mod meeting;
 mod outputs;
+mod packed;
 mod paired;
 mod parts;
 mod pass;

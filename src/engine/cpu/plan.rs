@@ -1,7 +1,6 @@
 //! A step as a list of phases.
 
 use super::divide::pieces;
-use super::product::Products;
 use crate::model::Network;
 
 /// Weights above the first layer from which on they do not fit the nearest caches, and their products have to be packed.
@@ -93,11 +92,6 @@ impl Plan {
     /// number of threads. Five vectors of weights fill the registers.
     pub fn piece_vectors(self) -> usize {
         if self.is_by_columns() { 10 } else { 5 }
-    }
-
-    /// The products of the layers.
-    pub fn products(self) -> Products {
-        if self.is_by_columns() { Products::Large } else { Products::Small }
     }
 
     /// The phases of a step with so many layers above the first, whose gradients are clipped or not: in regions, between

@@ -98,9 +98,7 @@ impl DividedNetwork {
 
     /// The same of so many rows.
     fn share_of(&self, part: usize, rows: usize) -> Range<usize> {
-        let whole = self.plan.products().whole_rows();
-        let share = range(rows.div_ceil(whole), part, self.plan.parts());
-        (whole * share.start).min(rows)..(whole * share.end).min(rows)
+        range(rows, part, self.plan.parts())
     }
 
     /// What stands behind the products of a layer.

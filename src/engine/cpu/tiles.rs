@@ -15,10 +15,10 @@ use crate::vectors::vectorized;
 const DEPTH: usize = 256;
 
 /// Vectors of a tile's row.
-const WIDTH: usize = 3;
+pub const WIDTH: usize = 3;
 
 /// Rows of a tile: with its sums, a row of B and a number of A it fills the registers, 32 or 16 of them.
-const fn height(lanes: usize) -> usize {
+pub const fn height(lanes: usize) -> usize {
     if lanes == 16 || cfg!(target_arch = "aarch64") { 8 } else { 4 }
 }
 
@@ -135,7 +135,7 @@ impl<S: Simd> Operands<'_, S> {
 
 /// `sums` += `factors` x `b`. A factor is read where it is needed: all at once would take the registers of sums.
 #[inline(always)]
-fn add_outer<S: Simd, const M: usize, const N: usize>(
+pub fn add_outer<S: Simd, const M: usize, const N: usize>(
     simd: S,
     sums: &mut [[S::f32s; N]; M],
     factors: impl Iterator<Item = f32>,
@@ -152,15 +152,16 @@ fn add_outer<S: Simd, const M: usize, const N: usize>(
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn number(i: usize) -> f32 {
+    /// Some number.
+    pub fn number(i: usize) -> f32 {
         ((i * 37 + 11) % 23) as f32 / 8.0 - 1.25
     }
 
     /// One multiply-add after the other, in the order of the inner dimension.
-    fn expected(c: &[f32], stride: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
+    pub fn expected(c: &[f32], stride: usize, a: View<'_>, b: View<'_>) -> Vec<f32> {
         let at = |view: View<'_>, row: usize, column: usize| {
             view.values()[row * view.row_stride() + column * view.column_stride()]
         };

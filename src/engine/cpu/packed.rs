@@ -1,0 +1,372 @@
+//! Products of what does not fit the nearest caches: blocks of the factors are copied, so that a tile reads them one number
+//! behind the other.
+//!
+//! As in `tiles.rs` every number of C is one chain of multiply-adds, so a product has the same bits here and there.
+
+use std::cell::RefCell;
+
+use bytemuck::cast_slice_mut;
+use pulp::{Simd, WithSimd};
+
+use super::aligned::Aligned;
+use super::divide::{LANES, runs};
+use super::tiles::{WIDTH, add_outer, height};
+use super::view::View;
+use crate::vectors::vectorized;
+
+/// Steps of the inner dimension in a block.
+const DEPTH: usize = 256;
+
+/// Columns of a block of B: with [`DEPTH`] rows a quarter of a core's second cache. A tile of A stays in the first while it
+/// meets all of them.
+const COLUMNS: usize = 15 * LANES;
+
+/// Rows of A that are copied at a time, where they are columns in memory.
+const ROWS: usize = 256;
+
+/// Rows and columns that are transposed together.
+const SIDE: usize = 8;
+
+thread_local! {
+    static BLOCKS: RefCell<Blocks> = RefCell::default();
+}
+
+/// Memory for copies, which a thread keeps.
+#[derive(Default)]
+struct Blocks {
+    a: Aligned,
+    b: Aligned,
+}
+
+/// C += A B. Rows of C are `stride` numbers apart, and the first numbers of each are added to: as many as B has columns, and
+/// zeros to those behind them until they are whole vectors.
+pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
+    let (rows, depth, columns) = (a.row_count(), a.column_count(), b.column_count());
+    assert_eq!(depth, b.row_count(), "inner dimensions of a product agree");
+    if rows == 0 || depth == 0 || columns == 0 {
+        return;
+    }
+    let width = columns.next_multiple_of(LANES);
+    assert!(stride.is_multiple_of(LANES), "rows are whole vectors");
+    assert!(width <= stride && (rows - 1) * stride + width <= c.len(), "C has the product's shape");
+    let mut blocks = BLOCKS.take();
+    vectorized(AddPacked { c, stride, a, b, blocks: &mut blocks });
+    BLOCKS.set(blocks);
+}
+
+struct AddPacked<'a> {
+    c: &'a mut [f32],
+    stride: usize,
+    a: View<'a>,
+    b: View<'a>,
+    blocks: &'a mut Blocks,
+}
+
+impl WithSimd for AddPacked<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { c, stride, a, b, blocks } = self;
+        let (rows, columns) = (a.row_count(), b.column_count());
+        let are_rows = a.column_stride() == 1;
+        for k in (0..a.column_count()).step_by(DEPTH) {
+            let depth = k..a.column_count().min(k + DEPTH);
+            let (a, b) = (a.columns(depth.clone()), b.rows(depth.clone()));
+            for row in (0..rows).step_by(if are_rows { rows } else { ROWS }) {
+                let a = a.rows(row..if are_rows { rows } else { rows.min(row + ROWS) });
+                let factors = if are_rows {
+                    Factors::Rows(a)
+                } else {
+                    let to = room(&mut blocks.a, a.row_count() * depth.len());
+                    pack_columns::<S>(a, to);
+                    Factors::Packed(to)
+                };
+                for column in (0..columns).step_by(COLUMNS) {
+                    let b = b.columns(column..columns.min(column + COLUMNS));
+                    let vectors = b.column_count().div_ceil(LANES) * (LANES / S::F32_LANES);
+                    let packed = room(&mut blocks.b, vectors * S::F32_LANES * depth.len());
+                    let (packed, _) = S::as_mut_simd_f32s(packed);
+                    pack(simd, b, vectors, packed);
+                    let block = Block {
+                        factors,
+                        depth: depth.len(),
+                        b: packed,
+                        vectors,
+                        stride: stride / S::F32_LANES,
+                    };
+                    let (c, _) = S::as_mut_simd_f32s(&mut c[row * stride + column..]);
+                    block.add(simd, c, a.row_count());
+                }
+            }
+        }
+    }
+}
+
+/// So many numbers of some memory, of which more is only taken where it has never held as many.
+fn room(memory: &mut Aligned, numbers: usize) -> &mut [f32] {
+    if memory.len() < numbers {
+        memory.resize(numbers);
+    }
+    &mut memory[..numbers]
+}
+
+/// The height of the next tile, of so many rows that are left.
+#[inline(always)]
+fn next_height(lanes: usize, rows: usize) -> usize {
+    match rows {
+        8.. if height(lanes) == 8 => 8,
+        4.. => 4,
+        2.. => 2,
+        _ => 1,
+    }
+}
+
+/// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
+#[inline(always)]
+fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
+    let (rows, depth) = (a.row_count(), a.column_count());
+    let mut row = 0;
+    while row < rows {
+        let height = next_height(S::F32_LANES, rows - row);
+        let to = &mut to[row * depth..][..height * depth];
+        match height {
+            8 => pack_tile::<8>(a, row, to),
+            4 => pack_tile::<4>(a, row, to),
+            2 => pack_tile::<2>(a, row, to),
+            _ => pack_tile::<1>(a, row, to),
+        }
+        row += height;
+    }
+}
+
+#[inline(always)]
+fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
+    let values = &a.values()[row..];
+    for (k, to) in to.as_chunks_mut::<M>().0.iter_mut().enumerate() {
+        to.copy_from_slice(&values[k * a.column_stride()..][..M]);
+    }
+}
+
+/// Copies B as so many vectors a row: the runs of columns one behind the other, each row by row; behind the last column
+/// zeros.
+#[inline(always)]
+fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
+    let depth = b.row_count();
+    for run in runs(vectors, WIDTH) {
+        let to = &mut to[run.start * depth..run.end * depth];
+        let first = run.start * S::F32_LANES;
+        match run.len() {
+            3 => pack_run::<S, 3>(simd, b, first, to),
+            2 => pack_run::<S, 2>(simd, b, first, to),
+            _ => pack_run::<S, 1>(simd, b, first, to),
+        }
+    }
+}
+
+/// The same for N vectors of columns from `first` on.
+#[inline(always)]
+fn pack_run<S: Simd, const N: usize>(simd: S, b: View<'_>, first: usize, to: &mut [S::f32s]) {
+    let columns = b.column_count().saturating_sub(first).min(N * S::F32_LANES);
+    let lanes = N * S::F32_LANES;
+    if b.column_stride() == 1 && columns == lanes {
+        let values = &b.values()[first..];
+        for (k, to) in to.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            to.copy_from_slice(S::as_simd_f32s(&values[k * b.row_stride()..][..lanes]).0);
+        }
+        return;
+    }
+    if columns < lanes {
+        to.fill(simd.splat_f32s(0.0));
+    }
+    if columns == 0 {
+        return;
+    }
+    let to: &mut [f32] = cast_slice_mut(to);
+    if b.column_stride() == 1 {
+        for (k, to) in to.chunks_exact_mut(lanes).enumerate() {
+            to[..columns].copy_from_slice(&b.values()[k * b.row_stride() + first..][..columns]);
+        }
+    } else {
+        transpose(b.t().rows(first..first + columns), to, lanes);
+    }
+}
+
+/// Copies the rows of a matrix, whose numbers stand side by side, into the first columns of rows of `width`.
+#[inline(always)]
+fn transpose(rows: View<'_>, to: &mut [f32], width: usize) {
+    let (count, length) = (rows.row_count(), rows.column_count());
+    for first in (0..count).step_by(SIDE) {
+        let side = SIDE.min(count - first);
+        for start in (0..length).step_by(SIDE) {
+            let long = SIDE.min(length - start);
+            let from = |row: usize| &rows.values()[(first + row) * rows.row_stride() + start..][..long];
+            if side < SIDE || long < SIDE {
+                for row in 0..side {
+                    for (number, value) in from(row).iter().enumerate() {
+                        to[(start + number) * width + first + row] = *value;
+                    }
+                }
+                continue;
+            }
+            let mut square = [[0.0; SIDE]; SIDE];
+            for (row, line) in square.iter_mut().enumerate() {
+                line.copy_from_slice(from(row));
+            }
+            for number in 0..SIDE {
+                let mut line = [0.0; SIDE];
+                for (to, row) in line.iter_mut().zip(&square) {
+                    *to = row[number];
+                }
+                to[(start + number) * width + first..][..SIDE].copy_from_slice(&line);
+            }
+        }
+    }
+}
+
+/// A block of A as a tile reads it.
+#[derive(Clone, Copy)]
+enum Factors<'a> {
+    /// Rows whose numbers stand side by side.
+    Rows(View<'a>),
+    /// What [`pack_columns`] makes of columns.
+    Packed(&'a [f32]),
+}
+
+/// Blocks of A and of B as [`pack`] copies them.
+struct Block<'a, S: Simd> {
+    factors: Factors<'a>,
+    depth: usize,
+    b: &'a [S::f32s],
+    /// Of a row of B.
+    vectors: usize,
+    /// From a row of C to the next, in vectors.
+    stride: usize,
+}
+
+impl<S: Simd> Block<'_, S> {
+    /// Adds the product to so many rows of C.
+    #[inline(always)]
+    fn add(&self, simd: S, c: &mut [S::f32s], rows: usize) {
+        let mut row = 0;
+        while row < rows {
+            let height = next_height(S::F32_LANES, rows - row);
+            match height {
+                8 => self.add_rows::<8>(simd, c, row),
+                4 => self.add_rows::<4>(simd, c, row),
+                2 => self.add_rows::<2>(simd, c, row),
+                _ => self.add_rows::<1>(simd, c, row),
+            }
+            row += height;
+        }
+    }
+
+    /// The same to M rows from `row` on.
+    #[inline(always)]
+    fn add_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], row: usize) {
+        for run in runs(self.vectors, WIDTH) {
+            match run.len() {
+                3 => self.add_tile::<M, 3>(simd, c, row, run.start),
+                2 => self.add_tile::<M, 2>(simd, c, row, run.start),
+                _ => self.add_tile::<M, 1>(simd, c, row, run.start),
+            }
+        }
+    }
+
+    /// The same to the vectors `at..at + N` of them.
+    #[inline(always)]
+    fn add_tile<const M: usize, const N: usize>(&self, simd: S, c: &mut [S::f32s], row: usize, at: usize) {
+        let mut sums = [[simd.splat_f32s(0.0); N]; M];
+        for (m, sums) in sums.iter_mut().enumerate() {
+            sums.copy_from_slice(&c[(row + m) * self.stride + at..][..N]);
+        }
+        let depth = self.depth;
+        let b = &self.b[at * depth..][..N * depth].as_chunks::<N>().0[..depth];
+        match self.factors {
+            Factors::Rows(a) => {
+                let mut rows = [&[0.0; 0][..]; M];
+                for (m, slice) in rows.iter_mut().enumerate() {
+                    *slice = &a.values()[(row + m) * a.row_stride()..][..depth];
+                }
+                for k in 0..depth {
+                    add_outer(simd, &mut sums, rows.iter().map(|row| row[k]), &b[k]);
+                }
+            }
+            Factors::Packed(a) => {
+                let a = &a[row * depth..][..M * depth].as_chunks::<M>().0[..depth];
+                for k in 0..depth {
+                    add_outer(simd, &mut sums, a[k].iter().copied(), &b[k]);
+                }
+            }
+        }
+        for (m, sums) in sums.iter().enumerate() {
+            c[(row + m) * self.stride + at..][..N].copy_from_slice(sums);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tiles::tests::{expected, number};
+    use super::*;
+
+    /// Odd sizes and several blocks of each kind; both factors as they are and transposed; the vectors of every processor.
+    /// Numbers behind the columns of the product stay what they are.
+    #[test]
+    fn any_vectors_give_one_chain_of_multiply_adds() {
+        for (rows, depth, columns) in [
+            (1, 1, 1usize),
+            (3, 17, 17),
+            (8, 63, 48),
+            (65, 257, 63),
+            (17, 65, 257),
+            (257, 3, 16),
+            (5, 513, 241),
+        ] {
+            let stride = columns.next_multiple_of(LANES) + LANES;
+            let a_values: Vec<f32> = (0..rows * depth).map(number).collect();
+            let b_values: Vec<f32> = (0..depth * columns).map(|i| number(7 * i + 3)).collect();
+            let c: Vec<f32> = (0..rows * stride).map(|i| number(5 * i + 1)).collect();
+            for a in [View::new(&a_values, depth), View::new(&a_values, rows).t()] {
+                for b in [View::new(&b_values, columns), View::new(&b_values, depth).t()] {
+                    let want = expected(&c, stride, a, b);
+                    fn with<S: Simd>(
+                        simd: S,
+                        mut c: Vec<f32>,
+                        stride: usize,
+                        [a, b]: [View<'_>; 2],
+                    ) -> Vec<f32> {
+                        let blocks = &mut Blocks::default();
+                        simd.vectorize(AddPacked { c: &mut c, stride, a, b, blocks });
+                        c
+                    }
+                    let mut here = c.clone();
+                    add_packed(&mut here, stride, a, b);
+                    for (lanes, got) in [
+                        (0, here),
+                        (1, with(pulp::Scalar, c.clone(), stride, [a, b])),
+                        (4, with(pulp::Scalar128b, c.clone(), stride, [a, b])),
+                        (8, with(pulp::Scalar256b, c.clone(), stride, [a, b])),
+                        (16, with(pulp::Scalar512b, c.clone(), stride, [a, b])),
+                    ] {
+                        for (got, want) in got.iter().zip(&want) {
+                            let bound = 1e-6 * depth as f32 * want.abs().max(1.0);
+                            assert!(
+                                (got - want).abs() <= bound,
+                                "{rows} {depth} {columns}, {lanes}: {got} {want}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_sum_changes_nothing() {
+        let (a, b) = (View::new(&[1.0, 2.0], 1).columns(0..0), View::new(&[], 3));
+        let mut c = [7.0; 32]; // 2 rows of 16
+        add_packed(&mut c, 16, a, b);
+        assert_eq!(c, [7.0; 32]);
+    }
+}
