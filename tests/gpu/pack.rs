@@ -56,23 +56,26 @@ pub fn mixed() -> Vec<Trained> {
             widths.iter().map(|units| Dense { units: *units, activation, dropout: share }).collect();
         layers.push(Dense::new(CLASSES, Activation::Identity));
         let network = Network::new(INPUTS, layers, Loss::CrossEntropy).unwrap();
-        // Where gradients are small Adam would make differences of the last digit large.
-        let settings =
-            Optimizer { epsilon: 1e-2, weight_decay: 0.01 * (number % 4) as f32, ..kind.defaults() };
-        let schedule = [RateSchedule::Constant, RateSchedule::Cosine][number % 2];
-        let rate = kind.default_rate() * (0.5 + 0.1 * number as f32);
-        let rule = UpdateRule {
-            optimizer: settings,
-            rates: Rates::new(schedule, rate, 7, 4),
-            label_smoothing: 0.05 * (number % 3) as f32,
-            seed: 40 + number as u64,
-            ..UpdateRule::sgd(0.1)
-        };
-        let schedule = Some(ScheduleKind::Resident);
-        let options = EngineOptions { rule, schedule, ..EngineOptions::sgd(BATCH, 0.1) };
+        let options = options(number, kind, ScheduleKind::Resident);
         Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
     };
     hidden.chain(flat).enumerate().map(|(number, kind)| trained(number, kind)).collect()
+}
+
+/// How network `number` is trained by an optimizer: no two have the same numbers.
+pub fn options(number: usize, kind: OptimizerKind, schedule: ScheduleKind) -> EngineOptions {
+    // Where gradients are small Adam would make differences of the last digit large.
+    let settings = Optimizer { epsilon: 1e-2, weight_decay: 0.01 * (number % 4) as f32, ..kind.defaults() };
+    let rates = [RateSchedule::Constant, RateSchedule::Cosine][number % 2];
+    let rate = kind.default_rate() * (0.5 + 0.1 * number as f32);
+    let rule = UpdateRule {
+        optimizer: settings,
+        rates: Rates::new(rates, rate, 7, 4),
+        label_smoothing: 0.05 * (number % 3) as f32,
+        seed: 40 + number as u64,
+        ..UpdateRule::sgd(0.1)
+    };
+    EngineOptions { rule, schedule: Some(schedule), ..EngineOptions::sgd(BATCH, 0.1) }
 }
 
 pub fn data() -> Dataset {

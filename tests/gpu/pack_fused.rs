@@ -6,11 +6,11 @@ use tinytrain::engine::{EngineOptions, EngineState, PackMember};
 use tinytrain::kernels::{MOST_MEMBERS, Tuning};
 use tinytrain::model::{Dense, InputColumn, InputLayer, Network, Parameters};
 use tinytrain::schedule::ScheduleKind;
-use tinytrain::step::{Activation, Loss, Optimizer, OptimizerKind, RateSchedule, Rates, UpdateRule};
+use tinytrain::step::{Activation, Loss, OptimizerKind, Rates, UpdateRule};
 
 use crate::lab::labs;
 use crate::pack::{
-    BATCH, CLASSES, INPUTS, SAMPLES, Trained, alone, assert_near, data, in_pack, mixed, order, pack,
+    BATCH, CLASSES, INPUTS, SAMPLES, Trained, alone, assert_near, data, in_pack, mixed, options, order, pack,
     reference, train,
 };
 
@@ -84,21 +84,8 @@ impl Shape {
             Some(input) => network.behind(input.clone()).unwrap(),
             None => network,
         };
-        // Where gradients are small Adam would make differences of the last digit large.
-        let settings =
-            Optimizer { epsilon: 1e-2, weight_decay: 0.01 * (number % 4) as f32, ..optimizer.defaults() };
-        let schedule = [RateSchedule::Constant, RateSchedule::Cosine][number % 2];
-        let rate = optimizer.default_rate() * (0.5 + 0.1 * number as f32);
-        let rule = UpdateRule {
-            optimizer: settings,
-            rates: Rates::new(schedule, rate, 7, 4),
-            label_smoothing: 0.05 * (number % 3) as f32,
-            seed: 40 + number as u64,
-            clip_norm: self.clip_norm.map(|norm| norm * (1 + number) as f32),
-            ..UpdateRule::sgd(0.1)
-        };
-        let schedule = Some(ScheduleKind::Fused);
-        let options = EngineOptions { rule, schedule, ..EngineOptions::sgd(BATCH, 0.1) };
+        let mut options = options(number, optimizer, ScheduleKind::Fused);
+        options.rule.clip_norm = self.clip_norm.map(|norm| norm * (1 + number) as f32);
         Trained { parameters: Parameters::he_normal(&network, number as u64), network, options }
     }
 }
@@ -109,48 +96,40 @@ fn of_shapes(input: Option<&InputLayer>) -> Vec<Trained> {
     (0..3 * SHAPES.len()).map(number).collect()
 }
 
+/// Demands that members of a pack are what the reference is, and each by itself, on every adapter.
+fn check(members: &[Trained], data: &Dataset) {
+    let order = order();
+    let references: Vec<_> = members.iter().map(|it| reference(it, data, &order)).collect();
+    for lab in labs() {
+        let _turn = lab.turn();
+        let tuning = Tuning::of(&lab.context);
+        let mut pack = pack(lab, &tuning, members);
+        let metrics = train(&mut pack, data, &order);
+        assert_eq!(metrics.len(), 20 * members.len());
+        for (number, want) in references.iter().enumerate() {
+            assert_near(&mut pack, number, &metrics, want);
+            let want = alone(lab, &tuning, &members[number], data, &order);
+            assert_eq!(in_pack(&mut pack, number, &metrics, data), want, "member {number}");
+        }
+    }
+}
+
 #[test]
 fn members_of_one_shape_are_what_the_reference_and_each_by_itself_are() {
     // Two of another schedule among them.
     let mut members = of_shapes(None);
     members.extend(mixed().into_iter().skip(3).take(2));
-    let (data, order) = (data(), order());
-    let references: Vec<_> = members.iter().map(|it| reference(it, &data, &order)).collect();
-    for lab in labs() {
-        let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
-        let mut pack = pack(lab, &tuning, &members);
-        let metrics = train(&mut pack, &data, &order);
-        assert_eq!(metrics.len(), 20 * members.len());
-        for (number, want) in references.iter().enumerate() {
-            assert_near(&mut pack, number, &metrics, want);
-            let want = alone(lab, &tuning, &members[number], &data, &order);
-            assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
-        }
-        let mut one = self::pack(lab, &tuning, &members[4..5]);
-        let metrics = train(&mut one, &data, &order);
-        let want = alone(lab, &tuning, &members[4], &data, &order);
-        assert_eq!(in_pack(&mut one, 0, &metrics, &data), want, "a pack of one");
-    }
+    check(&members, &data());
+}
+
+#[test]
+fn a_pack_may_have_one_member() {
+    check(&[SHAPES[1].trained(4, None)], &data());
 }
 
 #[test]
 fn members_behind_an_input_layer_are_too() {
-    let input = input_layer();
-    let members = of_shapes(Some(&input));
-    let (data, order) = (table(), order());
-    let references: Vec<_> = members.iter().map(|it| reference(it, &data, &order)).collect();
-    for lab in labs() {
-        let _turn = lab.turn();
-        let tuning = Tuning::of(&lab.context);
-        let mut pack = pack(lab, &tuning, &members);
-        let metrics = train(&mut pack, &data, &order);
-        for (number, want) in references.iter().enumerate() {
-            assert_near(&mut pack, number, &metrics, want);
-            let want = alone(lab, &tuning, &members[number], &data, &order);
-            assert_eq!(in_pack(&mut pack, number, &metrics, &data), want, "member {number}");
-        }
-    }
+    check(&of_shapes(Some(&input_layer())), &table());
 }
 
 /// Members that stop leave the grid and keep their bits, one that diverges spoils nobody's, and the others go on as if they were

@@ -36,10 +36,11 @@ thread_local! {
 struct Blocks {
     a: Aligned,
     b: Aligned,
+    c: Aligned,
 }
 
 /// C += A B. Rows of C are `stride` numbers apart, and the first numbers of each are added to: as many as B has columns, and
-/// zeros to those behind them until they are whole vectors.
+/// where C has room, zeros to those behind them until they are whole vectors.
 pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     let (rows, depth, columns) = (a.row_count(), a.column_count(), b.column_count());
     assert_eq!(depth, b.row_count(), "inner dimensions of a product agree");
@@ -48,9 +49,24 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     }
     let width = columns.next_multiple_of(LANES);
     assert!(stride.is_multiple_of(LANES), "rows are whole vectors");
-    assert!(width <= stride && (rows - 1) * stride + width <= c.len(), "C has the product's shape");
+    assert!(width <= stride && (rows - 1) * stride + columns <= c.len(), "C has the product's shape");
     let mut blocks = BLOCKS.take();
-    vectorized(AddPacked { c, stride, a, b, blocks: &mut blocks });
+    if (rows - 1) * stride + width <= c.len() {
+        vectorized(AddPacked { c, stride, a, b, blocks: &mut blocks });
+    } else {
+        // The first layer's inputs behind an input layer are divided where a column of the table ends.
+        let mut copy = std::mem::take(&mut blocks.c);
+        let whole = room(&mut copy, rows * width);
+        for (to, from) in whole.chunks_exact_mut(width).zip(c.chunks(stride)) {
+            to[..columns].copy_from_slice(&from[..columns]);
+            to[columns..].fill(0.0);
+        }
+        vectorized(AddPacked { c: whole, stride: width, a, b, blocks: &mut blocks });
+        for (to, from) in c.chunks_mut(stride).zip(whole.chunks_exact(width)) {
+            to[..columns].copy_from_slice(&from[..columns]);
+        }
+        blocks.c = copy;
+    }
     BLOCKS.set(blocks);
 }
 
@@ -359,6 +375,27 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The last columns of C, which end within a vector.
+    #[test]
+    fn rows_need_no_room_behind_the_product() {
+        let (rows, depth, columns, stride) = (9, 65, 19, 3 * LANES);
+        let first = stride - columns;
+        let a: Vec<f32> = (0..rows * depth).map(number).collect();
+        let b: Vec<f32> = (0..columns * depth).map(|i| number(7 * i + 3)).collect();
+        let (a, b) = (View::new(&a, depth), View::new(&b, depth).t());
+        let c: Vec<f32> = (0..rows * stride).map(|i| number(5 * i + 1)).collect();
+        let mut apart = vec![0.0; rows * stride];
+        for (to, from) in apart.chunks_mut(stride).zip(c.chunks(stride)) {
+            to[..columns].copy_from_slice(&from[first..]);
+        }
+        add_packed(&mut apart, stride, a, b);
+        let mut got = c.clone();
+        add_packed(&mut got[first..], stride, a, b);
+        for ((got, before), apart) in got.chunks(stride).zip(c.chunks(stride)).zip(apart.chunks(stride)) {
+            assert_eq!((&got[..first], &got[first..]), (&before[..first], &apart[..columns]));
         }
     }
 

@@ -11,7 +11,7 @@ const PACKED_ROWS: usize = 32;
 const PACKED_NUMBERS: usize = 1 << 15;
 
 /// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. B has whole vectors, or columns for
-/// rows in memory; then behind its last one there is room in C for whole vectors, to which zeros are added.
+/// rows in memory; then zeros may be added to what stands in C behind its last one, until it is a whole vector.
 ///
 /// Every number of C is one chain of multiply-adds in the order of the inner dimension, however a product is divided between
 /// calls.
