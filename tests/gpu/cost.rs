@@ -13,7 +13,7 @@ use tinytrain::model::{Dense, InputColumn, InputLayer, Network, ParameterLayout}
 use tinytrain::step::{Activation, Dropout, Loss, OptimizerKind, UpdateRule};
 
 use crate::counting::{COUNTERS, counted};
-use crate::lab::{Lab, everywhere, labs, records, rules};
+use crate::lab::{Lab, apart, everywhere, labs, records, rules};
 use crate::rewriting::shallow;
 use crate::variants::{pack, several};
 
@@ -267,7 +267,7 @@ fn threads(source: &str) -> u32 {
 /// How often a shader loads and stores does not depend on the driver: one is enough.
 #[test]
 fn the_models_say_what_is_counted() {
-    let lab = &labs()[0];
+    let lab = apart();
     let _turn = lab.turn();
     for tuning in Tuning::ALL.iter().filter(|tuning| tuning.runs_on(&lab.context)).map(shallow) {
         for shape in [[1, 1, 1], [5, 70, 3], [67, 33, 42]] {

@@ -11,7 +11,7 @@ use tinytrain::kernels::{
 };
 
 use crate::counting::{strides, watched};
-use crate::lab::{Lab, labs, records};
+use crate::lab::{Lab, apart, labs, records};
 use crate::rewriting::shallow;
 use crate::variants::variants;
 
@@ -143,7 +143,7 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
 /// a row, or a few rows that are dead; more where the data decide, of which these here move few elements.
 #[test]
 fn no_kernel_reaches_further_than_it_says() {
-    let lab = &labs()[0];
+    let lab = apart();
     let _turn = lab.turn();
     for tuning in Tuning::ALL.iter().map(shallow).filter(|tuning| tuning.runs_on(&lab.context)) {
         let tuning = &tuning;

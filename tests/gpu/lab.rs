@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::Array2;
-use tinytrain::gpu::{Backend, Context, Opening, Program, StepRecords, adapters, read_buffer};
+use tinytrain::gpu::{Adapter, Backend, Context, Opening, Program, StepRecords, adapters, read_buffer};
 use tinytrain::kernels::{
     Compute, FeatureFormat, Kernel, StepRecord, Tuning, blocks, grid, pad_rows, unpad_rows,
 };
@@ -28,11 +28,7 @@ pub fn labs() -> &'static [Lab] {
                     .map(|checked| (adapter, Opening { checked, offsets: checked, ..Opening::default() }))
             })
             .filter(|(adapter, opening)| !(opening.checked && adapter.backend == Backend::Gl))
-            .map(|(adapter, opening)| {
-                let adapter = adapter.clone().opened(opening);
-                let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();
-                Lab { context: Arc::clone(&compute.context), compute, turn: Mutex::new(()) }
-            })
+            .map(|(adapter, opening)| Lab::open(adapter, opening))
             .collect()
     });
     assert!(
@@ -40,6 +36,17 @@ pub fn labs() -> &'static [Lab] {
         "no GPU adapter on this machine: install a Vulkan driver (Debian: apt-get install mesa-vulkan-drivers)"
     );
     labs
+}
+
+/// The first of them as a device of its own, for a test that compiles much: Mesa's software driver compiles what a device is
+/// to run on one thread. GL has one context for all.
+pub fn apart() -> &'static Lab {
+    let first = &labs()[0];
+    if first.context.backend == Backend::Gl {
+        return first;
+    }
+    let adapter = &adapters(None)[0];
+    Box::leak(Box::new(Lab::open(adapter, Opening::default())))
 }
 
 /// Runs `test` on every adapter under every shipped tuning that it can run, and once more checked: under the tuning
@@ -66,6 +73,12 @@ pub struct Output {
 }
 
 impl Lab {
+    fn open(adapter: &Adapter, opening: Opening) -> Self {
+        let adapter = adapter.clone().opened(opening);
+        let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();
+        Self { context: Arc::clone(&compute.context), compute, turn: Mutex::new(()) }
+    }
+
     /// Held while a test uses the adapter: wgpu panics where a thread waits some seconds for GL's only context.
     pub fn turn(&self) -> Option<impl Drop + use<'_>> {
         // A test that failed while it held it says so itself.

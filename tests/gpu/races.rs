@@ -7,7 +7,7 @@ use tinytrain::kernels::{Grid, Kernel, Map, MapKernel, RadixSort, StepRecord, Tu
 
 use crate::cost::kernels;
 use crate::extents::{different, one_of_each};
-use crate::lab::{Lab, labs, records, rules};
+use crate::lab::{Lab, apart, records, rules};
 use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
@@ -97,7 +97,7 @@ fn offsets(kernel: &dyn Kernel, tuning: &Tuning) -> Vec<u32> {
 /// Every kernel; under other tunings than that of real GPUs without variants that differ in what they compute alone.
 #[test]
 fn no_kernel_races() {
-    let lab = &labs()[0];
+    let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     for tuning in Tuning::ALL.iter().map(shallow).filter(|tuning| tuning.runs_on(&lab.context)) {
         for shape in SHAPES {
@@ -112,7 +112,7 @@ fn no_kernel_races() {
 /// Under the tuning that shares the most: of the others, what is shared has been seen above.
 #[test]
 fn no_variant_races() {
-    let lab = &labs()[0];
+    let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = shallow(&Tuning::GPU);
     let mut kernels = different(variants(&tuning), &tuning);
@@ -125,7 +125,7 @@ fn no_variant_races() {
 /// Without one of their barriers these race, in some shape.
 #[test]
 fn no_barrier_can_be_spared() {
-    let lab = &labs()[0];
+    let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     // So few threads that layers do not fit workgroup memory.
     let tuning = Tuning { row: 8, ..shallow(&Tuning::GPU) };
@@ -165,7 +165,7 @@ fn no_barrier_can_be_spared() {
 /// Workgroups that write the same word race too, and barriers do not help.
 #[test]
 fn workgroups_race_whatever_stands_between() {
-    let lab = &labs()[0];
+    let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = Tuning::GPU;
     let kernel = MapKernel { rows: 2, columns: 300, operation: Map::Square, grid: Grid::Line };
