@@ -66,7 +66,7 @@ def alone(tinytrain, pack, common, folder):
     chosen = rates(pack)[:: max(pack.members // ALONE, 1)][:ALONE]
     times = []
     for rate in chosen:
-        command = [tinytrain, "train", *common, "--threads", "1", "--lr", f"{rate:.5g}", "--out", f"{folder}/alone"]
+        command = [tinytrain, "train", *common, "--threads", "1", "--lr", f"{rate:.5g}", "--out", f"{folder}/alone.safetensors"]
         times.append(timed(command)[0])
     return statistics.mean(times)
 
