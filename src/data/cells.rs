@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::dataset::Features;
-use super::decimal::decimal;
+use super::decimal::{CELLS, Decimals};
 use super::number::{GROUP, Value, digits, feature, float, small, small_at_end};
 use super::row::Row;
 use super::row_parser::{At, RowParser};
@@ -44,18 +44,18 @@ impl RowParser {
     /// Appends columns of any numbers.
     fn parse_floats(&mut self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         let point = self.table.dialect.numbers.point;
-        let mut length = floats.len();
+        let length = floats.len();
         floats.resize(length + columns.len(), 0.0);
-        let mut columns = columns;
-        loop {
-            let rest =
-                Decimals { row: at.row, columns: columns.clone(), point, floats: &mut floats[length..] };
-            let read = vectorized(rest);
-            columns.start += read;
-            let Some(column) = columns.next() else { return Ok(()) };
-            floats[length + read] = self.float(at, column)?;
-            length += read + 1;
+        for (first, numbers) in columns.step_by(CELLS).zip(floats[length..].chunks_mut(CELLS)) {
+            let decimals = &mut self.decimals;
+            let mut others = vectorized(Read { row: at.row, first, point, decimals, numbers: &mut *numbers });
+            while others != 0 {
+                let place = others.trailing_zeros() as usize;
+                numbers[place] = self.float(at, first + place)?;
+                others &= others - 1;
+            }
         }
+        Ok(())
     }
 
     /// A cell that is longer than most, among the first of its text, or no number; NaN where it is missing.
@@ -66,32 +66,23 @@ impl RowParser {
     }
 }
 
-/// Some columns of a row, and where their values go.
-struct Decimals<'a> {
+/// Columns of a row from the first on, as many as there are numbers to be read.
+struct Read<'a> {
     row: Row<'a>,
-    columns: Range<usize>,
+    first: usize,
     point: u8,
-    floats: &'a mut [f32],
+    decimals: &'a mut Decimals,
+    numbers: &'a mut [f32],
 }
 
-impl WithSimd for Decimals<'_> {
-    type Output = usize;
+impl WithSimd for Read<'_> {
+    type Output = u32;
 
-    /// Reads columns up to one that is no short decimal, and says how many they were.
+    /// A bit for each column that is no short decimal.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        let Self { row, columns, point, floats } = self;
-        let mut read = 0;
-        for (column, float) in columns.zip(floats) {
-            let (start, end) = (row.start(column), row.end(column));
-            let (Some(last), Some(first)) = (row.text[..end].last_chunk(), row.text.get(start)) else {
-                break;
-            };
-            let Some(value) = decimal(last, *first, end - start, point) else { break };
-            *float = value;
-            read += 1;
-        }
-        read
+    fn with_simd<S: Simd>(self, _: S) -> u32 {
+        let Self { row, first, point, decimals, numbers } = self;
+        decimals.read(row.text, row.bounds(first..first + numbers.len()), point, numbers)
     }
 }
 
@@ -139,4 +130,74 @@ fn single_digits(row: Row<'_>, first: usize) -> Option<[u8; GROUP]> {
     let single = (0..GROUP).fold(true, |all, cell| all & (row.start(first + cell) == start + 2 * cell));
     let text = row.text.get(start..)?.first_chunk()?;
     digits(*text).filter(|_| single)
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::Arch;
+
+    use super::super::row::Cells;
+    use super::*;
+
+    /// Numbers of up to so many characters, with a point at any place or none, and things that are no numbers.
+    fn texts(count: usize, most: usize) -> Vec<String> {
+        let step = |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        let text = |(state, place): (u64, usize)| {
+            let digits = (state >> (place % 50)).to_string();
+            let (whole, rest) = digits.split_at(place % (digits.len() + 1));
+            let sign = if place.is_multiple_of(3) { "-" } else { "" };
+            let mut text =
+                if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") };
+            text.truncate(most);
+            if place % 41 == 40 {
+                ["", "x", "1.2.3", "-", ".", "1e5", "+1"][place % 7].to_owned()
+            } else {
+                text
+            }
+        };
+        std::iter::successors(Some(1), step).take(count).zip(1..).map(text).collect()
+    }
+
+    #[test]
+    fn numbers_are_what_the_standard_library_says_with_vectors_of_any_length() {
+        let mut archs = vec![Arch::Scalar, Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        for arch in archs {
+            for (most, columns) in [(8, 1), (8, 7), (8, 32), (9, 8), (16, 3), (16, 17), (20, 31), (30, 9)] {
+                let (mut cells, mut decimals, mut read) = (Cells::default(), Decimals::new(), 0);
+                let texts = texts(40 * columns, most);
+                for row in texts.chunks(columns) {
+                    let text = format!("in front of them,{}\n1,2", row.join(","));
+                    let place = (17, text.len() - 4);
+                    let row_of_text = cells.of(text.as_bytes(), place, b',', false);
+                    let mut numbers = vec![0.0; columns];
+                    let (decimals, point) = (&mut decimals, b'.');
+                    let others = arch.dispatch(Read {
+                        row: row_of_text,
+                        first: 0,
+                        point,
+                        decimals,
+                        numbers: &mut numbers,
+                    });
+                    assert_eq!(u64::from(others) >> columns, 0);
+                    for (place, (cell, number)) in row.iter().zip(&numbers).enumerate() {
+                        let is_other = others >> place & 1 == 1;
+                        let expected: Option<f32> = cell.parse().ok().filter(|_| !cell.contains(['e', '+']));
+                        match expected {
+                            Some(expected) if !is_other => {
+                                assert_eq!(number.to_bits(), (expected + 0.0).to_bits(), "{cell} {arch:?}");
+                                read += 1;
+                            }
+                            // What is hard to read is left to others.
+                            Some(_) => assert!(cell.len() > 7, "{cell} {arch:?}"),
+                            None => assert!(is_other, "{cell} {arch:?}"),
+                        }
+                    }
+                }
+                let least = if most > 16 { 2 } else { 30 };
+                assert!(read >= least * columns, "{read} of {} {most} {arch:?}", 40 * columns);
+            }
+        }
+    }
 }

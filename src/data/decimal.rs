@@ -12,36 +12,120 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// Digits of a number that u64 holds.
 const DIGITS: usize = 19;
 
-static POWERS: [f64; DIGITS + 1] = [
+const POWERS: [f64; DIGITS + 1] = [
     1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19,
 ];
 
-/// A cell of `length` characters, 16 at most beside a minus, that ends with `last` and begins with `first`: digits, one
-/// `point` among them or none. In front of it more text may stand.
-///
-/// Eight characters are looked at together, without a branch that depends on a digit, the sign or the place of the point:
-/// they change from cell to cell, and would be guessed wrong.
+/// Cells that are read together at most.
+pub(super) const CELLS: usize = 32;
+
+/// Characters of a word.
+const WORD: usize = 8;
+
+/// Cells of which vectors hold a word each.
+const LANES: usize = 8;
+
+/// Some cells, of which vectors hold several side by side; memory is kept from use to use.
+pub(super) struct Decimals {
+    /// The last characters of each, the very last in the highest byte; more text may stand in front of them.
+    back: [u64; CELLS],
+    /// Those in front of them.
+    front: [u64; CELLS],
+    /// Characters of each; 0 where it is not looked at.
+    lengths: [u64; CELLS],
+    /// Characters without a minus, and whether there is one.
+    sizes: [u64; CELLS],
+    minus: [u64; CELLS],
+}
+
+impl Decimals {
+    pub(super) fn new() -> Self {
+        let [back, front, lengths, sizes, minus] = [[0; CELLS]; 5];
+        Self { back, front, lengths, sizes, minus }
+    }
+
+    /// Reads the cells between neighbouring `bounds` of a text, each of which ends one byte before the next begins: digits, one
+    /// `point` among them or none, behind a minus perhaps, 16 characters at most. A bit for each that is something else, or
+    /// ends among the first 16 characters of the text.
+    ///
+    /// Plain loops over arrays, which the compiler makes vectors of, a whole number of them.
+    #[inline(always)]
+    pub(super) fn read(&mut self, text: &[u8], bounds: &[usize], point: u8, numbers: &mut [f32]) -> u32 {
+        let count = numbers.len().min(CELLS);
+        let lanes = count.next_multiple_of(LANES).min(CELLS);
+        let (back, front) = (&mut self.back[..lanes], &mut self.front[..lanes]);
+        let (lengths, sizes, minus) =
+            (&mut self.lengths[..lanes], &mut self.sizes[..lanes], &mut self.minus[..lanes]);
+        let (starts, ends) = (&bounds[..count], &bounds[1..=count]);
+        for cell in 0..count {
+            lengths[cell] = (ends[cell] - starts[cell]) as u64 - 1;
+        }
+        for cell in 0..count {
+            let last = text.get((ends[cell] - 1).wrapping_sub(CHARACTERS)..);
+            match last.and_then(|text| text.first_chunk()) {
+                Some(last) => {
+                    let last = u128::from_le_bytes(*last);
+                    (back[cell], front[cell]) = ((last >> 64) as u64, last as u64);
+                }
+                None => lengths[cell] = 0,
+            }
+        }
+        let mut longest = 0;
+        for cell in 0..lanes {
+            let length = lengths[cell];
+            // No choice between two addresses, which would be followed one by one.
+            let is_short = u64::from(length <= WORD as u64).wrapping_neg();
+            let word = back[cell] & is_short | front[cell] & !is_short;
+            let first = word >> (length.wrapping_mul(8).wrapping_neg() & 63) & 0xff;
+            minus[cell] = u64::from(first == u64::from(b'-'));
+            sizes[cell] = length.wrapping_sub(minus[cell]);
+            longest = longest.max(sizes[cell]);
+        }
+        let (mut read, mut faults) = ([0.0; CELLS], [0; CELLS]);
+        let (found, others) = (&mut read[..lanes], &mut faults[..lanes]);
+        if longest <= WORD as u64 {
+            for cell in 0..lanes {
+                let (number, is_number) = word(back[cell], sizes[cell], minus[cell] != 0, point);
+                found[cell] = number;
+                others[cell] = u32::from(!is_number) << cell;
+            }
+        } else {
+            for cell in 0..lanes {
+                let (number, is_number) =
+                    two_words(front[cell], back[cell], sizes[cell], minus[cell] != 0, point);
+                found[cell] = number;
+                others[cell] = u32::from(!is_number | (lengths[cell] > CHARACTERS as u64)) << cell;
+            }
+        }
+        numbers.copy_from_slice(&read[..count]);
+        faults.into_iter().fold(0, |all, fault| all | fault) & (u32::MAX >> (CELLS - count))
+    }
+}
+
+/// A cell of so many characters, all in the last bytes of a word, and whether it is a number.
 #[inline(always)]
-pub(super) fn decimal(last: &[u8; CHARACTERS], first: u8, length: usize, point: u8) -> Option<f32> {
-    let minus = first == b'-';
-    let size = length.wrapping_sub(usize::from(minus));
-    if size.wrapping_sub(1) >= CHARACTERS {
-        return None;
-    }
-    let (front, back) = last.split_at(8);
-    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-    if size <= 8 {
-        let word = Word::new(word(back), size, point);
-        let is_number = word.others == 0 && (size > 1 || !word.has_point);
-        return if is_number { quotient(word.number.into(), word.decimals, minus) } else { None };
-    }
-    let (front, back) = (Word::new(word(front), size - 8, point), Word::new(word(back), 8, point));
+fn word(text: u64, size: u64, minus: bool, point: u8) -> (f32, bool) {
+    let word = Word::new(text, size, point);
+    let (number, is_clear) = quotient(f64::from(word.number.cast_signed()), power(word.behind), minus);
+    let is_sized = size.wrapping_sub(1) < WORD as u64;
+    (number, is_sized & (word.others == 0) & ((size > 1) | !word.has_point) & is_clear)
+}
+
+/// The same of two words.
+#[inline(always)]
+fn two_words(front: u64, back: u64, size: u64, minus: bool, point: u8) -> (f32, bool) {
+    let front = Word::new(front, size.saturating_sub(WORD as u64), point);
+    let back = Word::new(back, size.min(WORD as u64), point);
     let number = u64::from(front.number) * if back.has_point { 10_000_000 } else { 100_000_000 }
         + u64::from(back.number);
-    let decimals = back.decimals + if front.has_point { 8 + front.decimals } else { 0 };
-    let is_number = front.others | back.others == 0 && !(front.has_point && back.has_point);
-    if is_number { quotient(number, decimals, minus) } else { None }
+    let behind = back.behind + if front.has_point { WORD as u64 + front.behind } else { 0 };
+    // Below 10^16, which i64 holds, too, and is easier to convert.
+    let (number, is_clear) = quotient(number.cast_signed() as f64, power(behind), minus);
+    let is_sized = size.wrapping_sub(1) < CHARACTERS as u64;
+    let has_digits = (size > 1) | !back.has_point;
+    let has_points = front.has_point & back.has_point;
+    (number, is_sized & ((front.others | back.others) == 0) & has_digits & !has_points & is_clear)
 }
 
 /// Some digits, perhaps with a point among them.
@@ -50,16 +134,16 @@ struct Word {
     number: u32,
     has_point: bool,
     /// Digits behind the point.
-    decimals: usize,
+    behind: u64,
     /// Not 0 where other characters stand among them.
     others: u64,
 }
 
 impl Word {
-    /// The last `size` bytes of a word, of which the last one is the highest; there is one at least.
+    /// The last `size` bytes of a word, eight at most, of which the last one is the highest.
     #[inline(always)]
-    fn new(text: u64, size: usize, point: u8) -> Self {
-        let cell = u64::MAX << (64 - 8 * size);
+    fn new(text: u64, size: u64, point: u8) -> Self {
+        let cell = if size == 0 { 0 } else { u64::MAX << (64u64.wrapping_sub(size.wrapping_mul(8)) & 63) };
         // The top bit of the first byte that is a point; behind it the difference may borrow.
         let points = (text ^ (ONES * u64::from(point))) | !cell;
         let points = points.wrapping_sub(ONES) & !points & (ONES * 0x80);
@@ -74,8 +158,9 @@ impl Word {
         // The top bit of a byte is set where it is greater than 9: 0x76 + 9 is 0x7f. A sum that overflows its byte has a top
         // bit in `digits` already.
         let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES * 0x80);
-        let decimals = if has_point { point.leading_zeros() as usize / 8 } else { 0 };
-        Self { number: whole(digits), has_point, decimals, others }
+        // As many ones as bytes, summed in the highest.
+        let behind = (behind & ONES).wrapping_mul(ONES) >> 56;
+        Self { number: whole(digits), has_point, behind, others }
     }
 }
 
@@ -89,30 +174,40 @@ fn whole(digits: u64) -> u32 {
     (outer.wrapping_add(inner) >> 32) as u32
 }
 
-/// A number with so many of its digits behind the point, as f32.
+/// 10^exponent for an exponent below 16, all exact. No table: vectors would have to look their places up one by one.
+#[inline(always)]
+fn power(exponent: u64) -> f64 {
+    let factor = |bit: u64, factor: f64| if exponent & bit == 0 { 1.0 } else { factor };
+    (factor(1, 1e1) * factor(2, 1e2)) * (factor(4, 1e4) * factor(8, 1e8))
+}
+
+/// A number, behind a minus perhaps, by the power of ten that its digits behind the point make, as f32, and whether it is right.
 ///
 /// The quotient in f64 is within 3 of its last places, two roundings of at most half a place each. Rounding it to
-/// f32 is right unless a number halfway between two floats is as near as that: then nothing.
+/// f32 is right unless a number halfway between two floats is as near as that.
 #[inline(always)]
-fn quotient(number: u64, decimals: usize, minus: bool) -> Option<f32> {
+fn quotient(number: f64, power: f64, minus: bool) -> (f32, bool) {
     /// The bits that f64 has more than f32, where they stand for half of the last place of f32.
     const HALF: u64 = 1 << (f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS - 1);
     // From 1e-19 to 1e19, or 0: a normal number in f32.
-    let value = number as f64 / POWERS.get(decimals)?;
+    let value = number / power;
     let rest = value.to_bits() & (2 * HALF - 1);
-    let is_clear = rest.abs_diff(HALF) > 3;
+    let is_clear = rest.wrapping_sub(HALF - 3) > 6;
     let value = value as f32;
     // There is no negative zero, which bytes have not either.
-    is_clear.then_some(if minus { 0.0 - value } else { value })
+    (if minus { 0.0 - value } else { value }, is_clear)
 }
 
-/// A whole cell as `decimal` reads it.
+/// A cell of at most 16 characters beside a minus: digits, one `point` among them or none.
 #[inline]
 pub(super) fn short_decimal(cell: &[u8], point: u8) -> Option<f32> {
     let digits = cell.strip_prefix(b"-").unwrap_or(cell);
     let mut last = [0; CHARACTERS];
     last.get_mut(CHARACTERS.checked_sub(digits.len())?..)?.copy_from_slice(digits);
-    decimal(&last, *cell.first()?, cell.len(), point)
+    let (text, size) = (u128::from_le_bytes(last), digits.len() as u64);
+    let (number, is_number) =
+        two_words(text as u64, (text >> 64) as u64, size, digits.len() < cell.len(), point);
+    is_number.then_some(number)
 }
 
 /// A cell of up to 19 digits, with a point or without, perhaps with a minus.
@@ -139,7 +234,8 @@ pub(super) fn long_decimal(cell: &[u8], point: u8) -> Option<f32> {
     if !(1..=DIGITS).contains(&digits) {
         return None;
     }
-    quotient(number, behind.unwrap_or(0), minus)
+    let (number, is_clear) = quotient(number as f64, *POWERS.get(behind.unwrap_or(0))?, minus);
+    is_clear.then_some(number)
 }
 
 #[cfg(test)]
@@ -211,9 +307,21 @@ mod tests {
     fn what_stands_in_front_of_a_cell_does_not_matter() {
         for cell in ["7", "-7", "1.5", "-.5", "12345.678", "-1234567.1234567", "-", ".", "x", "1-2"] {
             for front in [b'9', b'.', b'-', 0, 0xff] {
-                let text = [&[front; CHARACTERS], cell.as_bytes()].concat();
-                let found = decimal(text.last_chunk().unwrap(), cell.as_bytes()[0], cell.len(), b'.');
-                assert_eq!(found, cell.parse().ok(), "{cell} behind {front}");
+                for (place, count) in [(0, 1), (5, 9), (CELLS - 1, CELLS)] {
+                    let (mut text, mut bounds) = (vec![front; CHARACTERS], vec![CHARACTERS]);
+                    for other in 0..count {
+                        text.extend(if other == place { cell.as_bytes() } else { b"25" });
+                        text.push(front);
+                        bounds.push(text.len());
+                    }
+                    let mut numbers = vec![0.0; count];
+                    let others = Decimals::new().read(&text, &bounds, b'.', &mut numbers);
+                    let found = (others & 1 << place == 0).then_some(numbers[place]);
+                    assert_eq!(found, cell.parse().ok(), "{cell} behind {front} at {place}");
+                    assert_eq!(others & !(1 << place), 0);
+                    numbers.remove(place);
+                    assert!(numbers.iter().all(|number| *number == 25.0), "{numbers:?}");
+                }
             }
         }
     }
