@@ -73,6 +73,31 @@ fn left_by_limits() -> u64 {
     u64::MAX
 }
 
+/// From so many bytes on large pages are asked for: fewer would not be filled with them.
+#[cfg(target_os = "linux")]
+const LARGE_BYTES: usize = 8 << 20;
+
+/// Asks the system for large pages where a vector has much room: memory that comes 4 KiB at a time takes longer to come than to
+/// be filled. Where it has none, nothing changes.
+#[cfg(target_os = "linux")]
+pub fn prefer_large_pages<T>(values: &mut Vec<T>) {
+    let bytes = values.capacity() * size_of::<T>();
+    if (values.capacity() - values.len()) * size_of::<T>() < LARGE_BYTES {
+        return;
+    }
+    // All pages, also those that begin in front of it: memory of two kinds could not grow in its place.
+    let start = values.as_mut_ptr().cast::<u8>();
+    let skipped = start.addr() % rustix::param::page_size();
+    let (start, bytes) = (start.wrapping_sub(skipped), bytes + skipped);
+    #[expect(unsafe_code, reason = "advice on memory, of which it changes nothing")]
+    // SAFETY: the pages are mapped, as the vector has a part of each; what they hold stays as it is, whosever it is.
+    let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
+}
+
+/// Nothing: other systems choose their pages themselves.
+#[cfg(not(target_os = "linux"))]
+pub fn prefer_large_pages<T>(_: &mut Vec<T>) {}
+
 /// A size for people: three digits and a unit.
 fn readable(bytes: u128) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];

@@ -29,6 +29,7 @@ mod notation;
 mod number;
 mod order;
 mod pieces;
+mod places;
 mod raw_table;
 mod reader;
 mod recent;

@@ -247,7 +247,10 @@ impl Pieces {
             has_quotes: scan.has_quotes,
             before: self.rows,
         };
-        self.line = piece.line(piece.text.len());
+        self.line = match piece.has_quotes {
+            true => piece.line(piece.text.len()),
+            false => piece.line + scan.lines,
+        };
         self.after_return = piece.text.last() == Some(&b'\r');
         self.rows += piece.rows.len() as u64;
         piece

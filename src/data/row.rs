@@ -1,10 +1,11 @@
 //! The cells of a row of text, without their quotes.
 
-/// A byte in all bytes of a word, as a factor.
-const ONES: u64 = 0x0101_0101_0101_0101;
+use std::ops::Range;
 
-/// Bytes that are searched at once.
-const BLOCK: usize = 64;
+use super::places::{BLOCK, places_in};
+
+/// Cells of a block whose ends are noted without looking whether there are so many.
+const AT_A_TIME: usize = 8;
 
 /// Bytes in front of cells that were copied, so that a cell's last bytes can be read at once.
 const FRONT: usize = 16;
@@ -12,7 +13,8 @@ const FRONT: usize = 16;
 /// The cells of one row after the other; memory is kept from row to row.
 #[derive(Default)]
 pub(super) struct Cells {
-    /// Where each cell begins, and one behind the last; a cell ends one byte before the next begins.
+    /// Where each cell begins, and one behind the last; a cell ends one byte before the next begins. Behind them there may be
+    /// room for more.
     bounds: Vec<usize>,
     /// The text of a row with quotes, without them.
     unquoted: Vec<u8>,
@@ -40,32 +42,42 @@ impl Cells {
             self.unquote(&text[start..end], delimiter);
             return Row { text: &self.unquoted, bounds: &self.bounds };
         }
-        self.find(text, start, end, delimiter);
-        Row { text, bounds: &self.bounds }
+        let count = self.find(text, start, end, delimiter);
+        Row { text, bounds: &self.bounds[..count] }
     }
 
-    /// Finds the cells of a row without quotes.
-    fn find(&mut self, text: &[u8], start: usize, end: usize, delimiter: u8) {
-        self.bounds.clear();
-        self.bounds.push(start);
-        let mut at = start;
-        while at < end {
-            let Some(block) = text[at..].first_chunk::<BLOCK>() else {
-                let ends = (at..).zip(&text[at..end]).filter(|(_, byte)| **byte == delimiter);
-                self.bounds.extend(ends.map(|(at, _)| at + 1));
+    /// Finds the cells of a row without quotes, and says how many bounds they have.
+    fn find(&mut self, text: &[u8], start: usize, end: usize, delimiter: u8) -> usize {
+        let (mut at, mut count) = (start, 1);
+        loop {
+            // Room for those of a block, and for the first and the last.
+            if self.bounds.len() < count + BLOCK + 1 {
+                self.bounds.resize(2 * (count + BLOCK + 1), 0);
+            }
+            if at >= end {
                 break;
-            };
-            let mut found = places(block, delimiter);
+            }
+            let mut found = places_in(&text[at..], [delimiter]);
             if end - at < BLOCK {
                 found &= (1 << (end - at)) - 1;
             }
-            while found != 0 {
-                self.bounds.push(at + found.trailing_zeros() as usize + 1);
-                found &= found - 1;
+            let room = &mut self.bounds[count..][..BLOCK];
+            count += found.count_ones() as usize;
+            // More at a time than there mostly are: their number changes from block to block, and would be guessed wrong.
+            for some in room.chunks_exact_mut(AT_A_TIME) {
+                for bound in some {
+                    *bound = at + found.trailing_zeros() as usize + 1;
+                    found &= found.wrapping_sub(1);
+                }
+                if found == 0 {
+                    break;
+                }
             }
             at += BLOCK;
         }
-        self.bounds.push(end + 1);
+        self.bounds[0] = start;
+        self.bounds[count] = end + 1;
+        count + 1
     }
 
     /// The same of a row with quotes; the states are those of the `csv` crate.
@@ -100,21 +112,6 @@ impl Cells {
     }
 }
 
-/// Which bytes are the one that is looked for: a bit for each, the lowest for the first. Eight at once, without a branch.
-#[inline]
-fn places(block: &[u8; BLOCK], wanted: u8) -> u64 {
-    const LOW: u64 = ONES * 0x7f;
-    let pattern = ONES * u64::from(wanted);
-    block.as_chunks::<8>().0.iter().enumerate().fold(0, |places, (word, bytes)| {
-        let differences = u64::from_le_bytes(*bytes) ^ pattern;
-        // The top bit of every byte that is not 0.
-        let others = ((differences & LOW) + LOW) | differences;
-        let found = (!others >> 7) & ONES;
-        // Puts the lowest bits of all bytes side by side.
-        places | (found.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * word)
-    })
-}
-
 impl<'a> Row<'a> {
     /// How many cells there are.
     #[inline]
@@ -132,6 +129,12 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub(super) fn end(&self, column: usize) -> usize {
         self.bounds[column + 1] - 1
+    }
+
+    /// Where each of some cells begins in `text`, and one behind the last; a cell ends one byte before the next begins.
+    #[inline(always)]
+    pub(super) fn bounds(&self, columns: Range<usize>) -> &'a [usize] {
+        &self.bounds[columns.start..=columns.end]
     }
 
     /// A cell.
@@ -177,18 +180,6 @@ mod tests {
             let expected: Vec<String> =
                 reader.records().next().unwrap().unwrap().iter().map(str::to_owned).collect();
             assert_eq!(cells(&row), expected, "{row}");
-        }
-    }
-
-    #[test]
-    fn every_place_of_a_block_is_found() {
-        for wanted in [b',', b'\t', 0x80, 0xff] {
-            for byte in 0..=255 {
-                let mut block = [byte; BLOCK];
-                block[17] = wanted;
-                let expected = if byte == wanted { u64::MAX } else { 1 << 17 };
-                assert_eq!(places(&block, wanted), expected, "{byte} {wanted}");
-            }
         }
     }
 }

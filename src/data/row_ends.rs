@@ -1,7 +1,8 @@
 //! Where the rows of a text end. Quotes are followed, as they may hold line ends.
 
-use memchr::{memchr, memchr_iter, memchr3};
+use memchr::{memchr, memchr_iter};
 
+use super::places::{BLOCK, places_in};
 use super::row::Cells;
 
 /// What a quote would mean as the next byte; the same states as those of the `csv` crate.
@@ -25,9 +26,45 @@ pub(super) struct RowEnds {
     /// Where it was looked for its end so far.
     place: usize,
     state: State,
+    marks: Marks,
+    /// Line ends so far, without those inside quoted cells.
+    pub lines: u64,
     /// Where the latest quoted cell began.
     pub opened: usize,
     pub has_quotes: bool,
+}
+
+/// Line ends and quotes, which are found for a block of text at once.
+#[derive(Default)]
+struct Marks {
+    /// Where the block begins.
+    start: usize,
+    length: usize,
+    /// A bit for each of its bytes that is one.
+    found: u64,
+}
+
+impl Marks {
+    /// The first one from this place on, in a text that may grow from call to call.
+    #[inline]
+    fn next(&mut self, text: &[u8], place: usize) -> Option<usize> {
+        loop {
+            let passed = place.saturating_sub(self.start);
+            if passed < self.length {
+                let found = self.found & u64::MAX << passed;
+                if found != 0 {
+                    return Some(self.start + found.trailing_zeros() as usize);
+                }
+            }
+            self.start = place.max(self.start + self.length);
+            let rest = &text[self.start..];
+            self.length = rest.len().min(BLOCK);
+            if rest.is_empty() {
+                return None;
+            }
+            self.found = places_in(rest, *b"\n\r\"");
+        }
+    }
 }
 
 impl RowEnds {
@@ -41,13 +78,14 @@ impl RowEnds {
         loop {
             match self.state {
                 State::Outside => {
-                    let Some(found) = memchr3(b'\n', b'\r', b'"', &text[self.place..]) else {
+                    let Some(at) = self.marks.next(text, self.place) else {
                         self.place = text.len();
                         return None;
                     };
-                    let at = self.place + found;
                     self.place = at + 1;
                     if text[at] != b'"' {
+                        let is_second_half = text[at] == b'\n' && at > 0 && text[at - 1] == b'\r';
+                        self.lines += u64::from(!is_second_half);
                         return Some(at);
                     }
                     self.has_quotes = true;

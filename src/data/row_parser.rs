@@ -9,8 +9,8 @@ use super::classes::Interner;
 use super::columns::Run;
 use super::csv_table::CsvTable;
 use super::dataset::Features;
+use super::decimal::Decimals;
 use super::groups::Groups;
-use super::number::Value;
 use super::pieces::Piece;
 use super::row::{Cells, Row};
 use super::shown::{show, show_name};
@@ -24,6 +24,7 @@ pub(super) struct RowParser {
     /// Of the columns of categories, in their order.
     pub numberings: Vec<Numbering>,
     pub groups: Groups,
+    pub decimals: Box<Decimals>,
     /// Whether a value was none of a byte.
     floats: bool,
     /// The first number that was missing.
@@ -84,6 +85,7 @@ impl RowParser {
             labels: Interner::new("label"),
             numberings: categories.map(|_| Numbering::new()).collect(),
             groups: Groups::default(),
+            decimals: Box::new(Decimals::new()),
             floats: false,
             missing: FirstMissing::None,
             table,
@@ -94,10 +96,11 @@ impl RowParser {
     pub(super) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
         let values = piece.rows.len().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
         let mut chunk = Chunk { features: Features::with_room(values, self.floats), ..Chunk::default() };
-        let delimiter = self.table.dialect.delimiter;
+        let table = Arc::clone(&self.table);
+        let delimiter = table.dialect.delimiter;
         let mut parse = |(place, number): (&(usize, usize), u64)| {
             let row = cells.of(&piece.text, *place, delimiter, piece.has_quotes);
-            self.row(&At::new(row, piece, place.0), number, &mut chunk)
+            self.row(&table, &At::new(row, piece, place.0), number, &mut chunk)
         };
         let fault = piece.rows.iter().zip(piece.before..).try_for_each(&mut parse).err();
         self.floats = matches!(chunk.features, Features::Floats(_));
@@ -111,15 +114,14 @@ impl RowParser {
     }
 
     /// Parses a row, of which so many come before.
-    fn row(&mut self, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
-        let table = Arc::clone(&self.table);
+    fn row(&mut self, table: &CsvTable, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
         table.check_cells(at)?;
         let mut categories = 0;
         for run in &table.columns.runs {
             match run {
                 Run::Numbers(columns) => self.parse_features(at, columns.clone(), &mut chunk.features)?,
                 Run::Category(column) => {
-                    chunk.features.push(Value::of(self.category(at, categories, *column)?));
+                    chunk.features.push_whole(self.category(at, categories, *column)?);
                     categories += 1;
                 }
             }

@@ -9,7 +9,7 @@ use super::dataset::{Dataset, Features};
 use super::number::Value;
 use super::{BLOCK_ROWS, Targets};
 use crate::error::Place;
-use crate::memory::check_memory;
+use crate::memory::{check_memory, prefer_large_pages};
 use crate::{Error, Result};
 
 /// Values that the reader thread makes ready at once without knowing how many will come.
@@ -44,6 +44,15 @@ impl Features {
                 floats.push(float);
                 *self = Features::Floats(floats);
             }
+        }
+    }
+
+    /// The same for a whole number below 2^24.
+    #[inline]
+    pub(super) fn push_whole(&mut self, number: u32) {
+        match self {
+            Features::Floats(values) => values.push(number as f32),
+            Features::Bytes(_) => self.push(Value::of(number)),
         }
     }
 
@@ -350,5 +359,7 @@ pub(super) fn reserve<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Resu
     check_memory(bytes, &format!("{}: the table", name.display()))?;
     values
         .try_reserve_exact(extra)
-        .map_err(|error| Error::Config(format!("{}: no memory for the table: {error}", name.display())))
+        .map_err(|error| Error::Config(format!("{}: no memory for the table: {error}", name.display())))?;
+    prefer_large_pages(values);
+    Ok(())
 }
