@@ -75,7 +75,7 @@ fn left_by_limits() -> u64 {
 
 /// From so many bytes on large pages are asked for: fewer would not be filled with them.
 #[cfg(target_os = "linux")]
-const LARGE_BYTES: usize = 8 << 20;
+const LARGE_BYTES: usize = 2 << 20;
 
 /// Asks the system for large pages where a vector has much room: memory that comes 4 KiB at a time takes longer to come than to
 /// be filled. Where it has none, nothing changes.

@@ -44,14 +44,14 @@ impl RowParser {
     /// Appends columns of any numbers.
     fn parse_floats(&mut self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         let point = self.table.dialect.numbers.point;
-        let length = floats.len();
-        floats.resize(length + columns.len(), 0.0);
-        for (first, numbers) in columns.step_by(CELLS).zip(floats[length..].chunks_mut(CELLS)) {
-            let decimals = &mut self.decimals;
-            let mut others = vectorized(Read { row: at.row, first, point, decimals, numbers: &mut *numbers });
+        for first in columns.clone().step_by(CELLS) {
+            let (row, columns) = (at.row, first..columns.end.min(first + CELLS));
+            let (length, count) = (floats.len(), columns.len());
+            let mut others = vectorized(Read { row, columns, point, decimals: &mut self.decimals });
+            floats.extend_from_slice(&self.decimals.numbers[..count]);
             while others != 0 {
                 let place = others.trailing_zeros() as usize;
-                numbers[place] = self.float(at, first + place)?;
+                floats[length + place] = self.float(at, first + place)?;
                 others &= others - 1;
             }
         }
@@ -66,13 +66,12 @@ impl RowParser {
     }
 }
 
-/// Columns of a row from the first on, as many as there are numbers to be read.
+/// Columns of a row to be read together.
 struct Read<'a> {
     row: Row<'a>,
-    first: usize,
+    columns: Range<usize>,
     point: u8,
     decimals: &'a mut Decimals,
-    numbers: &'a mut [f32],
 }
 
 impl WithSimd for Read<'_> {
@@ -81,8 +80,7 @@ impl WithSimd for Read<'_> {
     /// A bit for each column that is no short decimal.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> u32 {
-        let Self { row, first, point, decimals, numbers } = self;
-        decimals.read(row.text, row.bounds(first..first + numbers.len()), point, numbers)
+        self.decimals.read(self.row.text, self.row.bounds(self.columns), self.point)
     }
 }
 
@@ -170,18 +168,13 @@ mod tests {
                 for row in texts.chunks(columns) {
                     let text = format!("in front of them,{}\n1,2", row.join(","));
                     let place = (17, text.len() - 4);
-                    let row_of_text = cells.of(text.as_bytes(), place, b',', false);
-                    let mut numbers = vec![0.0; columns];
-                    let (decimals, point) = (&mut decimals, b'.');
-                    let others = arch.dispatch(Read {
-                        row: row_of_text,
-                        first: 0,
-                        point,
-                        decimals,
-                        numbers: &mut numbers,
-                    });
-                    assert_eq!(u64::from(others) >> columns, 0);
-                    for (place, (cell, number)) in row.iter().zip(&numbers).enumerate() {
+                    let of_text = cells.of(text.as_bytes(), place, b',', false);
+                    let (columns, point, decimals) = (0..columns, b'.', &mut decimals);
+                    let others =
+                        arch.dispatch(Read { row: of_text, columns: columns.clone(), point, decimals });
+                    let numbers = &decimals.numbers[columns];
+                    assert_eq!(u64::from(others) >> numbers.len(), 0);
+                    for (place, (cell, number)) in row.iter().zip(numbers).enumerate() {
                         let is_other = others >> place & 1 == 1;
                         let expected: Option<f32> = cell.parse().ok().filter(|_| !cell.contains(['e', '+']));
                         match expected {

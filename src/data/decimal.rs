@@ -37,22 +37,24 @@ pub(super) struct Decimals {
     /// Characters without a minus, and whether there is one.
     sizes: [u64; CELLS],
     minus: [u64; CELLS],
+    /// What was read.
+    pub numbers: [f32; CELLS],
 }
 
 impl Decimals {
     pub(super) fn new() -> Self {
         let [back, front, lengths, sizes, minus] = [[0; CELLS]; 5];
-        Self { back, front, lengths, sizes, minus }
+        Self { back, front, lengths, sizes, minus, numbers: [0.0; CELLS] }
     }
 
-    /// Reads the cells between neighbouring `bounds` of a text, each of which ends one byte before the next begins: digits, one
-    /// `point` among them or none, behind a minus perhaps, 16 characters at most. A bit for each that is something else, or
-    /// ends among the first 16 characters of the text.
+    /// Reads the cells between neighbouring `bounds` of a text, as many as are read together at most, each of which ends one byte
+    /// before the next begins: digits, one `point` among them or none, behind a minus perhaps, 16 characters at most. Returns a
+    /// bit for each that is something else, or ends among the first 16 characters of the text.
     ///
     /// Plain loops over arrays, which the compiler makes vectors of, a whole number of them.
     #[inline(always)]
-    pub(super) fn read(&mut self, text: &[u8], bounds: &[usize], point: u8, numbers: &mut [f32]) -> u32 {
-        let count = numbers.len().min(CELLS);
+    pub(super) fn read(&mut self, text: &[u8], bounds: &[usize], point: u8) -> u32 {
+        let count = (bounds.len() - 1).min(CELLS);
         let lanes = count.next_multiple_of(LANES).min(CELLS);
         let (back, front) = (&mut self.back[..lanes], &mut self.front[..lanes]);
         let (lengths, sizes, minus) =
@@ -82,23 +84,22 @@ impl Decimals {
             sizes[cell] = length.wrapping_sub(minus[cell]);
             longest = longest.max(sizes[cell]);
         }
-        let (mut read, mut faults) = ([0.0; CELLS], [0; CELLS]);
-        let (found, others) = (&mut read[..lanes], &mut faults[..lanes]);
+        let mut faults = [0; CELLS];
+        let (numbers, others) = (&mut self.numbers[..lanes], &mut faults[..lanes]);
         if longest <= WORD as u64 {
             for cell in 0..lanes {
                 let (number, is_number) = word(back[cell], sizes[cell], minus[cell] != 0, point);
-                found[cell] = number;
+                numbers[cell] = number;
                 others[cell] = u32::from(!is_number) << cell;
             }
         } else {
             for cell in 0..lanes {
                 let (number, is_number) =
                     two_words(front[cell], back[cell], sizes[cell], minus[cell] != 0, point);
-                found[cell] = number;
+                numbers[cell] = number;
                 others[cell] = u32::from(!is_number | (lengths[cell] > CHARACTERS as u64)) << cell;
             }
         }
-        numbers.copy_from_slice(&read[..count]);
         faults.into_iter().fold(0, |all, fault| all | fault) & (u32::MAX >> (CELLS - count))
     }
 }
@@ -314,8 +315,9 @@ mod tests {
                         text.push(front);
                         bounds.push(text.len());
                     }
-                    let mut numbers = vec![0.0; count];
-                    let others = Decimals::new().read(&text, &bounds, b'.', &mut numbers);
+                    let mut decimals = Decimals::new();
+                    let others = decimals.read(&text, &bounds, b'.');
+                    let mut numbers = decimals.numbers[..count].to_vec();
                     let found = (others & 1 << place == 0).then_some(numbers[place]);
                     assert_eq!(found, cell.parse().ok(), "{cell} behind {front} at {place}");
                     assert_eq!(others & !(1 << place), 0);

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::BLOCK_ROWS;
 use super::row::Cells;
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
 /// to another thread costs nothing.
-pub(super) const PIECE_BYTES: usize = 1 << 18;
+pub(super) const PIECE_BYTES: usize = 1 << 19;
 
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;
@@ -35,6 +35,37 @@ pub(super) struct Piece {
     pub before: u64,
     /// The line of the first byte, counted from 1.
     line: u64,
+    buffers: Buffers,
+}
+
+/// Memory of pieces that are gone, to be read into again: what is new would have to be mapped and filled with zeros first.
+#[derive(Clone, Default)]
+struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Buffers {
+    /// So many bytes, whatever they are.
+    fn take(&self, length: usize) -> Vec<u8> {
+        let mut buffer = self.lock().pop().unwrap_or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    fn put(&self, buffer: Vec<u8>) {
+        // That of a row as long as no other one is not kept.
+        if buffer.capacity() <= 2 * PIECE_BYTES {
+            self.lock().push(buffer);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.buffers.put(std::mem::take(&mut self.text));
+    }
 }
 
 impl Piece {
@@ -58,6 +89,7 @@ pub(super) struct Pieces {
     /// Bytes that have been read; from `filled` on there is room.
     buffer: Vec<u8>,
     filled: usize,
+    buffers: Buffers,
     is_read: bool,
     /// The line of the first byte of `buffer`.
     line: u64,
@@ -81,6 +113,7 @@ impl Pieces {
             limit,
             buffer: Vec::new(),
             filled: 0,
+            buffers: Buffers::default(),
             is_read: false,
             line: 1,
             after_return: false,
@@ -233,7 +266,7 @@ impl Pieces {
     fn cut(&mut self, scan: RowEnds) -> Piece {
         let end = scan.start.min(self.filled);
         let rest = &self.buffer[end..self.filled];
-        let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
+        let mut buffer = self.buffers.take((PIECE_BYTES + MORE_BYTES).max(rest.len()));
         buffer[..rest.len()].copy_from_slice(rest);
         self.filled -= end;
         let mut text = std::mem::replace(&mut self.buffer, buffer);
@@ -246,6 +279,7 @@ impl Pieces {
             rows: scan.rows,
             has_quotes: scan.has_quotes,
             before: self.rows,
+            buffers: self.buffers.clone(),
         };
         self.line = match piece.has_quotes {
             true => piece.line(piece.text.len()),
