@@ -156,6 +156,25 @@ mod tests {
         std::iter::successors(Some(1), step).take(count).zip(1..).map(text).collect()
     }
 
+    /// What stands among the first characters of a text is left to others, whatever was read before.
+    #[test]
+    fn nothing_is_left_of_rows_before() {
+        let mut decimals = Decimals::new();
+        for (text, first, expected) in [
+            ("in front of all of it,1.5,-2,7", 22, [Some(1.5), Some(-2.0), Some(7.0)]),
+            ("25,99,3", 0, [None; 3]),
+            ("25,9999999999.5,3", 0, [None, None, Some(3.0)]),
+            ("in front of all of it,-8,12345678901234567,-1234567890123456", 22, [Some(-8.0), None, None]),
+        ] {
+            let mut cells = Cells::default();
+            let row = cells.of(text.as_bytes(), (first, text.len()), b',', false);
+            let others = vectorized(Read { row, columns: 0..3, point: b'.', decimals: &mut decimals });
+            let read: Vec<Option<f32>> =
+                (0..3).map(|cell| (others >> cell & 1 == 0).then_some(decimals.numbers[cell])).collect();
+            assert_eq!(read, expected, "{text}");
+        }
+    }
+
     #[test]
     fn numbers_are_what_the_standard_library_says_with_vectors_of_any_length() {
         let mut archs = vec![Arch::Scalar, Arch::new()];

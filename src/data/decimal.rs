@@ -97,7 +97,7 @@ impl Decimals {
                 let (number, is_number) =
                     two_words(front[cell], back[cell], sizes[cell], minus[cell] != 0, point);
                 numbers[cell] = number;
-                others[cell] = u32::from(!is_number | (lengths[cell] > CHARACTERS as u64)) << cell;
+                others[cell] = u32::from(!is_number) << cell;
             }
         }
         faults.into_iter().fold(0, |all, fault| all | fault) & (u32::MAX >> (CELLS - count))

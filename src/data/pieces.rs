@@ -355,6 +355,21 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_counted_over_pieces_of_many_rows() {
+        for end in ["\n", "\r\n", "\r"] {
+            // One of the cells has two lines.
+            let cell = |row| if row == 7 { format!("\"a{end}\"") } else { "a".to_owned() };
+            let text: String = (0..9).map(|row| format!("{row},{}{end}", cell(row))).collect();
+            let mut pieces =
+                Pieces::new(Stream::new(Path::new("t"), Cursor::new(text)).unwrap(), &[], b',', 1000);
+            let first = |piece: Option<Piece>| piece.map(|piece| piece.line(piece.rows[0].0));
+            let lines: Vec<Option<u64>> =
+                [3, 2, 3, 9, 9].map(|rows| first(pieces.take_of_all(rows).unwrap())).to_vec();
+            assert_eq!(lines, [Some(1), Some(4), Some(6), Some(10), None], "{end:?}");
+        }
+    }
+
+    #[test]
     fn what_comes_before_a_fault_is_delivered() {
         for at_a_time in [1, 7, 1000] {
             let (found, fault) = rows("1,2\n3,\"4\n5,6\n", at_a_time);
