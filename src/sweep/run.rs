@@ -167,10 +167,11 @@ impl Sweep {
         // A member of a team has no threads of its own.
         let can_share = matches!(self.plan.device, Device::Cpu) && each == 1;
         let left = self.plan.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        self.common.give(match can_share {
+        let jobs = match can_share {
             true => team::teams(jobs, workers, left),
             false => jobs.into_iter().map(|job| vec![job]).collect(),
-        });
+        };
+        self.common.give(jobs);
         let (sender, messages) = channel();
         self.messages = Some(messages);
         for number in 0..workers {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::member::{Fate, Member, Trained};
@@ -17,8 +17,9 @@ use crate::train::{Config, End, Epoch, Event, Run};
 pub(super) struct Common {
     pub device: Device,
     deadline: Option<Instant>,
-    /// Members that a thread takes together.
-    jobs: Mutex<VecDeque<Vec<Job>>>,
+    queue: Mutex<Queue>,
+    /// Notified where there may be more in the queue, or never more.
+    changed: Condvar,
     /// Threads of the CPU engine for each member.
     pub threads: AtomicUsize,
     pub is_stopped: AtomicBool,
@@ -26,6 +27,27 @@ pub(super) struct Common {
     pub rows: AtomicU64,
     /// How many there are if all members go on to their ends.
     pub total: AtomicU64,
+}
+
+/// What is left to train.
+#[derive(Default)]
+struct Queue {
+    /// Members that a thread takes together.
+    jobs: VecDeque<Vec<Job>>,
+    /// Threads that train.
+    working: usize,
+    /// Threads that wait for those to give something back.
+    idle: usize,
+}
+
+/// Keep it while training what was taken from the queue.
+pub(super) struct Working<'a>(&'a Common);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.queue().working -= 1;
+        self.0.changed.notify_all();
+    }
 }
 
 /// A member to be trained for some epochs.
@@ -83,7 +105,8 @@ impl Common {
         Self {
             device,
             deadline,
-            jobs: Mutex::default(),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
             threads: AtomicUsize::new(1),
             is_stopped: AtomicBool::new(false),
             rows: AtomicU64::new(0),
@@ -91,13 +114,42 @@ impl Common {
         }
     }
 
-    /// Work that is taken from the front on.
-    pub fn give(&self, jobs: Vec<Vec<Job>>) {
-        *self.jobs.lock().unwrap_or_else(PoisonError::into_inner) = jobs.into();
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn jobs(&self) -> Option<Vec<Job>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    /// More work; it is taken from the front on.
+    pub fn give(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
+        self.queue().jobs.extend(jobs);
+        self.changed.notify_all();
+    }
+
+    /// All work that nobody has taken.
+    pub fn take_all(&self) -> Vec<Job> {
+        self.queue().jobs.drain(..).flatten().collect()
+    }
+
+    /// The next work. Waits where there is none for what other threads may give back; gives nothing when none of them trains.
+    fn take(&self) -> Option<(Vec<Job>, Working<'_>)> {
+        let mut queue = self.queue();
+        loop {
+            if let Some(jobs) = queue.jobs.pop_front() {
+                queue.working += 1;
+                return Some((jobs, Working(self)));
+            }
+            if queue.working == 0 {
+                return None;
+            }
+            queue.idle += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+    }
+
+    /// Whether a thread has nothing to do.
+    fn has_idle_thread(&self) -> bool {
+        let queue = self.queue();
+        queue.idle > 0 && queue.jobs.is_empty()
     }
 
     fn is_late(&self) -> bool {
@@ -113,10 +165,9 @@ impl Common {
 struct Going {
     index: usize,
     fold: usize,
+    member: Member,
     until: usize,
-    /// Rows of a whole training.
-    rows: u64,
-    epochs: usize,
+    cost: f64,
     run: Box<Run>,
     /// How long it has taken.
     duration: Duration,
@@ -140,7 +191,7 @@ enum Outcome {
 
 /// Trains until there is no more to train.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
-    while let Some(jobs) = common.jobs() {
+    while let Some((jobs, _working)) = common.take() {
         let is_heard = match team::networks(&jobs, &common.device) {
             Some(networks) => train_together(common, networks, jobs, sender),
             None => jobs.into_iter().all(|job| train(common, job, sender)),
@@ -185,6 +236,27 @@ pub(super) fn train_together(
         }
     }
     while !waiting.is_empty() {
+        if waiting.len() > 1 && common.has_idle_thread() {
+            // Every other one: they stand in the order of their costs.
+            let mut number = 0;
+            let others = waiting.extract_if(.., |_| {
+                number += 1;
+                number % 2 == 0
+            });
+            let mut jobs = Vec::new();
+            for mut going in others {
+                match going.run.set_aside() {
+                    Ok(()) => jobs.push(going.job()),
+                    Err(error) => {
+                        let outcome = going.ended(common, Fate::Failed(error.to_string()));
+                        if !going.tell(outcome, sender) {
+                            return false;
+                        }
+                    }
+                }
+            }
+            common.give([jobs]);
+        }
         let mut in_epoch = std::mem::take(&mut waiting);
         while !in_epoch.is_empty() {
             // Whoever is first does the work of all.
@@ -220,7 +292,7 @@ pub(super) fn train_together(
 impl Going {
     /// Takes a run up; nothing of one for which there is no time, or which was stopped.
     fn begin(common: &Common, job: Job) -> Option<Self> {
-        let Job { index, fold, member, until, run, .. } = job;
+        let Job { index, fold, member, until, run, cost } = job;
         if common.is_stopped() || common.is_late() && run.is_none() {
             return None;
         }
@@ -229,8 +301,13 @@ impl Going {
             // Settings that cannot be are found out before a sweep begins.
             None => (begin(common, &member, fold).ok()?, Duration::ZERO),
         };
-        let (rows, epochs) = (member.rows_of(fold), member.config.epochs);
-        Some(Self { index, fold, until, rows, epochs, run, duration, counted: 0, shared: None })
+        Some(Self { index, fold, member, until, cost, run, duration, counted: 0, shared: None })
+    }
+
+    /// What is left of it to train, for another thread. Its run was set aside.
+    fn job(self) -> Job {
+        let Self { index, fold, member, until, cost, run, duration, .. } = self;
+        Job { index, fold, member, until, run: Some((run, duration)), cost }
     }
 
     /// Takes a place among others that are trained together.
@@ -295,8 +372,9 @@ impl Going {
 
     /// It trains no more: the rows that are left are no work any more.
     fn ended(&self, common: &Common, fate: Fate) -> Outcome {
-        let left = self.epochs.saturating_sub(self.run.epochs().len()) as u64;
-        common.total.fetch_sub((self.rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
+        let left = self.member.config.epochs.saturating_sub(self.run.epochs().len()) as u64;
+        let rows = self.member.rows_of(self.fold);
+        common.total.fetch_sub((rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
         Outcome::Piece(Some(fate))
     }
 
@@ -319,4 +397,29 @@ fn begin(common: &Common, member: &Member, fold: usize) -> crate::Result<Box<Run
     }
     let data = Arc::clone(&member.data[fold]);
     Ok(Box::new(Run::shared(config, data, common.device.clone())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who finds nothing waits as long as somebody trains, takes what that one gives back, and ends with the last.
+    #[test]
+    fn threads_without_work_wait_for_what_others_give_back() {
+        let common = Common::new(Device::Cpu, None, 0);
+        assert!(common.take().is_none());
+        common.give([Vec::new()]);
+        let (_, working) = common.take().unwrap();
+        assert!(!common.has_idle_thread());
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| std::iter::from_fn(|| common.take()).count());
+            while !common.has_idle_thread() {
+                std::thread::yield_now();
+            }
+            common.give([Vec::new(), Vec::new()]);
+            drop(working);
+            assert_eq!(other.join().unwrap(), 2);
+        });
+        assert!(common.take().is_none());
+    }
 }

@@ -12,6 +12,8 @@
 //!
 //! A step that is too small to be divided is done by one thread, and another gathers the next batch meanwhile.
 //!
+//! Several small networks are trained by one thread from batches that are gathered once (`team.rs`).
+//!
 //! Everything is cut into pieces, whatever the number of threads, and sums have an order that does not depend on it: so any
 //! number of threads gives the same bits. Nothing is written for two parts, and nothing is locked: who owns what in which
 //! phase is proved and checked in `parts.rs`.
