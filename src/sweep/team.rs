@@ -21,6 +21,9 @@ const MOST_MEMBERS: usize = 16;
 /// costs more than it shares.
 const MOST_BYTES: usize = 1 << 21;
 
+/// The same for each column of the rows: what is shared grows with them.
+const BYTES_A_COLUMN: usize = 1 << 13;
+
 /// How long a team should train at most: what it has trained is lost if it is interrupted.
 const MOST_TIME: Duration = Duration::from_secs(300);
 
@@ -89,8 +92,9 @@ fn form(job: &Job) -> Option<usize> {
     // Parameters, their gradients or transposes, and what the optimizer remembers.
     let copies = 2 + config.optimizer.kind.states();
     let bytes = network.parameter_count().saturating_mul(copies * size_of::<f32>());
+    let most = MOST_BYTES.min(BYTES_A_COLUMN.saturating_mul(network.columns()));
     // A limit of its own time is not to count that of others.
-    let is_possible = bytes <= MOST_BYTES && config.max_time.is_none();
+    let is_possible = bytes <= most && config.max_time.is_none();
     is_possible.then(|| CpuTeam::form(&network))
 }
 
