@@ -8,6 +8,7 @@ mod run;
 mod seat;
 mod sources;
 mod space;
+mod team;
 mod worker;
 
 pub use ensemble::{Candidates, Fit};

@@ -1,14 +1,20 @@
 //! Trains members of a sweep together on a GPU: those that want the same rows in the same batches are a pack.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 
-use super::seat::{Pack, Seat};
-use super::worker::{Common, Going, Job, Message, Outcome};
-use crate::engine::{Device, EngineOptions, GpuPack, PackMember};
+use super::seat::Together;
+use super::worker::{Common, Job, Message, train_together};
+use crate::data::Rows;
+use crate::engine::{
+    BatchMetrics, Batches, Description, Device, EngineKind, EngineOptions, EngineState, Evaluation, GpuPack,
+    MemberMetrics, PackMember,
+};
 use crate::error::Result;
-use crate::gpu::Adapter;
-use crate::model::Network;
+use crate::gpu::{Adapter, Context};
+use crate::kernels::{Ceilings, Compute};
+use crate::model::{Network, Parameters};
+use crate::schedule::{SelectedSchedule, TileSource, Tiles};
 
 /// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
 const MOST_BYTES: u64 = 1 << 30;
@@ -17,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
     if let Device::Gpu(adapter) = &common.device {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
-        while let Some(job) = common.job() {
+        for job in common.take_all() {
             let asked = job.member.config.schedule;
             // One without a schedule may take measured tile shapes, which a pack has not.
             let is_packed = asked.is_some() && job.member.pack_schedule(adapter) == asked;
@@ -39,24 +45,20 @@ pub(super) fn work(common: &Common, sender: &Sender<Message>) {
                 }
             }
         }
-        common.give(alone);
+        common.give(alone.into_iter().map(|job| vec![job]));
     }
     super::worker::work(common, sender);
 }
 
 /// Takes members that can be a pack with the first, as many as there is room for.
 fn take_pack(common: &Common, jobs: &mut Vec<Job>) -> Vec<Job> {
-    let key = |job: &Job| {
-        let data = Arc::as_ptr(&job.member.data[job.fold]);
-        (data, job.member.config.batch_size, job.member.config.seed, job.fold, epochs(job))
-    };
     let bytes = |job: &Job| {
         let (network, options) = planned(common, job).ok()?;
         GpuPack::member_bytes(&network, &options).ok()
     };
-    let Some(first) = jobs.first().map(key) else { return Vec::new() };
+    let Some(first) = jobs.first().map(Job::batches) else { return Vec::new() };
     let mut room = Room { left: MOST_BYTES, is_empty: true };
-    let is_taken = |job: &mut Job| key(job) == first && room.take(bytes(job).unwrap_or(0));
+    let is_taken = |job: &mut Job| job.batches() == first && room.take(bytes(job).unwrap_or(0));
     jobs.extract_if(.., is_taken).collect()
 }
 
@@ -77,17 +79,11 @@ impl Room {
     }
 }
 
-/// Epochs that a member has trained.
-fn epochs(job: &Job) -> usize {
-    job.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
-}
-
 fn planned(common: &Common, job: &Job) -> Result<(Network, EngineOptions)> {
     job.member.config.plan(job.member.data[job.fold].training(), &common.device)
 }
 
-/// Trains members epoch by epoch, none of them further than the others. Gives the jobs back where there can be no such pack;
-/// else whether anybody listens.
+/// Trains members as a pack. Gives the jobs back where there can be no such pack; else whether anybody listens.
 fn train(
     common: &Common,
     adapter: &Adapter,
@@ -104,29 +100,83 @@ fn train(
     let members = planned.iter();
     let members: Vec<PackMember<'_>> =
         members.map(|(parameters, network, options)| PackMember { network, parameters, options }).collect();
-    let Ok(pack) = Pack::new(adapter, &members) else { return Err(jobs) };
-    let seated = jobs.into_iter().enumerate().filter_map(|(place, job)| {
-        let seat = Seat::new(&pack, place);
-        let mut going = Going::begin(common, job)?;
-        going.run().seat(Box::new(move || Box::new(seat)));
-        Some(going)
-    });
-    let mut going: Vec<Going> = seated.collect();
-    while !going.is_empty() {
-        let mut more = Vec::with_capacity(going.len());
-        for mut member in going {
-            match member.epoch(common, sender) {
-                Outcome::More => more.push(member),
-                outcome => {
-                    if !member.tell(outcome, sender) {
-                        return Ok(false);
-                    }
-                }
+    let Ok(pack) = PackOnGpu::new(adapter, &members) else { return Err(jobs) };
+    Ok(train_together(common, Box::new(pack), jobs, sender))
+}
+
+/// A pack, and what it has given.
+struct PackOnGpu {
+    pack: GpuPack,
+    compute: Compute,
+    /// Metrics that nobody has asked for, by member.
+    ended: Vec<VecDeque<BatchMetrics>>,
+}
+
+impl PackOnGpu {
+    /// These networks together on an adapter.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn new(adapter: &Adapter, members: &[PackMember<'_>]) -> Result<Self> {
+        let compute = Compute::open(adapter)?;
+        let pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
+        let ended = members.iter().map(|_| VecDeque::new()).collect();
+        Ok(Self { pack, compute, ended })
+    }
+}
+
+impl Together for PackOnGpu {
+    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        self.pack.submit(batches)
+    }
+
+    fn poll(&mut self, member: usize, wait: bool) -> Result<Vec<BatchMetrics>> {
+        if self.ended[member].is_empty() {
+            for MemberMetrics { member, metrics } in self.pack.poll(wait)? {
+                self.ended[member].push_back(metrics);
             }
         }
-        going = more;
+        Ok(self.ended[member].drain(..).collect())
     }
-    Ok(true)
+
+    fn stop(&mut self, member: usize) {
+        self.pack.stop(member);
+    }
+
+    fn parameters(&mut self, member: usize) -> Result<Parameters> {
+        self.pack.parameters(member)
+    }
+
+    fn state(&mut self, member: usize) -> Result<EngineState> {
+        self.pack.state(member)
+    }
+
+    fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
+        self.pack.restore(member, parameters, state)
+    }
+
+    fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
+        self.pack.evaluate(member, rows)
+    }
+
+    fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        self.pack.outputs(member, rows)
+    }
+
+    fn description(&self, member: usize) -> Description {
+        let Context { name, backend, .. } = &*self.compute.context;
+        Description {
+            engine: EngineKind::Gpu,
+            device: format!("{name} ({backend})"),
+            schedule: Some(SelectedSchedule { kind: self.pack.schedule(member), reason: None }),
+            tiles: Some(Tiles { tuning: self.compute.tuning, source: TileSource::BuiltIn }),
+            dispatches: Vec::new(),
+        }
+    }
+
+    fn ceilings(&mut self) -> Result<Ceilings> {
+        Ceilings::measure(&self.compute)
+    }
 }
 
 #[cfg(test)]

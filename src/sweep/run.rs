@@ -1,4 +1,4 @@
-//! Trains the members of a sweep: on the processor a thread trains a member at a time, with no meeting inside a step.
+//! Trains the members of a sweep: on the processor a thread trains a member or a team at a time, with no meeting inside a step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::halving::{Halving, ranked};
 use super::member::{Ended, Fate, Member};
 use super::worker::{Common, Job, Message, Piece};
-use super::{pack, worker};
+use super::{pack, team, worker};
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::threads::spawn;
@@ -162,7 +162,15 @@ impl Sweep {
             Device::Gpu(_) => 1,
         };
         let workers = threads.min(jobs.len()).max(1);
-        self.common.threads.store((threads / workers).max(1), Ordering::Relaxed);
+        let each = (threads / workers).max(1);
+        self.common.threads.store(each, Ordering::Relaxed);
+        // A member of a team has no threads of its own.
+        let can_share = matches!(self.plan.device, Device::Cpu) && each == 1;
+        let left = self.plan.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let jobs = match can_share {
+            true => team::teams(jobs, workers, left),
+            false => jobs.into_iter().map(|job| vec![job]).collect(),
+        };
         self.common.give(jobs);
         let (sender, messages) = channel();
         self.messages = Some(messages);

@@ -1,20 +1,25 @@
-//! A thread that trains members of a sweep, one after the other.
+//! A thread that trains members of a sweep, one after the other or some of them together.
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::member::{Fate, Member, Trained};
+use super::seat::{Seat, Together};
+use super::team;
 use crate::engine::Device;
-use crate::train::{End, Epoch, Event, Run};
+use crate::train::{Config, End, Epoch, Event, Run};
 
 /// What all threads of a sweep share.
 pub(super) struct Common {
     pub device: Device,
     deadline: Option<Instant>,
-    jobs: Mutex<VecDeque<Job>>,
+    queue: Mutex<Queue>,
+    /// Notified where there may be more in the queue, or never more.
+    changed: Condvar,
     /// Threads of the CPU engine for each member.
     pub threads: AtomicUsize,
     pub is_stopped: AtomicBool,
@@ -22,6 +27,27 @@ pub(super) struct Common {
     pub rows: AtomicU64,
     /// How many there are if all members go on to their ends.
     pub total: AtomicU64,
+}
+
+/// What is left to train.
+#[derive(Default)]
+struct Queue {
+    /// Members that a thread takes together.
+    jobs: VecDeque<Vec<Job>>,
+    /// Threads that train.
+    working: usize,
+    /// Threads that wait for those to give something back.
+    idle: usize,
+}
+
+/// Keep it while training what was taken from the queue.
+pub(super) struct Working<'a>(&'a Common);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.queue().working -= 1;
+        self.0.changed.notify_all();
+    }
 }
 
 /// A member to be trained for some epochs.
@@ -36,6 +62,20 @@ pub(super) struct Job {
     pub run: Option<(Box<Run>, Duration)>,
     /// What its training costs, in any unit.
     pub cost: f64,
+}
+
+impl Job {
+    /// Epochs that it has trained.
+    pub fn epochs(&self) -> usize {
+        self.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
+    }
+
+    /// Which batches it trains on next: of members for which this is equal they are the same.
+    pub fn batches(&self) -> impl Eq + Hash + use<> {
+        let Config { batch_size, seed, .. } = self.member.config;
+        let data = Arc::as_ptr(&self.member.data[self.fold]).addr();
+        (data, self.fold, batch_size, seed, self.epochs())
+    }
 }
 
 /// What a thread tells.
@@ -65,7 +105,8 @@ impl Common {
         Self {
             device,
             deadline,
-            jobs: Mutex::default(),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
             threads: AtomicUsize::new(1),
             is_stopped: AtomicBool::new(false),
             rows: AtomicU64::new(0),
@@ -73,13 +114,42 @@ impl Common {
         }
     }
 
-    /// Work that is taken from the front on.
-    pub fn give(&self, jobs: Vec<Job>) {
-        *self.jobs.lock().unwrap_or_else(PoisonError::into_inner) = jobs.into();
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn job(&self) -> Option<Job> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    /// More work; it is taken from the front on.
+    pub fn give(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
+        self.queue().jobs.extend(jobs);
+        self.changed.notify_all();
+    }
+
+    /// All work that nobody has taken.
+    pub fn take_all(&self) -> Vec<Job> {
+        self.queue().jobs.drain(..).flatten().collect()
+    }
+
+    /// The next work. Waits where there is none for what other threads may give back; gives nothing when none of them trains.
+    fn take(&self) -> Option<(Vec<Job>, Working<'_>)> {
+        let mut queue = self.queue();
+        loop {
+            if let Some(jobs) = queue.jobs.pop_front() {
+                queue.working += 1;
+                return Some((jobs, Working(self)));
+            }
+            if queue.working == 0 {
+                return None;
+            }
+            queue.idle += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+    }
+
+    /// Whether a thread has nothing to do.
+    fn has_idle_thread(&self) -> bool {
+        let queue = self.queue();
+        queue.idle > 0 && queue.jobs.is_empty()
     }
 
     fn is_late(&self) -> bool {
@@ -92,24 +162,27 @@ impl Common {
 }
 
 /// A member that a thread trains.
-pub(super) struct Going {
+struct Going {
     index: usize,
     fold: usize,
+    member: Member,
     until: usize,
-    /// Rows of a whole training.
-    rows: u64,
-    epochs: usize,
+    cost: f64,
     run: Box<Run>,
     /// How long it has taken.
     duration: Duration,
     /// Rows of the epoch that were counted.
     counted: usize,
+    /// Of one that is trained with others, its share of the time that they have trained in this epoch.
+    shared: Option<Duration>,
 }
 
-/// What has become of a member after an epoch.
-pub(super) enum Outcome {
-    /// It goes on.
+/// What has become of a member.
+enum Outcome {
+    /// It goes on with its epoch.
     More,
+    /// An epoch has ended, and it goes on.
+    Epoch,
     /// It waits, or has ended.
     Piece(Option<Fate>),
     /// It was broken off.
@@ -118,24 +191,108 @@ pub(super) enum Outcome {
 
 /// Trains until there is no more to train.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
-    while let Some(job) = common.job() {
-        let Some(mut going) = Going::begin(common, job) else { continue };
-        let outcome = loop {
-            match going.epoch(common, sender) {
-                Outcome::More => {}
-                outcome => break outcome,
-            }
+    while let Some((jobs, _working)) = common.take() {
+        let is_heard = match team::networks(&jobs, &common.device) {
+            Some(networks) => train_together(common, networks, jobs, sender),
+            None => jobs.into_iter().all(|job| train(common, job, sender)),
         };
-        if !going.tell(outcome, sender) {
+        if !is_heard {
             return;
         }
     }
 }
 
+/// Trains a member; whether anybody listens.
+fn train(common: &Common, job: Job, sender: &Sender<Message>) -> bool {
+    let Some(mut going) = Going::begin(common, job) else { return true };
+    loop {
+        let begun = Instant::now();
+        let outcome = going.advance(common, sender);
+        going.duration += begun.elapsed();
+        if !matches!(outcome, Outcome::More | Outcome::Epoch) {
+            return going.tell(outcome, sender);
+        }
+    }
+}
+
+/// Trains members together, none of them an epoch further than the others; whether anybody listens.
+pub(super) fn train_together(
+    common: &Common,
+    networks: Box<dyn Together>,
+    jobs: Vec<Job>,
+    sender: &Sender<Message>,
+) -> bool {
+    let mut waiting = Vec::with_capacity(jobs.len());
+    // All take their seats first: whoever submits has all of them trained.
+    for (seat, job) in Seat::all(networks, jobs.len()).zip(jobs) {
+        let Some(mut going) = Going::begin(common, job) else { continue };
+        match going.take_seat(common, seat) {
+            Outcome::More => waiting.push(going),
+            outcome => {
+                if !going.tell(outcome, sender) {
+                    return false;
+                }
+            }
+        }
+    }
+    while !waiting.is_empty() {
+        if waiting.len() > 1 && common.has_idle_thread() {
+            // Every other one: they stand in the order of their costs.
+            let mut number = 0;
+            let others = waiting.extract_if(.., |_| {
+                number += 1;
+                number % 2 == 0
+            });
+            let mut jobs = Vec::new();
+            for mut going in others {
+                match going.run.set_aside() {
+                    Ok(()) => jobs.push(going.job()),
+                    Err(error) => {
+                        let outcome = going.ended(common, Fate::Failed(error.to_string()));
+                        if !going.tell(outcome, sender) {
+                            return false;
+                        }
+                    }
+                }
+            }
+            common.give([jobs]);
+        }
+        let mut in_epoch = std::mem::take(&mut waiting);
+        while !in_epoch.is_empty() {
+            // Whoever is first does the work of all.
+            let begun = Instant::now();
+            let advanced: Vec<(Going, Outcome)> = in_epoch
+                .drain(..)
+                .map(|mut going| {
+                    let outcome = going.advance(common, sender);
+                    (going, outcome)
+                })
+                .collect();
+            let share = begun.elapsed() / advanced.len() as u32;
+            for (mut going, outcome) in advanced {
+                going.duration += share;
+                match outcome {
+                    Outcome::More => {
+                        going.shared = going.shared.map(|shared| shared + share);
+                        in_epoch.push(going);
+                    }
+                    Outcome::Epoch => waiting.push(going),
+                    outcome => {
+                        if !going.tell(outcome, sender) {
+                            return false;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    true
+}
+
 impl Going {
     /// Takes a run up; nothing of one for which there is no time, or which was stopped.
-    pub fn begin(common: &Common, job: Job) -> Option<Self> {
-        let Job { index, fold, member, until, run, .. } = job;
+    fn begin(common: &Common, job: Job) -> Option<Self> {
+        let Job { index, fold, member, until, run, cost } = job;
         if common.is_stopped() || common.is_late() && run.is_none() {
             return None;
         }
@@ -144,25 +301,35 @@ impl Going {
             // Settings that cannot be are found out before a sweep begins.
             None => (begin(common, &member, fold).ok()?, Duration::ZERO),
         };
-        let (rows, epochs) = (member.rows_of(fold), member.config.epochs);
-        Some(Self { index, fold, until, rows, epochs, run, duration, counted: 0 })
+        Some(Self { index, fold, member, until, cost, run, duration, counted: 0, shared: None })
     }
 
-    /// The run.
-    pub fn run(&mut self) -> &mut Run {
-        &mut self.run
+    /// What is left of it to train, for another thread. Its run was set aside.
+    fn job(self) -> Job {
+        let Self { index, fold, member, until, cost, run, duration, .. } = self;
+        Job { index, fold, member, until, run: Some((run, duration)), cost }
     }
 
-    /// Trains an epoch.
-    pub fn epoch(&mut self, common: &Common, sender: &Sender<Message>) -> Outcome {
-        let begun = Instant::now();
-        let outcome = self.advance(common, sender);
-        self.duration += begun.elapsed();
-        outcome
+    /// Takes a place among others that are trained together.
+    fn take_seat(&mut self, common: &Common, seat: Seat) -> Outcome {
+        self.shared = Some(Duration::ZERO);
+        if self.waits_too_long(common) {
+            return Outcome::Piece(Some(Fate::Time));
+        }
+        match self.run.seat(Box::new(seat)) {
+            Ok(()) => Outcome::More,
+            Err(error) => self.ended(common, Fate::Failed(error.to_string())),
+        }
     }
 
+    /// Whether there is no time for a run that was set aside.
+    fn waits_too_long(&self, common: &Common) -> bool {
+        common.is_late() && self.run.end().is_none() && self.run.is_aside()
+    }
+
+    /// Goes on until there is something to tell of it.
     fn advance(&mut self, common: &Common, sender: &Sender<Message>) -> Outcome {
-        if common.is_late() && self.run.end().is_none() && self.run.is_aside() {
+        if self.waits_too_long(common) {
             return Outcome::Piece(Some(Fate::Time));
         }
         loop {
@@ -173,14 +340,22 @@ impl Going {
                 Ok(Some(Event::Progress { rows, .. })) => {
                     common.rows.fetch_add((rows - self.counted) as u64, Ordering::Relaxed);
                     self.counted = rows;
+                    return Outcome::More;
                 }
-                Ok(Some(Event::Epoch { epoch, is_kept, .. })) => {
+                Ok(Some(Event::Epoch { mut epoch, is_kept, .. })) => {
                     self.counted = 0;
+                    if let Some(shared) = &mut self.shared {
+                        epoch.duration = std::mem::take(shared);
+                        self.run.took(epoch.duration);
+                    }
                     let (index, fold, number) = (self.index, self.fold, epoch.epoch);
                     // Where nobody listens any more, the next look at `is_stopped` ends it.
                     let _ = sender.send(Message::Epoch { index, fold, epoch, is_kept });
-                    if self.run.end().is_some() || number < self.until {
-                        return Outcome::More;
+                    if self.run.end().is_some() {
+                        continue;
+                    }
+                    if number < self.until {
+                        return Outcome::Epoch;
                     }
                     let fate = self.run.set_aside().err().map(|error| Fate::Failed(error.to_string()));
                     return Outcome::Piece(fate);
@@ -197,15 +372,17 @@ impl Going {
 
     /// It trains no more: the rows that are left are no work any more.
     fn ended(&self, common: &Common, fate: Fate) -> Outcome {
-        let left = self.epochs.saturating_sub(self.run.epochs().len()) as u64;
-        common.total.fetch_sub((self.rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
+        let left = self.member.config.epochs.saturating_sub(self.run.epochs().len()) as u64;
+        let rows = self.member.rows_of(self.fold);
+        common.total.fetch_sub((rows * left).saturating_sub(self.counted as u64), Ordering::Relaxed);
         Outcome::Piece(Some(fate))
     }
 
     /// Tells what has become of it; whether anybody listens.
-    pub fn tell(self, outcome: Outcome, sender: &Sender<Message>) -> bool {
+    fn tell(self, outcome: Outcome, sender: &Sender<Message>) -> bool {
         let Outcome::Piece(fate) = outcome else { return true };
-        let Self { index, fold, run, duration, .. } = self;
+        let Self { index, fold, mut run, duration, .. } = self;
+        run.leave();
         sender.send(Message::Piece { index, fold, piece: Piece { run, fate, duration } }).is_ok()
     }
 }
@@ -220,4 +397,29 @@ fn begin(common: &Common, member: &Member, fold: usize) -> crate::Result<Box<Run
     }
     let data = Arc::clone(&member.data[fold]);
     Ok(Box::new(Run::shared(config, data, common.device.clone())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who finds nothing waits as long as somebody trains, takes what that one gives back, and ends with the last.
+    #[test]
+    fn threads_without_work_wait_for_what_others_give_back() {
+        let common = Common::new(Device::Cpu, None, 0);
+        assert!(common.take().is_none());
+        common.give([Vec::new()]);
+        let (_, working) = common.take().unwrap();
+        assert!(!common.has_idle_thread());
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| std::iter::from_fn(|| common.take()).count());
+            while !common.has_idle_thread() {
+                std::thread::yield_now();
+            }
+            common.give([Vec::new(), Vec::new()]);
+            drop(working);
+            assert_eq!(other.join().unwrap(), 2);
+        });
+        assert!(common.take().is_none());
+    }
 }

@@ -4,7 +4,7 @@ mod resuming;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use self::resuming::Aside;
 use super::checkpoint::{PartOfEpoch, TrainedRows};
@@ -18,9 +18,6 @@ use super::training_data::TrainingData;
 use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
-
-/// Makes the engine of a run, where it is none of its own on a device.
-pub(crate) type MakeEngine = Box<dyn FnOnce() -> Box<dyn Engine> + Send>;
 
 /// Trains a network, starting when enough rows are there, and evaluates it after every epoch. Ask for its events until
 /// there is none. Dropping it ends it.
@@ -43,8 +40,6 @@ pub struct Run {
     expected: Option<TrainedRows>,
     /// What the training rows are, once that was asked for.
     trained_rows: Option<TrainedRows>,
-    /// Makes its next engine.
-    maker: Option<MakeEngine>,
     steps: u64,
     first_batch: Option<Instant>,
     /// The last loss over the test rows that was no finite number.
@@ -90,7 +85,6 @@ impl Run {
             was_restarted: false,
             expected: None,
             trained_rows: None,
-            maker: None,
             steps: 0,
             first_batch: None,
             bad_test: None,
@@ -105,9 +99,24 @@ impl Run {
         self.is_stopped = true;
     }
 
-    /// Gives it an engine for its network, with its first parameters; call it before it begins, or when it was set aside.
-    pub(crate) fn seat(&mut self, maker: MakeEngine) {
-        self.maker = Some(maker);
+    /// Begins, or goes on if it was set aside, with this engine for its network, which has its first parameters.
+    ///
+    /// # Errors
+    /// As [`Run::next`].
+    pub(crate) fn seat(&mut self, engine: Box<dyn Engine>) -> Result<()> {
+        self.start(Some(engine)).inspect_err(|_| self.end = Some(End::Interrupted))
+    }
+
+    /// Lets go of the engine of a run that has ended: what it has kept stays.
+    pub(crate) fn leave(&mut self) {
+        self.trained = None;
+    }
+
+    /// The last epoch took so long, as far as the run is concerned: while it was trained, others were, too.
+    pub(crate) fn took(&mut self, duration: Duration) {
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.duration = duration;
+        }
     }
 
     /// The epochs that have ended.
@@ -189,7 +198,7 @@ impl Run {
 
     fn advance(&mut self) -> Result<()> {
         if self.trained.is_none() {
-            return self.start();
+            return self.start(None);
         }
         self.compare_rows()?;
         let Some(trained) = &mut self.trained else { return Ok(()) };
@@ -220,8 +229,8 @@ impl Run {
         }
     }
 
-    /// Makes the network for what the rows so far have shown.
-    fn start(&mut self) -> Result<()> {
+    /// Makes the network for what the rows so far have shown; without an engine for it, that, too.
+    fn start(&mut self, engine: Option<Box<dyn Engine>>) -> Result<()> {
         let Self { config, data, .. } = self;
         if let Some(data) = data.own() {
             if config.needs_all_rows() && data.rows().is_none() {
@@ -243,10 +252,9 @@ impl Run {
             );
             return Err(Error::Config(text));
         }
-        let parameters = config.first_parameters(&network);
-        let mut engine = match self.maker.take() {
-            Some(maker) => maker(),
-            None => device.engine(&parameters, &network, &options)?,
+        let mut engine = match engine {
+            Some(engine) => engine,
+            None => device.engine(&config.first_parameters(&network), &network, &options)?,
         };
         engine.observe(self.observer.clone());
         if aside.as_ref().is_none_or(|aside| aside.model.is_some()) {

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::Array2;
-use tinytrain::data::{Features, ReadOptions, Reader, Scale, TargetsRef, rows_at};
+use tinytrain::data::{Features, ReadOptions, Reader, Scale, Split, TargetsRef, rows_at};
 use tinytrain::engine::Device;
 use tinytrain::model::Parameters;
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
 use tinytrain::schedule::ScheduleKind;
 use tinytrain::step::{Activation, OptimizerKind, RateSchedule};
-use tinytrain::sweep::{Ended, Event, Fate, Member, Plan, Sources, Sweep};
-use tinytrain::train::{Config, DataOptions, Epoch, Run, TrainingData};
+use tinytrain::sweep::{Ended, Event, Fate, Halving, Member, Plan, Sources, Sweep};
+use tinytrain::train::{Config, DataOptions, Epoch, Keep, Run, TrainingData};
 
 use crate::support::devices;
 
@@ -72,14 +72,15 @@ fn members(sources: &mut Sources, configs: Vec<Config>) -> Vec<Member> {
     configs.into_iter().enumerate().map(member).collect()
 }
 
+fn plan(device: &Device) -> Plan {
+    Plan { device: device.clone(), threads: None, halving: None, first_stage: 0, deadline: None }
+}
+
 fn swept(members: Vec<Member>, device: &Device, threads: usize) -> Vec<Ended> {
-    let plan = Plan {
-        device: device.clone(),
-        threads: Some(threads),
-        halving: None,
-        first_stage: 0,
-        deadline: None,
-    };
+    swept_by(members, Plan { threads: Some(threads), ..plan(device) })
+}
+
+fn swept_by(members: Vec<Member>, plan: Plan) -> Vec<Ended> {
     let mut sweep = Sweep::new(members, plan);
     let mut all = Vec::new();
     while let Some(event) = sweep.next().unwrap() {
@@ -172,6 +173,60 @@ fn dead_members_and_few_members_change_nothing_for_the_others() {
     let alone = swept(members(&mut sources, configs[..1].to_vec()), &Device::Cpu, 3);
     assert_eq!(alone[0].runs[0].model.parameters, sound[0].runs[0].model.parameters);
     assert_eq!(swept(Vec::new(), &Device::Cpu, 2).len(), 0);
+}
+
+/// On the processor a thread trains members of the same batches together. Some end early, wait for the others of a stage, are
+/// dropped or diverge; what they have trained by then is what each has trained by itself.
+#[test]
+fn members_of_a_team_are_what_each_is_by_itself() {
+    let mut sources = sources();
+    let mut configs = mixed();
+    for (number, config) in configs.iter_mut().enumerate() {
+        config.epochs = 4 + number % 3;
+        config.data.split = Split { validation: 0.2, test: 0.1, ..Split::default() };
+        config.patience = Some(1).filter(|_| number % 4 == 1);
+        config.auc_by_epoch = number % 2 == 0;
+        config.keep = Some(Keep::Last).filter(|_| number % 3 == 0);
+    }
+    configs[6].learning_rate = 1e30;
+    configs[7].batch_size = BATCH + 1;
+    let all = members(&mut sources, configs);
+    let alone = |member: &Member| {
+        let config = Config { threads: Some(1), ..member.config.clone() };
+        let mut run = Run::shared(config, Arc::clone(&member.data[0]), Device::Cpu).unwrap();
+        while run.next().is_ok_and(|event| event.is_some()) {}
+        run
+    };
+    let runs: Vec<Run> = all.iter().map(alone).collect();
+    let figures = |epochs: &[Epoch]| -> Vec<_> {
+        let figures = |epoch: &Epoch| (epoch.train.clone(), epoch.validation.clone(), epoch.test.clone());
+        epochs.iter().map(figures).collect()
+    };
+    for (threads, halving) in [(1, None), (2, None), (3, Some(Halving::new(2, 2)))] {
+        let plan = Plan { halving, threads: Some(threads), ..plan(&Device::Cpu) };
+        let ended = swept_by(all.clone(), plan);
+        assert_eq!(ended.len(), all.len());
+        for (Ended { member, fate, runs: trained, .. }, run) in ended.iter().zip(&runs) {
+            if *member == 6 {
+                assert!(matches!(fate, Fate::Failed(reason) if reason.contains("loss became")), "{fate:?}");
+                continue;
+            }
+            let (trained, epochs) = (&trained[0], trained[0].epochs.len());
+            match fate {
+                Fate::Done => assert_eq!(epochs, run.epochs().len()),
+                Fate::Dropped(at) => assert!(*at == epochs && halving.is_some()),
+                _ => panic!("member {member}: {fate:?}"),
+            }
+            assert_eq!(figures(&trained.epochs), figures(&run.epochs()[..epochs]), "member {member}");
+            if *fate == Fate::Done {
+                let (kept, model) = run.kept().unwrap();
+                assert_eq!((trained.kept, &trained.model.parameters), (kept, &model.parameters));
+            }
+        }
+        let dropped = ended.iter().filter(|ended| matches!(ended.fate, Fate::Dropped(_))).count();
+        assert_eq!(dropped > 0, halving.is_some());
+    }
+    assert!(runs.iter().enumerate().any(|(number, run)| run.epochs().len() < 4 && number != 6), "patience");
 }
 
 /// On a GPU members of the schedule `fused` are a pack: of two shapes, one of which clips gradients, and one that diverges.

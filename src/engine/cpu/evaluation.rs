@@ -42,19 +42,22 @@ pub struct EvaluatedPart {
     pub outputs: Vec<f32>,
 }
 
-/// All rows of some parts, on so many threads at most. Parts are whole batches of an evaluation whatever the number of
-/// threads: so every row is computed beside the same others. No step is on its way meanwhile.
+/// All rows of some parts, on so many threads at most; of each part what every network makes of it. Parts are whole batches of
+/// an evaluation whatever the number of threads: so every row is computed beside the same others. What the rows hold is gathered
+/// once for all networks. No step of any is on its way meanwhile.
 pub fn evaluate(
-    network: &mut DividedNetwork,
+    networks: &mut [&mut DividedNetwork],
     rows: &Rows<'_>,
     threads: usize,
     sparse: bool,
     wanted: Wanted,
-) -> Vec<EvaluatedPart> {
-    let network = &*network;
-    let first = &first_layer(network);
+) -> Vec<Vec<EvaluatedPart>> {
+    let networks: Vec<(&DividedNetwork, Vec<Cow<'_, Tensors>>)> =
+        networks.iter().map(|network| (&**network, first_layer(network))).collect();
+    let networks = &networks;
     let order: Vec<u32> = (0..rows.len() as u32).collect();
-    let work = rows.len().saturating_mul(network.network.parameter_count());
+    let parameters: usize = networks.iter().map(|(network, _)| network.network.parameter_count()).sum();
+    let work = rows.len().saturating_mul(parameters);
     let threads = (work / WORK_A_THREAD).clamp(1, threads.max(1));
     let part = rows.len().div_ceil(threads).next_multiple_of(ROWS).max(ROWS);
     thread::scope(|scope| {
@@ -62,7 +65,7 @@ pub fn evaluate(
             .chunks(part)
             .enumerate()
             .map(|(number, order)| {
-                let work = move || Evaluator::new(network, first).evaluate(rows, order, sparse, wanted);
+                let work = move || Evaluator::new(networks).evaluate(rows, order, sparse, wanted);
                 // The last part is done here.
                 let thread = if (number + 1) * part < rows.len() { spawn_scoped(scope, work) } else { None };
                 thread.ok_or(work)
@@ -89,73 +92,74 @@ fn first_layer(network: &DividedNetwork) -> Vec<Cow<'_, Tensors>> {
     ungrouped.collect()
 }
 
-/// One thread's walk through the network.
+/// One thread's walk through the networks.
 struct Evaluator<'a> {
+    inputs: Inputs,
+    packed: Option<PackedRows>,
+    walks: Vec<Walk<'a>>,
+}
+
+/// A network, and what it makes of some rows.
+struct Walk<'a> {
     network: &'a DividedNetwork,
     first: &'a [Cow<'a, Tensors>],
-    inputs: Inputs,
-    /// How many there are of them.
-    rows: usize,
-    packed: PackedRows,
     panel: Matrix,
     /// Of each layer.
     outputs: Vec<Outputs>,
 }
 
 impl<'a> Evaluator<'a> {
-    fn new(network: &'a DividedNetwork, first: &'a [Cow<'a, Tensors>]) -> Self {
-        let outputs = network.outputs.iter().map(|_| Outputs::default()).collect();
-        Self {
+    fn new(networks: &'a [(&'a DividedNetwork, Vec<Cow<'a, Tensors>>)]) -> Self {
+        let walk = |(network, first): &'a (&'a DividedNetwork, Vec<Cow<'a, Tensors>>)| Walk {
             network,
             first,
-            inputs: Inputs::default(),
-            rows: 0,
-            packed: PackedRows::new(Arc::new(Groups::neighbours(network.network.columns()))),
             panel: Matrix::default(),
-            outputs,
-        }
+            outputs: network.outputs.iter().map(|_| Outputs::default()).collect(),
+        };
+        Self { inputs: Inputs::default(), packed: None, walks: networks.iter().map(walk).collect() }
     }
 
-    fn evaluate(mut self, rows: &Rows<'_>, order: &[u32], sparse: bool, wanted: Wanted) -> EvaluatedPart {
-        let mut part = EvaluatedPart::default();
-        let mut gradient = vec![0.0; self.network.network.outputs()];
+    fn evaluate(
+        mut self,
+        rows: &Rows<'_>,
+        order: &[u32],
+        sparse: bool,
+        wanted: Wanted,
+    ) -> Vec<EvaluatedPart> {
+        let mut parts: Vec<EvaluatedPart> = self.walks.iter().map(|_| EvaluatedPart::default()).collect();
         for order in order.chunks(ROWS) {
             self.gather(rows, order, sparse);
-            self.walk();
-            let Some(Outputs { y, .. }) = self.outputs.last() else { return part };
-            if wanted == Wanted::Outputs {
-                y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
-                continue;
+            if wanted == Wanted::Evaluation {
+                self.inputs.gather_targets(rows, order, 0..order.len());
             }
-            self.inputs.gather_targets(rows, order, 0..order.len());
-            for (row, z) in y.each_row().enumerate() {
-                let target = self.inputs.target(row, 0.0);
-                let loss = self.network.network.loss().row(z, target, 0.0, &mut gradient);
-                part.losses.push(as_f32_holds(loss));
-                part.predictions.push(predicted(z) as u32);
+            for (walk, part) in self.walks.iter_mut().zip(&mut parts) {
+                walk.walk(&self.inputs, order.len());
+                walk.take(&self.inputs, wanted, part);
             }
         }
-        part
+        parts
     }
 
     /// Takes the inputs of some neighbouring rows, which nobody has looked at before.
     fn gather(&mut self, rows: &Rows<'_>, order: &[u32], sparse: bool) {
-        self.rows = order.len();
         if !sparse {
             return self.inputs.gather_rows(rows, order, 0..order.len());
         }
         let first = order.first().map_or(0, |row| *row as usize);
-        self.packed.begin(first);
-        self.packed.extend(rows, first + order.len());
+        let packed =
+            self.packed.get_or_insert_with(|| PackedRows::new(Arc::new(Groups::neighbours(rows.inputs))));
+        packed.begin(first);
+        packed.extend(rows, first + order.len());
         // Each group is a section: so the outputs of a row are the same bits beside whichever others.
-        let sections = (0..self.packed.groups().len()).map(|group| group..group + 1);
-        self.inputs.gather_lists(rows, order, &self.packed, sections);
+        let sections = (0..packed.groups().len()).map(|group| group..group + 1);
+        self.inputs.gather_lists(rows, order, packed, sections);
     }
+}
 
-    /// From the inputs to the outputs of all layers.
-    fn walk(&mut self) {
+impl Walk<'_> {
+    /// From the inputs of so many rows to the outputs of all layers.
+    fn walk(&mut self, inputs: &Inputs, rows: usize) {
         let DividedNetwork { network, panels, input, above, parameters, .. } = self.network;
-        let rows = self.rows;
         for layer in 0..self.outputs.len() {
             let dense = self.network.dense_number(layer).map(|number| network.dense()[number]);
             let (units, activation) = dense
@@ -171,19 +175,34 @@ impl<'a> Evaluator<'a> {
                 _ => {
                     for (panel, parameters) in panels.iter().zip(self.first) {
                         self.panel.resize(rows, panel.columns.len());
-                        panel.forward(parameters, [&self.inputs].into_iter(), &mut self.panel);
+                        panel.forward(parameters, [inputs].into_iter(), &mut self.panel);
                         here.y.copy_block(0, panel.columns.start, &self.panel, 0..rows);
                     }
                     for (panel, owned) in input.iter().zip(parameters[0].read_all()) {
                         let parameters = &owned.values;
                         self.panel.resize(rows, panel.inputs().len());
-                        panel.forward(parameters, [&self.inputs].into_iter(), &mut self.panel);
+                        panel.forward(parameters, [inputs].into_iter(), &mut self.panel);
                         panel.scale_into(parameters, &self.panel, &mut here.y, panel.inputs().start);
                     }
                 }
             }
             let tile = Tile { rows: 0..rows, columns: 0..units };
             here.activate(Behind { activation, dropout: None }, &tile);
+        }
+    }
+
+    /// Puts what is wanted of the rows behind what is there.
+    fn take(&self, inputs: &Inputs, wanted: Wanted, part: &mut EvaluatedPart) {
+        let Some(Outputs { y, .. }) = self.outputs.last() else { return };
+        if wanted == Wanted::Outputs {
+            return y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
+        }
+        let mut gradient = vec![0.0; self.network.network.outputs()];
+        for (row, z) in y.each_row().enumerate() {
+            let target = inputs.target(row, 0.0);
+            let loss = self.network.network.loss().row(z, target, 0.0, &mut gradient);
+            part.losses.push(as_f32_holds(loss));
+            part.predictions.push(predicted(z) as u32);
         }
     }
 }

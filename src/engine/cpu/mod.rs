@@ -12,6 +12,8 @@
 //!
 //! A step that is too small to be divided is done by one thread, and another gathers the next batch meanwhile.
 //!
+//! Several small networks are trained by one thread from batches that are gathered once (`team.rs`).
+//!
 //! Everything is cut into pieces, whatever the number of threads, and sums have an order that does not depend on it: so any
 //! number of threads gives the same bits. Nothing is written for two parts, and nothing is locked: who owns what in which
 //! phase is proved and checked in `parts.rs`.
@@ -42,6 +44,7 @@ mod plan;
 mod product;
 mod sparse;
 mod step;
+mod team;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -60,6 +63,7 @@ use pass::Pass;
 use plan::{Phase, Plan};
 use sparse::{PackedRows, is_sparse};
 use step::Step;
+pub use team::CpuTeam;
 use tensors::{Owned, Tensors};
 
 use crate::data::Rows;
@@ -150,18 +154,24 @@ impl CpuEngine {
 
     /// Whether zeros are skipped: the first rows tell, and which inputs are skipped together.
     fn skips_zeros(&mut self, rows: &Rows<'_>) -> bool {
-        let is_dense = self.network.has_dense_inputs();
-        *self.sparse.get_or_insert_with(|| {
-            let sparse = is_dense && is_sparse(rows);
-            let groups = if sparse { Groups::learnt(rows) } else { Groups::neighbours(rows.inputs) };
-            self.packed = PackedRows::new(Arc::new(groups));
-            self.network.regroup(self.packed.groups());
-            sparse
+        self.sparse.unwrap_or_else(|| {
+            let groups = if self.network.has_dense_inputs() { skipped_groups(rows) } else { None };
+            self.take_groups(groups.as_ref(), rows.inputs)
         })
     }
 
+    /// Skips zeros of the first layer's inputs in these groups, or takes all inputs. Gives whether zeros are skipped: inputs of
+    /// an input layer never are.
+    fn take_groups(&mut self, groups: Option<&Arc<Groups>>, inputs: usize) -> bool {
+        let groups = groups.filter(|_| self.network.has_dense_inputs());
+        let taken = groups.map_or_else(|| Arc::new(Groups::neighbours(inputs)), Arc::clone);
+        self.network.regroup(&taken);
+        self.packed = PackedRows::new(taken);
+        *self.sparse.insert(groups.is_some())
+    }
+
     fn evaluate_parts(&mut self, rows: &Rows<'_>, sparse: bool, wanted: Wanted) -> Vec<EvaluatedPart> {
-        evaluate(&mut self.network, rows, self.cores, sparse, wanted)
+        evaluate(&mut [&mut self.network], rows, self.cores, sparse, wanted).into_iter().flatten().collect()
     }
 }
 
@@ -205,21 +215,15 @@ impl Engine for CpuEngine {
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
         let sparse = self.network.has_dense_inputs() && is_sparse(rows);
-        let parts = self.evaluate_parts(rows, sparse, Wanted::Evaluation);
-        // Summed in the order of the rows, whichever thread was first.
-        let loss = parts.iter().flat_map(|part| &part.losses).sum::<f64>() / rows.len() as f64;
-        Ok(Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() })
+        Ok(evaluation(self.evaluate_parts(rows, sparse, Wanted::Evaluation), rows))
     }
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         // The first rows decide for all that come in blocks behind them, as they do where all are evaluated at once.
         let is_dense = self.network.has_dense_inputs();
         let sparse = *self.sparse_outputs.get_or_insert_with(|| is_dense && is_sparse(rows));
-        Ok(self
-            .evaluate_parts(rows, sparse, Wanted::Outputs)
-            .into_iter()
-            .flat_map(|part| part.outputs)
-            .collect())
+        let parts = self.evaluate_parts(rows, sparse, Wanted::Outputs);
+        Ok(parts.into_iter().flat_map(|part| part.outputs).collect())
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
@@ -288,6 +292,18 @@ impl Instrumented for CpuEngine {
     fn ceilings(&mut self) -> Result<Ceilings> {
         Ok(ceilings::measure(self.network.plan.threads()))
     }
+}
+
+/// Which inputs are skipped together where skipping zeros pays, as the first rows tell.
+fn skipped_groups(rows: &Rows<'_>) -> Option<Arc<Groups>> {
+    is_sparse(rows).then(|| Arc::new(Groups::learnt(rows)))
+}
+
+/// What a network has made of rows, part by part.
+fn evaluation(parts: Vec<EvaluatedPart>, rows: &Rows<'_>) -> Evaluation {
+    // Summed in the order of the rows, whichever thread was first.
+    let loss = parts.iter().flat_map(|part| &part.losses).sum::<f64>() / rows.len() as f64;
+    Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() }
 }
 
 /// How long a call of [`Engine::submit`] should take: short enough that the run is heard of now and then.

@@ -42,7 +42,8 @@
 //!
 //! Regions have several phases, as `plan.rs` lists them: the last of a step is one with the first of the next. The inputs of a
 //! step and of the next one are two different [`Parts`]. A plan with one part does all phases in one region, while another
-//! thread writes `inputs[0]` of the next steps, which no phase reads. Outside of training the engine is borrowed mutably by one
+//! thread writes `inputs[0]` of the next steps, which no phase reads. The thread of a team (`team.rs`) does all phases of
+//! one network after the other; the inputs that they read are written by it before the first and behind the last. Outside of training the engine is borrowed mutably by one
 //! caller, whose threads only read.
 //!
 //! Builds with debug assertions check rule 1 at each access: every element remembers the [`Turn`] in which it was last

@@ -168,7 +168,7 @@ impl<'a> Pass<'a> {
         if phase == Phase::Gather {
             return self.gather(part, step + 1);
         }
-        let of_step = self.network.training_step(step, &self.records[step]);
+        let of_step = self.network.training_step(self.network.inputs_of(step), &self.records[step]);
         self.network.compute(phase, part, of_step);
         if phase == Phase::Update && part == 0 {
             *self.metrics.write(step) = self.network.metrics(of_step);

@@ -42,9 +42,9 @@ impl DividedNetwork {
     }
 
     /// A step that trains. Plain gradient descent adds its updates to the parameters instead of gradients.
-    pub fn training_step<'a>(&'a self, step: usize, record: &'a StepRecord) -> Step<'a> {
+    pub fn training_step<'a>(&self, inputs: &'a Parts<Inputs>, record: &'a StepRecord) -> Step<'a> {
         let rate = if self.rule.is_plain_sgd() { -record.rate } else { 1.0 };
-        Step { record, inputs: self.inputs_of(step), scale: rate / record.rows as f32 }
+        Step { record, inputs, scale: rate / record.rows as f32 }
     }
 
     /// Before a step: share `part` of its batch.

@@ -10,7 +10,7 @@ use crate::model::{InputColumn, InputLayer, Parameters};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
 /// Wide enough for several pieces, with a column of each kind in most; unknown categories stand in the rows.
-fn problem(scaled: bool, loss: Loss) -> Problem {
+pub fn problem(scaled: bool, loss: Loss) -> Problem {
     let kinds = [
         InputColumn::Periodic,
         InputColumn::OneHot { categories: 3 },

@@ -2,6 +2,7 @@
 
 mod gradients;
 mod input_layer;
+mod team;
 mod training;
 
 use ndarray::Array2;

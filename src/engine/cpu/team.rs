@@ -1,0 +1,242 @@
+//! Networks that one thread trains side by side: what a batch holds is gathered once for all of them.
+//!
+//! Gathering depends on the rows, their order and the size of a batch alone, and is half of a step of a small network. Each step
+//! of a network is the list of phases of [`CpuEngine`] with one thread, so its bits are the same.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::divided::DividedNetwork;
+use super::evaluation::{EvaluatedPart, Wanted, evaluate};
+use super::groups::Groups;
+use super::inputs::Inputs;
+use super::parts::Parts;
+use super::plan::Plan;
+use super::sparse::{PackedRows, is_sparse};
+use super::{CpuEngine, FIRST_SLICE, ceilings, evaluation, fitting_steps, skipped_groups};
+use crate::data::Rows;
+use crate::engine::order::{HostOrder, check_order};
+use crate::engine::{Batches, Description, Evaluation, Instrumented};
+use crate::error::{Error, Result};
+use crate::kernels::Ceilings;
+use crate::model::Network;
+use crate::step::StepRecord;
+
+/// Rows of a turn: each network trains on batches of so many, which were gathered before, and then the next one does. The more,
+/// the less often its weights have to come to the nearest caches; the fewer, the nearer is what was gathered.
+const TURN_ROWS: usize = 1 << 10;
+
+/// Inputs of a turn at most.
+const TURN_INPUTS: usize = 1 << 20;
+
+/// Networks on the processor that are trained together by the thread that calls. They share rows, order and batch size, and may
+/// differ in everything else. Each is trained to the same bits as by [`CpuEngine`], whatever becomes of the others.
+pub struct CpuTeam {
+    members: Vec<Option<CpuEngine>>,
+    batch: usize,
+    /// Batches of a turn.
+    turn: usize,
+    /// Which inputs are skipped together, if zeros are skipped, once the first rows are there.
+    groups: Option<Option<Arc<Groups>>>,
+    /// The rows that are trained, where zeros are skipped.
+    packed: Option<PackedRows>,
+    gathered: Vec<Gathered>,
+    host_order: HostOrder,
+    /// Steps of a call.
+    pub(super) slice: usize,
+    description: Description,
+}
+
+/// What some batches hold, for all networks that take it in the same form.
+struct Gathered {
+    /// In how many sections lists stand, or nothing for whole rows.
+    sections: Option<usize>,
+    /// Of each batch, one share.
+    batches: Vec<Parts<Inputs>>,
+}
+
+impl CpuTeam {
+    /// These networks, each with one thread.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when there are none, or when they share no batches.
+    pub fn new(members: Vec<CpuEngine>) -> Result<Self> {
+        let shared = |engine: &CpuEngine| (engine.options.batch, engine.network.network.columns());
+        let Some((batch, columns)) = members.first().map(shared) else {
+            return Err(Error::Config("expected networks of a team, found none".to_owned()));
+        };
+        if let Some(other) = members.iter().map(shared).find(|other| *other != (batch, columns)) {
+            let text = format!(
+                "expected batches of {batch} rows of {columns} columns, found {} of {}",
+                other.0, other.1
+            );
+            return Err(Error::Config(text));
+        }
+        if let Some(engine) = members.iter().find(|engine| engine.network.plan.threads() != 1) {
+            let text = format!("expected one thread a network, found {}", engine.network.plan.threads());
+            return Err(Error::Config(text));
+        }
+        Ok(Self {
+            batch,
+            turn: (TURN_ROWS.min(TURN_INPUTS / columns.max(1)) / batch).max(1),
+            description: members[0].description(),
+            slice: (FIRST_SLICE / members.len()).max(1),
+            members: members.into_iter().map(Some).collect(),
+            groups: None,
+            packed: None,
+            gathered: Vec::new(),
+            host_order: HostOrder::default(),
+        })
+    }
+
+    /// The form in which a network takes a batch. In a team each form that occurs is gathered once: where all have the same, most
+    /// is shared.
+    pub fn form(network: &Network) -> usize {
+        if network.input_layer().is_some() { 0 } else { Plan::most_parts(network) }
+    }
+
+    /// What computes, and how, for each of the networks.
+    pub fn description(&self) -> Description {
+        self.description.clone()
+    }
+
+    /// What a thread can do at most, measured now.
+    pub fn ceilings(&self) -> Ceilings {
+        ceilings::measure(1)
+    }
+
+    /// A network, to ask it for what it has; nothing if it was stopped.
+    pub fn member(&mut self, number: usize) -> Option<&mut CpuEngine> {
+        self.members[number].as_mut()
+    }
+
+    /// Trains this network no more. Nothing is kept of it.
+    pub fn stop(&mut self, number: usize) {
+        self.members[number] = None;
+    }
+
+    /// Trains all networks that have not stopped on `batches`, as [`Engine::submit`](crate::engine::Engine::submit) does one.
+    /// Each keeps its metrics until it is polled. The rows must be the same as long as the team is there.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for rows that are not there.
+    pub fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        let mut host_order = std::mem::take(&mut self.host_order);
+        let order = host_order.rows(batches);
+        let taken = order.len().min(self.slice.saturating_mul(self.batch));
+        check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
+        let begun = Instant::now();
+        self.train(&batches.rows, &order[..taken]);
+        self.slice = fitting_steps(begun.elapsed(), taken.div_ceil(self.batch), self.slice);
+        self.host_order = host_order;
+        Ok(taken)
+    }
+
+    /// Of each network that has not stopped, loss and predictions of `rows`, as [`Engine::evaluate`](crate::engine::Engine::evaluate)
+    /// gives them.
+    pub fn evaluate(&mut self, rows: &Rows<'_>) -> Vec<Option<Evaluation>> {
+        let parts = self.evaluate_parts(rows, Wanted::Evaluation, |_, sparse| sparse);
+        parts.into_iter().map(|part| part.map(|part| evaluation(vec![part], rows))).collect()
+    }
+
+    /// Of each network that has not stopped, the outputs for `rows`, as [`Engine::outputs`](crate::engine::Engine::outputs) gives
+    /// them.
+    pub fn outputs(&mut self, rows: &Rows<'_>) -> Vec<Option<Vec<f32>>> {
+        let decide = |engine: &mut CpuEngine, sparse| *engine.sparse_outputs.get_or_insert(sparse);
+        let parts = self.evaluate_parts(rows, Wanted::Outputs, decide);
+        parts.into_iter().map(|part| part.map(|part| part.outputs)).collect()
+    }
+
+    /// What each network makes of some rows. `decide` says whether it skips their zeros, where that would pay or not. One thread
+    /// does all, so there is one part.
+    fn evaluate_parts(
+        &mut self,
+        rows: &Rows<'_>,
+        wanted: Wanted,
+        decide: impl Fn(&mut CpuEngine, bool) -> bool,
+    ) -> Vec<Option<EvaluatedPart>> {
+        let rows_are_sparse = is_sparse(rows);
+        let mut parts: Vec<Option<EvaluatedPart>> = self.members.iter().map(|_| None).collect();
+        let mut divided: [(Vec<usize>, Vec<&mut DividedNetwork>); 2] = Default::default();
+        for (number, engine) in self.members.iter_mut().enumerate() {
+            let Some(engine) = engine else { continue };
+            parts[number] = Some(EvaluatedPart::default());
+            let pays = engine.network.has_dense_inputs() && rows_are_sparse;
+            let (numbers, networks) = &mut divided[usize::from(decide(engine, pays))];
+            numbers.push(number);
+            networks.push(&mut engine.network);
+        }
+        for (sparse, (numbers, mut networks)) in [false, true].into_iter().zip(divided) {
+            if !networks.is_empty() {
+                let evaluated = evaluate(&mut networks, rows, 1, sparse, wanted).into_iter().flatten();
+                numbers.into_iter().zip(evaluated).for_each(|(number, part)| parts[number] = Some(part));
+            }
+        }
+        parts
+    }
+
+    fn train(&mut self, rows: &Rows<'_>, order: &[u32]) {
+        self.take_rows(rows);
+        let Self { members, batch, turn, packed, gathered, .. } = self;
+        let mut live: Vec<&mut CpuEngine> = members.iter_mut().flatten().collect();
+        for order in order.chunks(*turn * *batch) {
+            for Gathered { sections, batches } in gathered.iter() {
+                let Some(engine) = live.iter().find(|engine| engine.sections() == *sections) else {
+                    continue;
+                };
+                let packed = packed.as_ref().filter(|_| sections.is_some());
+                for (order, to) in order.chunks(*batch).zip(batches) {
+                    engine.network.gather(0, to, rows, order, packed);
+                }
+            }
+            for engine in &mut live {
+                let sections = engine.sections();
+                let own = gathered.iter().filter(|gathered| gathered.sections == sections);
+                let batches = own.flat_map(|own| order.chunks(*batch).map(<[u32]>::len).zip(&own.batches));
+                engine.train_batches(batches);
+            }
+        }
+    }
+
+    /// Takes the rows that have come, and has all networks skip the same zeros.
+    fn take_rows(&mut self, rows: &Rows<'_>) {
+        let has_dense = self.members.iter().flatten().any(|engine| engine.network.has_dense_inputs());
+        let groups = self.groups.get_or_insert_with(|| if has_dense { skipped_groups(rows) } else { None });
+        for engine in self.members.iter_mut().flatten() {
+            if engine.sparse.is_none() {
+                engine.take_groups(groups.as_ref(), rows.inputs);
+            }
+            let sections = engine.sections();
+            if self.gathered.iter().all(|gathered| gathered.sections != sections) {
+                let share = || [Inputs::default()].into_iter().collect();
+                let batches = (0..self.turn).map(|_| share()).collect();
+                self.gathered.push(Gathered { sections, batches });
+            }
+        }
+        if let Some(groups) = groups {
+            let packed = self.packed.get_or_insert_with(|| PackedRows::new(Arc::clone(groups)));
+            packed.extend(rows, rows.len());
+        }
+    }
+}
+
+impl CpuEngine {
+    /// In how many sections the lists of its inputs stand; nothing if it takes whole rows.
+    fn sections(&self) -> Option<usize> {
+        self.sparse.filter(|sparse| *sparse).map(|_| self.network.panels.len())
+    }
+
+    /// Trains alone, by the thread that calls, on batches of so many rows that were gathered for it.
+    fn train_batches<'a>(&mut self, batches: impl Iterator<Item = (usize, &'a Parts<Inputs>)>) {
+        let Self { network, options, steps, ended, .. } = self;
+        let regions = network.plan.regions(network.above.len(), options.rule.clip_norm.is_some());
+        for (rows, inputs) in batches {
+            let record = StepRecord { rows: rows as u32, ..options.rule.record(*steps) };
+            let step = network.training_step(inputs, &record);
+            // The inputs are there: the phase that gathers them does nothing.
+            regions.iter().flatten().for_each(|phase| network.compute(*phase, 0, step));
+            ended.push(network.metrics(step));
+            *steps += 1;
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Which members of a sweep a thread of the processor trains together: those that want the same rows in the same batches are teams.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::seat::Together;
+use super::worker::Job;
+use crate::data::Rows;
+use crate::engine::{
+    BatchMetrics, Batches, CpuEngine, CpuTeam, Description, Device, Engine, EngineState, Evaluation,
+};
+use crate::error::{Error, Result};
+use crate::kernels::Ceilings;
+use crate::model::Parameters;
+use crate::train::SharedData;
+
+/// Members of a team at most: more gain little, since then each costs hardly more than its own work.
+const MOST_MEMBERS: usize = 16;
+
+/// Bytes of a member that is in a team, at most: a larger one finds its weights in no near cache when its turn comes, and that
+/// costs more than it shares.
+const MOST_BYTES: usize = 1 << 21;
+
+/// The same for each column of the rows: what is shared grows with them.
+const BYTES_A_COLUMN: usize = 1 << 13;
+
+/// How long a team should train at most: what it has trained is lost if it is interrupted.
+const MOST_TIME: Duration = Duration::from_secs(300);
+
+/// Of the time that is left, the part that a team may take: members that have not ended by then have been trained in vain.
+const SHARE_OF_TIME: u32 = 16;
+
+/// Multiply-adds of [`Member::cost`](super::Member) in a second, about.
+const COST_A_SECOND: f64 = 5e10;
+
+/// A team whose cost is less than this share of that of all jobs, for each thread, leaves no thread idle for long.
+const SMALL_SHARE: f64 = 0.125;
+
+/// Divides jobs into teams for so many threads, the longest first. `left` is how much time there is for all.
+pub(super) fn teams(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> Vec<Vec<Job>> {
+    let time = left.map_or(MOST_TIME, |left| MOST_TIME.min(left / SHARE_OF_TIME));
+    let cost = |jobs: &[Job]| jobs.iter().map(|job| job.cost).sum::<f64>();
+    let limits = Limits { threads, all: cost(&jobs), most: COST_A_SECOND * time.as_secs_f64() };
+    let mut groups: Vec<(Option<usize>, Vec<Job>)> = Vec::new();
+    for job in jobs {
+        let form = form(&job);
+        let is_like = |(other, jobs): &&mut (Option<usize>, Vec<Job>)| {
+            form.is_some() && *other == form && jobs[0].batches() == job.batches()
+        };
+        match groups.iter_mut().find(is_like) {
+            Some((_, jobs)) => jobs.push(job),
+            None => groups.push((form, vec![job])),
+        }
+    }
+    let mut teams: Vec<Vec<Job>> = Vec::new();
+    for (_, jobs) in groups {
+        let count = limits.teams(jobs.len(), cost(&jobs));
+        let first = teams.len();
+        teams.extend((0..count).map(|_| Vec::new()));
+        // Dealt out in the order of their costs, so that teams cost nearly the same.
+        for (number, job) in jobs.into_iter().enumerate() {
+            teams[first + number % count].push(job);
+        }
+    }
+    teams.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    teams
+}
+
+/// What teams are limited by.
+struct Limits {
+    threads: usize,
+    /// The cost of all jobs.
+    all: f64,
+    /// The cost of a team at most.
+    most: f64,
+}
+
+impl Limits {
+    /// How many teams so many members are that could be one, and cost so much together.
+    fn teams(&self, members: usize, cost: f64) -> usize {
+        let least = members.div_ceil(MOST_MEMBERS).max((cost / self.most).ceil() as usize);
+        let is_large = cost / least as f64 > SMALL_SHARE / self.threads as f64 * self.all;
+        let count = if is_large { least.next_multiple_of(self.threads) } else { least };
+        count.clamp(1, members)
+    }
+}
+
+/// The form in which a member takes a batch; nothing if it is trained by itself.
+fn form(job: &Job) -> Option<usize> {
+    let config = &job.member.config;
+    let network = config.network_for(job.member.data[job.fold].training(), config.batch_size).ok()?;
+    // Parameters, their gradients or transposes, and what the optimizer remembers.
+    let copies = 2 + config.optimizer.kind.states();
+    let bytes = network.parameter_count().saturating_mul(copies * size_of::<f32>());
+    let most = MOST_BYTES.min(BYTES_A_COLUMN.saturating_mul(network.columns()));
+    // A limit of its own time is not to count that of others.
+    let is_possible = bytes <= most && config.max_time.is_none();
+    is_possible.then(|| CpuTeam::form(&network))
+}
+
+/// A team, and what it has evaluated.
+struct TeamOnCpu {
+    team: CpuTeam,
+    data: Arc<SharedData>,
+    /// Of the rows that validate and of those that test, what each network makes of them as it is now, until that is asked for.
+    evaluations: [Vec<Option<Evaluation>>; 2],
+    /// The same of outputs.
+    outputs: [Vec<Option<Vec<f32>>>; 2],
+}
+
+/// The networks of some jobs as a team on the processor; nothing if they are none.
+pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn Together>> {
+    if jobs.len() < 2 || !matches!(device, Device::Cpu) {
+        return None;
+    }
+    let engine = |job: &Job| {
+        let config = &job.member.config;
+        let (network, options) = config.plan(job.member.data[job.fold].training(), device)?;
+        Ok(CpuEngine::with_threads(&config.first_parameters(&network), &network, &options, 1))
+    };
+    let engines: Result<Vec<CpuEngine>> = jobs.iter().map(engine).collect();
+    let data = Arc::clone(&jobs[0].member.data[jobs[0].fold]);
+    let (evaluations, outputs) = Default::default();
+    Some(Box::new(TeamOnCpu { team: CpuTeam::new(engines.ok()?).ok()?, data, evaluations, outputs }))
+}
+
+impl TeamOnCpu {
+    fn member(&mut self, member: usize) -> Result<&mut CpuEngine> {
+        self.team.member(member).ok_or_else(|| stopped(member))
+    }
+
+    /// Which rows these are, if all networks are evaluated on them.
+    fn held_out(&self, rows: &Rows<'_>) -> Option<usize> {
+        let held_out = [self.data.validation(), self.data.test()];
+        held_out
+            .iter()
+            .position(|set| set.is_some_and(|set| std::ptr::eq(&raw const set.features, rows.features)))
+    }
+
+    /// Networks have changed.
+    fn forget(&mut self) {
+        (self.evaluations, self.outputs) = Default::default();
+    }
+}
+
+impl Together for TeamOnCpu {
+    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        self.forget();
+        self.team.submit(batches)
+    }
+
+    fn poll(&mut self, member: usize, wait: bool) -> Result<Vec<BatchMetrics>> {
+        self.member(member)?.poll(wait)
+    }
+
+    fn stop(&mut self, member: usize) {
+        self.team.stop(member);
+    }
+
+    fn parameters(&mut self, member: usize) -> Result<Parameters> {
+        self.member(member)?.parameters()
+    }
+
+    fn state(&mut self, member: usize) -> Result<EngineState> {
+        self.member(member)?.state()
+    }
+
+    fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
+        self.forget();
+        self.member(member)?.restore(parameters, state)
+    }
+
+    fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
+        let Some(set) = self.held_out(rows) else { return self.member(member)?.evaluate(rows) };
+        if let Some(evaluation) = self.evaluations[set].get_mut(member).and_then(Option::take) {
+            return Ok(evaluation);
+        }
+        self.evaluations[set] = self.team.evaluate(rows);
+        self.evaluations[set][member].take().ok_or_else(|| stopped(member))
+    }
+
+    fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        let Some(set) = self.held_out(rows) else { return self.member(member)?.outputs(rows) };
+        if let Some(outputs) = self.outputs[set].get_mut(member).and_then(Option::take) {
+            return Ok(outputs);
+        }
+        self.outputs[set] = self.team.outputs(rows);
+        self.outputs[set][member].take().ok_or_else(|| stopped(member))
+    }
+
+    fn description(&self, _: usize) -> Description {
+        self.team.description()
+    }
+
+    fn ceilings(&mut self) -> Result<Ceilings> {
+        Ok(self.team.ceilings())
+    }
+}
+
+fn stopped(member: usize) -> Error {
+    Error::Config(format!("network {member} of a team has stopped"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::path::Path;
+
+    use super::*;
+    use crate::data::{ReadOptions, Reader};
+    use crate::step::OptimizerKind;
+    use crate::sweep::{Member, Sources};
+    use crate::train::Config;
+
+    fn jobs(change: impl Fn(usize, &mut Config)) -> Vec<Job> {
+        let text = "a,b,class\n".to_owned() + &"1,2,x\n3,4,y\n".repeat(20);
+        let reader = Reader::from_csv(Path::new("t.csv"), Cursor::new(text), &ReadOptions::default());
+        let mut sources = Sources::new(reader.unwrap(), None, None);
+        let mut job = |index: usize| {
+            let mut config = Config { hidden: vec![8], epochs: 2, batch_size: 4, ..Config::default() };
+            change(index, &mut config);
+            let member = Member {
+                number: index,
+                data: vec![sources.data(&config, None).unwrap()],
+                config,
+                is_tested: false,
+            };
+            Job { index, fold: 0, cost: member.cost(0), member, until: 2, run: None }
+        };
+        (0..20).map(&mut job).collect()
+    }
+
+    fn sizes(jobs: Vec<Job>, threads: usize, left: Option<Duration>) -> Vec<usize> {
+        teams(jobs, threads, left).iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn members_with_the_same_batches_are_teams_that_leave_no_thread_idle() {
+        assert_eq!(sizes(jobs(|_, _| ()), 1, None), [10, 10]);
+        assert_eq!(sizes(jobs(|_, _| ()), 2, None), [10, 10]);
+        assert_eq!(sizes(jobs(|_, _| ()), 3, None), [7, 7, 6]);
+        assert_eq!(sizes(jobs(|_, _| ()), 32, None), [1; 20]);
+        // Rows in another order, other batches, and lists in another form.
+        let other = |index: usize, config: &mut Config| match index {
+            0..4 => config.seed = 7,
+            4..8 => config.batch_size = 5,
+            8..12 => config.hidden = vec![100],
+            _ => config.learning_rate = 0.5,
+        };
+        let mut found = sizes(jobs(other), 1, None);
+        found.sort_unstable();
+        assert_eq!(found, [4, 4, 4, 8]);
+    }
+
+    #[test]
+    fn members_that_would_cost_others_are_trained_by_themselves() {
+        let apart = |index: usize, config: &mut Config| match index {
+            0 => config.max_time = Some(Duration::from_secs(9)),
+            1 => (config.hidden, config.optimizer) = (vec![400, 400], OptimizerKind::Adam.defaults()),
+            _ => (),
+        };
+        let mut found = teams(jobs(apart), 1, None);
+        assert!(found[0].len() == 1 && found[0][0].index == 1, "the longest is first");
+        found.sort_by_key(Vec::len);
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 9, 9]);
+        // A job is 40 rows by 42 parameters by the epochs; 9e9 epochs take 302 seconds of 5e10 such.
+        assert_eq!(sizes(jobs(|_, config| config.epochs = 9_000_000_000), 1, None), [1; 20]);
+        let left = Some(Duration::from_secs(16));
+        assert_eq!(sizes(jobs(|_, config| config.epochs = 10_000_000), 1, left), [3, 3, 3, 3, 3, 3, 2]);
+        assert_eq!(sizes(jobs(|_, _| ()), 1, Some(Duration::ZERO)), [1; 20]);
+    }
+
+    /// Members are dealt out by their costs, so that the longest are not in one team.
+    #[test]
+    fn teams_cost_nearly_the_same() {
+        let mut all = jobs(|index, config| config.epochs = 100 - 5 * index);
+        all.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+        let found = teams(all, 2, None);
+        let costs: Vec<f64> = found.iter().map(|team| team.iter().map(|job| job.cost).sum()).collect();
+        assert!(costs.len() == 2 && costs[0] < 1.11 * costs[1], "{costs:?}");
+    }
+}
