@@ -4,6 +4,7 @@ mod ensemble;
 mod halving;
 mod member;
 mod pack;
+mod queue;
 mod run;
 mod seat;
 mod sources;

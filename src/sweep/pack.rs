@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
     if let Device::Gpu(adapter) = &common.device {
         let (mut packed, mut alone) = (Vec::new(), Vec::new());
-        for job in common.take_all() {
+        for job in common.queue.take_all() {
             let asked = job.member.config.schedule;
             // One without a schedule may take measured tile shapes, which a pack has not.
             let is_packed = asked.is_some() && job.member.pack_schedule(adapter) == asked;
@@ -45,7 +45,7 @@ pub(super) fn work(common: &Common, sender: &Sender<Message>) {
                 }
             }
         }
-        common.give(alone.into_iter().map(|job| vec![job]));
+        common.queue.give(alone.into_iter().map(|job| vec![job]));
     }
     super::worker::work(common, sender);
 }

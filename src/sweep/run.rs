@@ -171,7 +171,7 @@ impl Sweep {
             true => team::teams(jobs, workers, left),
             false => jobs.into_iter().map(|job| vec![job]).collect(),
         };
-        self.common.give(jobs);
+        self.common.queue.give(jobs);
         let (sender, messages) = channel();
         self.messages = Some(messages);
         for number in 0..workers {

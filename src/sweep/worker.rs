@@ -1,13 +1,13 @@
 //! A thread that trains members of a sweep, one after the other or some of them together.
 
-use std::collections::VecDeque;
 use std::hash::Hash;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::member::{Fate, Member, Trained};
+use super::queue::Queue;
 use super::seat::{Seat, Together};
 use super::team;
 use crate::engine::Device;
@@ -17,9 +17,7 @@ use crate::train::{Config, End, Epoch, Event, Run};
 pub(super) struct Common {
     pub device: Device,
     deadline: Option<Instant>,
-    queue: Mutex<Queue>,
-    /// Notified where there may be more in the queue, or never more.
-    changed: Condvar,
+    pub queue: Queue,
     /// Threads of the CPU engine for each member.
     pub threads: AtomicUsize,
     pub is_stopped: AtomicBool,
@@ -27,27 +25,6 @@ pub(super) struct Common {
     pub rows: AtomicU64,
     /// How many there are if all members go on to their ends.
     pub total: AtomicU64,
-}
-
-/// What is left to train.
-#[derive(Default)]
-struct Queue {
-    /// Members that a thread takes together.
-    jobs: VecDeque<Vec<Job>>,
-    /// Threads that train.
-    working: usize,
-    /// Threads that wait for those to give something back.
-    idle: usize,
-}
-
-/// Keep it while training what was taken from the queue.
-pub(super) struct Working<'a>(&'a Common);
-
-impl Drop for Working<'_> {
-    fn drop(&mut self) {
-        self.0.queue().working -= 1;
-        self.0.changed.notify_all();
-    }
 }
 
 /// A member to be trained for some epochs.
@@ -105,51 +82,12 @@ impl Common {
         Self {
             device,
             deadline,
-            queue: Mutex::default(),
-            changed: Condvar::new(),
+            queue: Queue::default(),
             threads: AtomicUsize::new(1),
             is_stopped: AtomicBool::new(false),
             rows: AtomicU64::new(0),
             total: AtomicU64::new(total),
         }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// More work; it is taken from the front on.
-    pub fn give(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
-        self.queue().jobs.extend(jobs);
-        self.changed.notify_all();
-    }
-
-    /// All work that nobody has taken.
-    pub fn take_all(&self) -> Vec<Job> {
-        self.queue().jobs.drain(..).flatten().collect()
-    }
-
-    /// The next work. Waits where there is none for what other threads may give back; gives nothing when none of them trains.
-    fn take(&self) -> Option<(Vec<Job>, Working<'_>)> {
-        let mut queue = self.queue();
-        loop {
-            if let Some(jobs) = queue.jobs.pop_front() {
-                queue.working += 1;
-                return Some((jobs, Working(self)));
-            }
-            if queue.working == 0 {
-                return None;
-            }
-            queue.idle += 1;
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
-        }
-    }
-
-    /// Whether a thread has nothing to do.
-    fn has_idle_thread(&self) -> bool {
-        let queue = self.queue();
-        queue.idle > 0 && queue.jobs.is_empty()
     }
 
     fn is_late(&self) -> bool {
@@ -191,7 +129,7 @@ enum Outcome {
 
 /// Trains until there is no more to train.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
-    while let Some((jobs, _working)) = common.take() {
+    while let Some((jobs, _working)) = common.queue.take() {
         let is_heard = match team::networks(&jobs, &common.device) {
             Some(networks) => train_together(common, networks, jobs, sender),
             None => jobs.into_iter().all(|job| train(common, job, sender)),
@@ -236,7 +174,7 @@ pub(super) fn train_together(
         }
     }
     while !waiting.is_empty() {
-        if waiting.len() > 1 && common.has_idle_thread() {
+        if waiting.len() > 1 && common.queue.has_idle_thread() {
             // Every other one: they stand in the order of their costs.
             let mut number = 0;
             let others = waiting.extract_if(.., |_| {
@@ -255,7 +193,7 @@ pub(super) fn train_together(
                     }
                 }
             }
-            common.give([jobs]);
+            common.queue.give([jobs]);
         }
         let mut in_epoch = std::mem::take(&mut waiting);
         while !in_epoch.is_empty() {
@@ -397,29 +335,4 @@ fn begin(common: &Common, member: &Member, fold: usize) -> crate::Result<Box<Run
     }
     let data = Arc::clone(&member.data[fold]);
     Ok(Box::new(Run::shared(config, data, common.device.clone())?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Who finds nothing waits as long as somebody trains, takes what that one gives back, and ends with the last.
-    #[test]
-    fn threads_without_work_wait_for_what_others_give_back() {
-        let common = Common::new(Device::Cpu, None, 0);
-        assert!(common.take().is_none());
-        common.give([Vec::new()]);
-        let (_, working) = common.take().unwrap();
-        assert!(!common.has_idle_thread());
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| std::iter::from_fn(|| common.take()).count());
-            while !common.has_idle_thread() {
-                std::thread::yield_now();
-            }
-            common.give([Vec::new(), Vec::new()]);
-            drop(working);
-            assert_eq!(other.join().unwrap(), 2);
-        });
-        assert!(common.take().is_none());
-    }
 }

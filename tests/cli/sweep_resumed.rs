@@ -21,7 +21,8 @@ fn board(place: &Workplace, folder: &str) -> Vec<String> {
 #[test]
 fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
     let place = table();
-    place.write("space.toml", SPACE);
+    // Ten teams of about four, so that few members have ended when the first ones have.
+    place.write("space.toml", &format!("{SPACE}batch-size = [12, 13, 14, 15, 16]\n"));
     let arguments =
         ["--space", "space.toml", "--trials", "40", "--preset", "plain", "--epochs", "400", "--threads", "2"];
     swept(&place, &[&arguments[..], &["--out", "whole"]].concat());

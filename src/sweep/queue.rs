@@ -1,0 +1,99 @@
+//! The queue of a sweep: members that are to be trained, and threads that wait for more of them.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::worker::Job;
+
+/// What is left to train, for all threads.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// Notified where there may be more, or never more.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Members that a thread takes together.
+    jobs: VecDeque<Vec<Job>>,
+    /// Threads that train.
+    working: usize,
+    /// Threads that wait for those to give something back.
+    idle: usize,
+}
+
+/// Keep it while training what was taken from the queue.
+pub(super) struct Working<'a>(&'a Queue);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.state().working -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// More work; it is taken from the front on.
+    pub fn give(&self, jobs: impl IntoIterator<Item = Vec<Job>>) {
+        self.state().jobs.extend(jobs);
+        self.changed.notify_all();
+    }
+
+    /// All work that nobody has taken.
+    pub fn take_all(&self) -> Vec<Job> {
+        self.state().jobs.drain(..).flatten().collect()
+    }
+
+    /// The next work. Waits where there is none for what other threads may give back; gives nothing when none of them trains.
+    pub fn take(&self) -> Option<(Vec<Job>, Working<'_>)> {
+        let mut state = self.state();
+        loop {
+            if let Some(jobs) = state.jobs.pop_front() {
+                state.working += 1;
+                return Some((jobs, Working(self)));
+            }
+            if state.working == 0 {
+                return None;
+            }
+            state.idle += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+
+    /// Whether a thread has nothing to do.
+    pub fn has_idle_thread(&self) -> bool {
+        let state = self.state();
+        state.idle > 0 && state.jobs.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who finds nothing waits as long as somebody trains, takes what that one gives back, and ends with the last.
+    #[test]
+    fn threads_without_work_wait_for_what_others_give_back() {
+        let queue = Queue::default();
+        assert!(queue.take().is_none());
+        queue.give([Vec::new()]);
+        let (_, working) = queue.take().unwrap();
+        assert!(!queue.has_idle_thread());
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| std::iter::from_fn(|| queue.take()).count());
+            while !queue.has_idle_thread() {
+                std::thread::yield_now();
+            }
+            queue.give([Vec::new(), Vec::new()]);
+            drop(working);
+            assert_eq!(other.join().unwrap(), 2);
+        });
+        assert!(queue.take().is_none());
+    }
+}
