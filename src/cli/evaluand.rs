@@ -8,7 +8,7 @@ use tinytrain::data::{Dataset, Dictionary, Features, Reader, Scaling, Source, Sp
 use tinytrain::error::Place;
 use tinytrain::memory::check_memory;
 use tinytrain::model::Model;
-use tinytrain::train::read_for;
+use tinytrain::train::{TrainedRows, read_for};
 
 use super::output::warn;
 use super::places;
@@ -117,7 +117,12 @@ struct Part {
     split: Split,
     /// Rows of the whole file.
     rows: usize,
+    /// The sum of those that were held out; models before 0.2 do not say.
+    sum: Option<u32>,
 }
+
+/// The setting of a model that has the sum of the rows that were held out for testing.
+pub const TESTED_ROWS: &str = "tested_rows";
 
 /// The data that are named, or those that the model in this file was tested on, or else trained on.
 ///
@@ -168,7 +173,8 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result
     let split = Split { validation, test, seed, fold: None };
     let (source, _) = places::training(&data)?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
-    Ok(Evaluand { source, part: Some(Part { split, rows }) })
+    let sum = setting(TESTED_ROWS).map(|sum| sum.parse().map_err(|_| unreadable(file, TESTED_ROWS, sum)));
+    Ok(Evaluand { source, part: Some(Part { split, rows, sum: sum.transpose()? }) })
 }
 
 /// The same, but of the training file itself only the rows that were held out for testing, if any were.
@@ -202,17 +208,23 @@ impl Part {
     /// Those rows, as they were read.
     fn rows(&self, model: &Model, reader: &mut Reader) -> tinytrain::Result<Dataset> {
         reader.read_to_end()?;
-        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
+        let error = |found: &str| {
             let text = format!(
-                "{}: expected the {} rows of training, found {} rows or other labels: which were held out is not known any \
-                 more; --data evaluates all rows of a file",
+                "{}: expected the {} rows of training, found {found}: which were held out is not known any more; --data \
+                 evaluates all rows of a file",
                 reader.name().display(),
-                self.rows,
-                reader.rows()
+                self.rows
             );
-            return Err(Error::Config(text));
+            Error::Config(text)
+        };
+        if reader.rows() != self.rows || *reader.classes() != model.meaning.classes {
+            return Err(error(&format!("{} rows or other labels", reader.rows())));
         }
+        let changed = error("others, or in another order");
         let [_, test] = reader.divide(&self.split)?;
+        if self.sum.is_some_and(|sum| TrainedRows::of(&test.view()).sum != sum) {
+            return Err(changed);
+        }
         Ok(test)
     }
 }

@@ -22,9 +22,13 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Four digits after the point; powers of ten where there are too many before it.
+/// Four digits after the point; powers of ten where there are too many before it, or none that is not 0.
 pub fn loss(value: f64) -> String {
-    if value.abs() < 1e6 { format!("{value:.4}") } else { format!("{value:.4e}") }
+    match value.abs() {
+        0.0 | 5e-5..1e6 => format!("{value:.4}"),
+        size if size.is_finite() => format!("{value:.4e}"),
+        _ => format!("{value:.4}"),
+    }
 }
 
 /// A share of 1 in percent.
@@ -105,11 +109,17 @@ pub enum Align {
     Right,
 }
 
-/// A table's lines, two spaces between its columns; the first row is the header.
+/// Characters of a cell of a table that are shown.
+const MOST_CHARACTERS: usize = 200;
+
+/// A table's lines, two spaces between its columns; the first row is the header. Of long cells it has the beginning.
 pub fn table(rows: &[Vec<String>], align: &[Align]) -> Vec<String> {
+    let shown = |cell: &String| match cell.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => printable(&(cell[..end].to_owned() + "...")),
+        None => printable(cell),
+    };
     // Escapes are wider than what they stand for.
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
@@ -149,10 +159,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn long_cells_are_cut() {
+        let rows = [200, 201, 70_000].map(|length| vec!["é".repeat(length), "x".to_owned()]);
+        let lines = table(&rows, &[Align::Left, Align::Right]);
+        let all = "é".repeat(200);
+        assert_eq!(lines, [format!("{all}     x"), format!("{all}...  x"), format!("{all}...  x")]);
+    }
+
+    #[test]
     fn numbers_are_readable() {
         let texts = [0, 999, 1000, 266_610, 1_234_567].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "266,610", "1,234,567"]);
-        assert_eq!([loss(0.123_45), loss(2e9)], ["0.1235", "2.0000e9"]);
+        assert_eq!(
+            [0.123_45, 2e9, 0.0, 0.001, -4e-13].map(loss),
+            ["0.1235", "2.0000e9", "0.0000", "0.0010", "-4.0000e-13"]
+        );
+        assert_eq!([f64::NAN, f64::INFINITY].map(loss), ["NaN", "inf"]);
         assert_eq!(percent(0.98123), "98.12 %");
         assert_eq!([counted(1, "row", "rows"), counted(2000, "row", "rows")], ["1 row", "2,000 rows"]);
     }

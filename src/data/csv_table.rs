@@ -218,6 +218,18 @@ impl CsvTable {
         Err(self.row_error(at, expected, at.row.len().to_string()))
     }
 
+    /// Refuses a row that holds the names of all columns: files that were put together have their headers among the rows.
+    pub(super) fn refuse_header(&self, at: &At<'_>) -> Result<()> {
+        let is_name = |(cell, name): (&[u8], &String)| cell.trim_ascii() == name.as_bytes();
+        match &self.names {
+            Some(names) if at.row.cells().zip(names).all(is_name) => {
+                let expected = "a row of values (the header once more: remove it)";
+                Err(self.row_error(at, expected.to_owned(), "the names of the columns".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What is wrong with a row.
     pub(super) fn row_error(&self, at: &At<'_>, expected: String, found: String) -> Error {
         Error::Data { path: at.name().to_owned(), place: Place::row(at.line()), expected, found }

@@ -219,9 +219,9 @@ impl Sample {
         if commas && !points { b',' } else { b'.' }
     }
 
-    /// A number that may be one of thousands or a fraction, where nothing tells which: all that have a mark have three
-    /// digits behind it, and others in the same column have none. Numbers with a point are only asked about where
-    /// semicolons stand between cells, as where a comma is the decimal mark.
+    /// A number that may be one of thousands or a fraction, where nothing tells which: all of its column that have a mark have
+    /// three digits behind it. Numbers with a point are only asked about where semicolons stand between cells, as where a comma
+    /// is the decimal mark.
     pub(super) fn doubtful_number(&self, delimiter: u8) -> Option<String> {
         let marks: &[u8] = match delimiter {
             b';' => b",.",
@@ -233,11 +233,9 @@ impl Sample {
         marks.iter().find_map(|mark| {
             (0..columns).find_map(|column| {
                 let cells = || self.rows.iter().filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
-                let (with, without): (Vec<&[u8]>, Vec<&[u8]>) =
-                    cells().filter(|cell| is_number(cell)).partition(|cell| cell.contains(mark));
-                // Where commas stand between cells, a number with one is no fraction as it is.
-                let is_doubtful = (!without.is_empty() || delimiter == b',')
-                    && with.iter().all(|cell| may_be_thousands(cell, *mark));
+                let with: Vec<&[u8]> =
+                    cells().filter(|cell| is_number(cell) && cell.contains(mark)).collect();
+                let is_doubtful = with.iter().all(|cell| may_be_thousands(cell, *mark));
                 with.first().filter(|_| is_doubtful).map(|cell| show(cell))
             })
         })
@@ -300,6 +298,9 @@ mod tests {
             "a\tb\n12,500\tx\n-7\ty\n",
             "a;b\n1.234;x\n999;y\n",
             "a,b\n\"1,234\",x\n\"5,678\",y\n",
+            "a;b\n1,234;x\n5,678;y\n",
+            "a\tb\n31,544\tx\n5,678\ty\n",
+            "a;b\n31.544;x\n5.678;y\n",
         ] {
             assert!(doubt(text).is_some(), "{text}");
         }
@@ -309,7 +310,8 @@ mod tests {
             "a;b\n1,5;x\n999;y\n",
             "a,b\n1.234,x\n999,y\n",
             "a\tb\n1.234\tx\n999\ty\n",
-            "a;b\n1,234;x\n5,678;y\n",
+            "a;b\n1,234;x\n0,678;y\n",
+            "a;b\n1,234;x\n5,67;y\n",
             "a,b\n\"1,234,567\",x\n999,y\n",
             "a,b\n\"Smith, J\",x\n999,y\n",
         ] {

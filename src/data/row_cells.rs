@@ -33,6 +33,8 @@ impl RowParser {
                 "text, as in the first rows (a number among text: say that the column is one of categories)";
             return Err(table.cell_error(at, column, expected));
         }
+        // A header among the rows holds what is new everywhere.
+        table.refuse_header(at)?;
         let number = self.numberings[index].add(cell, is_missing, at.line());
         number.map_err(|expected| table.cell_error(at, column, &expected))
     }
@@ -53,6 +55,7 @@ impl RowParser {
             let expected = "a label (rows without one are not supported: remove them)";
             return Err(self.table.cell_error(at, column, expected));
         }
+        self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
     }

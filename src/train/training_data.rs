@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LeftOut, Reader, Rows, Scale, TargetScale, Transform, is_sorted,
+    BLOCK_ROWS, Classes, Dataset, LeftOut, Reader, Rows, Scale, Scaling, TargetScale, Transform, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
 use crate::train::evaluation::{check_inputs, test_set};
-use crate::train::{ClassWeights, DataOptions};
+use crate::train::{ClassWeights, DataOptions, TrainedRows};
 
 /// Rows that do not train.
 pub(crate) enum HeldOut {
@@ -37,6 +37,8 @@ pub struct TrainingData {
     pub(crate) is_whole: bool,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
+    /// What tells the rows of the training file that test from others.
+    tested_rows: Option<TrainedRows>,
     /// Whether the weights of the rows are those of their classes, too.
     is_weighed: bool,
     /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
@@ -79,6 +81,8 @@ impl TrainingData {
         let name = reader.name().to_owned();
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
+        let tested_rows = held_out.get(1).filter(|_| options.split.test > 0.0);
+        let tested_rows = tested_rows.map(|rows: &Dataset| TrainedRows::of(&rows.view()));
         if reader.is_complete() {
             reader.check_weights()?;
         }
@@ -140,6 +144,7 @@ impl TrainingData {
             transform,
             is_whole,
             file_rows,
+            tested_rows,
             is_weighed: false,
             target_scale,
         })
@@ -158,6 +163,12 @@ impl TrainingData {
     /// Rows of the training file, those that are left out of training included, where that is known.
     pub fn file_rows(&self) -> Option<usize> {
         self.file_rows
+    }
+
+    /// What tells the rows of the training file that test from others, as they stand in the file; nothing where a share of it
+    /// does not test.
+    pub fn tested_rows(&self) -> Option<TrainedRows> {
+        self.tested_rows
     }
 
     /// Values of a row.
@@ -285,11 +296,15 @@ impl TrainingData {
             }
             ClassWeights::Given(weights) => weights.clone(),
             ClassWeights::Balanced => {
-                let mut counts = vec![0usize; classes];
-                let labels = self.reader.labels();
-                labels.iter().for_each(|label| counts[*label as usize] += 1);
-                let rows = labels.len() as f64;
-                counts.iter().map(|count| (rows / (classes as f64 * (*count).max(1) as f64)) as f32).collect()
+                // Of each class, what its rows count together.
+                let mut sums = vec![0.0; classes];
+                let rows = self.reader.view(Scaling::AsIs);
+                for (row, label) in rows.labels().iter().enumerate() {
+                    sums[*label as usize] += f64::from(rows.weight(row));
+                }
+                let all: f64 = sums.iter().sum();
+                let weight = |sum: &f64| if *sum > 0.0 { all / (classes as f64 * sum) } else { 1.0 };
+                sums.iter().map(|sum| weight(sum) as f32).collect()
             }
         };
         self.reader.weigh(&weights);

@@ -70,6 +70,21 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
     let outcome = place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("500 rows") && outcome.error().contains("--data"), "{}", outcome.stderr);
+
+    // Nor are the same rows in another order, or with another value; found again they are.
+    let table = points.csv(NAMES);
+    let (header, rows) = table.split_once('\n').unwrap();
+    let turned: Vec<&str> = rows.lines().rev().collect();
+    let changed = table.replacen("-0.", "-10.", 200);
+    for text in [format!("{header}\n{}\n", turned.join("\n")), changed] {
+        place.write("t.csv", text);
+        let outcome = place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]);
+        let expected = "error: t.csv: expected the 500 rows of training, found others, or in another order: which were held \
+                        out is not known any more; --data evaluates all rows of a file";
+        assert_eq!((outcome.code, outcome.error()), (2, expected));
+    }
+    place.write("t.csv", table);
+    assert_eq!(self::evaluated(&place, &[])["accuracy"], evaluated["accuracy"]);
 }
 
 #[test]

@@ -125,6 +125,28 @@ fn weights_that_leave_no_row_are_refused() {
     assert!(!place.entries().iter().any(|path| path.ends_with("runs")));
 }
 
+/// Classes count alike where the weights of their rows are summed, not the rows.
+#[test]
+fn balanced_classes_count_by_the_weights_of_their_rows() {
+    let place = Workplace::new();
+    let row = |row: usize| match row % 3 {
+        0 => format!("{},2,x\n", row % 7),
+        _ => format!("{},0.5,y\n", row % 5),
+    };
+    place.write("t.csv", "a,w,class\n".to_owned() + &(0..90).map(row).collect::<String>());
+    // 30 rows of 2 and 60 of 0.5: 90 / (2 x 60) and 90 / (2 x 30).
+    let losses = ["balanced", "0.75,1.5", "1,1"].map(|weights| {
+        let arguments = ["train", "--data", "t.csv", "--weight", "w", "--device", "cpu", "--format", "json"];
+        let arguments =
+            [&arguments[..], &["--out", "m.safetensors", "--epochs", "3", "--class-weights", weights]];
+        let objects = place.succeed(&arguments.concat()).objects();
+        objects.iter().rfind(|object| object["event"] == "epoch").unwrap()["train_loss"].clone()
+    });
+    assert_eq!(losses[0], losses[1]);
+    assert_ne!(losses[0], losses[2]);
+    assert!(losses[0].is_number());
+}
+
 #[test]
 fn training_says_what_eval_says_of_the_kept_model() {
     let place = Workplace::new();
