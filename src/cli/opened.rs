@@ -63,7 +63,8 @@ impl Places {
         training.check(known)?;
         let target = training.columns.target_like(&reader, training.learning.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
-        let like = ReadOptions { threads: read.threads, ..like };
+        let mut like = ReadOptions { threads: read.threads, ..like };
+        like.columns.refuse_missing = read.columns.refuse_missing;
         let open =
             |source: &Option<Source>| source.as_ref().map(|source| Reader::open(source, &like)).transpose();
         let (validation, test) = (open(&self.validation)?, open(&self.test)?);

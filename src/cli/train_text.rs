@@ -29,7 +29,7 @@ pub enum Chosen {
 /// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
 pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
     let reasons = [
-        (Why::NumbersRows, "since it only numbers the rows", "--only names inputs"),
+        (Why::NumbersRows, "since by name or values it only numbers the rows", "--only names inputs"),
         (
             Why::DifferentTexts,
             "since its text is another one in nearly all of the first rows",

@@ -40,6 +40,15 @@ fn cells_that_are_no_numbers() {
         &[&train("t.csv")[..], &["--missing", "error"]].concat(),
         &["row 3, column 3 (right)", "a missing one is refused", "found an empty cell"],
     );
+    // Of the files that validate and test, too.
+    place.write("whole.csv", "class,left,right\n0,1,2\n1,3,4\n");
+    for held_out in ["--test", "--validation"] {
+        refused(
+            &place,
+            &[&train("whole.csv")[..], &["--missing", "error", held_out, "t.csv"]].concat(),
+            &["t.csv, row 3, column 3 (right)", "a missing one is refused"],
+        );
+    }
     unreadable(b"class,left\n0,1\n1,\xff\n", &[", row 3, column 2 (left)", "not UTF-8"]);
     unreadable(b"cl\xffss,left\n0,1\n1,2\n", &[", row 1", "UTF-8"]);
 }
