@@ -22,7 +22,7 @@ fn board(place: &Workplace, folder: &str) -> Vec<String> {
 fn what_was_interrupted_goes_on_and_ends_as_if_nothing_had_happened() {
     let place = table();
     // Ten teams of about four, so that few members have ended when the first ones have.
-    place.write("space.toml", &format!("{SPACE}batch-size = [12, 13, 14, 15, 16]\n"));
+    place.write("space.toml", format!("{SPACE}batch-size = [12, 13, 14, 15, 16]\n"));
     let arguments =
         ["--space", "space.toml", "--trials", "40", "--preset", "plain", "--epochs", "400", "--threads", "2"];
     swept(&place, &[&arguments[..], &["--out", "whole"]].concat());
