@@ -56,7 +56,7 @@ impl DataOptions {
             (Clip::None, _) => return Ok(false),
             (Clip::Auto, _) => return Ok(encodes && scales),
             (Clip::Smooth, Scale::Quantile) => "ranks of values (quantile), which have no outliers",
-            (Clip::Smooth, _) if encodes => return Ok(true),
+            (Clip::Smooth, _) if encodes && scales => return Ok(true),
             (Clip::Smooth, Scale::None) => "values as they are (none)",
             (Clip::Smooth, _) => "values divided by 255 (bytes)",
         };

@@ -178,6 +178,8 @@ fn clipping_is_refused_where_it_would_clip_nothing() {
         ),
         (&[&table[..], &["--scale", "none"]].concat(), "values as they are (none)"),
         (&[&table[..], &["--scale", "bytes"]].concat(), "values divided by 255 (bytes)"),
+        // Also beside columns of text, which become inputs by themselves.
+        (&["--data", "t.csv", "--target", "level", "--scale", "none"], "values as they are (none)"),
         (&["--data", "data"], "values divided by 255 (bytes)"),
     ] {
         let outcome = place.run(&[&common[..], arguments].concat());
