@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
 use std::path::Path;
 
-use png::{BitDepth, Decoder, DecodingError, Transformations};
+use png::{BitDepth, ColorType, Decoder, DecodingError, Info, Transformations};
 
 use crate::error::Place;
 use crate::memory::check_memory;
@@ -62,6 +62,7 @@ fn decode(
         return Err(data_error(name, expected, format!("a header that says {columns} x {rows} pixels")));
     }
     let mut reader = decoder.read_info().map_err(fault)?;
+    check_palette(name, reader.info())?;
     let (color, depth) = reader.output_color_type();
     let pixel = Pixel { channels: color.samples(), wide: depth == BitDepth::Sixteen };
     let mut means = Means::new([rows, columns], [height, width])?;
@@ -80,6 +81,18 @@ fn decode(
         values.iter_mut().for_each(|value| *value = 255 - *value);
     }
     Ok(values)
+}
+
+/// Refuses palettes that the decoder would take apart beyond their ends: of parts of colors, of too many, or with more alpha values
+/// than colors.
+fn check_palette(name: &Path, info: &Info<'_>) -> Result<()> {
+    let (Some(palette), ColorType::Indexed) = (&info.palette, info.color_type) else { return Ok(()) };
+    let (bytes, alphas) = (palette.len(), info.trns.as_ref().map_or(0, |alphas| alphas.len()));
+    if bytes.is_multiple_of(3) && bytes <= 3 * 256 && alphas <= bytes / 3 {
+        return Ok(());
+    }
+    let expected = "a palette of up to 256 colors of three bytes, and no more alpha values than colors";
+    Err(data_error(name, expected.to_owned(), format!("{bytes} bytes and {alphas} alpha values")))
 }
 
 /// How a pixel is stored once palettes and small depths are expanded.

@@ -276,3 +276,20 @@ fn an_image_that_its_file_cannot_hold_is_refused_before_there_is_room_for_it() {
     let expected = format!("an image that {} bytes can hold", image.len());
     assert_refused(&image, &[&expected, "a header that says 40000000 x 2 pixels"]);
 }
+
+/// The decoder would take them apart beyond their ends.
+#[test]
+fn palettes_of_other_sizes_are_refused() {
+    let with = |palette: usize, alphas: usize| {
+        let mut info = info(ColorType::Indexed, BitDepth::Eight, 2, 2);
+        info.palette = Some(noise(palette as u32).into());
+        info.trns = (alphas > 0).then(|| noise(alphas as u32).into());
+        encode(info, &[0, 1, 1, 0])
+    };
+    for (palette, alphas) in [(7, 0), (28, 3), (769, 0), (771, 0), (6, 3)] {
+        assert_refused(&with(palette, alphas), &["i.png: expected "]);
+    }
+    for (palette, alphas) in [(6, 0), (6, 2), (768, 256)] {
+        assert_eq!(read(&with(palette, alphas), 2, 2).unwrap().len(), 4, "{palette} {alphas}");
+    }
+}
