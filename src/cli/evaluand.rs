@@ -117,7 +117,7 @@ struct Part {
     split: Split,
     /// Rows of the whole file.
     rows: usize,
-    /// The sum of those that were held out; models before 0.2 do not say.
+    /// The sum of those that were held out; older models do not say.
     sum: Option<u32>,
 }
 
@@ -222,7 +222,7 @@ impl Part {
         }
         let changed = error("others, or in another order");
         let [_, test] = reader.divide(&self.split)?;
-        if self.sum.is_some_and(|sum| TrainedRows::of(&test.view()).sum != sum) {
+        if self.sum.is_some_and(|sum| TrainedRows::of_held_out(&test).sum != sum) {
             return Err(changed);
         }
         Ok(test)

@@ -7,7 +7,7 @@ use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
 use super::{Doubt, Epoch, exact};
-use crate::data::{Features, Rows, TargetsRef};
+use crate::data::{Dataset, Features, Rows, TargetsRef};
 use crate::engine::EngineState;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::model::{Model, Parameters};
@@ -76,6 +76,11 @@ impl TrainedRows {
         }
         sum.update(bytemuck::cast_slice(rows.weights));
         Self { count: rows.len(), sum: sum.sum() }
+    }
+
+    /// Those of rows that were held out, whose weights nobody reads again.
+    pub fn of_held_out(rows: &Dataset) -> Self {
+        Self::of(&Rows { weights: &[], ..rows.view() })
     }
 }
 

@@ -82,7 +82,7 @@ impl TrainingData {
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
         let tested_rows = held_out.get(1).filter(|_| options.split.test > 0.0);
-        let tested_rows = tested_rows.map(|rows: &Dataset| TrainedRows::of(&rows.view()));
+        let tested_rows = tested_rows.map(TrainedRows::of_held_out);
         if reader.is_complete() {
             reader.check_weights()?;
         }

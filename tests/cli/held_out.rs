@@ -87,6 +87,33 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
     assert_eq!(self::evaluated(&place, &[])["accuracy"], evaluated["accuracy"]);
 }
 
+/// Of a table with weights, groups, text and missing cells, too.
+#[test]
+fn held_out_rows_are_found_again_whatever_else_a_table_holds() {
+    let place = Workplace::new();
+    let row = |row: usize| {
+        let number = if row.is_multiple_of(11) { String::new() } else { format!("{}.5", row * 7 % 23) };
+        let text = ["x", "y", "zz", ""][row * 5 % 4];
+        format!("{number},{text},{},{},{}\n", 1 + row % 3, row / 3, ["p", "q"][row % 2])
+    };
+    place.write("t.csv", "a,b,w,g,class\n".to_owned() + &(0..200).map(row).collect::<String>());
+    for options in [
+        &["--weight", "w", "--exclude", "g"][..],
+        &["--group", "g", "--exclude", "w"],
+        &["--time", "g", "--weight", "w"],
+        &["--exclude", "w", "g", "--class-weights", "balanced", "--categorical", "a"],
+        &["--target", "w", "--task", "regression", "--weight", "g", "--exclude", "class"],
+    ] {
+        let arguments = [&["--data", "t.csv", "--test-fraction", "0.3", "--epochs", "2"], options].concat();
+        let objects = trained(&place, &arguments);
+        let (found, summary) = (evaluated(&place, &[]), objects.last().unwrap());
+        assert!(found["samples"].as_u64().unwrap() >= 50, "{found}");
+        for (measure, test) in [("accuracy", "test_accuracy"), ("rmse", "test_rmse")] {
+            assert_eq!(found[measure], summary[test], "{options:?}");
+        }
+    }
+}
+
 #[test]
 fn eval_finds_the_test_file_and_the_training_file() {
     let place = with_tables();
