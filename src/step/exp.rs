@@ -1,5 +1,6 @@
-//! Exponentials of numbers up to 0, of which the smooth activations and softmax are made. They are plain arithmetic without branches,
-//! so that the compiler turns loops over them into vector instructions; `f32::exp` is a call for each number.
+//! Exponentials of numbers up to 0, of which the smooth activations and softmax are made, and logarithms, of which its loss is. They are
+//! plain arithmetic without branches, so that the compiler turns loops over them into vector instructions; `f32::exp` is a call for each
+//! number.
 
 /// Below this, exp(x) is taken as 0: it is less than the smallest normal number, 2^-126.
 const LOWEST: f32 = -87.336_54;
@@ -49,9 +50,45 @@ pub(in crate::step) fn clamped(x: f32) -> f32 {
     if x > 100.0 { 100.0 } else { x }
 }
 
+/// sqrt(1/2), the smallest mantissa of [`ln`].
+const LEAST_MANTISSA: f64 = std::f64::consts::FRAC_1_SQRT_2;
+/// Adding the bits of an integer to those of this number adds the integer.
+const INTEGERS: f64 = 6_755_399_441_055_744.0;
+
+/// The natural logarithm of a normal number above 0; NaN gives NaN. With x = 2^n m, m from sqrt(1/2) to sqrt 2, and
+/// s = (m - 1) / (m + 1), it is n ln 2 + 2 (s + s^3/3 + s^5/5 + ...).
+#[inline(always)]
+pub(in crate::step) fn ln(x: f64) -> f64 {
+    let n = ((x.to_bits().wrapping_sub(LEAST_MANTISSA.to_bits())) as i64 >> 52) as u64;
+    let m = f64::from_bits(x.to_bits().wrapping_sub(n << 52));
+    let n = f64::from_bits(INTEGERS.to_bits().wrapping_add(n)) - INTEGERS;
+    let s = (m - 1.0) / (m + 1.0);
+    let t = s * s;
+    // Up to s^21; as |s| <= 0.1716, the next term is below 2^-59 of the sum.
+    let tail = 1.0 / 15.0 + t * (1.0 / 17.0 + t * (1.0 / 19.0 + t * (1.0 / 21.0)));
+    let tail = 1.0 / 9.0 + t * (1.0 / 11.0 + t * (1.0 / 13.0 + t * tail));
+    let tail = 1.0 / 3.0 + t * (1.0 / 5.0 + t * (1.0 / 7.0 + t * tail));
+    let y = n * std::f64::consts::LN_2 + (2.0 * s + 2.0 * s * t * tail);
+    if x.is_nan() { x } else { y }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two roundings in s and its double, one in the sum; where n is not 0, those of n ln 2.
+    #[test]
+    fn logarithms_agree_with_the_standard_library() {
+        let near_1 = (-1000..1000).map(|i| 1.0 + f64::from(i) * f64::from(f32::EPSILON));
+        let wide = (-1000..1000).map(|i| 1.01f64.powi(69 * i) * 1.3);
+        let sums = (0..100_000).map(|i| 1.0 + f64::from(i) / 777.0);
+        for x in near_1.chain(wide).chain(sums) {
+            let (got, want) = (ln(x), x.ln());
+            assert!((got - want).abs() <= 3.0 * f64::EPSILON * want.abs(), "{x}: {got}, not {want}");
+        }
+        assert_eq!(ln(1.0), 0.0);
+        assert!(ln(f64::NAN).is_nan());
+    }
 
     /// A relative error of 1.5 eps each: two roundings in the sum, and those of r and of the series.
     #[test]

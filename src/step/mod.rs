@@ -17,7 +17,7 @@ mod wave;
 
 pub use activation::Activation;
 pub use dropout::Dropout;
-pub use loss::{Loss, Target};
+pub use loss::{Loss, LossRows, Targets};
 pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exact;
 use crate::data::TargetScale;
-use crate::step::{Loss, Target};
+use crate::step::{Loss, Targets};
 
 /// Measures of predicted values over some rows, computed in f64. RMSE, MAE and R2 are those of all targets together, whatever
 /// units these have: square roots and means over their columns.
@@ -127,7 +127,7 @@ impl Sums {
 fn mean_loss(loss: Loss, outputs: &[f32], values: &[f32], columns: usize) -> f64 {
     let mut gradient = vec![0.0; columns];
     let pairs = outputs.chunks_exact(columns).zip(values.chunks_exact(columns));
-    let sum: f64 = pairs.map(|(y, t)| loss.row(y, Target::Values(t), 0.0, &mut gradient)).sum();
+    let sum: f64 = pairs.map(|(y, t)| loss.row(y, Targets::Values(t), 0.0, &mut gradient)).sum();
     sum / (values.len() / columns) as f64
 }
 

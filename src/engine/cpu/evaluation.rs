@@ -7,7 +7,7 @@ use std::thread;
 use super::divided::DividedNetwork;
 use super::groups::Groups;
 use super::inputs::Inputs;
-use super::loss::{as_f32_holds, predicted};
+use super::loss::RowLosses;
 use super::matrix::Matrix;
 use super::outputs::{Behind, Outputs, Tile};
 use super::sparse::PackedRows;
@@ -106,6 +106,7 @@ struct Walk<'a> {
     panel: Matrix,
     /// Of each layer.
     outputs: Vec<Outputs>,
+    losses: RowLosses,
 }
 
 impl<'a> Evaluator<'a> {
@@ -115,6 +116,7 @@ impl<'a> Evaluator<'a> {
             first,
             panel: Matrix::default(),
             outputs: network.outputs.iter().map(|_| Outputs::default()).collect(),
+            losses: RowLosses::default(),
         };
         Self { inputs: Inputs::default(), packed: None, walks: networks.iter().map(walk).collect() }
     }
@@ -192,17 +194,13 @@ impl Walk<'_> {
     }
 
     /// Puts what is wanted of the rows behind what is there.
-    fn take(&self, inputs: &Inputs, wanted: Wanted, part: &mut EvaluatedPart) {
+    fn take(&mut self, inputs: &Inputs, wanted: Wanted, part: &mut EvaluatedPart) {
         let Some(Outputs { y, .. }) = self.outputs.last() else { return };
         if wanted == Wanted::Outputs {
             return y.each_row().for_each(|z| part.outputs.extend_from_slice(z));
         }
-        let mut gradient = vec![0.0; self.network.network.outputs()];
-        for (row, z) in y.each_row().enumerate() {
-            let target = inputs.target(row, 0.0);
-            let loss = self.network.network.loss().row(z, target, 0.0, &mut gradient);
-            part.losses.push(as_f32_holds(loss));
-            part.predictions.push(predicted(z) as u32);
-        }
+        self.losses.evaluate(self.network.network.loss(), y, inputs);
+        part.losses.extend_from_slice(&self.losses.losses);
+        part.predictions.extend_from_slice(&self.losses.predictions);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::lists::Lists;
 use super::sparse::{Input, PackedRows, divisor, padded};
 use crate::data::{Features, Rows, TargetsRef};
-use crate::step::Target;
+use crate::step::Targets;
 
 /// A share of a batch: targets and weights of some of its rows, and with them either all inputs of those rows, or for some
 /// groups of inputs the lists of all rows of the batch.
@@ -19,9 +19,8 @@ pub struct Inputs {
     lists: Option<Lists>,
     /// The class of each row, or nothing.
     classes: Vec<u32>,
-    /// The values that each row should give, so many of them, or nothing.
+    /// The values that each row should give, row after row, or nothing.
     values: Vec<f32>,
-    columns: usize,
     /// How much each row counts.
     weights: Vec<f32>,
 }
@@ -48,17 +47,17 @@ impl Inputs {
         }
     }
 
-    /// What a row of the share should give.
-    pub fn target(&self, row: usize, smoothing: f32) -> Target<'_> {
-        match self.classes.get(row) {
-            Some(class) => Target::Class { class: *class as usize, smoothing },
-            None => Target::Values(&self.values[row * self.columns..][..self.columns]),
+    /// What the rows of the share should give.
+    pub fn targets(&self, smoothing: f32) -> Targets<'_> {
+        match self.values[..] {
+            [] => Targets::Classes { classes: &self.classes, smoothing },
+            _ => Targets::Values(&self.values),
         }
     }
 
-    /// How much a row of the share counts in the loss.
-    pub fn weight(&self, row: usize) -> f32 {
-        self.weights[row]
+    /// How much each row of the share counts in the loss.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
     }
 
     /// Takes targets and weights of the rows `share` of those that `order` names.
@@ -70,7 +69,6 @@ impl Inputs {
         match rows.targets {
             TargetsRef::Classes(classes) => self.classes.extend(order.clone().map(|row| classes[row])),
             TargetsRef::Values { columns, values } => {
-                self.columns = columns;
                 order
                     .clone()
                     .for_each(|row| self.values.extend_from_slice(&values[row * columns..][..columns]));
@@ -191,13 +189,13 @@ mod tests {
             inputs.gather_targets(&rows, &[2, 0], 0..2);
             match targets {
                 TargetsRef::Classes(_) => {
-                    assert_eq!(inputs.target(1, 0.25), Target::Class { class: 3, smoothing: 0.25 });
-                    assert_eq!((inputs.weight(0), inputs.weight(1)), (2.5, 0.5));
+                    let classes = &[5, 3];
+                    assert_eq!(inputs.targets(0.25), Targets::Classes { classes, smoothing: 0.25 });
+                    assert_eq!(inputs.weights(), [2.5, 0.5]);
                 }
                 TargetsRef::Values { .. } => {
-                    assert_eq!(inputs.target(0, 0.25), Target::Values(&[5.0, 6.0]));
-                    assert_eq!(inputs.target(1, 0.25), Target::Values(&[1.0, 2.0]));
-                    assert_eq!(inputs.weight(0), 1.0);
+                    assert_eq!(inputs.targets(0.25), Targets::Values(&[5.0, 6.0, 1.0, 2.0]));
+                    assert_eq!(inputs.weights(), [1.0, 1.0]);
                 }
             }
             inputs.gather_targets(&rows, &[2, 0, 1], 1..3);

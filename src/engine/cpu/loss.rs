@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use super::matrix::Matrix;
-use crate::step::{Loss, Target};
+use crate::step::{Loss, LossRows, Targets};
 
 /// The outputs of some rows, and how far they are from their targets.
 #[derive(Default)]
@@ -13,41 +13,65 @@ pub struct RowLosses {
     pub delta: Matrix,
     /// Weight times loss of each row.
     pub losses: Vec<f64>,
+    /// The first of each row's largest outputs.
+    pub predictions: Vec<u32>,
     /// Rows classified correctly; 0 where targets are values.
     pub correct: u64,
+    scales: Vec<f32>,
+    scratch: Vec<f32>,
 }
 
 impl RowLosses {
     /// Losses and gradients from the outputs.
     pub fn compute(&mut self, loss: Loss, inputs: &Inputs, smoothing: f32, scale: f32) {
-        let Self { outputs, delta, .. } = self;
-        delta.resize(outputs.row_count(), outputs.column_count());
-        self.losses.clear();
-        self.correct = 0;
-        for ((row, z), delta) in outputs.each_row().enumerate().zip(delta.each_row_mut()) {
-            let (target, weight) = (inputs.target(row, smoothing), inputs.weight(row));
-            let loss = f64::from(weight) * loss.row(z, target, scale * weight, delta);
-            self.losses.push(as_f32_holds(loss));
-            if let Target::Class { class, .. } = target {
-                self.correct += u64::from(predicted(z) == class);
-            }
+        let (targets, weights) = (inputs.targets(smoothing), inputs.weights());
+        self.scales.clear();
+        self.scales.extend(weights.iter().map(|weight| scale * weight));
+        let outputs = std::mem::take(&mut self.outputs);
+        self.take(loss, &outputs, targets);
+        self.outputs = outputs;
+        for (loss, weight) in self.losses.iter_mut().zip(weights) {
+            *loss = as_f32_holds(f64::from(*weight) * *loss);
         }
+        self.correct = match targets {
+            Targets::Values(_) => 0,
+            Targets::Classes { classes, .. } => {
+                let pairs = self.predictions.iter().zip(classes);
+                pairs.filter(|(prediction, class)| prediction == class).count() as u64
+            }
+        };
+    }
+
+    /// Losses and predictions of rows that are not trained, without their weights.
+    pub fn evaluate(&mut self, loss: Loss, outputs: &Matrix, inputs: &Inputs) {
+        self.scales.clear();
+        self.scales.resize(outputs.row_count(), 0.0);
+        self.take(loss, outputs, inputs.targets(0.0));
+        self.losses.iter_mut().for_each(|loss| *loss = as_f32_holds(*loss));
+    }
+
+    /// Losses, predictions, and gradients times the scales that are there.
+    fn take(&mut self, loss: Loss, outputs: &Matrix, targets: Targets<'_>) {
+        let Self { delta, losses, predictions, scales, scratch, .. } = self;
+        let rows = scales.len();
+        delta.resize(rows, outputs.column_count());
+        losses.resize(rows, 0.0);
+        predictions.resize(rows, 0);
+        loss.rows(LossRows {
+            z: outputs.values(),
+            width: outputs.width(),
+            outputs: outputs.column_count(),
+            targets,
+            scales,
+            gradient: delta.values_mut(),
+            losses,
+            predictions,
+            scratch,
+        });
     }
 }
 
 /// What f32 cannot hold is infinite, as it is on a GPU.
-pub fn as_f32_holds(loss: f64) -> f64 {
+fn as_f32_holds(loss: f64) -> f64 {
     if (loss as f32).is_infinite() { f64::INFINITY } else { loss }
-}
-
-/// The first class of the largest logit.
-pub fn predicted(z: &[f32]) -> usize {
-    let Some((first, rest)) = z.split_first() else { return 0 };
-    let (mut best, mut largest) = (0, *first);
-    for (class, z) in (1..).zip(rest) {
-        if *z > largest {
-            (best, largest) = (class, *z);
-        }
-    }
-    best
 }

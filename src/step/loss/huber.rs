@@ -1,7 +1,7 @@
 //! Huber loss with delta 1 (P. J. Huber, "Robust estimation of a location parameter", 1964): the mean over the outputs of
 //! d^2 / 2 where |d| = |z - t| <= 1, else |d| - 1 / 2.
 
-use super::{Function, Target, mean_of};
+use super::{Function, LossRows, mean_of};
 
 pub(super) struct Huber;
 pub(super) const PIECE: Huber = Huber;
@@ -19,8 +19,8 @@ impl Function for Huber {
         false
     }
 
-    fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
-        mean_of(z, target, scale, gradient, term, |d| d.clamp(-1.0, 1.0))
+    fn rows(&self, rows: LossRows<'_>) {
+        mean_of(rows, term, |d| d.clamp(-1.0, 1.0));
     }
 
     fn flop(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Mean absolute error: the mean over the outputs of |z - t|. The slope at 0 is 0.
 
-use super::{Function, Target, mean_of};
+use super::{Function, LossRows, mean_of};
 
 pub(super) struct Mae;
 pub(super) const PIECE: Mae = Mae;
@@ -18,8 +18,8 @@ impl Function for Mae {
         false
     }
 
-    fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
-        mean_of(z, target, scale, gradient, f64::abs, sign)
+    fn rows(&self, rows: LossRows<'_>) {
+        mean_of(rows, f64::abs, sign);
     }
 
     fn flop(&self) -> usize {

@@ -1,20 +1,10 @@
 //! Losses: how far the outputs of a row are from its target.
 
-use super::variants::{parse_by_name, variants};
+mod rows;
 
-/// What a row should give.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target<'a> {
-    /// A class, with probability 1 - smoothing + smoothing / classes; every other has smoothing / classes.
-    Class {
-        /// Which class.
-        class: usize,
-        /// Label smoothing, from 0 to below 1.
-        smoothing: f32,
-    },
-    /// A number for each output.
-    Values(&'a [f32]),
-}
+pub use rows::{LossRows, Targets};
+
+use super::variants::{parse_by_name, variants};
 
 /// What a loss computes. The loss of a batch is the mean over its rows of weight times loss.
 trait Function: Sync {
@@ -33,8 +23,8 @@ trait Function: Sync {
     /// Whether targets are classes; else they are values.
     fn of_classes(&self) -> bool;
 
-    /// The loss of a row from its outputs z; and its gradient by them, times `scale`.
-    fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64;
+    /// The losses of some rows from their outputs, and their gradients by them.
+    fn rows(&self, rows: LossRows<'_>);
 
     /// FLOP per output of loss and gradient, counted as the cost models count.
     fn flop(&self) -> usize;
@@ -56,24 +46,22 @@ variants! {
 
 parse_by_name!(Loss, "loss");
 
-/// The mean over the outputs of `term` of the differences d = z - t, and its gradient times `scale` from the derivative
-/// `slope` of the term. NaN for targets that are classes.
-fn mean_of(
-    z: &[f32],
-    target: Target<'_>,
-    scale: f32,
-    gradient: &mut [f32],
-    term: impl Fn(f64) -> f64,
-    slope: impl Fn(f32) -> f32,
-) -> f64 {
-    let Target::Values(t) = target else { return f64::NAN };
-    let share = scale / z.len() as f32;
-    let mut sum = 0.0;
-    for ((g, z), t) in gradient.iter_mut().zip(z).zip(t) {
-        sum += term(f64::from(*z) - f64::from(*t));
-        *g = slope(z - t) * share;
+/// The mean over the outputs of `term` of the differences d = z - t, and its gradient from the derivative `slope` of the term.
+fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) -> f32) {
+    let LossRows { z, width, outputs, targets, scales, gradient, losses, predictions, .. } = rows;
+    let Targets::Values(values) = targets else { return losses.fill(f64::NAN) };
+    let each = z.chunks_exact(width).zip(gradient.chunks_exact_mut(width)).zip(values.chunks_exact(outputs));
+    for (row, ((z, gradient), values)) in each.enumerate() {
+        let z = &z[..outputs];
+        let share = scales[row] / outputs as f32;
+        let mut sum = 0.0;
+        for ((g, z), t) in gradient.iter_mut().zip(z).zip(values) {
+            sum += term(f64::from(*z) - f64::from(*t));
+            *g = slope(z - t) * share;
+        }
+        losses[row] = sum / outputs as f64;
+        predictions[row] = rows::largest(z);
     }
-    sum / z.len() as f64
 }
 
 impl Loss {
@@ -82,9 +70,26 @@ impl Loss {
         self.piece().of_classes()
     }
 
+    /// The losses of some rows from their outputs, and their gradients by them. What a row gives does not depend on the others.
+    pub fn rows(self, rows: LossRows<'_>) {
+        self.piece().rows(rows);
+    }
+
     /// The loss of a row from its outputs z; and its gradient by them, times `scale`.
-    pub fn row(self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
-        self.piece().row(z, target, scale, gradient)
+    pub fn row(self, z: &[f32], targets: Targets<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
+        let mut loss = f64::NAN;
+        self.rows(LossRows {
+            z,
+            width: z.len(),
+            outputs: z.len(),
+            targets,
+            scales: &[scale],
+            gradient,
+            losses: std::slice::from_mut(&mut loss),
+            predictions: &mut [0],
+            scratch: &mut Vec::new(),
+        });
+        loss
     }
 
     /// FLOP per output of loss and gradient.

@@ -1,6 +1,6 @@
 //! Mean squared error: the mean over the outputs of (z - t)^2.
 
-use super::{Function, Target, mean_of};
+use super::{Function, LossRows, mean_of};
 
 pub(super) struct Mse;
 pub(super) const PIECE: Mse = Mse;
@@ -18,8 +18,8 @@ impl Function for Mse {
         false
     }
 
-    fn row(&self, z: &[f32], target: Target<'_>, scale: f32, gradient: &mut [f32]) -> f64 {
-        mean_of(z, target, scale, gradient, |d| d * d, |d| 2.0 * d)
+    fn rows(&self, rows: LossRows<'_>) {
+        mean_of(rows, |d| d * d, |d| 2.0 * d);
     }
 
     fn flop(&self) -> usize {

@@ -3,7 +3,7 @@
 use ndarray::{Array2, aview1};
 
 use crate::reference::{ReferenceTargets, ops};
-use crate::step::{Loss, Target};
+use crate::step::{Loss, LossRows, Targets};
 
 const EPS: f64 = f32::EPSILON as f64;
 
@@ -19,10 +19,10 @@ fn rows() -> Vec<Vec<f32>> {
 
 /// The exponentials are within 2 eps, their sum and quotient within n + 2 eps: n + 8 eps of the gradient's scale. The loss
 /// has the sum's error through the logarithm, and a rounding at the size of the outputs where it is made of them.
-fn check(loss: Loss, z: &[f32], target: Target<'_>, targets: &ReferenceTargets<'_>) {
+fn check(loss: Loss, z: &[f32], given: Targets<'_>, targets: &ReferenceTargets<'_>) {
     let scale = 0.25;
     let mut gradient = vec![f32::NAN; z.len()];
-    let got = loss.row(z, target, scale, &mut gradient);
+    let got = loss.row(z, given, scale, &mut gradient);
     let wide: Vec<f64> = z.iter().copied().map(f64::from).collect();
     let wide = aview1(&wide).insert_axis(ndarray::Axis(0));
     let want = ops::row_losses(loss, wide, targets)[0];
@@ -51,7 +51,7 @@ fn losses_of_values_agree_with_the_reference() {
                 .map(|(z, j)| if j % 3 == 0 { *z } else { (z - 1.5).floor() + 0.5 })
                 .collect();
             let wide = Array2::from_shape_fn((1, t.len()), |(_, j)| f64::from(t[j]));
-            check(loss, &z, Target::Values(&t), &ReferenceTargets::values(wide.view()));
+            check(loss, &z, Targets::Values(&t), &ReferenceTargets::values(wide.view()));
         }
     }
 }
@@ -64,7 +64,8 @@ fn cross_entropy_agrees_with_the_reference() {
             for smoothing in [0.0f32, 0.1, 0.75] {
                 let targets = [class];
                 let targets = ReferenceTargets::classes(&targets).smoothed(f64::from(smoothing));
-                check(Loss::CrossEntropy, &z, Target::Class { class, smoothing }, &targets);
+                let classes = &[class as u32];
+                check(Loss::CrossEntropy, &z, Targets::Classes { classes, smoothing }, &targets);
             }
         }
     }
@@ -74,16 +75,17 @@ fn cross_entropy_agrees_with_the_reference() {
 fn gradients_of_a_smoothed_row_add_up_to_0() {
     let z = [0.5, -1.0, 3.0, 0.25];
     let mut gradient = [0.0; 4];
-    Loss::CrossEntropy.row(&z, Target::Class { class: 1, smoothing: 0.3 }, 1.0, &mut gradient);
+    let targets = Targets::Classes { classes: &[1], smoothing: 0.3 };
+    Loss::CrossEntropy.row(&z, targets, 1.0, &mut gradient);
     assert!(gradient.iter().sum::<f32>().abs() < 4.0 * f32::EPSILON);
 }
 
 #[test]
 fn nan_makes_the_loss_nan_and_so_does_a_target_of_the_wrong_kind() {
     for loss in Loss::ALL.iter().copied() {
-        let classes = Target::Class { class: 0, smoothing: 0.0 };
-        let smoothed = Target::Class { class: 0, smoothing: 0.1 };
-        let values = Target::Values(&[1.0, 2.0, 3.0]);
+        let classes = Targets::Classes { classes: &[0], smoothing: 0.0 };
+        let smoothed = Targets::Classes { classes: &[0], smoothing: 0.1 };
+        let values = Targets::Values(&[1.0, 2.0, 3.0]);
         let (right, wrong) =
             if loss.of_classes() { ([classes, smoothed], values) } else { ([values; 2], classes) };
         let mut gradient = [0.0; 3];
@@ -104,10 +106,92 @@ fn large_outputs_give_no_nan() {
     let z = [f32::MAX, f32::MIN, 0.0];
     let mut gradient = [0.0; 3];
     for (loss, want) in [(Loss::Mae, [1.0, -1.0, 0.0]), (Loss::Huber, [1.0, -1.0, 0.0])] {
-        let got = loss.row(&z, Target::Values(&[0.0; 3]), 3.0, &mut gradient);
+        let got = loss.row(&z, Targets::Values(&[0.0; 3]), 3.0, &mut gradient);
         assert!((got / (2.0 / 3.0 * f64::from(f32::MAX)) - 1.0).abs() < 1e-7, "{loss}: {got}");
         assert_eq!(gradient, want, "{loss}");
     }
-    let got = Loss::CrossEntropy.row(&z, Target::Class { class: 0, smoothing: 0.0 }, 1.0, &mut gradient);
+    let targets = Targets::Classes { classes: &[0], smoothing: 0.0 };
+    let got = Loss::CrossEntropy.row(&z, targets, 1.0, &mut gradient);
     assert_eq!((got, gradient), (0.0, [0.0; 3]));
+}
+
+/// Any number of rows, of widths with and without padding; the first row of the largest outputs twice.
+#[test]
+fn a_row_gives_the_same_bits_beside_whichever_others() {
+    let value = |row: usize, column: usize| 4.0 * ((7 * row * column + 3 * column + row) as f32).sin();
+    for (outputs, width) in [(1, 1), (2, 16), (10, 16), (16, 16), (17, 32), (33, 33)] {
+        for rows in [1, 3, 15, 16, 17, 63, 65] {
+            let mut z: Vec<f32> = (0..rows * width).map(|i| value(i / width, i % width)).collect();
+            z[..outputs].fill(3.0);
+            let classes: Vec<u32> = (0..rows).map(|row| (row * 7 % outputs) as u32).collect();
+            let values: Vec<f32> = (0..rows * outputs).map(|i| value(i, 2)).collect();
+            let scales: Vec<f32> = (0..rows).map(|row| 0.5 - row as f32 / 8.0).collect();
+            for loss in Loss::ALL.iter().copied() {
+                let targets = |rows: std::ops::Range<usize>| match loss.of_classes() {
+                    true => Targets::Classes { classes: &classes[rows], smoothing: 0.1 },
+                    false => Targets::Values(&values[rows.start * outputs..rows.end * outputs]),
+                };
+                let (mut gradient, mut losses) = (vec![0.25; rows * width], vec![0.0; rows]);
+                let mut predictions = vec![0; rows];
+                loss.rows(LossRows {
+                    z: &z,
+                    width,
+                    outputs,
+                    targets: targets(0..rows),
+                    scales: &scales,
+                    gradient: &mut gradient,
+                    losses: &mut losses,
+                    predictions: &mut predictions,
+                    scratch: &mut vec![f32::NAN; 3],
+                });
+                for (row, (z, gradient)) in z.chunks(width).zip(gradient.chunks(width)).enumerate() {
+                    let mut alone = vec![0.0; outputs];
+                    let want = loss.row(&z[..outputs], targets(row..row + 1), scales[row], &mut alone);
+                    assert_eq!(
+                        (losses[row], &gradient[..outputs]),
+                        (want, &alone[..]),
+                        "{loss} {row} of {rows}"
+                    );
+                    assert_eq!(gradient[outputs..], vec![0.25; width - outputs], "{loss} {row} of {rows}");
+                    let first = (0..outputs).rev().max_by(|a, b| z[*a].total_cmp(&z[*b]));
+                    assert_eq!(Some(predictions[row] as usize), first, "{loss} {row} of {rows}");
+                }
+            }
+        }
+    }
+}
+
+/// What stands in one row, numbers or not, does not get into others.
+#[test]
+fn a_row_that_is_not_a_number_leaves_others_alone() {
+    let classes = [0; 20];
+    let given = |z: &[f32]| {
+        let (mut gradient, mut losses, mut predictions) = (vec![0.0; 60], [0.0; 20], [9; 20]);
+        Loss::CrossEntropy.rows(LossRows {
+            z,
+            width: 3,
+            outputs: 3,
+            targets: Targets::Classes { classes: &classes, smoothing: 0.0 },
+            scales: &[1.0; 20],
+            gradient: &mut gradient,
+            losses: &mut losses,
+            predictions: &mut predictions,
+            scratch: &mut Vec::new(),
+        });
+        (gradient, losses, predictions)
+    };
+    let sound: Vec<f32> = (0..60).map(|i| (i as f32).cos()).collect();
+    let want = given(&sound);
+    for (value, place) in [(f32::NAN, 0), (f32::NAN, 2), (f32::INFINITY, 1), (f32::NEG_INFINITY, 1)] {
+        let mut z = sound.clone();
+        z[3 * 5 + place] = value;
+        let got = given(&z);
+        for row in (0..20).filter(|row| *row != 5) {
+            assert_eq!(got.0[3 * row..][..3], want.0[3 * row..][..3], "{value} {row}");
+            assert_eq!((got.1[row], got.2[row]), (want.1[row], want.2[row]), "{value} {row}");
+        }
+        let is_lost = value != f32::NEG_INFINITY;
+        assert_eq!(got.1[5].is_nan(), is_lost, "{value}");
+        assert!(got.0[15..18].iter().all(|g| g.is_nan() == is_lost), "{value}");
+    }
 }

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2};
 use crate::random::{Purpose, normal};
 use crate::reference::{Hidden, ReferenceNetwork, ReferenceRun, ReferenceTargets, bounds};
 use crate::step::{
-    Activation, Dropout, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, StepRecord, Target, Tile,
+    Activation, Dropout, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, StepRecord, Targets, Tile,
     UpdateRule,
 };
 
@@ -107,11 +107,11 @@ fn gradients(
     }
     let (mut loss, mut delta) = (0.0, vec![0.0; ROWS * SIZES[3]]);
     for (row, (z, d)) in inputs[3].chunks(SIZES[3]).zip(delta.chunks_mut(SIZES[3])).enumerate() {
-        let values = narrow(batch.values.row(row));
+        let (values, classes) = (narrow(batch.values.row(row)), [batch.classes[row] as u32]);
         let target = if network.loss.of_classes() {
-            Target::Class { class: batch.classes[row], smoothing }
+            Targets::Classes { classes: &classes, smoothing }
         } else {
-            Target::Values(&values)
+            Targets::Values(&values)
         };
         let weight = batch.weights[row];
         loss += weight * network.loss.row(z, target, weight as f32 / ROWS as f32, d) / ROWS as f64;
