@@ -12,7 +12,7 @@ pub(crate) mod recorder;
 
 use std::ops::Range;
 
-pub use cpu::{CpuEngine, CpuTeam};
+pub use cpu::{CpuEngine, CpuTeam, TeamRows};
 pub use description::{Description, EngineKind};
 pub use device::{Device, DeviceRequest, find_device};
 pub use drive::{Drive, Sink};

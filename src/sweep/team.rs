@@ -121,7 +121,12 @@ pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn Together
     let engines: Result<Vec<CpuEngine>> = jobs.iter().map(engine).collect();
     let data = Arc::clone(&jobs[0].member.data[jobs[0].fold]);
     let (evaluations, outputs) = Default::default();
-    Some(Box::new(TeamOnCpu { team: CpuTeam::new(engines.ok()?).ok()?, data, evaluations, outputs }))
+    Some(Box::new(TeamOnCpu {
+        team: CpuTeam::new(engines.ok()?, data.team_rows()).ok()?,
+        data,
+        evaluations,
+        outputs,
+    }))
 }
 
 impl TeamOnCpu {

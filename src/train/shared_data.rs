@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::config::ClassWeights;
 use super::training_data::TrainingData;
 use crate::data::Dataset;
+use crate::engine::TeamRows;
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 
@@ -17,6 +18,7 @@ pub struct SharedData {
     data: TrainingData,
     held_out: Arc<HeldOutRows>,
     unknown: u64,
+    team_rows: Arc<TeamRows>,
 }
 
 impl SharedData {
@@ -33,12 +35,17 @@ impl SharedData {
         let (inputs, meaning) = (data.inputs(), data.meaning());
         let mut unknown = 0;
         let held_out = Arc::new(data.held_out_rows_for(inputs, &meaning, &mut |_, cells| unknown += cells)?);
-        Ok(Arc::new(Self { data, held_out, unknown }))
+        Ok(Arc::new(Self { data, held_out, unknown, team_rows: Arc::default() }))
     }
 
     /// The rows that train.
     pub fn training(&self) -> &TrainingData {
         &self.data
+    }
+
+    /// The rows that train, as teams on the processor take them.
+    pub(crate) fn team_rows(&self) -> &Arc<TeamRows> {
+        &self.team_rows
     }
 
     /// The rows that validate.

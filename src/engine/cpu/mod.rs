@@ -63,7 +63,7 @@ use pass::Pass;
 use plan::{Phase, Plan};
 use sparse::{PackedRows, is_sparse};
 use step::Step;
-pub use team::CpuTeam;
+pub use team::{CpuTeam, TeamRows};
 use tensors::{Owned, Tensors};
 
 use crate::data::Rows;

@@ -3,12 +3,11 @@
 //! Gathering depends on the rows, their order and the size of a batch alone, and is half of a step of a small network. Each step
 //! of a network is the list of phases of [`CpuEngine`] with one thread, so its bits are the same.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::divided::DividedNetwork;
 use super::evaluation::{EvaluatedPart, Wanted, evaluate};
-use super::groups::Groups;
 use super::inputs::Inputs;
 use super::parts::Parts;
 use super::plan::Plan;
@@ -36,15 +35,30 @@ pub struct CpuTeam {
     batch: usize,
     /// Batches of a turn.
     turn: usize,
-    /// Which inputs are skipped together, if zeros are skipped, once the first rows are there.
-    groups: Option<Option<Arc<Groups>>>,
-    /// The rows that are trained, where zeros are skipped.
-    packed: Option<PackedRows>,
+    rows: Arc<TeamRows>,
     gathered: Vec<Gathered>,
     host_order: HostOrder,
     /// Steps of a call.
     pub(super) slice: usize,
     description: Description,
+}
+
+/// Rows as teams take them that skip zeros, once one of them has trained: for all teams that train on the same rows.
+#[derive(Default)]
+pub struct TeamRows(OnceLock<Option<PackedRows>>);
+
+impl TeamRows {
+    /// These rows, or nothing if they hold few zeros. They are the same at each call.
+    fn get(&self, rows: &Rows<'_>) -> Option<&PackedRows> {
+        let packed = || {
+            skipped_groups(rows).map(|groups| {
+                let mut packed = PackedRows::new(groups);
+                packed.extend(rows, rows.len());
+                packed
+            })
+        };
+        self.0.get_or_init(packed).as_ref()
+    }
 }
 
 /// What some batches hold, for all networks that take it in the same form.
@@ -56,11 +70,11 @@ struct Gathered {
 }
 
 impl CpuTeam {
-    /// These networks, each with one thread.
+    /// These networks, each with one thread. The rows that they will train on are `rows`, as soon as these are known.
     ///
     /// # Errors
     /// [`Error::Config`] when there are none, or when they share no batches.
-    pub fn new(members: Vec<CpuEngine>) -> Result<Self> {
+    pub fn new(members: Vec<CpuEngine>, rows: &Arc<TeamRows>) -> Result<Self> {
         let shared = |engine: &CpuEngine| (engine.options.batch, engine.network.network.columns());
         let Some((batch, columns)) = members.first().map(shared) else {
             return Err(Error::Config("expected networks of a team, found none".to_owned()));
@@ -82,8 +96,7 @@ impl CpuTeam {
             description: members[0].description(),
             slice: (FIRST_SLICE / members.len()).max(1),
             members: members.into_iter().map(Some).collect(),
-            groups: None,
-            packed: None,
+            rows: Arc::clone(rows),
             gathered: Vec::new(),
             host_order: HostOrder::default(),
         })
@@ -176,15 +189,18 @@ impl CpuTeam {
     }
 
     fn train(&mut self, rows: &Rows<'_>, order: &[u32]) {
-        self.take_rows(rows);
-        let Self { members, batch, turn, packed, gathered, .. } = self;
+        let has_dense = self.members.iter().flatten().any(|engine| engine.network.has_dense_inputs());
+        let team_rows = Arc::clone(&self.rows);
+        let packed = if has_dense { team_rows.get(rows) } else { None };
+        self.take_groups(packed, rows.inputs);
+        let Self { members, batch, turn, gathered, .. } = self;
         let mut live: Vec<&mut CpuEngine> = members.iter_mut().flatten().collect();
         for order in order.chunks(*turn * *batch) {
             for Gathered { sections, batches } in gathered.iter() {
                 let Some(engine) = live.iter().find(|engine| engine.sections() == *sections) else {
                     continue;
                 };
-                let packed = packed.as_ref().filter(|_| sections.is_some());
+                let packed = packed.filter(|_| sections.is_some());
                 for (order, to) in order.chunks(*batch).zip(batches) {
                     engine.network.gather(0, to, rows, order, packed);
                 }
@@ -198,13 +214,11 @@ impl CpuTeam {
         }
     }
 
-    /// Takes the rows that have come, and has all networks skip the same zeros.
-    fn take_rows(&mut self, rows: &Rows<'_>) {
-        let has_dense = self.members.iter().flatten().any(|engine| engine.network.has_dense_inputs());
-        let groups = self.groups.get_or_insert_with(|| if has_dense { skipped_groups(rows) } else { None });
+    /// Has all networks skip the same zeros, and makes room for what is gathered.
+    fn take_groups(&mut self, packed: Option<&PackedRows>, inputs: usize) {
         for engine in self.members.iter_mut().flatten() {
             if engine.sparse.is_none() {
-                engine.take_groups(groups.as_ref(), rows.inputs);
+                engine.take_groups(packed.map(PackedRows::groups), inputs);
             }
             let sections = engine.sections();
             if self.gathered.iter().all(|gathered| gathered.sections != sections) {
@@ -212,10 +226,6 @@ impl CpuTeam {
                 let batches = (0..self.turn).map(|_| share()).collect();
                 self.gathered.push(Gathered { sections, batches });
             }
-        }
-        if let Some(groups) = groups {
-            let packed = self.packed.get_or_insert_with(|| PackedRows::new(Arc::clone(groups)));
-            packed.extend(rows, rows.len());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Networks that one thread trains together: each is what it is alone.
 
+use std::sync::Arc;
+
 use super::super::plan::Plan;
 use super::super::{CpuEngine, CpuTeam};
 use super::training::{options, order, rule};
@@ -20,7 +22,7 @@ fn engine((network, parameters, options): &Member) -> CpuEngine {
 }
 
 fn team(members: &[Member]) -> CpuTeam {
-    CpuTeam::new(members.iter().map(engine).collect()).unwrap()
+    CpuTeam::new(members.iter().map(engine).collect(), &Arc::default()).unwrap()
 }
 
 /// Odd widths, several depths, one panel and more; one by columns; with and without dropout; any optimizer and clipping.
@@ -94,7 +96,11 @@ fn each_network_of_a_team_is_what_it_is_alone() {
         let (mut members, data) = members(sparse);
         (members[5].2.rule.rates.peak, members[5].2.rule.clip_norm) = (1e30, None);
         let rows = data.view();
-        let mut together = team(&members);
+        // Another team has trained on these rows before.
+        let kept = Arc::default();
+        let mut before = CpuTeam::new(vec![engine(&members[0])], &kept).unwrap();
+        train(rows, &order[..BATCH], |left| before.submit(left).unwrap());
+        let mut together = CpuTeam::new(members.iter().map(engine).collect(), &kept).unwrap();
         train(rows, first, |left| together.submit(left).unwrap());
         together.stop(4);
         together.slice = 3;
@@ -173,7 +179,7 @@ fn networks_behind_an_input_layer_are_trained_among_others() {
 #[test]
 fn what_shares_no_batches_is_no_team() {
     let (members, data) = members(false);
-    let error = |members: Vec<CpuEngine>| CpuTeam::new(members).err().unwrap().to_string();
+    let error = |members: Vec<CpuEngine>| CpuTeam::new(members, &Arc::default()).err().unwrap().to_string();
     assert_eq!(error(Vec::new()), "expected networks of a team, found none");
     let mut other = members[0].clone();
     other.2.batch = 8;
