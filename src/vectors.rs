@@ -28,7 +28,13 @@ pub fn limit(bits: u32) -> Result<()> {
 /// Does some work that is compiled for each kind of processor.
 #[inline(always)]
 pub(crate) fn vectorized<Work: WithSimd>(work: Work) -> Work::Output {
-    arch(LONGEST.load(Ordering::Relaxed)).dispatch(work)
+    longest().dispatch(work)
+}
+
+/// The longest vectors that are taken.
+#[inline]
+pub(crate) fn longest() -> Arch {
+    arch(LONGEST.load(Ordering::Relaxed))
 }
 
 #[cfg(target_arch = "x86_64")]

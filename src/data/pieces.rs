@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::BLOCK_ROWS;
+use super::places::{Blocks, WithBlocks, in_blocks};
 use super::row::Cells;
 use super::row_ends::{RowEnds, count_lines, is_blank};
 use super::shown::{show_name, some};
@@ -101,6 +102,22 @@ pub(super) struct Pieces {
     fault: Option<Error>,
 }
 
+/// See [`Pieces::find_rows`].
+struct FindRows<'a> {
+    pieces: &'a mut Pieces,
+    scan: &'a mut RowEnds,
+    most: usize,
+}
+
+impl WithBlocks for FindRows<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_blocks(self, blocks: impl Blocks) -> bool {
+        self.pieces.find_rows(self.scan, self.most, blocks)
+    }
+}
+
 impl Pieces {
     /// Of a file, after which others follow.
     pub(super) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
@@ -185,7 +202,7 @@ impl Pieces {
             return Err(fault);
         }
         let mut scan = RowEnds::default();
-        while !self.find_rows(&mut scan, most) {
+        while !in_blocks(FindRows { pieces: self, scan: &mut scan, most }) {
             if self.is_read {
                 self.end(&mut scan);
                 break;
@@ -205,9 +222,10 @@ impl Pieces {
     }
 
     /// Finds rows in what has been read; whether they are a piece.
-    fn find_rows(&mut self, scan: &mut RowEnds, most: usize) -> bool {
+    #[inline(always)]
+    fn find_rows(&mut self, scan: &mut RowEnds, most: usize, blocks: impl Blocks) -> bool {
         let text = &self.buffer[..self.filled];
-        while let Some(end) = scan.row_end(text, self.delimiter) {
+        while let Some(end) = scan.row_end(text, self.delimiter, blocks) {
             let row = &text[scan.start..end];
             if row.len() > self.limit {
                 self.fault = Some(self.too_long(scan.start));

@@ -3,34 +3,112 @@
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// Which of the first bytes of a text, a block at most, are one of those that are wanted: a bit for each, the lowest for the
-/// first.
-#[inline(always)]
-pub(super) fn places_in<const N: usize>(text: &[u8], wanted: [u8; N]) -> u64 {
-    if let Some(block) = text.first_chunk() {
-        return places(block, wanted);
+/// Looks for bytes in a block with some kind of vectors.
+pub(super) trait Blocks: Copy {
+    /// Which bytes of a block are one of those that are wanted: a bit for each, the lowest for the first.
+    fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64;
+
+    /// The same of the first bytes of a text, a block at most.
+    #[inline(always)]
+    fn places_in<const N: usize>(self, text: &[u8], wanted: [u8; N]) -> u64 {
+        if let Some(block) = text.first_chunk() {
+            return self.places(block, wanted);
+        }
+        let mut block = [0; BLOCK];
+        block[..text.len()].copy_from_slice(text);
+        self.places(&block, wanted) & !(u64::MAX << text.len())
     }
-    let mut block = [0; BLOCK];
-    block[..text.len()].copy_from_slice(text);
-    places(&block, wanted) & !(u64::MAX << text.len())
 }
 
-#[inline(always)]
-fn places<const N: usize>(block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    // Every such processor has it, which the compiler knows.
-    if let Some(sse2) = pulp::core_arch::x86::Sse2::try_new() {
-        return block.as_chunks::<16>().0.iter().enumerate().fold(0, |places, (part, bytes)| {
-            let bytes = bytemuck::cast(*bytes);
-            let found = wanted.iter().fold(sse2._mm_setzero_si128(), |found, byte| {
-                let wanted = sse2._mm_set1_epi8(byte.cast_signed());
-                sse2._mm_or_si128(found, sse2._mm_cmpeq_epi8(bytes, wanted))
-            });
-            places | u64::from(sse2._mm_movemask_epi8(found).cast_unsigned()) << (16 * part)
-        });
-    }
-    wanted.into_iter().fold(0, |places, byte| places | places_by_words(block, byte))
+/// Some work that looks at blocks. It is compiled for each kind of vectors.
+pub(super) trait WithBlocks {
+    /// What it gives.
+    type Output;
+
+    /// Does it. To be inlined, so that it becomes part of what is compiled for the vectors.
+    fn with_blocks(self, blocks: impl Blocks) -> Self::Output;
 }
+
+/// Does some work with the longest vectors of the processor.
+#[inline]
+pub(super) fn in_blocks<Work: WithBlocks>(work: Work) -> Work::Output {
+    #[cfg(target_arch = "x86_64")]
+    match crate::vectors::longest() {
+        pulp::Arch::V4(v4) => return v4.vectorize(On(work, v4)),
+        pulp::Arch::V3(v3) => return v3.vectorize(On(work, v3)),
+        _ => (),
+    }
+    work.with_blocks(Shortest)
+}
+
+/// Vectors that all processors of a kind have, or none.
+#[derive(Clone, Copy)]
+struct Shortest;
+
+impl Blocks for Shortest {
+    #[inline(always)]
+    fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        // Every such processor has it, which the compiler knows.
+        if let Some(sse2) = pulp::core_arch::x86::Sse2::try_new() {
+            return block.as_chunks::<16>().0.iter().enumerate().fold(0, |places, (part, bytes)| {
+                let bytes = bytemuck::cast(*bytes);
+                let found = wanted.iter().fold(sse2._mm_setzero_si128(), |found, byte| {
+                    let wanted = sse2._mm_set1_epi8(byte.cast_signed());
+                    sse2._mm_or_si128(found, sse2._mm_cmpeq_epi8(bytes, wanted))
+                });
+                places | u64::from(sse2._mm_movemask_epi8(found).cast_unsigned()) << (16 * part)
+            });
+        }
+        wanted.into_iter().fold(0, |places, byte| places | places_by_words(block, byte))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod longer {
+    use pulp::x86::{V3, V4};
+    use pulp::{NullaryFnOnce, Simd, cast};
+
+    use super::{BLOCK, Blocks, WithBlocks};
+
+    /// Work with vectors that the processor has.
+    pub(super) struct On<Work, Vectors>(pub Work, pub Vectors);
+
+    impl<Work: WithBlocks, Vectors: Blocks> NullaryFnOnce for On<Work, Vectors> {
+        type Output = Work::Output;
+
+        #[inline(always)]
+        fn call(self) -> Work::Output {
+            self.0.with_blocks(self.1)
+        }
+    }
+
+    impl Blocks for V3 {
+        #[inline(always)]
+        fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
+            block.as_chunks::<32>().0.iter().enumerate().fold(0, |places, (part, bytes)| {
+                let bytes = cast(*bytes);
+                let found = wanted.iter().fold(self.avx._mm256_setzero_si256(), |found, byte| {
+                    let wanted = self.avx._mm256_set1_epi8(byte.cast_signed());
+                    self.avx2._mm256_or_si256(found, self.avx2._mm256_cmpeq_epi8(bytes, wanted))
+                });
+                let found = self.avx2._mm256_movemask_epi8(found).cast_unsigned();
+                places | u64::from(found) << (32 * part)
+            })
+        }
+    }
+
+    impl Blocks for V4 {
+        #[inline(always)]
+        fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
+            let bytes = cast(*block);
+            wanted.iter().fold(0, |places, byte| places | self.equal_u8s(bytes, self.splat_u8s(*byte)).0)
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+use longer::On;
 
 /// The places of one byte on any processor, eight at once, without a branch.
 #[inline]
@@ -53,6 +131,28 @@ fn places_by_words(block: &[u8; BLOCK], wanted: u8) -> u64 {
 mod tests {
     use super::*;
 
+    struct Find<'a, const N: usize>(&'a [u8], [u8; N]);
+
+    impl<const N: usize> WithBlocks for Find<'_, N> {
+        type Output = u64;
+
+        #[inline(always)]
+        fn with_blocks(self, blocks: impl Blocks) -> u64 {
+            blocks.places_in(self.0, self.1)
+        }
+    }
+
+    /// What each kind of vectors finds that this processor has.
+    fn found<const N: usize>(text: &[u8], wanted: [u8; N]) -> Vec<(&'static str, u64)> {
+        let find = || Find(text, wanted);
+        let mut found = vec![("shortest", find().with_blocks(Shortest)), ("longest", in_blocks(find()))];
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            found.push(("AVX2", v3.vectorize(On(find(), v3))));
+        }
+        found
+    }
+
     #[test]
     fn every_place_of_a_block_is_found() {
         for wanted in [0, b',', b'\t', 0x80, 0xff] {
@@ -60,12 +160,12 @@ mod tests {
                 let mut block = [byte; BLOCK];
                 block[17] = wanted;
                 let expected = if byte == wanted { u64::MAX } else { 1 << 17 };
-                for found in [places(&block, [wanted]), places_by_words(&block, wanted)] {
-                    assert_eq!(found, expected, "{byte} {wanted}");
-                }
-                for length in [0, 1, 17, 18, 63] {
-                    let expected = expected & !(u64::MAX << length);
-                    assert_eq!(places_in(&block[..length], [wanted]), expected, "{byte} {wanted} {length}");
+                assert_eq!(places_by_words(&block, wanted), expected, "{byte} {wanted}");
+                for length in [0, 1, 17, 18, 63, 64] {
+                    let expected = expected & u64::MAX.checked_shr(64 - length).unwrap_or(0);
+                    for (kind, found) in found(&block[..length as usize], [wanted]) {
+                        assert_eq!(found, expected, "{kind} {byte} {wanted} {length}");
+                    }
                 }
             }
         }
@@ -74,7 +174,11 @@ mod tests {
     #[test]
     fn places_of_several_bytes_are_found_together() {
         let text: Vec<u8> = (0..70).collect();
-        assert_eq!(places_in(&text, [63, 0, 64, 5]), 1 << 63 | 1 | 1 << 5);
-        assert_eq!(places_in(&text[60..], [63, 0, 69]), 1 << 3 | 1 << 9);
+        for (kind, found) in found(&text, [63, 0, 64, 5]) {
+            assert_eq!(found, 1 << 63 | 1 | 1 << 5, "{kind}");
+        }
+        for (kind, found) in found(&text[60..], [63, 0, 69]) {
+            assert_eq!(found, 1 << 3 | 1 << 9, "{kind}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::places::{BLOCK, places_in};
+use super::places::{BLOCK, Blocks, WithBlocks, in_blocks};
 
 /// Cells of a block whose ends are noted without looking whether there are so many.
 const AT_A_TIME: usize = 8;
@@ -42,42 +42,8 @@ impl Cells {
             self.unquote(&text[start..end], delimiter);
             return Row { text: &self.unquoted, bounds: &self.bounds };
         }
-        let count = self.find(text, start, end, delimiter);
+        let count = in_blocks(Find { bounds: &mut self.bounds, text, start, end, delimiter });
         Row { text, bounds: &self.bounds[..count] }
-    }
-
-    /// Finds the cells of a row without quotes, and says how many bounds they have.
-    fn find(&mut self, text: &[u8], start: usize, end: usize, delimiter: u8) -> usize {
-        let (mut at, mut count) = (start, 1);
-        loop {
-            // Room for those of a block, and for the first and the last.
-            if self.bounds.len() < count + BLOCK + 1 {
-                self.bounds.resize(2 * (count + BLOCK + 1), 0);
-            }
-            if at >= end {
-                break;
-            }
-            let mut found = places_in(&text[at..], [delimiter]);
-            if end - at < BLOCK {
-                found &= (1 << (end - at)) - 1;
-            }
-            let room = &mut self.bounds[count..][..BLOCK];
-            count += found.count_ones() as usize;
-            // More at a time than there mostly are: their number changes from block to block, and would be guessed wrong.
-            for some in room.chunks_exact_mut(AT_A_TIME) {
-                for bound in some {
-                    *bound = at + found.trailing_zeros() as usize + 1;
-                    found &= found.wrapping_sub(1);
-                }
-                if found == 0 {
-                    break;
-                }
-            }
-            at += BLOCK;
-        }
-        self.bounds[0] = start;
-        self.bounds[count] = end + 1;
-        count + 1
     }
 
     /// The same of a row with quotes; the states are those of the `csv` crate.
@@ -109,6 +75,54 @@ impl Cells {
                 None => break,
             }
         }
+    }
+}
+
+/// Finds the cells of a row without quotes, and says how many bounds they have.
+struct Find<'a> {
+    bounds: &'a mut Vec<usize>,
+    text: &'a [u8],
+    start: usize,
+    end: usize,
+    delimiter: u8,
+}
+
+impl WithBlocks for Find<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_blocks(self, blocks: impl Blocks) -> usize {
+        let Self { bounds, text, start, end, delimiter } = self;
+        let (mut at, mut count) = (start, 1);
+        loop {
+            // Room for those of a block, and for the first and the last.
+            if bounds.len() < count + BLOCK + 1 {
+                bounds.resize(2 * (count + BLOCK + 1), 0);
+            }
+            if at >= end {
+                break;
+            }
+            let mut found = blocks.places_in(&text[at..], [delimiter]);
+            if end - at < BLOCK {
+                found &= (1 << (end - at)) - 1;
+            }
+            let room = &mut bounds[count..][..BLOCK];
+            count += found.count_ones() as usize;
+            // More at a time than there mostly are: their number changes from block to block, and would be guessed wrong.
+            for some in room.chunks_exact_mut(AT_A_TIME) {
+                for bound in some {
+                    *bound = at + found.trailing_zeros() as usize + 1;
+                    found &= found.wrapping_sub(1);
+                }
+                if found == 0 {
+                    break;
+                }
+            }
+            at += BLOCK;
+        }
+        bounds[0] = start;
+        bounds[count] = end + 1;
+        count + 1
     }
 }
 

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr_iter};
 
-use super::places::{BLOCK, places_in};
+use super::places::{BLOCK, Blocks};
 use super::row::Cells;
 
 /// What a quote would mean as the next byte; the same states as those of the `csv` crate.
@@ -46,8 +46,8 @@ struct Marks {
 
 impl Marks {
     /// The first one from this place on, in a text that may grow from call to call.
-    #[inline]
-    fn next(&mut self, text: &[u8], place: usize) -> Option<usize> {
+    #[inline(always)]
+    fn next(&mut self, text: &[u8], place: usize, blocks: impl Blocks) -> Option<usize> {
         loop {
             let passed = place.saturating_sub(self.start);
             if passed < self.length {
@@ -62,7 +62,7 @@ impl Marks {
             if rest.is_empty() {
                 return None;
             }
-            self.found = places_in(rest, *b"\n\r\"");
+            self.found = blocks.places_in(rest, *b"\n\r\"");
         }
     }
 }
@@ -74,11 +74,12 @@ impl RowEnds {
     }
 
     /// The end of the row that begins at `start`, without its line end, if it has been read.
-    pub(super) fn row_end(&mut self, text: &[u8], delimiter: u8) -> Option<usize> {
+    #[inline(always)]
+    pub(super) fn row_end(&mut self, text: &[u8], delimiter: u8, blocks: impl Blocks) -> Option<usize> {
         loop {
             match self.state {
                 State::Outside => {
-                    let Some(at) = self.marks.next(text, self.place) else {
+                    let Some(at) = self.marks.next(text, self.place, blocks) else {
                         self.place = text.len();
                         return None;
                     };
