@@ -65,27 +65,41 @@ impl PackedRows {
     }
 
     fn take<T: Input>(&mut self, values: &[T], inputs: usize) {
+        let groups = Arc::clone(&self.groups);
+        let rows = values.chunks_exact(inputs);
+        if groups.are_neighbours() {
+            // As they stand in memory.
+            rows.for_each(|row| {
+                let (whole, rest) = row.as_chunks();
+                self.take_row(|group| whole.get(group).copied().unwrap_or_else(|| padded(rest)));
+            });
+        } else {
+            rows.for_each(|row| self.take_row(|group| groups.values(row, group)));
+        }
+    }
+
+    /// Takes a row, of which `values` gives the groups.
+    #[inline(always)]
+    fn take_row<T: Input>(&mut self, values: impl Fn(usize) -> [T; QUAD]) {
         const BITS: usize = u64::BITS as usize;
         let Self { groups, words, values: to, begins, .. } = self;
         let (to, count) = (T::packed_mut(to), groups.len());
-        for row in values.chunks_exact(inputs) {
-            let mut end = to.len();
-            // Room for all, without asking for each group whether it is taken.
-            to.resize(end + count, [T::default(); QUAD]);
-            for first in (0..count).step_by(BITS) {
-                let mut word = 0;
-                for group in first..count.min(first + BITS) {
-                    let quad = groups.values(row, group);
-                    let holds = !T::is_zero(quad);
-                    to[end] = quad;
-                    end += usize::from(holds);
-                    word |= u64::from(holds) << (group - first);
-                }
-                words.push(word);
+        let mut end = to.len();
+        // Room for all, without asking for each group whether it is taken.
+        to.resize(end + count, [T::default(); QUAD]);
+        for first in (0..count).step_by(BITS) {
+            let mut word = 0;
+            for group in first..count.min(first + BITS) {
+                let quad = values(group);
+                let holds = !T::is_zero(quad);
+                to[end] = quad;
+                end += usize::from(holds);
+                word |= u64::from(holds) << (group - first);
             }
-            to.truncate(end);
-            begins.push(end);
+            words.push(word);
         }
+        to.truncate(end);
+        begins.push(end);
     }
 
     fn words(&self, row: usize) -> &[u64] {
