@@ -33,6 +33,16 @@ impl Readback {
     /// The same of the `bytes` from `start` on, a multiple of 4 too.
     fn record_at(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, start: u64, bytes: u64) {
         encoder.copy_buffer_to_buffer(source, start, &self.buffer, 0, Some(bytes));
+        self.record_end(encoder, bytes);
+    }
+
+    /// Records the copy of the first `bytes` of `source` to byte `at`, both multiples of 4; [`Readback::record_end`] follows.
+    pub fn record_to(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, bytes: u64, at: u64) {
+        encoder.copy_buffer_to_buffer(source, 0, &self.buffer, at, Some(bytes));
+    }
+
+    /// Records that all copies are there, the first `bytes`: they are mapped when the submission has ended.
+    pub fn record_end(&self, encoder: &wgpu::CommandEncoder, bytes: u64) {
         let sender = self.sender.clone();
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, ..bytes, move |result| {
             // The receiver lives in the same struct; if that is gone, nobody wants the data.

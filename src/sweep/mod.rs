@@ -2,6 +2,7 @@
 
 mod ensemble;
 mod halving;
+mod held_out;
 mod member;
 mod pack;
 mod queue;

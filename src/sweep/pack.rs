@@ -1,8 +1,10 @@
 //! Trains members of a sweep together on a GPU: those that want the same rows in the same batches are a pack.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use super::held_out::HeldOut;
 use super::seat::Together;
 use super::worker::{Common, Job, Message, train_together};
 use crate::data::Rows;
@@ -10,14 +12,18 @@ use crate::engine::{
     BatchMetrics, Batches, Description, Device, EngineKind, EngineOptions, EngineState, Evaluation, GpuPack,
     MemberMetrics, PackMember,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context};
 use crate::kernels::{Ceilings, Compute};
 use crate::model::{Network, Parameters};
 use crate::schedule::{SelectedSchedule, TileSource, Tiles};
+use crate::train::SharedData;
 
 /// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
 const MOST_BYTES: u64 = 1 << 30;
+
+/// Members that are evaluated together at most: what they give is kept until it is asked for.
+const MOST_TOGETHER: usize = 32;
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
@@ -100,7 +106,7 @@ fn train(
     let members = planned.iter();
     let members: Vec<PackMember<'_>> =
         members.map(|(parameters, network, options)| PackMember { network, parameters, options }).collect();
-    let Ok(pack) = PackOnGpu::new(adapter, &members) else { return Err(jobs) };
+    let Ok(pack) = PackOnGpu::new(adapter, &members, jobs[0].data()) else { return Err(jobs) };
     Ok(train_together(common, Box::new(pack), jobs, sender))
 }
 
@@ -110,6 +116,9 @@ struct PackOnGpu {
     compute: Compute,
     /// Metrics that nobody has asked for, by member.
     ended: Vec<VecDeque<BatchMetrics>>,
+    /// What members make of held-out rows as they are now.
+    evaluations: HeldOut<Evaluation>,
+    outputs: HeldOut<Vec<f32>>,
 }
 
 impl PackOnGpu {
@@ -117,16 +126,23 @@ impl PackOnGpu {
     ///
     /// # Errors
     /// Those of the device.
-    fn new(adapter: &Adapter, members: &[PackMember<'_>]) -> Result<Self> {
+    fn new(adapter: &Adapter, members: &[PackMember<'_>], data: &Arc<SharedData>) -> Result<Self> {
         let compute = Compute::open(adapter)?;
         let pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
         let ended = members.iter().map(|_| VecDeque::new()).collect();
-        Ok(Self { pack, compute, ended })
+        Ok(Self { pack, compute, ended, evaluations: HeldOut::new(data), outputs: HeldOut::new(data) })
+    }
+
+    /// Members have changed.
+    fn forget(&mut self) {
+        self.evaluations.forget();
+        self.outputs.forget();
     }
 }
 
 impl Together for PackOnGpu {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        self.forget();
         self.pack.submit(batches)
     }
 
@@ -152,15 +168,26 @@ impl Together for PackOnGpu {
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
+        self.forget();
         self.pack.restore(member, parameters, state)
     }
 
     fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
-        self.pack.evaluate(member, rows)
+        let Self { pack, evaluations, .. } = self;
+        let made = evaluations.take(member, rows, |several| {
+            let members = together(pack, member, several);
+            Ok(members.iter().copied().zip(pack.evaluate(&members, rows)?).collect())
+        });
+        made?.ok_or_else(|| unknown(member))
     }
 
     fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        self.pack.outputs(member, rows)
+        let Self { pack, outputs, .. } = self;
+        let made = outputs.take(member, rows, |several| {
+            let members = together(pack, member, several);
+            Ok(members.iter().copied().zip(pack.outputs(&members, rows)?).collect())
+        });
+        made?.ok_or_else(|| unknown(member))
     }
 
     fn description(&self, member: usize) -> Description {
@@ -177,6 +204,16 @@ impl Together for PackOnGpu {
     fn ceilings(&mut self) -> Result<Ceilings> {
         Ceilings::measure(&self.compute)
     }
+}
+
+/// A member, and those that are evaluated with it if several are: which will be asked for next.
+fn together(pack: &GpuPack, member: usize, several: bool) -> Vec<usize> {
+    let others = pack.live().filter(|other| *other > member);
+    std::iter::once(member).chain(others).take(if several { MOST_TOGETHER } else { 1 }).collect()
+}
+
+fn unknown(member: usize) -> Error {
+    Error::Config(format!("the pack has no evaluation of network {member}"))
 }
 
 #[cfg(test)]

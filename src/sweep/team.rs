@@ -1,8 +1,8 @@
 //! Which members of a sweep a thread of the processor trains together: those that want the same rows in the same batches are teams.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use super::held_out::HeldOut;
 use super::seat::Together;
 use super::worker::Job;
 use crate::data::Rows;
@@ -12,7 +12,6 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
 use crate::model::Parameters;
-use crate::train::SharedData;
 
 /// Members of a team at most: more gain little, since then each costs hardly more than its own work.
 const MOST_MEMBERS: usize = 16;
@@ -98,14 +97,11 @@ fn form(job: &Job) -> Option<usize> {
     is_possible.then(|| CpuTeam::form(&network))
 }
 
-/// A team, and what it has evaluated.
+/// A team, and what its networks make of held-out rows as they are now.
 struct TeamOnCpu {
     team: CpuTeam,
-    data: Arc<SharedData>,
-    /// Of the rows that validate and of those that test, what each network makes of them as it is now, until that is asked for.
-    evaluations: [Vec<Option<Evaluation>>; 2],
-    /// The same of outputs.
-    outputs: [Vec<Option<Vec<f32>>>; 2],
+    evaluations: HeldOut<Evaluation>,
+    outputs: HeldOut<Vec<f32>>,
 }
 
 /// The networks of some jobs as a team on the processor; nothing if they are none.
@@ -119,14 +115,9 @@ pub(super) fn networks(jobs: &[Job], device: &Device) -> Option<Box<dyn Together
         Ok(CpuEngine::with_threads(&config.first_parameters(&network), &network, &options, 1))
     };
     let engines: Result<Vec<CpuEngine>> = jobs.iter().map(engine).collect();
-    let data = Arc::clone(&jobs[0].member.data[jobs[0].fold]);
-    let (evaluations, outputs) = Default::default();
-    Some(Box::new(TeamOnCpu {
-        team: CpuTeam::new(engines.ok()?, data.team_rows()).ok()?,
-        data,
-        evaluations,
-        outputs,
-    }))
+    let data = jobs[0].data();
+    let team = CpuTeam::new(engines.ok()?, data.team_rows()).ok()?;
+    Some(Box::new(TeamOnCpu { team, evaluations: HeldOut::new(data), outputs: HeldOut::new(data) }))
 }
 
 impl TeamOnCpu {
@@ -134,17 +125,10 @@ impl TeamOnCpu {
         self.team.member(member).ok_or_else(|| stopped(member))
     }
 
-    /// Which rows these are, if all networks are evaluated on them.
-    fn held_out(&self, rows: &Rows<'_>) -> Option<usize> {
-        let held_out = [self.data.validation(), self.data.test()];
-        held_out
-            .iter()
-            .position(|set| set.is_some_and(|set| std::ptr::eq(&raw const set.features, rows.features)))
-    }
-
     /// Networks have changed.
     fn forget(&mut self) {
-        (self.evaluations, self.outputs) = Default::default();
+        self.evaluations.forget();
+        self.outputs.forget();
     }
 }
 
@@ -176,21 +160,23 @@ impl Together for TeamOnCpu {
     }
 
     fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
-        let Some(set) = self.held_out(rows) else { return self.member(member)?.evaluate(rows) };
-        if let Some(evaluation) = self.evaluations[set].get_mut(member).and_then(Option::take) {
-            return Ok(evaluation);
-        }
-        self.evaluations[set] = self.team.evaluate(rows);
-        self.evaluations[set][member].take().ok_or_else(|| stopped(member))
+        let Self { team, evaluations, .. } = self;
+        let made = evaluations.take(member, rows, |several| match team.member(member) {
+            Some(_) if several => Ok(numbered(team.evaluate(rows))),
+            Some(engine) => Ok(vec![(member, engine.evaluate(rows)?)]),
+            None => Err(stopped(member)),
+        });
+        made?.ok_or_else(|| stopped(member))
     }
 
     fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        let Some(set) = self.held_out(rows) else { return self.member(member)?.outputs(rows) };
-        if let Some(outputs) = self.outputs[set].get_mut(member).and_then(Option::take) {
-            return Ok(outputs);
-        }
-        self.outputs[set] = self.team.outputs(rows);
-        self.outputs[set][member].take().ok_or_else(|| stopped(member))
+        let Self { team, outputs, .. } = self;
+        let made = outputs.take(member, rows, |several| match team.member(member) {
+            Some(_) if several => Ok(numbered(team.outputs(rows))),
+            Some(engine) => Ok(vec![(member, engine.outputs(rows)?)]),
+            None => Err(stopped(member)),
+        });
+        made?.ok_or_else(|| stopped(member))
     }
 
     fn description(&self, _: usize) -> Description {
@@ -200,6 +186,11 @@ impl Together for TeamOnCpu {
     fn ceilings(&mut self) -> Result<Ceilings> {
         Ok(self.team.ceilings())
     }
+}
+
+/// What there is, with its numbers.
+fn numbered<T>(made: Vec<Option<T>>) -> Vec<(usize, T)> {
+    made.into_iter().enumerate().filter_map(|(number, made)| Some((number, made?))).collect()
 }
 
 fn stopped(member: usize) -> Error {

@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::seat::{Seat, Together};
 use super::team;
 use crate::engine::Device;
-use crate::train::{Config, End, Epoch, Event, Run};
+use crate::train::{Config, End, Epoch, Event, Run, SharedData};
 
 /// What all threads of a sweep share.
 pub(super) struct Common {
@@ -47,10 +47,15 @@ impl Job {
         self.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
     }
 
+    /// The rows that it trains on, and those that are held out.
+    pub fn data(&self) -> &Arc<SharedData> {
+        &self.member.data[self.fold]
+    }
+
     /// Which batches it trains on next: of members for which this is equal they are the same.
     pub fn batches(&self) -> impl Eq + Hash + use<> {
         let Config { batch_size, seed, .. } = self.member.config;
-        let data = Arc::as_ptr(&self.member.data[self.fold]).addr();
+        let data = Arc::as_ptr(self.data()).addr();
         (data, self.fold, batch_size, seed, self.epochs())
     }
 }

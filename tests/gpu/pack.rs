@@ -79,10 +79,14 @@ pub fn options(number: usize, kind: OptimizerKind, schedule: ScheduleKind) -> En
 }
 
 pub fn data() -> Dataset {
+    rows(SAMPLES)
+}
+
+fn rows(count: usize) -> Dataset {
     Dataset {
         inputs: INPUTS,
-        features: Features::Floats(random(SAMPLES, INPUTS, 70).iter().copied().collect()),
-        targets: Targets::Classes(labels(SAMPLES, CLASSES)),
+        features: Features::Floats(random(count, INPUTS, 70).iter().copied().collect()),
+        targets: Targets::Classes(labels(count, CLASSES)),
         weights: Vec::new(),
     }
 }
@@ -139,7 +143,7 @@ pub fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[
 pub type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
 
 pub fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
-    let outputs = pack.outputs(member, &data.view()).unwrap();
+    let outputs = pack.outputs(&[member], &data.view()).unwrap().swap_remove(0);
     let parameters = pack.parameters(member).unwrap();
     (parameters, pack.state(member).unwrap(), of_member(metrics, member), outputs)
 }
@@ -214,9 +218,39 @@ fn a_mixed_pack_is_what_the_reference_and_each_by_itself_are() {
             let mut one = self::pack(lab, &tuning, &members[number..=number]);
             let metrics = train(&mut one, &data, &order);
             assert_eq!(in_pack(&mut one, 0, &metrics, &data), want, "member {number} in a pack of one");
-            let said = pack.evaluate(number, &data.view()).unwrap();
-            assert!((said.loss - one.evaluate(0, &data.view()).unwrap().loss).abs() < 1e-12);
+            let said = pack.evaluate(&[number], &data.view()).unwrap().swap_remove(0);
+            let of_one = one.evaluate(&[0], &data.view()).unwrap().swap_remove(0);
+            assert_eq!((said.loss, said.predictions), (of_one.loss, of_one.predictions));
         }
+    }
+}
+
+/// Whatever their shapes, in any order, on rows that come to the device in several turns.
+#[test]
+fn members_that_are_evaluated_together_give_what_each_gives_by_itself() {
+    let (members, data, many) = (mixed(), data(), rows(1100));
+    for lab in labs() {
+        let _turn = lab.turn();
+        let tuning = Tuning::of(&lab.context);
+        let mut pack = pack(lab, &tuning, &members);
+        train(&mut pack, &data, &order()[..3 * BATCH]);
+        let numbers = [10, 2, 13, 6, 12, 15, 2];
+        let evaluations = pack.evaluate(&numbers, &many.view()).unwrap();
+        let outputs = pack.outputs(&numbers, &many.view()).unwrap();
+        for (number, (evaluation, outputs)) in numbers.iter().zip(evaluations.iter().zip(&outputs)) {
+            let Trained { network, options, .. } = &members[*number];
+            let options = EngineOptions { schedule: Some(ScheduleKind::Fused), ..options.clone() };
+            let (compute, parameters) = (lab.compute(&tuning), pack.parameters(*number).unwrap());
+            let mut alone = GpuEngine::with_tuning(compute, tuning, &parameters, network, &options).unwrap();
+            let want = alone.evaluate(&many.view()).unwrap();
+            assert_eq!(
+                (evaluation.loss, &evaluation.predictions),
+                (want.loss, &want.predictions),
+                "{number}"
+            );
+            assert_eq!(*outputs, alone.outputs(&many.view()).unwrap(), "{number}");
+        }
+        assert!(pack.evaluate(&[], &many.view()).unwrap().is_empty());
     }
 }
 

@@ -8,11 +8,23 @@ use super::rows::{DeviceRows, stored};
 use super::{Evaluation, GpuEngine};
 use crate::data::Rows;
 use crate::error::Result;
-use crate::gpu::read_buffer;
+use crate::gpu::Readback;
 use crate::kernels::{
     Comparison, Compute, FeatureFormat, StepRecord, blocks, compare, positions_where, sum_metrics, unpad_rows,
 };
 use crate::schedule::{Buffer, Schedule, TrainingStep};
+
+/// Bytes that are read back at a time, at most, if one evaluation gives no more.
+const MOST_READ: u64 = 1 << 24;
+
+/// Which parameters a network is evaluated with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ParametersAt<'a> {
+    /// Those of the engine.
+    Engine,
+    /// Those that stand in a buffer from a byte on, in the engine's layout. They become those of the engine.
+    Place(&'a wgpu::Buffer, u64),
+}
 
 /// Rows whose predictions are compared with their labels at a time.
 const COMPARED_ROWS: usize = 1 << 24;
@@ -37,66 +49,115 @@ impl GpuEngine {
         Ok(())
     }
 
-    /// Loss and predictions of `rows`, in submissions of about as much time as those of training.
-    pub(super) fn evaluate_rows(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
+    /// Loss and predictions of `rows` with each of some parameters, in submissions of about as much time as those of training.
+    pub(super) fn evaluate_rows(
+        &mut self,
+        rows: &Rows<'_>,
+        parameters: &[ParametersAt<'_>],
+    ) -> Result<Vec<Evaluation>> {
         let stored = stored(rows);
         self.prepare_evaluation(stored)?;
         let (device_rows, bound) = &self.evaluation[&(stored == FeatureFormat::Bytes)];
         let batch = self.evaluation_batch;
-        let mut loss = 0.0;
-        let mut predictions = Vec::with_capacity(rows.len());
-        while predictions.len() < rows.len() {
+        let empty = || Evaluation { loss: 0.0, predictions: Vec::with_capacity(rows.len()) };
+        let mut evaluations: Vec<Evaluation> = parameters.iter().map(|_| empty()).collect();
+        let mut start = 0;
+        while start < rows.len() {
             let begun = Instant::now();
-            let start = predictions.len();
             let end = rows.len().min(start + device_rows.capacity.min(batch * self.evaluation_steps));
+            let batches = (end - start).div_ceil(batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            let batches = self.submit_evaluation(bound, end - start)?;
             let metrics = bound.metrics_stride * batches as u64;
-            let metrics = read_buffer(&self.compute.context, bound.buffer(Buffer::Metrics), metrics)?;
-            loss += sum_metrics(&bytemuck::pod_collect_to_vec(&metrics)).0;
-            let classes = 4 * (end - start) as u64;
-            let classes = read_buffer(&self.compute.context, bound.buffer(Buffer::Predictions), classes)?;
-            predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&classes));
-            self.evaluation_steps = fitting_steps(begun.elapsed(), batches, self.evaluation_steps);
+            let wanted = [(Buffer::Metrics, metrics), (Buffer::Predictions, 4 * (end - start) as u64)];
+            let read = self.read_evaluations(bound, end - start, parameters, &wanted)?;
+            for (evaluation, bytes) in evaluations.iter_mut().zip(read) {
+                let (metrics, classes) = bytes.split_at(metrics as usize);
+                evaluation.loss += sum_metrics(&bytemuck::pod_collect_to_vec(metrics)).0;
+                evaluation.predictions.extend(bytemuck::pod_collect_to_vec::<u8, u32>(classes));
+            }
+            let evaluated = batches * parameters.len().max(1);
+            self.evaluation_steps = fitting_steps(begun.elapsed(), evaluated, self.evaluation_steps);
+            start = end;
         }
-        Ok(Evaluation { loss: loss / rows.len() as f64, predictions })
+        evaluations.iter_mut().for_each(|evaluation| evaluation.loss /= rows.len() as f64);
+        Ok(evaluations)
     }
 
-    /// Outputs for `rows`, [rows, outputs], batch by batch: the device keeps those of one.
-    pub(super) fn outputs_of_rows(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+    /// Outputs for `rows` with each of some parameters, [rows, outputs], batch by batch: the device keeps those of one.
+    pub(super) fn outputs_of_rows(
+        &mut self,
+        rows: &Rows<'_>,
+        parameters: &[ParametersAt<'_>],
+    ) -> Result<Vec<Vec<f32>>> {
         let stored = stored(rows);
         self.prepare_evaluation(stored)?;
         let (device_rows, bound) = &self.evaluation[&(stored == FeatureFormat::Bytes)];
         let (batch, classes) = (self.evaluation_batch, self.network.outputs());
-        let mut logits = Vec::with_capacity(rows.len() * classes);
+        let empty = || Vec::with_capacity(rows.len() * classes);
+        let mut outputs: Vec<Vec<f32>> = parameters.iter().map(|_| empty()).collect();
         for start in (0..rows.len()).step_by(batch) {
             let end = rows.len().min(start + batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
-            self.submit_evaluation(bound, end - start)?;
-            let bytes = 16 * (blocks(classes) * (end - start)) as u64;
-            let padded = read_buffer(&self.compute.context, bound.buffer(Buffer::Outputs), bytes)?;
-            logits.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
+            let wanted = [(Buffer::Outputs, 16 * (blocks(classes) * (end - start)) as u64)];
+            let read = self.read_evaluations(bound, end - start, parameters, &wanted)?;
+            for (outputs, padded) in outputs.iter_mut().zip(read) {
+                outputs.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
+            }
         }
-        Ok(logits)
+        Ok(outputs)
     }
 
-    /// Submits the batches of an evaluation of so many rows, which stand on the device; gives their number.
-    fn submit_evaluation(&self, bound: &BoundSchedule, rows: usize) -> Result<usize> {
+    /// Evaluates so many rows, which stand on the device, with each of some parameters. Gives for each the first bytes of the
+    /// buffers that are wanted, one behind the other.
+    fn read_evaluations(
+        &self,
+        bound: &BoundSchedule,
+        rows: usize,
+        parameters: &[ParametersAt<'_>],
+        wanted: &[(Buffer, u64)],
+    ) -> Result<Vec<Vec<u8>>> {
+        let Compute { context, .. } = &self.compute;
+        let steps = bound.steps(&self.evaluation_batches(rows), false)?;
+        bound.place(context, &steps);
+        let bytes_of_one: u64 = wanted.iter().map(|(_, bytes)| bytes).sum();
+        let mut read = Vec::with_capacity(parameters.len());
+        for parameters in parameters.chunks((MOST_READ / bytes_of_one.max(1)).max(1) as usize) {
+            let bytes = bytes_of_one * parameters.len() as u64;
+            let target = Readback::new(context, bytes);
+            let (mut at, mut last) = (0, None);
+            for (number, from) in parameters.iter().enumerate() {
+                let mut encoder = context.device.create_command_encoder(&Default::default());
+                if let ParametersAt::Place(buffer, start) = from {
+                    let bytes = Some(self.layout.weight_bytes());
+                    encoder.copy_buffer_to_buffer(buffer, *start, &self.parameters, 0, bytes);
+                }
+                bound.record(&mut encoder, &steps);
+                for (buffer, bytes) in wanted {
+                    target.record_to(&mut encoder, bound.buffer(*buffer), *bytes, at);
+                    at += bytes;
+                }
+                if number + 1 == parameters.len() {
+                    target.record_end(&encoder, bytes);
+                }
+                last = Some(context.queue.submit([encoder.finish()]));
+            }
+            if let Some(last) = last {
+                context.wait(last)?;
+                target.wait()?;
+                read.extend(target.take(bytes)?.chunks_exact(bytes_of_one as usize).map(<[u8]>::to_vec));
+            }
+        }
+        Ok(read)
+    }
+
+    /// The batches of an evaluation of so many rows.
+    fn evaluation_batches(&self, rows: usize) -> Vec<StepRecord> {
         let batch = self.evaluation_batch;
-        let batches: Vec<StepRecord> = (0..rows)
-            .step_by(batch)
-            .zip(0..)
-            .map(|(first, slot)| {
-                let rows = (rows - first).min(batch) as u32;
-                StepRecord { first: first as u32, rows, slot, output: first as u32, ..StepRecord::default() }
-            })
-            .collect();
-        let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
-        let steps = bound.steps(&batches, false)?;
-        bound.record(&mut encoder, &steps);
-        bound.place(&self.compute.context, &steps);
-        self.compute.context.queue.submit([encoder.finish()]);
-        Ok(batches.len())
+        let record = |(first, slot): (usize, u32)| {
+            let rows = (rows - first).min(batch) as u32;
+            StepRecord { first: first as u32, rows, slot, output: first as u32, ..StepRecord::default() }
+        };
+        (0..rows).step_by(batch).zip(0..).map(record).collect()
     }
 }
 

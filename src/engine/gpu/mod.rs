@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub use pack::{GpuPack, MemberMetrics, PackMember};
 
 use bound::BoundSchedule;
-use evaluation::different_rows;
+use evaluation::{ParametersAt, different_rows};
 use rows::{DeviceRows, stored};
 use submissions::Submissions;
 use training::Training;
@@ -186,11 +186,11 @@ impl Engine for GpuEngine {
     }
 
     fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        self.evaluate_rows(rows)
+        Ok(self.evaluate_rows(rows, &[ParametersAt::Engine])?.swap_remove(0))
     }
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        self.outputs_of_rows(rows)
+        Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine])?.swap_remove(0))
     }
 
     fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {

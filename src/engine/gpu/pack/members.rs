@@ -1,12 +1,13 @@
 //! What there is of single members of a pack.
 
-use super::{GpuPack, Member};
+use super::GpuPack;
 use crate::data::Rows;
 use crate::engine::gpu::GpuEngine;
-use crate::engine::{Engine, EngineOptions, EngineState, Evaluation};
+use crate::engine::gpu::evaluation::ParametersAt;
+use crate::engine::{EngineOptions, EngineState, Evaluation};
 use crate::error::Result;
 use crate::gpu::read_buffer_at;
-use crate::model::{ParameterLayout, Parameters};
+use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::ScheduleKind;
 
 /// As in [`Engine`], call these when nothing is on its way.
@@ -42,42 +43,61 @@ impl GpuPack {
         self.compute.context.check()
     }
 
-    /// Loss and predictions of `rows` by a member that predicts classes.
+    /// Loss and predictions of `rows` by each of some members that predict classes. The rows are copied to the device once for
+    /// all of one shape.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
-        self.evaluator(member)?.evaluate(rows)
+    pub fn evaluate(&mut self, members: &[usize], rows: &Rows<'_>) -> Result<Vec<Evaluation>> {
+        self.by_evaluators(members, |engine, parameters| engine.evaluate_rows(rows, parameters))
     }
 
-    /// Outputs of a member for `rows`, [rows, outputs]: those from which [`GpuPack::evaluate`] predicts.
+    /// Outputs of some members for `rows`, [rows, outputs] each: those from which [`GpuPack::evaluate`] predicts.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        self.evaluator(member)?.outputs(rows)
+    pub fn outputs(&mut self, members: &[usize], rows: &Rows<'_>) -> Result<Vec<Vec<f32>>> {
+        self.by_evaluators(members, |engine, parameters| engine.outputs_of_rows(rows, parameters))
     }
 
-    /// An engine with the parameters of a member, copied on the device.
-    fn evaluator(&mut self, member: usize) -> Result<&mut GpuEngine> {
-        let Member { network, options, .. } = &self.members[member];
+    /// What `work` makes of each member: an engine for all those of one shape, and where their parameters stand.
+    fn by_evaluators<T>(
+        &mut self,
+        members: &[usize],
+        work: impl Fn(&mut GpuEngine, &[ParametersAt<'_>]) -> Result<Vec<T>>,
+    ) -> Result<Vec<T>> {
         // Members that differ in dropout alone predict by the same engine.
-        let network = &network.without_dropout();
-        let engine = match self.evaluator.take().filter(|engine| engine.network == *network) {
-            Some(engine) => engine,
-            None => {
-                let options = EngineOptions { schedule: Some(ScheduleKind::Fused), ..options.clone() };
-                let (compute, tuning) = (self.compute.clone(), self.compute.tuning);
-                GpuEngine::with_tuning(compute, tuning, &Parameters::zeros(network), network, &options)?
-            }
-        };
-        let (buffer, base, layout) = self.region(member);
-        let context = &self.compute.context;
-        let mut encoder = context.device.create_command_encoder(&Default::default());
-        let bytes = Some(layout.weight_bytes());
-        encoder.copy_buffer_to_buffer(buffer, 16 * base as u64, &engine.parameters, 0, bytes);
-        context.queue.submit([encoder.finish()]);
-        Ok(self.evaluator.insert(engine))
+        let network = |member: &usize| self.members[*member].network.without_dropout();
+        let mut left: Vec<(usize, Network)> =
+            members.iter().enumerate().map(|(place, member)| (place, network(member))).collect();
+        let mut made: Vec<Option<T>> = members.iter().map(|_| None).collect();
+        while let Some((place, network)) = left.first().cloned() {
+            let places: Vec<usize> =
+                left.extract_if(.., |(_, other)| *other == network).map(|(place, _)| place).collect();
+            let mut engine = self.evaluator(&network, members[place])?;
+            let parameters: Vec<ParametersAt<'_>> = places
+                .iter()
+                .map(|place| {
+                    let (buffer, base, _) = self.region(members[*place]);
+                    ParametersAt::Place(buffer, 16 * base as u64)
+                })
+                .collect();
+            let values = work(&mut engine, &parameters)?;
+            self.evaluator = Some(engine);
+            places.into_iter().zip(values).for_each(|(place, value)| made[place] = Some(value));
+        }
+        Ok(made.into_iter().flatten().collect())
+    }
+
+    /// An engine for a network like that of a member: the one that was there, if it is for such a network.
+    fn evaluator(&mut self, network: &Network, member: usize) -> Result<GpuEngine> {
+        if let Some(engine) = self.evaluator.take().filter(|engine| engine.network == *network) {
+            return Ok(engine);
+        }
+        let options = &self.members[member].options;
+        let options = EngineOptions { schedule: Some(ScheduleKind::Fused), ..options.clone() };
+        let (compute, tuning) = (self.compute.clone(), self.compute.tuning);
+        GpuEngine::with_tuning(compute, tuning, &Parameters::zeros(network), network, &options)
     }
 
     /// Where all of a member stands: buffer, first vec4, and how from there on.

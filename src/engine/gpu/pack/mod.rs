@@ -69,7 +69,7 @@ pub struct GpuPack {
     rows: Option<PackRows>,
     host_order: HostOrder,
     flight: Flight,
-    /// Evaluates members, one at a time: made for the network that was evaluated last.
+    /// Evaluates members: made for the network that was evaluated last.
     evaluator: Option<GpuEngine>,
 }
 
