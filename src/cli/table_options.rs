@@ -288,8 +288,8 @@ pub struct HeldOut {
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
     pub group: Option<String>,
-    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate; it is no
-    /// input.
+    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate, and rows
+    /// of one time stay together; it is no input.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     pub time: Option<String>,
     /// Ends training when so many epochs in a row have brought nothing better on the validation data.

@@ -77,6 +77,7 @@ impl TrainingData {
         }
         let is_whole = needs_all || is_sorted(reader.labels());
         reader.check_classes()?;
+        reader.check_values()?;
         let file_rows = reader.total_rows();
         let name = reader.name().to_owned();
         let held_out =
