@@ -87,6 +87,8 @@ fn option(setting: &'static str) -> &'static str {
         "validation fraction" => "--validation-fraction",
         "test fraction" => "--test-fraction",
         "folds" => "--folds",
+        "only" => "--only",
+        "categorical" => "--categorical",
         other => other,
     }
 }

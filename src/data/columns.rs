@@ -218,7 +218,7 @@ impl Header<'_> {
         };
         let mut columns = match &wanted.schema {
             Some(schema) => self.known(schema, &named, &wanted.target)?,
-            None => self.chosen(wanted, &named, &[weight, group, time])?,
+            None => self.chosen(wanted, &named, [weight, group, time])?,
         };
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
         if wanted.target == Target::Absent {
@@ -373,7 +373,7 @@ impl Header<'_> {
     }
 }
 
-fn show_column(name: &str) -> String {
+pub(super) fn show_column(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { super::shown::show_name(name.as_bytes()) }
 }
 

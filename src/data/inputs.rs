@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::columns::{Columns, Header, Selection, Target, Why, runs};
+use super::columns::{Columns, Header, Selection, Target, Why, runs, show_column};
 use super::dialect::Kind;
 use super::target::MNIST_COLUMNS;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Names of a column that numbers the rows, where its values are different whole numbers.
 const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
@@ -25,12 +25,30 @@ enum Numbers {
 }
 
 impl Header<'_> {
-    /// The columns of a table to train on.
+    /// Refuses columns that a setting names as inputs, but that are none: `why` says so.
+    fn refuse_unused(
+        &self,
+        setting: &'static str,
+        columns: &[usize],
+        why: impl Fn(&usize) -> Option<String>,
+    ) -> Result<()> {
+        match columns.iter().find_map(|column| Some((column, why(column)?))) {
+            Some((column, why)) => {
+                let name =
+                    self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
+                let expected = "columns that are inputs".to_owned();
+                Err(Error::Setting { setting, expected, found: format!("column {name}, {why}") })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The columns of a table to train on, of which `others` hold weights, groups and times.
     pub(super) fn chosen(
         &self,
         wanted: &Selection,
         named: &[usize],
-        others: &[Option<usize>],
+        others: [Option<usize>; 3],
     ) -> Result<Columns> {
         let find = |names: &[String], what| {
             names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
@@ -45,6 +63,25 @@ impl Header<'_> {
             ([], _) => vec![self.likely_target(&excluded)?],
             (named, _) => named.to_vec(),
         };
+        let role = |column: &usize| {
+            let [weight, group, time] = others.map(|other| other == Some(*column));
+            let roles = [
+                (targets.contains(column), "the target"),
+                (weight, "the weights"),
+                (group, "the groups"),
+                (time, "the times"),
+            ];
+            roles.into_iter().find(|(is_it, _)| *is_it).map(|(_, role)| format!("which holds {role}"))
+        };
+        self.refuse_unused("only", &only, role)?;
+        self.refuse_unused("categorical", &categorical, |column| {
+            role(column)
+                .or_else(|| excluded.contains(column).then(|| "which is left out".to_owned()))
+                .or_else(|| {
+                    (!only.is_empty() && !only.contains(column))
+                        .then(|| "which is none of the only inputs".to_owned())
+                })
+        })?;
         let free = |column: &usize| {
             !targets.contains(column) && !others.contains(&Some(*column)) && !excluded.contains(column)
         };
