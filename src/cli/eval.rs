@@ -10,7 +10,7 @@ use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::train::{
     Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
-    evaluate_values, load_model, measures,
+    evaluate_values, load_model, measures, only_class,
 };
 
 use super::args::{self, Format};
@@ -19,10 +19,10 @@ use super::evaluand::chosen;
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
 };
-use super::output::{print_line, print_object};
+use super::output::{print_line, print_object, warn};
 use super::places;
 use super::table_options::Written;
-use super::text::{counted, loss};
+use super::text::{counted, loss, one_class};
 use super::train_figures::value_names;
 
 /// The most classes of which JSON holds the confusion matrix.
@@ -85,6 +85,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);
+    if let Some(class) = only_class(labels) {
+        warn(&one_class(classes.name(class), &format!("the rows of {file}")));
+    }
     let figures = class_figures(labels, &evaluation.predictions, classes.len());
     let measured = measures(&outputs, data.targets.view());
     match options.format {

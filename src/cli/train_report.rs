@@ -23,7 +23,7 @@ use super::output_place::OutputPlace;
 use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
 use super::run_options::RunOptions;
 use super::tensorboard::EventLog;
-use super::text::{counted, grouped, shell_word, unknown_cells};
+use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
 use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
 use super::train_text::{Chosen, Table, data_line, left_out, plan_line};
@@ -219,6 +219,9 @@ impl<'a> TrainReport<'a> {
                 }
             }
             Event::Restarted { .. } => {}
+            Event::OneClass { set, class } => {
+                self.console.warn(&one_class(class, &format!("the {set} rows")));
+            }
             Event::Unknown { set, cells } => {
                 self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
             }
@@ -325,6 +328,11 @@ impl<'a> TrainReport<'a> {
                 ("set", (*set).into()),
                 ("cells", (*cells).into()),
             ]),
+            Event::OneClass { set, class } => self.console.object(&[
+                ("event", "one_class".into()),
+                ("set", (*set).into()),
+                ("class", class.as_str().into()),
+            ]),
             Event::Epoch { epoch, is_kept, .. } => {
                 let mut fields = vec![
                     ("event", "epoch".into()),
@@ -378,7 +386,7 @@ impl<'a> TrainReport<'a> {
                     .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
             }
-            Event::Unknown { .. } => Ok(()),
+            Event::Unknown { .. } | Event::OneClass { .. } => Ok(()),
             Event::Epoch { epoch, is_kept, .. } => match &self.table {
                 Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
                 _ => Ok(()),
