@@ -18,7 +18,7 @@ use super::output::{Console, Unwritable, warn};
 use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
-use super::train_text::{Chosen, data_line, left_out, plan_line};
+use super::train_text::{Chosen, as_text, data_line, left_out, plan_line};
 use super::training::{Known, Preset};
 use super::unused_options::refuse_unused;
 
@@ -54,6 +54,7 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(left_out(reader.left_out()));
+    as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut folds =
         Folds { options, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };

@@ -26,7 +26,7 @@ use super::tensorboard::EventLog;
 use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
 use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
-use super::train_text::{Chosen, Table, data_line, left_out, plan_line};
+use super::train_text::{Chosen, Table, as_text, data_line, left_out, plan_line};
 use super::training::Preset;
 
 /// What is trained, and how it was asked for.
@@ -47,6 +47,8 @@ pub struct TrainReport<'a> {
     pub(super) console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
     notices: Vec<String>,
+    /// The same of what makes a result doubtful.
+    warnings: Vec<String>,
     /// What the model file says besides what the library knows.
     pub(super) settings: BTreeMap<String, String>,
     /// The columns of the table of epochs, once it has a header.
@@ -96,6 +98,7 @@ impl<'a> TrainReport<'a> {
             start,
             console,
             notices,
+            warnings: as_text(data.numbers_as_text()),
             settings: settings(options, data),
             table: None,
             validates: data.validates(),
@@ -214,6 +217,7 @@ impl<'a> TrainReport<'a> {
             }
             Event::Started(started) => {
                 self.begin(started)?;
+                self.warnings.drain(..).for_each(|warning| self.console.warn(&warning));
                 for notice in self.notices.drain(..) {
                     self.console.notice(&notice);
                 }

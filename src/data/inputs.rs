@@ -90,6 +90,7 @@ impl Header<'_> {
             |column: &usize| only.is_empty() && free(column) && !categorical.contains(column);
         for column in (0..self.count).filter(may_be_left_out) {
             match self.numbers_rows(column) {
+                _ if self.is_unused(column) => left_out.push((column, Why::Empty)),
                 Some(Numbers::ByName) => left_out.push((column, Why::NumbersRows)),
                 Some(Numbers::From(first)) => {
                     left_out.push((column, Why::NumbersRows));
@@ -135,6 +136,10 @@ impl Header<'_> {
         let (target, values) =
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let runs = runs(&inputs);
+        let texts = inputs.iter().filter(|(_, is_category)| *is_category).map(|(column, _)| *column);
+        let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
+        let texts = texts.filter(|column| !categorical.contains(column));
+        let as_text = texts.filter_map(|column| Some((column, self.number_as_text(column)?))).collect();
         Ok(Columns {
             count: self.count,
             runs,
@@ -143,6 +148,7 @@ impl Header<'_> {
             categorical,
             left_out,
             counted,
+            as_text,
             ..Columns::default()
         })
     }

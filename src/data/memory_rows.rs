@@ -159,7 +159,12 @@ impl Reader {
             table,
             known_rows: Some(count),
             threads,
-            form: Form::Table { schema, left_out: Vec::new(), written: Format::default() },
+            form: Form::Table {
+                schema,
+                left_out: Vec::new(),
+                as_text: Vec::new(),
+                written: Format::default(),
+            },
             times: None,
             state: State::Complete,
             refuses_missing: false,

@@ -99,6 +99,10 @@ pub(super) struct Pieces {
     rows: u64,
     /// What ends the table where it should not end.
     fault: Option<Error>,
+    /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there.
+    has_one_column: bool,
+    /// The first blank line of such a table. At its end there may be some.
+    blank_line: Option<u64>,
 }
 
 impl Pieces {
@@ -106,6 +110,7 @@ impl Pieces {
     pub(super) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
         Self {
             name: stream.name().into(),
+            line: stream.first_line(),
             others: others.iter().cloned().collect(),
             header: None,
             stream,
@@ -115,10 +120,11 @@ impl Pieces {
             filled: 0,
             buffers: Buffers::default(),
             is_read: false,
-            line: 1,
             after_return: false,
             rows: 0,
             fault: None,
+            has_one_column: false,
+            blank_line: None,
         }
     }
 
@@ -136,6 +142,11 @@ impl Pieces {
     pub(super) fn begin_rows(&mut self, header: &[String]) {
         self.rows = 0;
         self.header = Some((Arc::clone(&self.name), header.to_vec()));
+    }
+
+    /// Refuses blank lines between rows from here on: the table has one column.
+    pub(super) fn refuse_blank_lines(&mut self) {
+        self.has_one_column = true;
     }
 
     /// The next rows, none of which belongs to another block than the first; nothing at the end.
@@ -157,7 +168,8 @@ impl Pieces {
     fn open(&mut self, path: &Path) -> Result<()> {
         self.stream = Stream::open_table(path)?;
         self.name = path.into();
-        (self.filled, self.is_read, self.line, self.after_return) = (0, false, 1, false);
+        (self.filled, self.is_read, self.after_return) = (0, false, false);
+        (self.line, self.blank_line) = (self.stream.first_line(), None);
         let Some((first, names)) = self.header.clone() else { return Ok(()) };
         let before = self.rows;
         let list = |names: &[String]| some(names.iter().map(|name| show_name(name.as_bytes())));
@@ -206,15 +218,13 @@ impl Pieces {
 
     /// Finds rows in what has been read; whether they are a piece.
     fn find_rows(&mut self, scan: &mut RowEnds, most: usize) -> bool {
-        let text = &self.buffer[..self.filled];
-        while let Some(end) = scan.row_end(text, self.delimiter) {
-            let row = &text[scan.start..end];
-            if row.len() > self.limit {
+        while let Some(end) = scan.row_end(&self.buffer[..self.filled], self.delimiter) {
+            if end - scan.start > self.limit {
                 self.fault = Some(self.too_long(scan.start));
                 return true;
             }
-            if !row.is_empty() && !is_blank(row, self.delimiter) {
-                scan.rows.push((scan.start, end));
+            if !self.add_row(scan, end) {
+                return true;
             }
             scan.start = end + 1;
             if scan.rows.len() == most || scan.start >= PIECE_BYTES && !scan.rows.is_empty() {
@@ -236,11 +246,34 @@ impl Pieces {
             self.fault = Some(self.stream.error(place, expected, found));
             return;
         }
-        let row = &self.buffer[scan.start..self.filled];
-        if !row.is_empty() && !is_blank(row, self.delimiter) {
-            scan.rows.push((scan.start, self.filled));
-        }
+        self.add_row(scan, self.filled);
         scan.start = self.filled;
+    }
+
+    /// Adds the row that ends here, if it is no blank line; false if it stands behind a blank line that may be a row, too.
+    #[inline]
+    fn add_row(&mut self, scan: &mut RowEnds, end: usize) -> bool {
+        let row = &self.buffer[scan.start..end];
+        let is_row = !row.is_empty() && !is_blank(row, self.delimiter);
+        if self.has_one_column {
+            let before = end.checked_sub(1).map_or(self.after_return, |at| self.buffer[at] == b'\r');
+            let is_half = row.is_empty() && before && self.buffer.get(end) == Some(&b'\n');
+            match self.blank_line {
+                Some(line) if is_row => {
+                    let expected = "a value (in one column a blank line may be a row that misses it: write NA, or remove the line)";
+                    self.fault = Some(self.stream.error(Place::row(line), expected, "a blank line"));
+                    return false;
+                }
+                None if !is_row && !is_half && end < self.filled => {
+                    self.blank_line = Some(self.line_of(scan.start));
+                }
+                _ => {}
+            }
+        }
+        if is_row {
+            scan.rows.push((scan.start, end));
+        }
+        true
     }
 
     /// Reads more: as much as is there, since the rest of a pipe may take its time.
