@@ -220,8 +220,9 @@ impl Columns {
         Ok(if reader.schema().is_some() { Target::Auto } else { self.target(self.task(loss)?) })
     }
 
-    /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual.
-    pub fn said(&self) -> String {
+    /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual, and of
+    /// how targets are scaled only where they are values.
+    pub fn said(&self, predicts_values: bool) -> String {
         let mut said = String::new();
         if let Some(scale) = self.scale.filter(|scale| *scale != Scale::Auto) {
             said += &format!(" --scale {}", scale.name());
@@ -238,7 +239,7 @@ impl Columns {
         if let Some(learn) = self.learn_scale {
             said += if learn == YesNo::Yes { " --learn-scale yes" } else { " --learn-scale no" };
         }
-        if self.scale_target == ScaleTarget::None {
+        if self.scale_target == ScaleTarget::None && predicts_values {
             said += " --scale-target none";
         }
         if self.missing == Missing::Error {

@@ -1,5 +1,8 @@
 //! Tables and options that go wrong easily: what has no effect, or cannot be learnt, is refused or said.
 
+use std::io::Write;
+use std::process::Stdio;
+
 use crate::program::{Outcome, Workplace};
 
 const TRAIN: [&str; 8] = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--out"];
@@ -145,4 +148,163 @@ fn held_out_rows_of_one_class_are_said() {
     let line =
         "the rows of no.csv are all of one class, no: they have no AUC, and their other figures say little";
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
+}
+
+/// Rows of these cells, with something behind each.
+fn rows(cells: &[&dyn Fn(usize) -> String], end: &str) -> String {
+    let row = |row: usize| cells.iter().map(|cell| cell(row)).collect::<Vec<_>>().join(",") + end + "\n";
+    (0..60).map(row).collect()
+}
+
+fn number(row: usize) -> String {
+    (row * 7 % 10).to_string()
+}
+
+fn class(row: usize) -> String {
+    ["no", "yes"][row % 2].to_owned()
+}
+
+#[test]
+fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
+    let place = Workplace::new();
+    let price = |row: usize| format!("\"${},{}00\"", row % 5 + 1, row % 9 + 1);
+    let text = |row: usize| ["red", "blue", "5 kg"][row % 3].to_owned();
+    place.write("t.csv", "a,price,text,class\n".to_owned() + &rows(&[&number, &price, &text, &class], ""));
+    let line = "warning: column price holds numbers with a sign or a unit, such as \"$1,100\", which are read as text: write \
+                plain numbers for their values to count";
+    let said = |options: &[&str]| {
+        let outcome =
+            train(&place, &[&["--data", "t.csv", "--target", "class", "--quiet"][..], options].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome
+            .stderr
+            .lines()
+            .filter(|line| line.contains("numbers with a sign"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(said(&[]), [line]);
+    assert_eq!(said(&["--categorical", "price"]), [""; 0]);
+    let folds = [
+        "train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--data", "t.csv", "--target", "class",
+        "--folds", "2",
+    ];
+    assert_eq!(place.succeed(&folds).stderr.matches(line).count(), 1);
+    let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
+    assert!(inspected.contains(line.strip_prefix("warning: ").unwrap()), "{inspected}");
+    // A target, too, where it is taken for classes; as values it is refused.
+    let share = |row: usize| format!("{} %", row % 4);
+    place.write("target.csv", "a,share\n".to_owned() + &rows(&[&number, &share], ""));
+    let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--quiet"]);
+    assert!(
+        outcome.stderr.contains("column share holds numbers with a sign or a unit, such as \"0 %\""),
+        "{}",
+        outcome.stderr
+    );
+    let line = "target.csv, row 2, column 2 (share): expected a value to predict: a number, found \"0 %\"";
+    refused(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"], line);
+}
+
+#[test]
+fn what_spreadsheets_write_is_read_or_explained() {
+    let place = Workplace::new();
+    let body = rows(&[&number, &class], "");
+    // The delimiter in a line of its own, which counts as a line.
+    let table = "sep=;\r\na;class\r\n".to_owned() + &body.replace(',', ";").replace('\n', "\r\n");
+    place.write("sep.csv", &table);
+    place.write("mark.csv", format!("\u{feff}{table}"));
+    place.write("bad.csv", table.replacen("\r\n7;yes", "\r\n7;yes;x", 1));
+    let trained = |file: &str| {
+        let outcome = train(&place, &["--data", file, "--format", "json"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        (place.model("m.safetensors").tensors, outcome.objects()[0]["rows"].clone())
+    };
+    place.write("t.csv", "a,class\n".to_owned() + &body);
+    let plain = trained("t.csv");
+    assert!(trained("sep.csv") == plain && trained("mark.csv") == plain);
+    refused(
+        &place,
+        &["--data", "bad.csv"],
+        "bad.csv, row 4: expected 2 cells, as many as in the first row, found 3",
+    );
+    let parts = place.succeed(&["predict", "--model", "m.safetensors", "sep.csv", "mark.csv"]).stdout;
+    assert_eq!(parts.lines().count(), 121);
+    // A title above the header.
+    place.write("title.csv", "Sales of 2025\n\na,class\n".to_owned() + &body);
+    let line = "title.csv, row 1: expected 2 cells, as in the rows below (is it a title? Remove what stands above the header), \
+                found \"Sales of 2025\"";
+    refused(&place, &["--data", "title.csv"], line);
+    // Delimiters at the ends of all rows, of which later ones hold something.
+    place.write("ends.csv", "a,class,,\n".to_owned() + &rows(&[&number, &class], ",,"));
+    assert!(trained("ends.csv") == plain);
+    let outcome = train(&place, &["--data", "ends.csv"]);
+    let line =
+        "2 columns left out, having neither a name nor a value: 2, 3; --exclude leaves it out without a word";
+    assert!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
+    assert_eq!(
+        place.succeed(&["predict", "--model", "m.safetensors", "ends.csv"]).stdout.lines().count(),
+        61
+    );
+    let one = "a,class,\n".to_owned() + &rows(&[&number, &class], ",").repeat(3);
+    let later = format!("{one}1,no,5\n");
+    let mut command = place.command(&[&TRAIN[..], &["m.safetensors", "--data", "-"]].concat());
+    let mut child =
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(later.as_bytes()).unwrap();
+    let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let line = "row 182, column 3 (): expected no value, as in the first rows (the column has no name: give it one), found \"5\"";
+    assert!(error.contains(line), "{error}");
+}
+
+/// Predictions never shift against the lines of their file.
+#[test]
+fn a_blank_line_in_one_column_is_refused() {
+    let place = Workplace::new();
+    place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &class], ""));
+    train(&place, &["--data", "t.csv"]);
+    let predicted = |text: &str| {
+        place.write("new.csv", text);
+        place.run(&["predict", "--model", "m.safetensors", "new.csv"])
+    };
+    for (text, row) in [
+        ("a\n1\n\n3\n", 3),
+        ("a\r\n1\r\n\r\n3\r\n", 3),
+        ("a\n1\n2\n \n\n3", 4),
+        ("a\n\n1\n", 2),
+        ("a\r1\r\r3\r", 3),
+    ] {
+        let outcome = predicted(text);
+        let line = format!(
+            "error: new.csv, row {row}: expected a value (in one column a blank line may be a row that misses it: write NA, or \
+             remove the line), found a blank line"
+        );
+        assert_eq!((outcome.code, outcome.error()), (2, line.as_str()), "{text:?}");
+    }
+    // Behind the last row there is nothing that could shift, and quotes without anything are a missing cell.
+    for (text, rows) in [
+        ("a\r\n1\r\n2\r\n\r\n\r\n", 2),
+        ("\na\n1\n2\n3\n \n", 3),
+        ("a\n1\n\"\"\n3\n", 3),
+        ("a\n1\nNA\n3\n", 3),
+    ] {
+        let outcome = predicted(text);
+        assert_eq!(
+            (outcome.code, outcome.stdout.lines().count()),
+            (0, rows + 1),
+            "{text:?}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn inspect_says_which_numbers_are_rounded() {
+    let place = Workplace::new();
+    let large = |row: usize| (1_000_000_001 + 7_000_000 * (row as u64 * 7 % 10)).to_string();
+    place.write("t.csv", "a,large,class\n".to_owned() + &rows(&[&number, &large, &class], ""));
+    let text = place.succeed(&["inspect", "t.csv"]).stdout;
+    let line = "numbers beyond 16,777,216 are rounded to 24 bits, as they are read: in large";
+    assert!(text.lines().any(|found| found == line), "{text}");
+    let columns = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects()[0]["columns"].clone();
+    assert_eq!((&columns[0]["rounded"], &columns[1]["rounded"]), (&false.into(), &true.into()));
 }
