@@ -15,7 +15,7 @@ use tinytrain::train::{
 
 use super::args::{self, Format};
 use super::eval_text::{error_table, list, text};
-use super::evaluand::chosen;
+use super::evaluand::{FoundRows, chosen};
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
 };
@@ -53,8 +53,8 @@ pub struct Options {
     /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
     #[arg(long)]
     checked: bool,
-    /// List the samples that were taken for another class: the first N of them as text, all of them as JSON.
-    /// [N by default: 20]
+    /// List the samples that were taken for another class, each by the number of its row in the file, counted from 1, without the
+    /// header and on through several files: the first N of them as text, all of them as JSON. [N by default: 20]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
     errors: Option<usize>,
     /// How results are written: tables for people, or one JSON object.
@@ -74,12 +74,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let of_classes = model.network.loss().of_classes();
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let (data, file) = evaluand.rows(&model, reader)?;
+    let rows = evaluand.rows(&model, reader)?;
+    let FoundRows { data, name: file, .. } = &rows;
     if !of_classes {
-        return values(options, &model, &data, &device, &file);
+        return values(options, &model, data, &device, file);
     }
     let Evaluated { evaluation, outputs, errors, device } =
-        evaluate(&model, &data, &device, options.errors.is_some())?;
+        evaluate(&model, data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
         let (path, loss) = (places::file(&evaluand.source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
@@ -96,7 +97,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 .then(|| confusion(labels, &evaluation.predictions, classes.len()));
             let mut fields = vec![
                 ("model", options.model.to_string_lossy().into()),
-                ("data", file.into()),
+                ("data", file.as_str().into()),
                 ("samples", data.rows().into()),
                 ("loss", evaluation.loss.into()),
                 ("accuracy", evaluation.accuracy(labels).into()),
@@ -109,7 +110,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("confusion", matrix.map(Value::from).into()),
             ];
             fields.extend(
-                errors.map(|errors| ("errors", list(&errors, labels, &evaluation.predictions, classes))),
+                errors.map(|errors| ("errors", list(&errors, &rows, &evaluation.predictions, classes))),
             );
             print_object(&fields)?;
         }
@@ -121,7 +122,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 print_line(&line)?;
             }
             if let (Some(errors), Some(most)) = (errors, options.errors) {
-                for line in error_table(&errors, labels, &evaluation.predictions, most, classes) {
+                for line in error_table(&errors, &rows, &evaluation.predictions, most, classes) {
                     print_line(&line)?;
                 }
             }

@@ -180,8 +180,23 @@ impl Reader {
     /// Reads to the end and takes the rows out that validate and those that test.
     ///
     /// # Errors
-    /// As [`Reader::next_block`].
+    /// As [`Reader::next_block`], and as [`Reader::parts`].
     pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
+        let parts = self.parts(split)?;
+        Ok(self.divide_into(&parts))
+    }
+
+    /// Takes the rows out that validate and those that test, of all rows, which have been read.
+    pub fn divide_into(&mut self, Parts { train, validation, test }: &Parts) -> [Dataset; 2] {
+        self.known_rows = Some(train.len());
+        self.table.divide(self.inputs, self.values, [validation, test], train)
+    }
+
+    /// Reads to the end and says which rows train, which validate, and which test.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Setting`] where a part has no rows.
+    pub fn parts(&mut self, split: &Split) -> Result<Parts> {
         self.read_to_end()?;
         let Table { groups, times, labels, .. } = &self.table;
         let one_kind;
@@ -215,9 +230,7 @@ impl Reader {
             Kinds::Times(times) => check_together(split, &parts, ["time", "times"], different(times))?,
             Kinds::Classes(_) => {}
         }
-        let Parts { train, validation, test } = parts;
-        self.known_rows = Some(train.len());
-        Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
+        Ok(parts)
     }
 }
 
