@@ -308,3 +308,44 @@ fn inspect_says_which_numbers_are_rounded() {
     let columns = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects()[0]["columns"].clone();
     assert_eq!((&columns[0]["rounded"], &columns[1]["rounded"]), (&false.into(), &true.into()));
 }
+
+/// Of rows that were held out, too, a sample is the row of the file; and what is known from training is told from what is not.
+#[test]
+fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
+    let place = Workplace::new();
+    // Without a rule: about half of the rows are taken for another class.
+    let label = |row: usize| class(row * row / 3 + row / 7);
+    place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
+    let eval = |options: &[&str]| {
+        let common = ["eval", "--model", "m.safetensors", "--device", "cpu", "--errors", "--format", "json"];
+        let outcome = place.run(&[&common[..], options].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let found = outcome.objects().remove(0);
+        let errors = found["errors"].as_array().unwrap().clone();
+        assert!(!errors.is_empty());
+        for error in &errors {
+            let row = error["sample"].as_u64().unwrap() as usize - 1;
+            // The rows of a second file count on.
+            assert_eq!(error["class"], label(if row < 61 { row } else { row - 60 }), "{error}");
+        }
+        (found["samples"].as_u64().unwrap(), errors, outcome.stderr)
+    };
+    let common = ["--data", "t.csv", "--target", "class"];
+    train(&place, &[&common[..], &["--test-fraction", "0.4"]].concat());
+    let (samples, errors, told) = eval(&[]);
+    assert!((23..=25).contains(&samples) && told.is_empty(), "{samples} {told}");
+    assert!(errors.iter().any(|error| error["sample"].as_u64().unwrap() > 30), "{errors:?}");
+    let training = "warning: t.csv holds rows that the model was trained on: on others it may do worse";
+    let (samples, _, told) = eval(&["--data", "t.csv"]);
+    let others = "; without --data those are taken that were held out for testing";
+    assert_eq!((samples, told.trim_end()), (60, format!("{training}{others}").as_str()));
+    // A model that nothing was held out for, rows beside those of training, and a file that was written anew.
+    train(&place, &common);
+    assert_eq!(eval(&[]).2.trim_end(), training);
+    place.write("new.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
+    assert_eq!(eval(&["--data", "new.csv"]).2, "");
+    let both = "warning: new.csv holds rows that the model was trained on: on others it may do worse";
+    assert_eq!(eval(&["--data", "new.csv", "t.csv"]).2.trim_end(), both);
+    place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], "") + "1,no\n");
+    assert_eq!(eval(&["--data", "t.csv"]).2, "");
+}
