@@ -104,7 +104,7 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides
-    /// by their standard deviation, and predictions are scaled back; `none` takes them as they are.
+    /// by their standard deviation, and predictions are scaled back; `none` takes them as they are. Refused with classes.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW", default_value_t = ScaleTarget::Standard)]
     scale_target: ScaleTarget,
     /// Column of a table that says how much each row counts in the loss: a number of 0 or more.
@@ -113,12 +113,13 @@ pub struct Columns {
     /// Columns of a table that are no inputs: names or indices.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     exclude: Vec<String>,
-    /// The only columns of a table that are inputs: names or indices. [default: all but the target, those excluded, and
-    /// those that only number the rows]
+    /// The only columns of a table that are inputs: names or indices. [default: all but the target, those excluded,
+    /// those that only number the rows, and those without a name and a value]
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     only: Vec<String>,
-    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text always are.
+    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text always are. All
+    /// of them must be inputs.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     categorical: Vec<String>,
     /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,

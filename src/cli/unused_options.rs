@@ -1,5 +1,6 @@
 //! Options of a command line that would change nothing of what is trained on such data.
 
+use tinytrain::schedule::Measurements;
 use tinytrain::{Error, Result};
 
 use super::given::Given;
@@ -35,14 +36,24 @@ pub fn refuse_unused(given: &Given, options: &Options, opened: &Opened) -> Resul
     {
         return unused("auc-by-epoch", "validation or test data to measure it over", "none");
     }
+    let inputs = options.config(opened.known, Measurements::default()).data.inputs;
+    if value("lr-scale").is_some() && !inputs.scaled {
+        return unused("lr-scale", "--learn-scale beside it", "inputs without factors");
+    }
     let Some(schema) = opened.reader.schema() else {
         let has_others = options.held_out.validation.is_some() || options.held_out.test.is_some();
         let others = if has_others { &[][..] } else { &OF_ALL_TABLES };
         return match OF_TABLES.iter().chain(others).find(|option| value(option).is_some()) {
             Some(option) => unused(option, "a table", "images, which have no columns"),
+            None if value("task") == Some("regression") => {
+                unused("task", "a table for regression", "images, which have labels")
+            }
             None => Ok(()),
         };
     };
+    if value("lr-embeddings").is_some() && schema.categories.is_empty() && !inputs.periodic {
+        return unused("lr-embeddings", "columns with embeddings", "only numbers, without --embeddings");
+    }
     if value("scale-target").is_some() && of_classes {
         return unused("scale-target", "values to predict", "classes");
     }

@@ -116,7 +116,7 @@ impl Header<'_> {
                 _ if left_out.iter().any(|(_, why)| *why == Why::NumbersRows) => {
                     format!("no other among {}, but numbers of the rows", self.list())
                 }
-                _ if !left_out.is_empty() => {
+                _ if left_out.iter().any(|(_, why)| *why == Why::DifferentTexts) => {
                     format!(
                         "no other among {}, but text that is another one in nearly every row",
                         self.list()

@@ -71,7 +71,7 @@ pub(super) enum Form {
     Images(Option<(usize, usize)>),
     /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
     /// and how it is written.
-    Table { schema: Schema, left_out: Vec<LeftOut>, as_text: Vec<NumbersAsText>, written: Format },
+    Table { schema: Schema, left_out: Vec<LeftOut>, as_text: Vec<NumbersAsText>, written: Box<Format> },
 }
 
 pub(super) enum State {
@@ -128,8 +128,12 @@ impl Reader {
         let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
         let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
-        let form =
-            Form::Table { schema, left_out, as_text: rows.table.as_text(), written: rows.table.written() };
+        let form = Form::Table {
+            schema,
+            left_out,
+            as_text: rows.table.as_text(),
+            written: rows.table.written().into(),
+        };
         let times = options.timed.then(Times::default);
         let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.clone())?));
         let (labels_name, table) = (name.clone(), Table::new());

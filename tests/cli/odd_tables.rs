@@ -62,6 +62,11 @@ fn options_without_an_effect_are_refused() {
             &["--one-hot", "4", "--exclude", "t"],
             "--one-hot: expected a column of categories, found only numbers",
         ),
+        (&["--lr-scale", "2"], "--lr-scale: expected --learn-scale beside it, found inputs without factors"),
+        (
+            &["--lr-embeddings", "2", "--exclude", "t"],
+            "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
+        ),
         (
             &["--auc-by-epoch"],
             "--auc-by-epoch: expected validation or test data to measure it over, found none",
@@ -80,6 +85,8 @@ fn options_without_an_effect_are_refused() {
         let line = format!("{}: expected a table, found images, which have no columns", options[0]);
         refused(&place, options, &line);
     }
+    let line = "--task: expected a table for regression, found images, which have labels";
+    refused(&place, &["--task", "regression"], line);
     // What a preset says is not said by the user, nor when a run goes on with its settings.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
     place.succeed(&[&["train", "--device", "cpu", "--hidden", "4", "--out", "run"][..], &preset].concat());
@@ -89,6 +96,7 @@ fn options_without_an_effect_are_refused() {
         &["--weight", "w", "--exclude", "w"][..],
         &["--categorical", "t", "g", "--only", "t", "g"],
         &["--scale", "none", "--embeddings", "none"],
+        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale"],
     ] {
         place.succeed(&[&TRAIN[..], &["m.safetensors", "--data", "t.csv"], options].concat());
     }
