@@ -87,6 +87,13 @@ fn options_without_an_effect_are_refused() {
     }
     let line = "--task: expected a table for regression, found images, which have labels";
     refused(&place, &["--task", "regression"], line);
+    // The members of a sweep have what they have in common.
+    let sweep =
+        ["sweep", "--device", "cpu", "--trials", "2", "--epochs", "1", "--out", "sweep", "--data", "t.csv"];
+    let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
+    let line = "error: --scale-target: expected values to predict, found classes";
+    assert_eq!((outcome.code, outcome.error()), (2, line));
+    place.succeed(&[&sweep[..], &["--lr-scale", "2", "--auc-by-epoch"]].concat());
     // What a preset says is not said by the user, nor when a run goes on with its settings.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
     place.succeed(&[&["train", "--device", "cpu", "--hidden", "4", "--out", "run"][..], &preset].concat());
