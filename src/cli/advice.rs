@@ -36,6 +36,13 @@ fn advised(error: &Error) -> String {
         Error::Data { expected, .. } if expected.contains("stands for a missing value?") => {
             format!("{error}; --missing-marker says which text does")
         }
+        Error::Data { expected, place, .. }
+            if place.column.is_some()
+                && ["labels of two or more classes", "values to predict that differ"]
+                    .contains(&expected.as_str()) =>
+        {
+            format!("{error}; --target names another column")
+        }
         Error::Data { expected, .. } if expected.contains("with the decimal ") => {
             format!("{error}; --decimal says that fractions of this file are written otherwise")
         }
@@ -87,6 +94,8 @@ fn option(setting: &'static str) -> &'static str {
         "validation fraction" => "--validation-fraction",
         "test fraction" => "--test-fraction",
         "folds" => "--folds",
+        "only" => "--only",
+        "categorical" => "--categorical",
         other => other,
     }
 }

@@ -10,19 +10,19 @@ use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::train::{
     Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
-    evaluate_values, load_model, measures,
+    evaluate_values, load_model, measures, only_class,
 };
 
 use super::args::{self, Format};
 use super::eval_text::{error_table, list, text};
-use super::evaluand::chosen;
+use super::evaluand::{FoundRows, chosen};
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
 };
-use super::output::{print_line, print_object};
+use super::output::{print_line, print_object, warn};
 use super::places;
 use super::table_options::Written;
-use super::text::{counted, loss};
+use super::text::{counted, loss, one_class};
 use super::train_figures::value_names;
 
 /// The most classes of which JSON holds the confusion matrix.
@@ -53,8 +53,8 @@ pub struct Options {
     /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
     #[arg(long)]
     checked: bool,
-    /// List the samples that were taken for another class: the first N of them as text, all of them as JSON.
-    /// [N by default: 20]
+    /// List the samples that were taken for another class, each by the number of its row in the file, counted from 1, without the
+    /// header and on through several files: the first N of them as text, all of them as JSON. [N by default: 20]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20")]
     errors: Option<usize>,
     /// How results are written: tables for people, or one JSON object.
@@ -74,17 +74,21 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let of_classes = model.network.loss().of_classes();
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let (data, file) = evaluand.rows(&model, reader)?;
+    let rows = evaluand.rows(&model, reader)?;
+    let FoundRows { data, name: file, .. } = &rows;
     if !of_classes {
-        return values(options, &model, &data, &device, &file);
+        return values(options, &model, data, &device, file);
     }
     let Evaluated { evaluation, outputs, errors, device } =
-        evaluate(&model, &data, &device, options.errors.is_some())?;
+        evaluate(&model, data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
         let (path, loss) = (places::file(&evaluand.source).to_owned(), evaluation.loss);
         return Err(Error::NonFiniteTest { path, loss }.into());
     }
     let (labels, classes) = (data.labels(), &model.meaning.classes);
+    if let Some(class) = only_class(labels) {
+        warn(&one_class(classes.name(class), &format!("the rows of {file}")));
+    }
     let figures = class_figures(labels, &evaluation.predictions, classes.len());
     let measured = measures(&outputs, data.targets.view());
     match options.format {
@@ -93,7 +97,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 .then(|| confusion(labels, &evaluation.predictions, classes.len()));
             let mut fields = vec![
                 ("model", options.model.to_string_lossy().into()),
-                ("data", file.into()),
+                ("data", file.as_str().into()),
                 ("samples", data.rows().into()),
                 ("loss", evaluation.loss.into()),
                 ("accuracy", evaluation.accuracy(labels).into()),
@@ -106,7 +110,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("confusion", matrix.map(Value::from).into()),
             ];
             fields.extend(
-                errors.map(|errors| ("errors", list(&errors, labels, &evaluation.predictions, classes))),
+                errors.map(|errors| ("errors", list(&errors, &rows, &evaluation.predictions, classes))),
             );
             print_object(&fields)?;
         }
@@ -118,7 +122,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 print_line(&line)?;
             }
             if let (Some(errors), Some(most)) = (errors, options.errors) {
-                for line in error_table(&errors, labels, &evaluation.predictions, most, classes) {
+                for line in error_table(&errors, &rows, &evaluation.predictions, most, classes) {
                     print_line(&line)?;
                 }
             }

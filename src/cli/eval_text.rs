@@ -5,6 +5,7 @@ use tinytrain::data::Classes;
 use tinytrain::engine::Evaluation;
 use tinytrain::train::{ClassFigures, Measure, confusion};
 
+use super::evaluand::FoundRows;
 use super::measure_text::{measure_table, number_of};
 use super::text::{Align, counted, grouped, loss, percent, table};
 
@@ -48,12 +49,12 @@ fn class_value(classes: &Classes, class: u32) -> Value {
     if classes.are_counted() { class.into() } else { classes.name(class).into() }
 }
 
-/// Errors for a machine. Samples count from 1, as in the messages about data.
-pub fn list(errors: &[u32], labels: &[u32], predictions: &[u32], classes: &Classes) -> Value {
+/// Errors for a machine. Samples have the numbers of their rows in the file.
+pub fn list(errors: &[u32], rows: &FoundRows, predictions: &[u32], classes: &Classes) -> Value {
     let object = |row: &u32| {
         let value = |of: &[u32]| class_value(classes, of[*row as usize]);
-        let (class, predicted) = (value(labels), value(predictions));
-        json!({ "sample": u64::from(*row) + 1, "class": class, "predicted": predicted })
+        let (class, predicted) = (value(rows.data.labels()), value(predictions));
+        json!({ "sample": rows.number(*row as usize), "class": class, "predicted": predicted })
     };
     errors.iter().map(object).collect()
 }
@@ -61,7 +62,7 @@ pub fn list(errors: &[u32], labels: &[u32], predictions: &[u32], classes: &Class
 /// The first `most` errors for people.
 pub fn error_table(
     errors: &[u32],
-    labels: &[u32],
+    found: &FoundRows,
     predictions: &[u32],
     most: usize,
     classes: &Classes,
@@ -71,7 +72,11 @@ pub fn error_table(
     let mut rows = vec![["sample", "class", "predicted"].map(String::from).to_vec()];
     rows.extend(errors.iter().take(most).map(|row| {
         let at = *row as usize;
-        vec![(at + 1).to_string(), shown(classes, labels[at]), shown(classes, predictions[at])]
+        vec![
+            found.number(at).to_string(),
+            shown(classes, found.data.labels()[at]),
+            shown(classes, predictions[at]),
+        ]
     }));
     if rows.len() > 1 {
         lines.extend(table(&rows, &[Align::Right; 3]));

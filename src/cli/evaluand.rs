@@ -44,11 +44,11 @@ impl Evaluand {
         Reader::open(&self.source, &read)
     }
 
-    /// The rows as inputs of the model, and what they are called. Warns of cells that the model does not know.
+    /// The rows as inputs of the model. Warns of cells that the model does not know, and of rows that it was trained on.
     ///
     /// # Errors
     /// Those of the data.
-    pub fn rows(&self, model: &Model, reader: Reader) -> tinytrain::Result<(Dataset, String)> {
+    pub fn rows(&self, model: &Model, reader: Reader) -> tinytrain::Result<FoundRows> {
         self.rows_with(model, reader, |_, _| Ok(()))
     }
 
@@ -57,18 +57,14 @@ impl Evaluand {
     ///
     /// # Errors
     /// Those of the data; [`Error::Config`] if memory does not hold them.
-    pub fn rows_as_read(
-        &self,
-        model: &Model,
-        reader: Reader,
-    ) -> tinytrain::Result<(Dataset, String, AsRead)> {
+    pub fn rows_as_read(&self, model: &Model, reader: Reader) -> tinytrain::Result<(FoundRows, AsRead)> {
         let mut read = AsRead { features: Features::default(), dictionaries: Vec::new() };
-        let (data, name) = self.rows_with(model, reader, |features, dictionaries| {
+        let rows = self.rows_with(model, reader, |features, dictionaries| {
             check_memory(features.len() as u128 * 4, "the rows of the report")?;
             read = AsRead { features: features.clone(), dictionaries: dictionaries.to_vec() };
             Ok(())
         })?;
-        Ok((data, name, read))
+        Ok((rows, read))
     }
 
     /// The rows, shown as they are in the file before they become inputs.
@@ -77,13 +73,15 @@ impl Evaluand {
         model: &Model,
         mut reader: Reader,
         show: impl FnOnce(&Features, &[Dictionary]) -> tinytrain::Result<()>,
-    ) -> tinytrain::Result<(Dataset, String)> {
+    ) -> tinytrain::Result<FoundRows> {
         let mut name = places::file(&self.source).display().to_string();
+        let mut numbers = None;
         let (data, unknown) = match &self.part {
             Some(part) => {
                 let share = 100.0 * part.split.test;
                 name += &format!(", the {share} % of its rows that were held out for testing");
-                let rows = part.rows(model, &mut reader)?;
+                let (rows, of_file) = part.rows(model, &mut reader)?;
+                numbers = Some(of_file);
                 show(&rows.features, reader.dictionaries())?;
                 model.transform.rows(rows, reader.dictionaries())?
             }
@@ -99,8 +97,49 @@ impl Evaluand {
         if unknown > 0 {
             warn(&unknown_cells(unknown, &name));
         }
-        Ok((data, name))
+        if self.part.is_none() && trained_on(model, &self.source, data.rows()) {
+            let share = model.settings.get("test_fraction").is_some_and(|share| share != "0");
+            let others =
+                if share { "; without --data those are taken that were held out for testing" } else { "" };
+            warn(&format!(
+                "{name} holds rows that the model was trained on: on others it may do worse{others}"
+            ));
+        }
+        Ok(FoundRows { data, name, numbers })
     }
+}
+
+/// Rows to evaluate on.
+pub struct FoundRows {
+    /// The rows, as inputs of a model.
+    pub data: Dataset,
+    /// What they are called.
+    pub name: String,
+    /// Which rows of the file they are, counted from 0, if not all of them.
+    numbers: Option<Vec<u32>>,
+}
+
+impl FoundRows {
+    /// The number of a row in its file, counted from 1, a header left out.
+    pub fn number(&self, row: usize) -> u64 {
+        1 + self.numbers.as_ref().map_or(row as u64, |numbers| numbers[row].into())
+    }
+}
+
+/// Whether a model was trained on rows of such files, as far as its settings tell: by their names, and by the number of their rows,
+/// as a file may have been written anew.
+fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
+    let setting = |key: &str| model.settings.get(key);
+    let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
+    let data = parts.or_else(|| setting("data").map(|data| vec![data.into()]));
+    let Some((training, _)) = data.and_then(|data| places::training(&data).ok()) else { return false };
+    let files = |source: &Source| {
+        places::files(source).into_iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>()
+    };
+    let (Ok(training), Ok(found)) = (files(&training), files(source)) else { return false };
+    let is_whole = training == found;
+    found.iter().any(|file| training.contains(file))
+        && (!is_whole || setting("rows").is_none_or(|trained| *trained == rows.to_string()))
 }
 
 /// Rows as they stand in a file.
@@ -205,8 +244,8 @@ fn unreadable(model: &Path, key: &str, text: &str) -> Error {
 }
 
 impl Part {
-    /// Those rows, as they were read.
-    fn rows(&self, model: &Model, reader: &mut Reader) -> tinytrain::Result<Dataset> {
+    /// Those rows, as they were read, and which of the file they are.
+    fn rows(&self, model: &Model, reader: &mut Reader) -> tinytrain::Result<(Dataset, Vec<u32>)> {
         reader.read_to_end()?;
         let error = |found: &str| {
             let text = format!(
@@ -221,10 +260,11 @@ impl Part {
             return Err(error(&format!("{} rows or other labels", reader.rows())));
         }
         let changed = error("others, or in another order");
-        let [_, test] = reader.divide(&self.split)?;
+        let parts = reader.parts(&self.split)?;
+        let [_, test] = reader.divide_into(&parts);
         if self.sum.is_some_and(|sum| TrainedRows::of_held_out(&test).sum != sum) {
             return Err(changed);
         }
-        Ok(test)
+        Ok((test, parts.test))
     }
 }

@@ -11,14 +11,16 @@ use tinytrain::{Error, Result};
 
 use super::args::Format;
 use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
+use super::given::Given;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output::{Console, Unwritable, warn};
-use super::text::{grouped, unknown_cells};
+use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
-use super::train_text::{Chosen, data_line, left_out, plan_line};
+use super::train_text::{Chosen, as_text, data_line, left_out, plan_line};
 use super::training::{Known, Preset};
+use super::unused_options::refuse_unused;
 
 /// What a fold gave.
 pub struct FoldResult {
@@ -38,17 +40,21 @@ pub struct FoldResult {
     pub warning: Option<String>,
 }
 
-/// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved.
+/// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved. The
+/// options `own` stand on the command line.
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
-pub fn run(options: &Options, count: usize, start: Instant) -> anyhow::Result<()> {
+pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyhow::Result<()> {
     check(options)?;
     let training = &options.training;
-    let Opened { mut reader, mut validation, known, .. } = Places::of(options)?.open(options)?;
+    let opened = Places::of(options)?.open(options)?;
+    refuse_unused(own, options, &opened)?;
+    let Opened { mut reader, mut validation, known, .. } = opened;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(left_out(reader.left_out()));
+    as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut folds =
         Folds { options, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
@@ -195,6 +201,10 @@ impl Folds<'_> {
             }
             Event::Unknown { cells, .. } => {
                 self.unknown += cells;
+                Ok(())
+            }
+            Event::OneClass { set, class } => {
+                console.warn(&one_class(&class, &format!("the {set} rows of a fold")));
                 Ok(())
             }
             Event::Started(started) if self.table.is_none() => {

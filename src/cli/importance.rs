@@ -12,7 +12,7 @@ use tinytrain::pictures::{Bar, bars};
 use tinytrain::train::{Importance, Scoring, Shuffling, importances, load_model};
 
 use super::args::{self, Format};
-use super::evaluand::held_out_of;
+use super::evaluand::{FoundRows, held_out_of};
 use super::output::{print_line, print_object};
 use super::places;
 use super::progress;
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
-    let (data, file) = evaluand.rows(&model, reader)?;
+    let FoundRows { data, name: file, .. } = evaluand.rows(&model, reader)?;
     let all = data.rows();
     let data = data.sample(options.rows.unwrap_or(all), options.seed);
     let mut samples = counted(data.rows() as u64, "sample", "samples");

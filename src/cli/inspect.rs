@@ -13,6 +13,7 @@ use super::inspect_model::{model_fields, model_text};
 use super::output::{print_line, print_object};
 use super::table_options::Columns;
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
+use super::train_text::{as_text, left_out};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -110,6 +111,7 @@ impl<'a> Found<'a> {
                     object["least"] = (*least).into();
                     object["median"] = (*median).into();
                     object["greatest"] = (*greatest).into();
+                    object["rounded"] = summary.is_rounded().into();
                 }
                 Contents::Categories(categories) => {
                     object["type"] = "categories".into();
@@ -123,6 +125,7 @@ impl<'a> Found<'a> {
             let why = match column.why {
                 Why::NumbersRows => "numbers the rows",
                 Why::DifferentTexts => "different texts",
+                Why::Empty => "no name and no value",
             };
             json!({ "column": column.column, "why": why })
         });
@@ -155,15 +158,24 @@ impl<'a> Found<'a> {
         if reader.image().is_none() && !self.columns.is_empty() {
             lines.push(String::new());
             lines.extend(self.column_table());
+            let rounded = self.columns.iter().filter(|summary| summary.is_rounded());
+            let rounded: Vec<String> = rounded.map(|summary| column_name(&summary.column)).collect();
+            if !rounded.is_empty() {
+                let names = rounded.join(", ");
+                lines.push(format!(
+                    "numbers beyond 16,777,216 are rounded to 24 bits, as they are read: in {names}"
+                ));
+            }
         }
-        lines.extend(super::train_text::left_out(reader.left_out()));
+        lines.extend(left_out(reader.left_out()));
+        lines.extend(as_text(reader.numbers_as_text()));
         lines.push(String::new());
         lines.extend(self.target_lines());
         if let Some(written) = reader.written() {
             lines.extend([
                 String::new(),
                 "the same, said by options:".to_owned(),
-                self.command(files, written) + &given.said(),
+                self.command(files, written) + &given.said(reader.values() > 0),
             ]);
         }
         lines

@@ -58,6 +58,7 @@ mod train_text;
 mod training;
 mod tune;
 mod tuning_file;
+mod unused_options;
 
 use std::ffi::OsString;
 use std::time::Instant;

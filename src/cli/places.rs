@@ -79,12 +79,17 @@ pub fn spare_data<const N: usize>(
     out: Option<&Path>,
     sources: [Option<&Source>; N],
 ) -> Result<()> {
-    let files = sources.into_iter().flatten().flat_map(|source| match source {
+    let files = sources.into_iter().flatten().flat_map(files);
+    spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
+}
+
+/// All files of a data set.
+pub fn files(source: &Source) -> Vec<&PathBuf> {
+    match source {
         Source::Idx { images, labels } => vec![images, labels],
         Source::Csv { path } => vec![path],
         Source::Parts { paths } => paths.iter().collect(),
-    });
-    spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
+    }
 }
 
 /// The same of these files, each with what it is.

@@ -104,7 +104,7 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides
-    /// by their standard deviation, and predictions are scaled back; `none` takes them as they are.
+    /// by their standard deviation, and predictions are scaled back; `none` takes them as they are. Refused with classes.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW", default_value_t = ScaleTarget::Standard)]
     scale_target: ScaleTarget,
     /// Column of a table that says how much each row counts in the loss: a number of 0 or more.
@@ -113,12 +113,13 @@ pub struct Columns {
     /// Columns of a table that are no inputs: names or indices.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     exclude: Vec<String>,
-    /// The only columns of a table that are inputs: names or indices. [default: all but the target, those excluded, and
-    /// those that only number the rows]
+    /// The only columns of a table that are inputs: names or indices. [default: all but the target, those excluded,
+    /// those that only number the rows, and those without a name and a value]
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     only: Vec<String>,
-    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text always are.
+    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text always are. All
+    /// of them must be inputs.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     categorical: Vec<String>,
     /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,
@@ -220,8 +221,9 @@ impl Columns {
         Ok(if reader.schema().is_some() { Target::Auto } else { self.target(self.task(loss)?) })
     }
 
-    /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual.
-    pub fn said(&self) -> String {
+    /// Those of the options that say how columns train, as a command line says them; nothing of those that are as usual, and of
+    /// how targets are scaled only where they are values.
+    pub fn said(&self, predicts_values: bool) -> String {
         let mut said = String::new();
         if let Some(scale) = self.scale.filter(|scale| *scale != Scale::Auto) {
             said += &format!(" --scale {}", scale.name());
@@ -238,7 +240,7 @@ impl Columns {
         if let Some(learn) = self.learn_scale {
             said += if learn == YesNo::Yes { " --learn-scale yes" } else { " --learn-scale no" };
         }
-        if self.scale_target == ScaleTarget::None {
+        if self.scale_target == ScaleTarget::None && predicts_values {
             said += " --scale-target none";
         }
         if self.missing == Missing::Error {
@@ -288,8 +290,8 @@ pub struct HeldOut {
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
     pub group: Option<String>,
-    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate; it is no
-    /// input.
+    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate, and rows
+    /// of one time stay together; it is no input.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     pub time: Option<String>,
     /// Ends training when so many epochs in a row have brought nothing better on the validation data.

@@ -55,6 +55,11 @@ pub fn unknown_cells(cells: u64, rows: &str) -> String {
     )
 }
 
+/// What is said of some rows that are all of one class.
+pub fn one_class(class: &str, rows: &str) -> String {
+    format!("{rows} are all of one class, {class}: they have no AUC, and their other figures say little")
+}
+
 /// A path as a shell takes it.
 pub fn shell_word(path: &Path) -> String {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") {

@@ -22,6 +22,7 @@ use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
+use super::unused_options::refuse_unused;
 use super::{folds, run_folder};
 
 /// Trains and saves. `matches` are those of the subcommand.
@@ -29,9 +30,10 @@ use super::{folds, run_folder};
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyhow::Result<()> {
+    let own = given::<TrainOptions>(matches);
     let Resolved { options, given, resumed } = match Resolved::of(&options, matches)? {
         Some(resolved) => resolved,
-        None => Resolved { given: given::<TrainOptions>(matches), options, resumed: None },
+        None => Resolved { given: own.clone(), options, resumed: None },
     };
     let TrainOptions { options, run } = &options;
     check(options)?;
@@ -41,7 +43,7 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
                 "--tensorboard: expected no --folds beside it: nothing is saved; train without --folds";
             return Err(Error::Config(text.to_owned()).into());
         }
-        return folds::run(options, folds, start);
+        return folds::run(options, folds, &own, start);
     }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
     let (folder, mut checkpoint) = resumed.unzip();
@@ -72,7 +74,8 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
     places.spare("--out", options.out.as_deref())?;
     places.spare("--profile", options.profile.as_deref())?;
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let call = Call { options, run, given: &given, places: &places, interrupts: &interrupts, start };
+    let call =
+        Call { options, run, given: &given, own: &own, places: &places, interrupts: &interrupts, start };
     let mut lost = None;
     loop {
         let observer = profile.is_some().then(|| Arc::new(Recorder::new(Detail::Stages)));
@@ -98,6 +101,8 @@ struct Call<'a> {
     options: &'a Options,
     run: &'a RunOptions,
     given: &'a Given,
+    /// What of that stands on the command line.
+    own: &'a Given,
     places: &'a Places,
     interrupts: &'a Interrupts,
     start: Instant,
@@ -122,7 +127,9 @@ impl Call<'_> {
     ) -> anyhow::Result<Ended> {
         let Self { options, run, places, interrupts, start, .. } = *self;
         // All readers work while the device opens.
-        let Opened { reader, validation, test, known } = places.open(options)?;
+        let opened = places.open(options)?;
+        refuse_unused(self.own, options, &opened)?;
+        let Opened { reader, validation, test, known } = opened;
         let settings = options.config(known, Measurements::default());
         let (device, mut notices) = match lost {
             Some(error) => {

@@ -23,10 +23,10 @@ use super::output_place::OutputPlace;
 use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
 use super::run_options::RunOptions;
 use super::tensorboard::EventLog;
-use super::text::{counted, grouped, shell_word, unknown_cells};
+use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
 use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
-use super::train_text::{Chosen, Table, data_line, left_out, plan_line};
+use super::train_text::{Chosen, Table, as_text, data_line, left_out, plan_line};
 use super::training::Preset;
 
 /// What is trained, and how it was asked for.
@@ -47,6 +47,8 @@ pub struct TrainReport<'a> {
     pub(super) console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
     notices: Vec<String>,
+    /// The same of what makes a result doubtful.
+    warnings: Vec<String>,
     /// What the model file says besides what the library knows.
     pub(super) settings: BTreeMap<String, String>,
     /// The columns of the table of epochs, once it has a header.
@@ -96,6 +98,7 @@ impl<'a> TrainReport<'a> {
             start,
             console,
             notices,
+            warnings: as_text(data.numbers_as_text()),
             settings: settings(options, data),
             table: None,
             validates: data.validates(),
@@ -214,11 +217,15 @@ impl<'a> TrainReport<'a> {
             }
             Event::Started(started) => {
                 self.begin(started)?;
+                self.warnings.drain(..).for_each(|warning| self.console.warn(&warning));
                 for notice in self.notices.drain(..) {
                     self.console.notice(&notice);
                 }
             }
             Event::Restarted { .. } => {}
+            Event::OneClass { set, class } => {
+                self.console.warn(&one_class(class, &format!("the {set} rows")));
+            }
             Event::Unknown { set, cells } => {
                 self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
             }
@@ -325,6 +332,11 @@ impl<'a> TrainReport<'a> {
                 ("set", (*set).into()),
                 ("cells", (*cells).into()),
             ]),
+            Event::OneClass { set, class } => self.console.object(&[
+                ("event", "one_class".into()),
+                ("set", (*set).into()),
+                ("class", class.as_str().into()),
+            ]),
             Event::Epoch { epoch, is_kept, .. } => {
                 let mut fields = vec![
                     ("event", "epoch".into()),
@@ -378,7 +390,7 @@ impl<'a> TrainReport<'a> {
                     .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
             }
-            Event::Unknown { .. } => Ok(()),
+            Event::Unknown { .. } | Event::OneClass { .. } => Ok(()),
             Event::Epoch { epoch, is_kept, .. } => match &self.table {
                 Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
                 _ => Ok(()),

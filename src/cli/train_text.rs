@@ -1,6 +1,6 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
-use tinytrain::data::{Code, Column, Encoding, LeftOut, Map, Transform, Why};
+use tinytrain::data::{Code, Column, Encoding, LeftOut, Map, NumbersAsText, Transform, Why};
 use tinytrain::model::Meaning;
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, Score};
@@ -35,6 +35,7 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
             "since its text is another one in nearly all of the first rows",
             "--categorical takes it for categories, --exclude leaves it out without a word",
         ),
+        (Why::Empty, "having neither a name nor a value", "--exclude leaves it out without a word"),
     ];
     let line = |(why, reason, remedy): (Why, &str, &str)| {
         let names = columns.iter().filter(|column| column.why == why).map(|column| column.column.clone());
@@ -43,6 +44,17 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
         (!names.is_empty()).then(|| format!("{count} left out, {reason}: {}; {remedy}", names.join(", ")))
     };
     reasons.into_iter().filter_map(line).collect()
+}
+
+/// What is said of columns of text that may be meant as numbers: a line for each.
+pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
+    let line = |NumbersAsText { column, cell }: &NumbersAsText| {
+        format!(
+            "column {column} holds numbers with a sign or a unit, such as {cell}, which are read as text: write plain numbers for \
+             their values to count"
+        )
+    };
+    columns.iter().map(line).collect()
 }
 
 /// How columns are scaled, in a word.

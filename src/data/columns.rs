@@ -103,6 +103,8 @@ pub(super) struct Columns {
     /// Those of them that are told from their values alone, with the value of the first row: they must count up to the
     /// end.
     pub counted: Vec<(usize, f64)>,
+    /// Columns of text that may be meant as numbers, with a cell.
+    pub as_text: Vec<(usize, String)>,
 }
 
 /// Inputs that are read alike.
@@ -121,6 +123,8 @@ pub enum Why {
     NumbersRows,
     /// Its text is another one in nearly all of the first rows.
     DifferentTexts,
+    /// It has neither a name nor a value.
+    Empty,
 }
 
 /// A column that is no input, though nobody has said so.
@@ -204,7 +208,9 @@ impl Run {
 impl Header<'_> {
     /// Finds the columns that are asked for.
     pub(super) fn columns(&self, wanted: &Selection) -> Result<Columns> {
-        self.refuse_duplicates()?;
+        // All of a table that is written anew need a name.
+        let is_raw = wanted.schema.is_none() && wanted.target == Target::Absent;
+        self.refuse_duplicates(|column| !is_raw && self.is_unused(column))?;
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
         let find =
             |name: &Option<String>, what| name.as_deref().map(|name| self.find(name, what)).transpose();
@@ -218,7 +224,7 @@ impl Header<'_> {
         };
         let mut columns = match &wanted.schema {
             Some(schema) => self.known(schema, &named, &wanted.target)?,
-            None => self.chosen(wanted, &named, &[weight, group, time])?,
+            None => self.chosen(wanted, &named, [weight, group, time])?,
         };
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
         if wanted.target == Target::Absent {
@@ -340,9 +346,19 @@ impl Header<'_> {
         }
     }
 
-    fn refuse_duplicates(&self) -> Result<()> {
+    /// Whether a column has neither a name nor a value, such as what a delimiter at the end of every row makes.
+    pub(super) fn is_unused(&self, column: usize) -> bool {
+        self.names.is_some_and(|names| names[column].is_empty())
+            && self.kinds(column).all(|kind| kind == Kind::Missing)
+    }
+
+    fn refuse_duplicates(&self, is_spared: impl Fn(usize) -> bool) -> Result<()> {
         let Some(names) = self.names else { return Ok(()) };
-        let mut sorted: Vec<(&String, usize)> = names.iter().zip(1..).collect();
+        let mut sorted: Vec<(&String, usize)> = names
+            .iter()
+            .zip(1..)
+            .filter(|(name, column)| !(name.is_empty() && is_spared(column - 1)))
+            .collect();
         sorted.sort();
         match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => {
@@ -373,7 +389,7 @@ impl Header<'_> {
     }
 }
 
-fn show_column(name: &str) -> String {
+pub(super) fn show_column(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { super::shown::show_name(name.as_bytes()) }
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::columns::{Columns, Header, LeftOut, Schema, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::notation::Notation;
-use super::pieces::{Piece, Pieces, too_long};
+use super::numbers_as_text::NumbersAsText;
+use super::piece::Piece;
+use super::pieces::{Pieces, too_long};
 use super::raw_table::RawTable;
 use super::row::Cells;
 use super::row_parser::At;
@@ -62,10 +64,13 @@ impl CsvRows {
         format: &Format,
         wanted: &Selection,
     ) -> Result<Self> {
-        stream.skip_byte_order_mark()?;
+        stream.skip_preamble()?;
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
-        let format =
-            &Format { missing: format.missing.iter().cloned().chain(known).collect(), ..format.clone() };
+        let format = &Format {
+            missing: format.missing.iter().cloned().chain(known).collect(),
+            delimiter: format.delimiter.or(stream.delimiter()),
+            ..format.clone()
+        };
         let (start, is_whole) =
             stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
         if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
@@ -93,6 +98,19 @@ impl CsvRows {
         };
         let first = pieces.next_row()?.ok_or_else(|| error(Place::default(), "a table", "an empty file"))?;
         let names = names(&first, dialect.delimiter, format.row_limit)?;
+        if let Some(width) = sample.width_below_title() {
+            let expected = format!(
+                "{width} cells, as in the rows below (is it a title? Remove what stands above the header)"
+            );
+            return Err(error(
+                Place::row(first.line(first.rows[0].0)),
+                &expected,
+                &show(names[0].as_bytes()),
+            ));
+        }
+        if names.len() == 1 {
+            pieces.refuse_blank_lines();
+        }
         let header = Header {
             path: &path,
             names: Some(&names),
@@ -188,15 +206,24 @@ impl CsvTable {
 
     /// The columns that are no inputs, though nobody has said so.
     pub(super) fn left_out(&self) -> Vec<LeftOut> {
-        let name = |column: usize| match &self.names {
+        let left_out = self.columns.left_out.iter();
+        left_out.map(|(column, why)| LeftOut { column: self.name_of(*column), why: *why }).collect()
+    }
+
+    /// The columns of text that may be meant as numbers.
+    pub(super) fn as_text(&self) -> Vec<NumbersAsText> {
+        let as_text = self.columns.as_text.iter();
+        as_text
+            .map(|(column, cell)| NumbersAsText { column: self.name_of(*column), cell: cell.clone() })
+            .collect()
+    }
+
+    /// The name of a column, or else its index.
+    fn name_of(&self, column: usize) -> String {
+        match &self.names {
             Some(names) if !names[column].is_empty() => names[column].clone(),
             _ => column.to_string(),
-        };
-        self.columns
-            .left_out
-            .iter()
-            .map(|(column, why)| LeftOut { column: name(*column), why: *why })
-            .collect()
+        }
     }
 
     /// What is said of a cell that would be a number with the decimal mark that the table has not.

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use super::csv_table::{CsvRows, CsvTable};
 use super::merge::Merger;
-use super::pieces::{PIECE_BYTES, Piece, Pieces};
+use super::piece::{PIECE_BYTES, Piece};
+use super::pieces::Pieces;
 use super::row::Cells;
 use super::row_parser::{Parsed, RowParser};
 use super::table::Chunk;

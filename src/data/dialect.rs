@@ -241,6 +241,15 @@ impl Sample {
         })
     }
 
+    /// How many cells most rows have, where the first has one and they have more: it is a title.
+    pub(super) fn width_below_title(&self) -> Option<usize> {
+        let (first, others) = self.rows.split_first()?;
+        let widths = || others.iter().map(ByteRecord::len);
+        let count = |width: usize| widths().filter(|other| *other == width).count();
+        let width = widths().max_by_key(|width| count(*width))?;
+        (first.len() == 1 && width > 1 && 2 * count(width) > others.len()).then_some(width)
+    }
+
     /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
     fn quality(&self, dialect: &Dialect) -> f64 {
         let widths: Vec<usize> = self.rows.iter().map(ByteRecord::len).collect();

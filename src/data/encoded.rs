@@ -4,7 +4,7 @@ use super::by_column::by_column;
 use super::categories::Dictionary;
 use super::dataset::Dataset;
 use super::encoding::Encoding;
-use super::folds::{Fold, Kinds};
+use super::folds::{Fold, Kinds, different};
 use super::labelled::place_of;
 use super::reader::Reader;
 use super::split::{Parts, Split};
@@ -14,6 +14,9 @@ use super::transform::{Scale, Transform};
 use super::{TargetScale, Targets};
 use crate::error::Place;
 use crate::{Error, Result};
+
+/// Up to here 32-bit floats count the whole numbers.
+const MOST_EXACT: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
 impl Reader {
     /// What the numbers in each column of categories stand for, in the order of these columns.
@@ -33,6 +36,44 @@ impl Reader {
         Encoding::learn(features, self.inputs, categories, dictionaries, scale, self.threads)
     }
 
+    /// Checks that the values to predict of the rows so far differ, as far as 32-bit floats tell.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a column of equal values, and for one of values so small that these floats keep few of their digits.
+    pub fn check_values(&self) -> Result<()> {
+        for column in 0..self.values {
+            let values: Vec<f32> =
+                self.table.values.iter().skip(column).step_by(self.values).copied().collect();
+            let (least, greatest) = (of(&values, f32::min), of(&values, f32::max));
+            let (expected, found) = if least == greatest && least.abs() >= MOST_EXACT {
+                // They may differ in the file.
+                ("values that 32-bit floats tell apart (subtract an offset)", format!("only {least}"))
+            } else if least == greatest {
+                let tiny =
+                    if least == 0.0 { " (as numbers nearer to it than 1e-45 are read, too)" } else { "" };
+                ("values to predict that differ", format!("only {least}{tiny}"))
+            } else if least.abs().max(greatest.abs()) < f32::MIN_POSITIVE {
+                let expected = "values that 32-bit floats tell apart (multiply them by a factor)";
+                (expected, format!("values from {least:e} to {greatest:e}"))
+            } else {
+                continue;
+            };
+            let (path, place) = (self.labels_name.clone(), self.place_of_values(column));
+            return Err(Error::Data { path, place, expected: expected.to_owned(), found });
+        }
+        Ok(())
+    }
+
+    /// Where a column of values to predict stands.
+    fn place_of_values(&self, column: usize) -> Place {
+        if self.labels_name == self.name {
+            place_of(self.schema().and_then(|schema| schema.values.get(column)))
+        } else {
+            // They stand beside the table.
+            Place { column: Some(column + 1), ..Place::default() }
+        }
+    }
+
     /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
     ///
     /// # Errors
@@ -40,12 +81,7 @@ impl Reader {
     pub fn standardise_targets(&mut self) -> Result<TargetScale> {
         let scale = TargetScale::learn(&self.table.values, self.values);
         if let Some(column) = scale.coarse() {
-            let place = if self.labels_name == self.name {
-                place_of(self.schema().and_then(|schema| schema.values.get(column)))
-            } else {
-                // They stand beside the table.
-                Place { column: Some(column + 1), ..Place::default() }
-            };
+            let place = self.place_of_values(column);
             let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();
             let found =
                 format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
@@ -144,8 +180,23 @@ impl Reader {
     /// Reads to the end and takes the rows out that validate and those that test.
     ///
     /// # Errors
-    /// As [`Reader::next_block`].
+    /// As [`Reader::next_block`], and as [`Reader::parts`].
     pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
+        let parts = self.parts(split)?;
+        Ok(self.divide_into(&parts))
+    }
+
+    /// Takes the rows out that validate and those that test, of all rows, which have been read.
+    pub fn divide_into(&mut self, Parts { train, validation, test }: &Parts) -> [Dataset; 2] {
+        self.known_rows = Some(train.len());
+        self.table.divide(self.inputs, self.values, [validation, test], train)
+    }
+
+    /// Reads to the end and says which rows train, which validate, and which test.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Setting`] where a part has no rows.
+    pub fn parts(&mut self, split: &Split) -> Result<Parts> {
         self.read_to_end()?;
         let Table { groups, times, labels, .. } = &self.table;
         let one_kind;
@@ -162,33 +213,41 @@ impl Reader {
         if let Some(Fold { count, .. }) = split.fold
             && count > kinds.most_folds()
         {
-            let (most, what) = match kinds {
-                Kinds::Groups(_) => (kinds.most_folds(), "as many as there are groups"),
-                Kinds::Classes(_) | Kinds::Times(_) => (kinds.most_folds(), "as the rows allow"),
+            let what = match kinds {
+                Kinds::Groups(_) => "as many as there are groups",
+                Kinds::Times(_) => "one less than there are different times",
+                Kinds::Classes(_) => "as the rows allow",
             };
-            let expected = format!("at most {most}, {what}");
+            let expected = format!("at most {}, {what}", kinds.most_folds());
             return Err(Error::Setting { setting: "folds", expected, found: count.to_string() });
         }
         let parts = split.divided(kinds);
-        if let Kinds::Groups(groups) = kinds {
-            check_groups(split, &parts, groups)?;
+        match kinds {
+            Kinds::Groups(groups) => {
+                let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
+                check_together(split, &parts, ["group", "groups"], count)?;
+            }
+            Kinds::Times(times) => check_together(split, &parts, ["time", "times"], different(times))?,
+            Kinds::Classes(_) => {}
         }
-        let Parts { train, validation, test } = parts;
-        self.known_rows = Some(train.len());
-        Ok(self.table.divide(self.inputs, self.values, [&validation, &test], &train))
+        Ok(parts)
     }
 }
 
-/// Checks that every part that is to have rows has a group.
-fn check_groups(split: &Split, parts: &Parts, groups: &[u32]) -> Result<()> {
-    let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
+/// One of some numbers, which `choose` chooses of two; 0 where there are none.
+fn of(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
+    values.iter().copied().reduce(choose).unwrap_or(0.0)
+}
+
+/// Checks that every part that is to have rows has some, of these `count` groups or times, whose rows are not divided.
+fn check_together(split: &Split, parts: &Parts, [one, many]: [&str; 2], count: usize) -> Result<()> {
     for (setting, share, rows) in [
         ("validation fraction", split.validation, parts.validation.len()),
         ("test fraction", split.test, parts.test.len()),
     ] {
         if share > 0.0 && rows == 0 {
             let expected = format!(
-                "a share that takes at least one group of rows and leaves others to train, as groups are not divided (there {})",
+                "a share that takes at least one {one} of rows and leaves others to train, as {many} are not divided (there {})",
                 if count == 1 { "is only one".to_owned() } else { format!("are {count}") }
             );
             return Err(Error::Setting { setting, expected, found: share.to_string() });

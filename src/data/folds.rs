@@ -1,6 +1,6 @@
 //! Divides rows into as many folds as are asked for: every row tests in one of them, and trains in the others.
 
-use super::split::{Parts, Split};
+use super::split::{Parts, Split, by_time, cuts};
 use crate::random::{Purpose, words};
 
 /// One of the parts of a cross-validation.
@@ -30,7 +30,7 @@ impl Kinds<'_> {
             Kinds::Classes(classes) => by_class(classes, 1, 0).iter().flatten().count(),
             // They are numbered without a gap.
             Kinds::Groups(groups) => groups.iter().max().map_or(0, |greatest| *greatest as usize + 1),
-            Kinds::Times(times) => times.len().saturating_sub(1),
+            Kinds::Times(times) => different(times).saturating_sub(1),
         }
     }
 
@@ -84,17 +84,28 @@ impl Fold {
         [train, test]
     }
 
-    /// Of count + 1 stretches of time, all as long, the one behind the fold's tests, and those before it train. Of rows of one
-    /// time the later ones of the file are the later ones.
+    /// Of count + 1 stretches of time, all as long but for rows of one time, which stay together, the one behind the fold's
+    /// tests, and those before it train.
     fn by_time(self, times: &[f64]) -> [Vec<u32>; 2] {
-        let mut order: Vec<u32> = (0..times.len() as u32).collect();
-        order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
-        let end = |stretch: usize| stretch * times.len() / (self.count + 1);
-        let (from, to) = (end(self.index + 1), end(self.index + 2));
+        let order = by_time(times);
+        let wanted: Vec<usize> =
+            (1..=self.count).map(|stretch| stretch * times.len() / (self.count + 1)).collect();
+        // There are no more folds than places to cut at.
+        let mut ends = cuts(times, &order, &wanted).unwrap_or_default();
+        ends.push(times.len());
+        let end = |stretch: usize| ends.get(stretch).copied().unwrap_or(times.len());
+        let (from, to) = (end(self.index), end(self.index + 1));
         let mut parts = [order[..from].to_vec(), order[from..to].to_vec()];
         parts.iter_mut().for_each(|rows| rows.sort_unstable());
         parts
     }
+}
+
+/// How many different times there are.
+pub(super) fn different(times: &[f64]) -> usize {
+    let order = by_time(times);
+    let ends = order.windows(2).filter(|pair| times[pair[0] as usize] != times[pair[1] as usize]);
+    usize::from(!times.is_empty()) + ends.count()
 }
 
 /// The fold in which each row tests. The rows of a class are dealt to the folds in a random order, one class after the other; a

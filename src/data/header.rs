@@ -44,8 +44,13 @@ impl Sample {
             }
         }
         let (texts, numbers) = (words + names, fitting + odd);
-        let all: BTreeSet<&[u8]> = first.iter().map(<[u8]>::trim_ascii).collect();
-        let distinct = all.len() == first.len();
+        // Delimiters at the ends of the rows make columns of nothing.
+        let is_used = |(column, _): &(usize, &[u8])| {
+            cells[*column] != Kind::Missing
+                || self.column(dialect, *column).iter().any(|kind| *kind != Kind::Missing)
+        };
+        let used = || first.iter().enumerate().filter(is_used).map(|(_, cell)| cell.trim_ascii());
+        let distinct = used().collect::<BTreeSet<&[u8]>>().len() == used().count();
         if self.rows.len() < 2 {
             return Ok(texts > 0);
         }
@@ -122,6 +127,7 @@ mod tests {
             ("a,b,class\n1,2,x\n3,4,y\n", true),
             ("a,b,class\n1,?,x\n3,4,y\n", true),
             (",a,b\n0,1,2\n1,3,4\n", true),
+            ("a,b,,\nx,y,,\nz,y,,\n", true),
             ("5.1,3.5,setosa\n4.9,3.0,setosa\n5.0,3.1,other\n", false),
             ("?,3.5,1\n4.9,3.0,0\n5.0,3.6,1\n", false),
             ("5,3.5,?\n4.9,3.0,0\n5.0,3.6,1\n", false),

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::columns::{Columns, Header, Selection, Target, Why, runs};
+use super::columns::{Columns, Header, Selection, Target, Why, runs, show_column};
 use super::dialect::Kind;
 use super::target::MNIST_COLUMNS;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Names of a column that numbers the rows, where its values are different whole numbers.
 const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
@@ -25,12 +25,30 @@ enum Numbers {
 }
 
 impl Header<'_> {
-    /// The columns of a table to train on.
+    /// Refuses columns that a setting names as inputs, but that are none: `why` says so.
+    fn refuse_unused(
+        &self,
+        setting: &'static str,
+        columns: &[usize],
+        why: impl Fn(&usize) -> Option<String>,
+    ) -> Result<()> {
+        match columns.iter().find_map(|column| Some((column, why(column)?))) {
+            Some((column, why)) => {
+                let name =
+                    self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
+                let expected = "columns that are inputs".to_owned();
+                Err(Error::Setting { setting, expected, found: format!("column {name}, {why}") })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The columns of a table to train on, of which `others` hold weights, groups and times.
     pub(super) fn chosen(
         &self,
         wanted: &Selection,
         named: &[usize],
-        others: &[Option<usize>],
+        others: [Option<usize>; 3],
     ) -> Result<Columns> {
         let find = |names: &[String], what| {
             names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
@@ -45,6 +63,25 @@ impl Header<'_> {
             ([], _) => vec![self.likely_target(&excluded)?],
             (named, _) => named.to_vec(),
         };
+        let role = |column: &usize| {
+            let [weight, group, time] = others.map(|other| other == Some(*column));
+            let roles = [
+                (targets.contains(column), "the target"),
+                (weight, "the weights"),
+                (group, "the groups"),
+                (time, "the times"),
+            ];
+            roles.into_iter().find(|(is_it, _)| *is_it).map(|(_, role)| format!("which holds {role}"))
+        };
+        self.refuse_unused("only", &only, role)?;
+        self.refuse_unused("categorical", &categorical, |column| {
+            role(column)
+                .or_else(|| excluded.contains(column).then(|| "which is left out".to_owned()))
+                .or_else(|| {
+                    (!only.is_empty() && !only.contains(column))
+                        .then(|| "which is none of the only inputs".to_owned())
+                })
+        })?;
         let free = |column: &usize| {
             !targets.contains(column) && !others.contains(&Some(*column)) && !excluded.contains(column)
         };
@@ -53,6 +90,7 @@ impl Header<'_> {
             |column: &usize| only.is_empty() && free(column) && !categorical.contains(column);
         for column in (0..self.count).filter(may_be_left_out) {
             match self.numbers_rows(column) {
+                _ if self.is_unused(column) => left_out.push((column, Why::Empty)),
                 Some(Numbers::ByName) => left_out.push((column, Why::NumbersRows)),
                 Some(Numbers::From(first)) => {
                     left_out.push((column, Why::NumbersRows));
@@ -78,7 +116,7 @@ impl Header<'_> {
                 _ if left_out.iter().any(|(_, why)| *why == Why::NumbersRows) => {
                     format!("no other among {}, but numbers of the rows", self.list())
                 }
-                _ if !left_out.is_empty() => {
+                _ if left_out.iter().any(|(_, why)| *why == Why::DifferentTexts) => {
                     format!(
                         "no other among {}, but text that is another one in nearly every row",
                         self.list()
@@ -98,6 +136,10 @@ impl Header<'_> {
         let (target, values) =
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let runs = runs(&inputs);
+        let texts = inputs.iter().filter(|(_, is_category)| *is_category).map(|(column, _)| *column);
+        let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
+        let texts = texts.filter(|column| !categorical.contains(column));
+        let as_text = texts.filter_map(|column| Some((column, self.number_as_text(column)?))).collect();
         Ok(Columns {
             count: self.count,
             runs,
@@ -106,6 +148,7 @@ impl Header<'_> {
             categorical,
             left_out,
             counted,
+            as_text,
             ..Columns::default()
         })
     }

@@ -7,7 +7,6 @@ use super::categories::{Dictionary, MISSING};
 use super::classes::{Label, MOST_LABELS};
 use super::columns::{Column, Schema};
 use super::dataset::Features;
-use super::dialect::Format;
 use super::reader::{Form, Reader, State};
 use super::table::{Chunk, Missing, Table, reserve};
 use crate::error::Place;
@@ -159,7 +158,7 @@ impl Reader {
             table,
             known_rows: Some(count),
             threads,
-            form: Form::Table { schema, left_out: Vec::new(), written: Format::default() },
+            form: Form::Table { schema, left_out: Vec::new(), as_text: Vec::new(), written: Box::default() },
             times: None,
             state: State::Complete,
             refuses_missing: false,

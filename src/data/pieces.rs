@@ -5,9 +5,10 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::BLOCK_ROWS;
+use super::piece::{Buffers, PIECE_BYTES, Piece};
 use super::places::{Blocks, WithBlocks, in_blocks};
 use super::row::Cells;
 use super::row_ends::{RowEnds, count_lines, is_blank};
@@ -16,65 +17,8 @@ use super::stream::Stream;
 use crate::error::Place;
 use crate::{Error, Result};
 
-/// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
-/// to another thread costs nothing.
-pub(super) const PIECE_BYTES: usize = 1 << 19;
-
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;
-
-/// Some rows of a table, as text.
-pub(super) struct Piece {
-    /// The file, or what stands for it in messages.
-    pub name: Arc<Path>,
-    pub text: Vec<u8>,
-    /// Where each row begins and ends, its line end left out; blank lines are none.
-    pub rows: Vec<(usize, usize)>,
-    /// Whether a quote stands anywhere.
-    pub has_quotes: bool,
-    /// Rows of the table before these.
-    pub before: u64,
-    /// The line of the first byte, counted from 1.
-    line: u64,
-    buffers: Buffers,
-}
-
-/// Memory of pieces that are gone, to be read into again: what is new would have to be mapped and filled with zeros first.
-#[derive(Clone, Default)]
-struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
-
-impl Buffers {
-    /// So many bytes, whatever they are.
-    fn take(&self, length: usize) -> Vec<u8> {
-        let mut buffer = self.lock().pop().unwrap_or_default();
-        buffer.resize(length, 0);
-        buffer
-    }
-
-    fn put(&self, buffer: Vec<u8>) {
-        // That of a row as long as no other one is not kept.
-        if buffer.capacity() <= 2 * PIECE_BYTES {
-            self.lock().push(buffer);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Piece {
-    fn drop(&mut self) {
-        self.buffers.put(std::mem::take(&mut self.text));
-    }
-}
-
-impl Piece {
-    /// The line of the byte at this place.
-    pub(super) fn line(&self, place: usize) -> u64 {
-        self.line + count_lines(&self.text[..place])
-    }
-}
 
 /// The pieces of a table.
 pub(super) struct Pieces {
@@ -100,6 +44,10 @@ pub(super) struct Pieces {
     rows: u64,
     /// What ends the table where it should not end.
     fault: Option<Error>,
+    /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there.
+    has_one_column: bool,
+    /// The first blank line of such a table. At its end there may be some.
+    blank_line: Option<u64>,
 }
 
 /// See [`Pieces::find_rows`].
@@ -123,6 +71,7 @@ impl Pieces {
     pub(super) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
         Self {
             name: stream.name().into(),
+            line: stream.first_line(),
             others: others.iter().cloned().collect(),
             header: None,
             stream,
@@ -132,10 +81,11 @@ impl Pieces {
             filled: 0,
             buffers: Buffers::default(),
             is_read: false,
-            line: 1,
             after_return: false,
             rows: 0,
             fault: None,
+            has_one_column: false,
+            blank_line: None,
         }
     }
 
@@ -153,6 +103,11 @@ impl Pieces {
     pub(super) fn begin_rows(&mut self, header: &[String]) {
         self.rows = 0;
         self.header = Some((Arc::clone(&self.name), header.to_vec()));
+    }
+
+    /// Refuses blank lines between rows from here on: the table has one column.
+    pub(super) fn refuse_blank_lines(&mut self) {
+        self.has_one_column = true;
     }
 
     /// The next rows, none of which belongs to another block than the first; nothing at the end.
@@ -174,7 +129,8 @@ impl Pieces {
     fn open(&mut self, path: &Path) -> Result<()> {
         self.stream = Stream::open_table(path)?;
         self.name = path.into();
-        (self.filled, self.is_read, self.line, self.after_return) = (0, false, 1, false);
+        (self.filled, self.is_read, self.after_return) = (0, false, false);
+        (self.line, self.blank_line) = (self.stream.first_line(), None);
         let Some((first, names)) = self.header.clone() else { return Ok(()) };
         let before = self.rows;
         let list = |names: &[String]| some(names.iter().map(|name| show_name(name.as_bytes())));
@@ -224,15 +180,13 @@ impl Pieces {
     /// Finds rows in what has been read; whether they are a piece.
     #[inline(always)]
     fn find_rows(&mut self, scan: &mut RowEnds, most: usize, blocks: impl Blocks) -> bool {
-        let text = &self.buffer[..self.filled];
-        while let Some(end) = scan.row_end(text, self.delimiter, blocks) {
-            let row = &text[scan.start..end];
-            if row.len() > self.limit {
+        while let Some(end) = scan.row_end(&self.buffer[..self.filled], self.delimiter, blocks) {
+            if end - scan.start > self.limit {
                 self.fault = Some(self.too_long(scan.start));
                 return true;
             }
-            if !row.is_empty() && !is_blank(row, self.delimiter) {
-                scan.rows.push((scan.start, end));
+            if !self.add_row(scan, end) {
+                return true;
             }
             scan.start = end + 1;
             if scan.rows.len() == most || scan.start >= PIECE_BYTES && !scan.rows.is_empty() {
@@ -254,11 +208,34 @@ impl Pieces {
             self.fault = Some(self.stream.error(place, expected, found));
             return;
         }
-        let row = &self.buffer[scan.start..self.filled];
-        if !row.is_empty() && !is_blank(row, self.delimiter) {
-            scan.rows.push((scan.start, self.filled));
-        }
+        self.add_row(scan, self.filled);
         scan.start = self.filled;
+    }
+
+    /// Adds the row that ends here, if it is no blank line; false if it stands behind a blank line that may be a row, too.
+    #[inline]
+    fn add_row(&mut self, scan: &mut RowEnds, end: usize) -> bool {
+        let row = &self.buffer[scan.start..end];
+        let is_row = !row.is_empty() && !is_blank(row, self.delimiter);
+        if self.has_one_column {
+            let before = end.checked_sub(1).map_or(self.after_return, |at| self.buffer[at] == b'\r');
+            let is_half = row.is_empty() && before && self.buffer.get(end) == Some(&b'\n');
+            match self.blank_line {
+                Some(line) if is_row => {
+                    let expected = "a value (in one column a blank line may be a row that misses it: write NA, or remove the line)";
+                    self.fault = Some(self.stream.error(Place::row(line), expected, "a blank line"));
+                    return false;
+                }
+                None if !is_row && !is_half && end < self.filled => {
+                    self.blank_line = Some(self.line_of(scan.start));
+                }
+                _ => {}
+            }
+        }
+        if is_row {
+            scan.rows.push((scan.start, end));
+        }
+        true
     }
 
     /// Reads more: as much as is there, since the rest of a pipe may take its time.

@@ -14,6 +14,7 @@ use super::delivery::{Delivery, Times};
 use super::dialect::Format;
 use super::idx::{Images, read_labels};
 use super::locate::Source;
+use super::numbers_as_text::NumbersAsText;
 use super::stream::Stream;
 use super::table::{Chunk, Table};
 use super::{BLOCK_ROWS, TargetsRef};
@@ -68,8 +69,9 @@ pub struct Reader {
 pub(super) enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
-    /// A table, those of its columns that are no inputs, though nobody has said so, and how it is written.
-    Table { schema: Schema, left_out: Vec<LeftOut>, written: Format },
+    /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
+    /// and how it is written.
+    Table { schema: Schema, left_out: Vec<LeftOut>, as_text: Vec<NumbersAsText>, written: Box<Format> },
 }
 
 pub(super) enum State {
@@ -126,7 +128,12 @@ impl Reader {
         let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
         let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
-        let form = Form::Table { schema, left_out, written: rows.table.written() };
+        let form = Form::Table {
+            schema,
+            left_out,
+            as_text: rows.table.as_text(),
+            written: rows.table.written().into(),
+        };
         let times = options.timed.then(Times::default);
         let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.clone())?));
         let (labels_name, table) = (name.clone(), Table::new());
@@ -322,6 +329,14 @@ impl Reader {
         match &self.form {
             Form::Images(_) => &[],
             Form::Table { left_out, .. } => left_out,
+        }
+    }
+
+    /// Columns of text, the target among them, in which most cells are a number with a sign or a unit.
+    pub fn numbers_as_text(&self) -> &[NumbersAsText] {
+        match &self.form {
+            Form::Images(_) => &[],
+            Form::Table { as_text, .. } => as_text,
         }
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::BLOCK_ROWS;
 use super::categories::Numbering;
 use super::classes::Interner;
-use super::columns::Run;
+use super::columns::{Run, Why};
 use super::csv_table::CsvTable;
 use super::dataset::Features;
 use super::decimal::Decimals;
 use super::groups::Groups;
-use super::pieces::Piece;
+use super::piece::Piece;
 use super::row::{Cells, Row};
 use super::shown::{show, show_name};
 use super::table::{Chunk, Missing};
@@ -139,8 +139,14 @@ impl RowParser {
         Ok(())
     }
 
-    /// Checks that the columns which were taken for numbers of the rows still are.
+    /// Checks that the columns which were taken for numbers of the rows, or for empty, still are.
     fn check_row_numbers(&self, at: &At<'_>, before: u64) -> Result<()> {
+        for (column, why) in &self.table.columns.left_out {
+            if *why == Why::Empty && !self.table.dialect.is_missing(at.row.cell(*column)) {
+                let expected = "no value, as in the first rows (the column has no name: give it one)";
+                return Err(self.table.cell_error(at, *column, expected));
+            }
+        }
         for (column, first) in &self.table.columns.counted {
             let expected = first + before as f64;
             let text = str::from_utf8(at.row.cell(*column).trim_ascii()).unwrap_or_default();

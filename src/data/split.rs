@@ -87,21 +87,47 @@ impl Split {
         Parts::of(groups.iter().map(|group| part_of[*group as usize]))
     }
 
-    /// Divides rows by time: the last round(test x rows) test, the round(validation x rows) before them validate. Of rows of
-    /// one time the later ones of the file are the later ones.
+    /// Divides rows by time: about the last round(test x rows) test, about the round(validation x rows) before them validate.
+    /// Rows of one time stay together: the parts are cut at the nearest places between different times. Where there are too
+    /// few different times for the parts, all rows train.
     pub fn parts_by_time(&self, times: &[f64]) -> Parts {
-        let mut order: Vec<u32> = (0..times.len() as u32).collect();
-        order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
+        let order = by_time(times);
         let count = |share: f64, most: usize| ((share * times.len() as f64).round() as usize).min(most);
         let test = count(self.test, times.len().saturating_sub(1));
         let validation = count(self.validation, times.len().saturating_sub(1 + test));
+        let (test_from, validation_from) = (times.len() - test, times.len() - test - validation);
+        let wanted = [(validation, validation_from, Part::Validation), (test, test_from, Part::Test)];
+        let wanted: Vec<_> = wanted.into_iter().filter(|(count, ..)| *count > 0).collect();
+        let places: Vec<usize> = wanted.iter().map(|(_, from, _)| *from).collect();
         let mut part_of = vec![Part::Train; times.len()];
-        let held_out = order.iter().rev().zip(0..test + validation);
-        held_out.for_each(|(row, place)| {
-            part_of[*row as usize] = if place < test { Part::Test } else { Part::Validation };
-        });
+        for (from, (.., part)) in cuts(times, &order, &places).unwrap_or_default().into_iter().zip(wanted) {
+            order[from..].iter().for_each(|row| part_of[*row as usize] = part);
+        }
         Parts::of(part_of.into_iter())
     }
+}
+
+/// The rows in the order of their times.
+pub(super) fn by_time(times: &[f64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..times.len() as u32).collect();
+    order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]));
+    order
+}
+
+/// Different places between rows of different times, of which these are the order, each the nearest to the wanted one that leaves
+/// others for those behind it; nothing where there are too few. The wanted ones ascend.
+pub(super) fn cuts(times: &[f64], order: &[u32], wanted: &[usize]) -> Option<Vec<usize>> {
+    let time = |place: usize| times[order[place] as usize];
+    let all: Vec<usize> = (1..order.len()).filter(|place| time(place - 1) != time(*place)).collect();
+    let mut left = &all[..];
+    let mut found = Vec::with_capacity(wanted.len());
+    for (behind, wanted) in (0..wanted.len()).rev().zip(wanted) {
+        let free = left.get(..left.len().checked_sub(behind)?)?;
+        let nearest = (0..free.len()).min_by_key(|index| free[*index].abs_diff(*wanted))?;
+        found.push(free[nearest]);
+        left = &left[nearest + 1..];
+    }
+    Some(found)
 }
 
 /// What a row is for.
@@ -163,8 +189,29 @@ mod tests {
             (least(&parts.test), least(&parts.validation), least(&parts.train)),
             (300.0, 200.0, -500.0)
         );
-        assert_eq!(split.parts_by_time(&[3.0, 1.0, 3.0, 2.0, 3.0]).test, [4]);
         assert_eq!(split.parts_by_time(&[]), Parts::default());
+    }
+
+    #[test]
+    fn rows_of_one_time_stay_together() {
+        let split = Split { validation: 0.1, test: 0.2, seed: 5, fold: None };
+        let parts = split.parts_by_time(&[3.0, 1.0, 3.0, 2.0, 3.0]);
+        assert_eq!(
+            (&parts.test[..], &parts.validation[..], &parts.train[..]),
+            (&[0, 2, 4][..], &[3][..], &[1][..])
+        );
+        // Ten rows a day: the cuts move to the next midnight.
+        let days: Vec<f64> = (0..100).map(|row| f64::from(row / 10)).collect();
+        for (share, rows) in [(0.2, 20), (0.22, 20), (0.28, 30), (0.01, 10), (0.99, 90)] {
+            let parts = Split { validation: 0.0, test: share, seed: 5, fold: None }.parts_by_time(&days);
+            assert_eq!(parts.test, (100 - rows..100).collect::<Vec<u32>>(), "{share}");
+        }
+        // Two times make two parts, one makes one: all rows train, which the reader refuses.
+        for times in [[1.0, 1.0, 1.0, 2.0], [1.0; 4]] {
+            let parts = Split { validation: 0.3, test: 0.3, ..split }.parts_by_time(&times);
+            assert_eq!(parts.train, [0, 1, 2, 3]);
+        }
+        assert_eq!(Split { validation: 0.0, test: 0.5, ..split }.parts_by_time(&[1.0, 0.0, -0.0]).test, [0]);
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(super) struct Stream {
     packing: Option<Packing>,
     /// The file's length as it is stored; unknown for pipes.
     stored: Option<u64>,
+    /// What the first line of a table has said of the delimiter; it is no part of the table.
+    delimiter: Option<u8>,
 }
 
 impl Stream {
@@ -66,10 +68,10 @@ impl Stream {
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
     }
 
-    /// Opens a table, without the mark that some programs write in front of UTF-8.
+    /// Opens a table, without what some programs write in front of it.
     pub(super) fn open_table(path: &Path) -> Result<Self> {
         let mut stream = Self::open(path)?;
-        stream.skip_byte_order_mark()?;
+        stream.skip_preamble()?;
         Ok(stream)
     }
 
@@ -84,7 +86,8 @@ impl Stream {
     }
 
     fn unpack(name: &Path, raw: impl Read + Send + 'static, stored: Option<u64>) -> Result<Self> {
-        let mut stream = Self { name: name.to_path_buf(), inner: Box::new(raw), packing: None, stored };
+        let mut stream =
+            Self { name: name.to_path_buf(), inner: Box::new(raw), packing: None, stored, delimiter: None };
         // By its first bytes: a name may say anything.
         let start = stream.peek(ZSTD_MAGIC.len())?;
         if start.starts_with(&GZIP_MAGIC) {
@@ -141,12 +144,32 @@ impl Stream {
         self.inner = Box::new(Cursor::new(start).chain(rest));
     }
 
-    /// Drops the mark that some programs write in front of UTF-8.
-    pub(super) fn skip_byte_order_mark(&mut self) -> Result<()> {
+    /// Drops the mark that some programs write in front of UTF-8, and a first line `sep=;` that tells a spreadsheet program the
+    /// delimiter of a table.
+    pub(super) fn skip_preamble(&mut self) -> Result<()> {
         if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
             self.fill(&mut [0; BYTE_ORDER_MARK.len()])?;
         }
+        let (delimiter, length) = match self.peek(7)?[..] {
+            [b's', b'e', b'p', b'=', delimiter, b'\r', b'\n'] => (delimiter, 7),
+            [b's', b'e', b'p', b'=', delimiter, b'\r' | b'\n', ..] => (delimiter, 6),
+            _ => return Ok(()),
+        };
+        if delimiter == b'\t' || delimiter.is_ascii_punctuation() && delimiter != b'"' {
+            self.fill(&mut [0; 7][..length])?;
+            self.delimiter = Some(delimiter);
+        }
         Ok(())
+    }
+
+    /// What a first line that is no part of the table has said of its delimiter.
+    pub(super) fn delimiter(&self) -> Option<u8> {
+        self.delimiter
+    }
+
+    /// The line on which a table begins, counted from 1.
+    pub(super) fn first_line(&self) -> u64 {
+        1 + u64::from(self.delimiter.is_some())
     }
 
     /// Reads until `buffer` is full or the stream ends; returns how many bytes came.

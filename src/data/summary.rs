@@ -37,6 +37,14 @@ pub enum Contents {
     Categories(Vec<(String, usize)>),
 }
 
+impl ColumnSummary {
+    /// Whether it holds numbers beyond 2^24, whose whole part 32-bit floats round.
+    pub fn is_rounded(&self) -> bool {
+        const MOST_EXACT: f64 = (1u32 << f32::MANTISSA_DIGITS) as f64;
+        matches!(self.contents, Contents::Numbers { least, greatest, .. } if least.abs().max(greatest.abs()) > MOST_EXACT)
+    }
+}
+
 impl Reader {
     /// What each input column holds in the rows so far, before they are transformed; nothing of images.
     pub fn summaries(&self) -> Vec<ColumnSummary> {

@@ -57,6 +57,7 @@ impl Header<'_> {
             texts * 2 > all
         };
         let text: Vec<usize> = free().filter(is_text).collect();
+        let last = (0..self.count).rev().find(|column| !self.is_unused(*column)).unwrap_or(0);
         match (&named[..], &text[..]) {
             // Beside x and a column of text, y may be a coordinate.
             ([target], _)
@@ -64,9 +65,7 @@ impl Header<'_> {
             {
                 Ok(*target)
             }
-            ([], [text]) if self.holds_classes(*text) && !self.may_be_target(self.count - 1, excluded) => {
-                Ok(*text)
-            }
+            ([], [text]) if self.holds_classes(*text) && !self.may_be_target(last, excluded) => Ok(*text),
             ([], []) if self.count == MNIST_COLUMNS => Ok(0),
             _ => {
                 let question = format!("which column holds the labels? The table has {}", self.list());

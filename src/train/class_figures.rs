@@ -24,7 +24,8 @@ impl ClassFigures {
         share(self.correct, self.samples)
     }
 
-    /// The harmonic mean of precision and recall.
+    /// The harmonic mean of precision and recall; 0 where the class is predicted and has no rows, nothing where it does not
+    /// occur.
     pub fn f1(&self) -> Option<f64> {
         share(2 * self.correct, self.samples + self.predicted)
     }
@@ -37,6 +38,11 @@ impl ClassFigures {
 
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The class of these labels where all are the same.
+pub fn only_class(labels: &[u32]) -> Option<u32> {
+    labels.first().copied().filter(|first| labels.iter().all(|label| label == first))
 }
 
 /// The figures of all `classes`.
@@ -61,10 +67,10 @@ pub(super) fn weighted_figures(
     figures
 }
 
-/// The mean of what `of` says of the classes that have rows.
+/// The mean over the classes of which `of` says something.
 pub(super) fn mean_of(figures: &[ClassFigures], of: impl Fn(&ClassFigures) -> Option<f64>) -> f64 {
-    let occurring: Vec<f64> = figures.iter().filter(|class| class.samples > 0).filter_map(of).collect();
-    occurring.iter().sum::<f64>() / occurring.len() as f64
+    let said: Vec<f64> = figures.iter().filter_map(of).collect();
+    said.iter().sum::<f64>() / said.len() as f64
 }
 
 /// How often each class (row) was taken for each (column). Its size is `classes` squared.
@@ -81,6 +87,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn labels_of_one_class_are_found() {
+        assert_eq!([only_class(&[2, 2, 2]), only_class(&[2, 2, 0]), only_class(&[])], [Some(2), None, None]);
+    }
+
+    #[test]
     fn figures_and_matrix_agree() {
         let (labels, predictions) = ([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]);
         let figures = class_figures(&labels, &predictions, 3);
@@ -89,6 +100,10 @@ mod tests {
         assert_eq!([figures[2].precision(), figures[2].recall(), figures[2].f1()], [None; 3]);
         assert!(!figures[2].occurs());
         assert_eq!(mean_of(&figures, ClassFigures::recall), (0.5 + 2.0 / 3.0) / 2.0);
+        // A class that is only predicted has an F1 of 0 and no recall; one that does not occur has neither.
+        let figures = class_figures(&[0, 0, 1, 1], &[0, 2, 1, 1], 4);
+        assert_eq!(mean_of(&figures, ClassFigures::f1), (2.0 / 3.0 + 1.0 + 0.0) / 3.0);
+        assert_eq!(mean_of(&figures, ClassFigures::recall), 0.75);
         // As often as they count.
         let rows = |values: [u32; 5]| [[values[0]; 3].as_slice(), &values[2..]].concat();
         let repeated = class_figures(&rows(labels), &rows(predictions), 3);

@@ -122,6 +122,13 @@ pub enum Event {
         /// How many cells do.
         cells: u64,
     },
+    /// Rows that do not train are all of one class: what is measured over them says little, and they have no AUC.
+    OneClass {
+        /// `validation` or `test`.
+        set: &'static str,
+        /// The class.
+        class: String,
+    },
     /// An epoch has ended.
     Epoch {
         /// Its figures.

@@ -36,11 +36,11 @@ pub struct Measure {
 /// Measures of predictions of rows with these targets from the outputs of a network, [rows, outputs] (of values: in the
 /// units of the targets).
 ///
-/// Of classes: accuracy; balanced accuracy, the mean recall of the classes that occur; F1, its mean over the classes that
-/// occur; log loss, the mean of -log of the probability of the right class; AUC, the probability that a row of a class has a
-/// higher probability of it than a row of another, the mean over the classes that occur (NaN of more than 100 classes). Of
-/// values: RMSE, MAE and R2, of all targets together as in [`ValueErrors`](super::ValueErrors), and of each where there are
-/// several.
+/// Of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, its mean over the classes that
+/// have rows or are predicted (0 for one that is only predicted); log loss, the mean of -log of the probability of the right
+/// class; AUC, the probability that a row of a class has a higher probability of it than a row of another, the mean over the
+/// classes that have rows (NaN of more than 100 classes). Of values: RMSE, MAE and R2, of all targets together as in
+/// [`ValueErrors`](super::ValueErrors), and of each where there are several.
 pub fn measures(outputs: &[f32], targets: TargetsRef<'_>) -> Vec<Measure> {
     match targets {
         TargetsRef::Classes(labels) => {

@@ -28,7 +28,7 @@ mod whole_run;
 
 pub use calibration::{Calibration, CalibrationBin, calibration};
 pub use checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
-pub use class_figures::{ClassFigures, class_figures, confusion};
+pub use class_figures::{ClassFigures, class_figures, confusion, only_class};
 pub use config::{ClassWeights, Config, Keep};
 pub use data_options::{Clip, DataOptions};
 pub use doubt::Doubt;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use self::resuming::Aside;
 use super::checkpoint::{PartOfEpoch, TrainedRows};
+use super::class_figures::only_class;
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
 use super::events::{End, Epoch, Event, Score, Started, Summary};
@@ -325,6 +326,12 @@ impl Run {
         let rows = data.take_held_out(trained.network.columns(), &trained.meaning, |set, cells| {
             events.push_back(Event::Unknown { set, cells });
         })?;
+        for (set, rows) in ["validation", "test"].into_iter().zip(&rows) {
+            if let Some(class) = rows.as_ref().and_then(|rows| only_class(rows.labels())) {
+                let class = trained.meaning.classes.name(class).to_owned();
+                events.push_back(Event::OneClass { set, class });
+            }
+        }
         Ok(Arc::clone(known.insert(Arc::new(rows))))
     }
 

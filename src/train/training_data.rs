@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LeftOut, Reader, Rows, Scale, Scaling, TargetScale, Transform, is_sorted,
+    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, Reader, Rows, Scale, Scaling, TargetScale,
+    Transform, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
@@ -77,6 +78,7 @@ impl TrainingData {
         }
         let is_whole = needs_all || is_sorted(reader.labels());
         reader.check_classes()?;
+        reader.check_values()?;
         let file_rows = reader.total_rows();
         let name = reader.name().to_owned();
         let held_out =
@@ -315,6 +317,11 @@ impl TrainingData {
     /// Columns that are no inputs, though nobody has said so.
     pub fn left_out(&self) -> &[LeftOut] {
         self.reader.left_out()
+    }
+
+    /// Columns of text that may be meant as numbers.
+    pub fn numbers_as_text(&self) -> &[NumbersAsText] {
+        self.reader.numbers_as_text()
     }
 
     /// What inputs and outputs stand for, as far as the rows so far tell.

@@ -151,7 +151,7 @@ fn a_name_with_a_line_end_stays_on_the_line() {
 #[test]
 fn a_learning_rate_that_is_far_too_great_is_a_numerical_fault() {
     let place = Workplace::with_data();
-    let arguments = [&train("data")[..], &["--lr", "1e30", "--out", "new/m"]].concat();
+    let arguments = ["train", "--device", "cpu", "--data", "data", "--lr", "1e30", "--out", "new/m"];
     stopped(&place, &arguments, 3, &["step 2 (epoch 1, batch 2)", "learning rate 1e30", "a smaller --lr"]);
 }
 

@@ -20,7 +20,7 @@ fn a_table_is_described() {
                 { "name": "colour", "position": 2, "missing": 1, "distinct": 2, "type": "categories",
                   "categories": [{ "name": "red", "rows": 2 }, { "name": "blue", "rows": 1 }] },
                 { "name": "size", "position": 3, "missing": 1, "distinct": 3, "type": "number",
-                  "least": 1.5, "median": 2.5, "greatest": 10.0 },
+                  "least": 1.5, "median": 2.5, "greatest": 10.0, "rounded": false },
             ],
             "left_out": [{ "column": "id", "why": "numbers the rows" }],
             "task": "classification",
@@ -53,9 +53,19 @@ fn its_command_line_reads_the_same_without_finding_anything_out() {
         "tinytrain train --data 'a table.csv' --header yes --delimiter ';' --decimal , --task classification --target class \
          --only colour size --categorical colour --missing-marker=10"
     );
-    let robust = ["--scale", "robust", "--scale-target", "none", "--only", "name", "--categorical", "name"];
+    let robust = [
+        "--scale",
+        "robust",
+        "--learn-scale",
+        "--scale-target",
+        "none",
+        "--only",
+        "name",
+        "--categorical",
+        "name",
+    ];
     let said = place.succeed(&[&["inspect", "a table.csv"][..], &robust].concat()).stdout;
-    assert!(said.trim_end().ends_with(" --categorical name --scale robust --scale-target none"), "{said}");
+    assert!(said.trim_end().ends_with(" --categorical name --scale robust --learn-scale yes"), "{said}");
     let train = |options: &[&str], out: &str| {
         let common = ["--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", out];
         place.succeed(&[&["train", "--data", "a table.csv"][..], options, &common].concat());

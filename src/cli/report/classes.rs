@@ -24,7 +24,7 @@ const BINS: usize = 10;
 
 /// The sections.
 pub fn classes(judged: &Judged) -> String {
-    let (labels, predictions) = (judged.data.labels(), &judged.predictions.classes);
+    let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
     let names = &judged.model.meaning.classes;
     let figures = class_figures(labels, predictions, names.len());
     let occurring = figures.iter().filter(|figures| figures.occurs()).count();
@@ -46,7 +46,7 @@ pub fn classes(judged: &Judged) -> String {
 /// The confusion matrix. A cell is the darker the more of its class it has; an error stands out by its colour.
 fn matrix(judged: &Judged) -> String {
     let names = &judged.model.meaning.classes;
-    let counts = confusion(judged.data.labels(), &judged.predictions.classes, names.len());
+    let counts = confusion(judged.rows.data.labels(), &judged.predictions.classes, names.len());
     let caption = "Rows of each class (down) that were taken for each class (across)";
     let mut html = wide(caption) + "<table class=\"confusion\">\n";
     let _ = write!(html, "<caption>{caption}</caption>\n<tr><td></td>");
@@ -81,7 +81,7 @@ fn matrix(judged: &Judged) -> String {
 fn pairs(judged: &Judged) -> String {
     let names = &judged.model.meaning.classes;
     let mut errors: Vec<(u32, u32)> =
-        judged.data.labels().iter().copied().zip(judged.predictions.classes.iter().copied()).collect();
+        judged.rows.data.labels().iter().copied().zip(judged.predictions.classes.iter().copied()).collect();
     errors.retain(|(label, prediction)| label != prediction);
     errors.sort_unstable();
     let mut counts: Vec<(usize, (u32, u32))> =

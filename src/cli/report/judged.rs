@@ -1,6 +1,6 @@
 //! A run's model on rows that it was not trained on, if they can be read again.
 
-use tinytrain::data::{Dataset, TargetsRef};
+use tinytrain::data::TargetsRef;
 use tinytrain::engine::Device;
 use tinytrain::model::Model;
 use tinytrain::train::{
@@ -9,7 +9,7 @@ use tinytrain::train::{
 use tinytrain::{Error, Result};
 
 use super::options::Options;
-use crate::cli::evaluand::{AsRead, Evaluand, chosen};
+use crate::cli::evaluand::{AsRead, Evaluand, FoundRows, chosen};
 use crate::cli::places;
 use crate::cli::run_folder::MODEL;
 use crate::cli::told::Told;
@@ -19,11 +19,9 @@ pub struct Judged {
     /// The model.
     pub model: Model,
     /// The rows as its inputs.
-    pub data: Dataset,
+    pub rows: FoundRows,
     /// The rows as they are in the file.
     pub read: AsRead,
-    /// What the rows are called.
-    pub file: String,
     /// The device, for people.
     pub device: String,
     /// What it predicts.
@@ -55,7 +53,7 @@ impl Judged {
             let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
             evaluand.rows_as_read(&model, reader)
         });
-        let (data, file, read) = match rows {
+        let (rows, read) = match rows {
             Ok(found) => found,
             Err(error) if options.data.is_empty() && is_of_data(&error) => {
                 return Ok(Err(format!("Its data cannot be read again: {error}. --data names others.")));
@@ -64,36 +62,27 @@ impl Judged {
         };
         let reading = Reading::new(&model);
         let finite = |loss: f64| {
-            let refused = || Error::NonFiniteTest { path: (&file).into(), loss };
+            let refused = || Error::NonFiniteTest { path: (&rows.name).into(), loss };
             if loss.is_finite() { Ok(loss) } else { Err(refused()) }
         };
         if model.network.loss().of_classes() {
-            let Evaluated { evaluation, outputs, device, .. } = evaluate(&model, &data, device, false)?;
-            let (loss, measured) = (finite(evaluation.loss)?, measures(&outputs, data.targets.view()));
+            let Evaluated { evaluation, outputs, device, .. } = evaluate(&model, &rows.data, device, false)?;
+            let (loss, measured) = (finite(evaluation.loss)?, measures(&outputs, rows.data.targets.view()));
             let predictions = reading.predictions(outputs);
-            return Ok(Ok(Self {
-                model,
-                data,
-                read,
-                file,
-                device,
-                predictions,
-                loss,
-                measured,
-                errors: None,
-            }));
+            return Ok(Ok(Self { model, rows, read, device, predictions, loss, measured, errors: None }));
         }
-        let found = evaluate_values(&model, &data, device)?;
-        let (loss, measured) = (finite(found.errors.loss)?, measures(&found.values, data.targets.view()));
+        let found = evaluate_values(&model, &rows.data, device)?;
+        let (loss, measured) =
+            (finite(found.errors.loss)?, measures(&found.values, rows.data.targets.view()));
         let predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::new(), values: found.values };
         let (device, errors) = (found.device, Some(found.errors));
-        Ok(Ok(Self { model, data, read, file, device, predictions, loss, measured, errors }))
+        Ok(Ok(Self { model, rows, read, device, predictions, loss, measured, errors }))
     }
 
     /// Values to predict of a row, and the values; nothing of classes.
     pub fn values(&self) -> (usize, &[f32]) {
-        match self.data.targets.view() {
+        match self.rows.data.targets.view() {
             TargetsRef::Classes(_) => (0, &[]),
             TargetsRef::Values { columns, values } => (columns, values),
         }

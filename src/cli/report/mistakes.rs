@@ -13,7 +13,7 @@ const MOST: usize = 24;
 
 /// Rows that are taken for another class, those first whose own class has the least probability.
 pub fn of_classes(judged: &Judged) -> String {
-    let (labels, predictions) = (judged.data.labels(), &judged.predictions.classes);
+    let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
     let mut wrong: Vec<usize> = (0..labels.len()).filter(|row| labels[*row] != predictions[*row]).collect();
     let own = |row: &usize| judged.probability(*row, labels[*row]);
     wrong.sort_by(|a, b| own(a).total_cmp(&own(b)).then(a.cmp(b)));
@@ -23,20 +23,21 @@ pub fn of_classes(judged: &Judged) -> String {
         return html + "</p>\n";
     }
     wrong.truncate(MOST);
-    html += " Here the right class has the least probability. Rows count from 1, as those of <code>eval --errors</code>.</p>\n";
+    html += " Here the right class has the least probability. Rows are numbered as they stand in the file, a header left out, as in <code>eval --errors</code>.</p>\n";
     let name = |class: u32| judged.model.meaning.classes.name(class);
     let shares = |row: usize| [predictions[row], labels[row]].map(|class| judged.probability(row, class));
     if picture(judged, wrong[0], "").is_some() {
         html += "<ul class=\"pictures\">\n";
         for row in wrong {
             let (label, prediction) = (name(labels[row]), name(predictions[row]));
-            let image = picture(judged, row, &format!("row {}, a {label}", row + 1)).unwrap_or_default();
+            let image = picture(judged, row, &format!("row {}, a {label}", judged.rows.number(row)))
+                .unwrap_or_default();
             let [predicted, own] = shares(row).map(percent);
             // Writing into a string cannot fail.
             let _ = writeln!(
                 html,
                 "<li>{image}<span>row {}<br>is <b>{}</b> ({own})<br>taken for <b>{}</b> ({predicted})</span></li>",
-                row + 1,
+                judged.rows.number(row),
                 escaped(label),
                 escaped(prediction)
             );
@@ -47,7 +48,7 @@ pub fn of_classes(judged: &Judged) -> String {
     let row = |row: usize| {
         let [predicted, own] = shares(row).map(percent);
         vec![
-            (row + 1).to_string(),
+            judged.rows.number(row).to_string(),
             name(labels[row]).to_owned(),
             name(predictions[row]).to_owned(),
             predicted,
@@ -83,13 +84,13 @@ pub fn of_values(judged: &Judged) -> String {
     header.extend(["value", "predicted", "error"].map(String::from));
     let row = |at: &usize| {
         let error = f64::from(predicted[*at]) - f64::from(values[*at]);
-        let mut cells = vec![(at / columns + 1).to_string()];
+        let mut cells = vec![judged.rows.number(at / columns).to_string()];
         cells.extend(several.then(|| names[at % columns].clone()));
         cells.extend([short(values[*at].into()), rounded(predicted[*at].into()), rounded(error)]);
         (at / columns, cells)
     };
     let rows = places.iter().take(MOST).map(row);
-    "<h3>Worst mistakes</h3>\n<p>Here values are furthest from what is predicted. Rows count from 1.</p>\n"
+    "<h3>Worst mistakes</h3>\n<p>Here values are furthest from what is predicted. Rows are numbered as they stand in the file, a header left out.</p>\n"
         .to_owned()
         + &as_table("Worst mistakes, with what the rows hold", judged, header, rows)
 }

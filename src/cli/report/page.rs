@@ -61,11 +61,11 @@ pub fn page(runs: &[Told], judged: &[Result<Judged, String>]) -> String {
 
 /// What a model makes of the rows it is evaluated on.
 fn section(judged: &Judged) -> String {
-    let samples = counted(judged.data.rows() as u64, "row", "rows");
+    let samples = counted(judged.rows.data.rows() as u64, "row", "rows");
     let mut html = format!(
         "<p>{}, evaluated on {samples} of {}, on {}. Loss ({}) {}.</p>\n",
         escaped(&judged.model.description()),
-        escaped(&judged.file),
+        escaped(&judged.rows.name),
         escaped(&judged.device),
         judged.model.network.loss(),
         loss(judged.loss)

@@ -54,7 +54,7 @@ pub fn cells(judged: &Judged, row: usize) -> Vec<String> {
 /// Whether rows are pictures of which the first layer of the network sees the pixels.
 pub fn sees_pixels(judged: &Judged) -> bool {
     let is_image =
-        judged.model.meaning.image.is_some_and(|(height, width)| height * width == judged.data.inputs);
+        judged.model.meaning.image.is_some_and(|(height, width)| height * width == judged.rows.data.inputs);
     let is_one_each = match &judged.model.transform {
         Transform::Bytes | Transform::None => true,
         Transform::Columns(encoding) => encoding.inputs() == encoding.columns.len(),

@@ -72,6 +72,12 @@ impl Template {
         Self { options, flags }
     }
 
+    /// The options, each with its values, but for factors of learning rates, whose use the settings of a member may decide.
+    pub fn decided(&self) -> Given {
+        let is_decided = |(name, _): &&(String, Vec<String>)| !name.starts_with("lr-");
+        self.options.iter().filter(is_decided).cloned().collect()
+    }
+
     /// The same with one option more, if it is not there.
     #[must_use]
     pub fn with(mut self, option: &str, value: &str) -> Self {

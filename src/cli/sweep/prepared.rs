@@ -11,7 +11,9 @@ use super::arguments::Template;
 use super::options::Options;
 use super::planned::{Common, Planned, Tried, of_member};
 use crate::cli::opened::{Opened, Places};
+use crate::cli::train_text::as_text;
 use crate::cli::training::Known;
+use crate::cli::unused_options::refuse_unused;
 
 /// A sweep of which nothing is trained yet.
 pub struct Prepared {
@@ -37,15 +39,18 @@ impl Prepared {
     /// # Errors
     /// Those of the options, the data and the device.
     pub fn of(options: &Options, template: Template, work: &str) -> anyhow::Result<Self> {
+        let own = template.decided();
         let common = Common::of(options, template)?;
         crate::cli::train::check(&common.base)?;
         let opened = Places::of(&common.base)?.open(&common.base)?;
+        refuse_unused(&own, &common.base, &opened)?;
         let tried = Tried::of(options, opened.known)?;
         let mut planned = common.planned(options, &tried)?;
         if planned.is_empty() {
             return Err(Error::Config("expected at least one member, found none".to_owned()).into());
         }
         let (device, mut notices) = common.base.kernels.device(&common.base.training, work, false)?;
+        notices.extend(as_text(opened.reader.numbers_as_text()));
         let measured = common.base.kernels.measured(&device, &mut notices);
         let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;
         Ok(Self { common, tried, planned, members, sources, device, notices })

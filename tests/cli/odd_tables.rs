@@ -1,0 +1,366 @@
+//! Tables and options that go wrong easily: what has no effect, or cannot be learnt, is refused or said.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::program::{Outcome, Workplace};
+
+const TRAIN: [&str; 8] = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--out"];
+
+fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
+    place.run(&[&TRAIN[..], &["m.safetensors"], arguments].concat())
+}
+
+/// Refused in this one line.
+#[track_caller]
+fn refused(place: &Workplace, arguments: &[&str], line: &str) {
+    let outcome = train(place, arguments);
+    assert_eq!((outcome.code, outcome.error()), (2, format!("error: {line}").as_str()), "{arguments:?}");
+}
+
+/// A table of numbers, weights, groups, text and a class.
+fn table() -> String {
+    let row = |row: usize| {
+        format!("{},{},{},{},{}\n", row * 7 % 10, 1 + row % 3, row % 6, ["x", "y", "z"][row % 3], row % 2)
+    };
+    "a,w,g,t,class\n".to_owned() + &(0..60).map(row).collect::<String>()
+}
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let place = Workplace::new();
+    place.write("t.csv", table());
+    place.write("text.csv", "t,class\n".to_owned() + &"x,0\ny,1\nz,0\n".repeat(20));
+    for (options, line) in [
+        (
+            &["--only", "a", "w", "--weight", "w"][..],
+            "--only: expected columns that are inputs, found column w, which holds the weights",
+        ),
+        (
+            &["--only", "a", "class"],
+            "--only: expected columns that are inputs, found column class, which holds the target",
+        ),
+        (
+            &["--only", "g", "a", "--group", "g", "--test-fraction", "0.2"],
+            "--only: expected columns that are inputs, found column g, which holds the groups",
+        ),
+        (
+            &["--categorical", "g", "--exclude", "g"],
+            "--categorical: expected columns that are inputs, found column g, which is left out",
+        ),
+        (
+            &["--categorical", "a", "g", "--only", "a"],
+            "--categorical: expected columns that are inputs, found column g, which is none of the only inputs",
+        ),
+        (
+            &["--categorical", "g", "--time", "g", "--test-fraction", "0.2"],
+            "--categorical: expected columns that are inputs, found column g, which holds the times",
+        ),
+        (&["--scale-target", "none"], "--scale-target: expected values to predict, found classes"),
+        (&["--scale-target", "standard"], "--scale-target: expected values to predict, found classes"),
+        (
+            &["--one-hot", "4", "--exclude", "t"],
+            "--one-hot: expected a column of categories, found only numbers",
+        ),
+        (&["--lr-scale", "2"], "--lr-scale: expected --learn-scale beside it, found inputs without factors"),
+        (
+            &["--lr-embeddings", "2", "--exclude", "t"],
+            "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
+        ),
+        (
+            &["--auc-by-epoch"],
+            "--auc-by-epoch: expected validation or test data to measure it over, found none",
+        ),
+    ] {
+        refused(&place, &[&["--data", "t.csv"][..], options].concat(), line);
+        refused(&place, &[&["--data", "t.csv", "--quiet"][..], options].concat(), line);
+    }
+    for options in [["--embeddings", "pbld"], ["--scale", "robust"], ["--clip", "smooth"]] {
+        let line = format!("{}: expected a column of numbers, found only categories", options[0]);
+        refused(&place, &[&["--data", "text.csv"][..], &options].concat(), &line);
+    }
+    for options in
+        [&["--weight", "0"][..], &["--group", "0", "--test-fraction", "0.2"], &["--delimiter", ";"]]
+    {
+        let line = format!("{}: expected a table, found images, which have no columns", options[0]);
+        refused(&place, options, &line);
+    }
+    let line = "--task: expected a table for regression, found images, which have labels";
+    refused(&place, &["--task", "regression"], line);
+    // The members of a sweep have what they have in common.
+    let sweep =
+        ["sweep", "--device", "cpu", "--trials", "2", "--epochs", "1", "--out", "sweep", "--data", "t.csv"];
+    let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
+    let line = "error: --scale-target: expected values to predict, found classes";
+    assert_eq!((outcome.code, outcome.error()), (2, line));
+    place.succeed(&[&sweep[..], &["--lr-scale", "2", "--auc-by-epoch"]].concat());
+    // What a preset says is not said by the user, nor when a run goes on with its settings.
+    let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
+    place.succeed(&[&["train", "--device", "cpu", "--hidden", "4", "--out", "run"][..], &preset].concat());
+    place.succeed(&["train", "--resume", "run", "--epochs", "4"]);
+    place.succeed(&["train", "--config", "run/config.toml", "--epochs", "1", "--out", "again"]);
+    for options in [
+        &["--weight", "w", "--exclude", "w"][..],
+        &["--categorical", "t", "g", "--only", "t", "g"],
+        &["--scale", "none", "--embeddings", "none"],
+        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale"],
+    ] {
+        place.succeed(&[&TRAIN[..], &["m.safetensors", "--data", "t.csv"], options].concat());
+    }
+}
+
+#[test]
+fn targets_that_cannot_be_learnt_are_refused() {
+    let place = Workplace::new();
+    let table = |value: &dyn Fn(usize) -> String| {
+        let row = |row: usize| format!("{},{}\n", row * 7 % 10, value(row));
+        "a,price\n".to_owned() + &(0..60).map(row).collect::<String>()
+    };
+    place.write("one.csv", table(&|_| "2.5".to_owned()));
+    place.write("tiny.csv", table(&|row| format!("{}e-40", 1 + row % 30)));
+    place.write("nothing.csv", table(&|row| format!("{}e-50", 1 + row % 30)));
+    place.write("class.csv", table(&|_| "yes".to_owned()));
+    for (file, expected) in [
+        ("one", "values to predict that differ, found only 2.5; --target names another column"),
+        (
+            "nothing",
+            "values to predict that differ, found only 0 (as numbers nearer to it than 1e-45 are read, too); --target names another column",
+        ),
+        (
+            "tiny",
+            "values that 32-bit floats tell apart (multiply them by a factor), found values from 1e-40 to 3e-39",
+        ),
+    ] {
+        let data = format!("{file}.csv");
+        for scale in ["standard", "none"] {
+            let options =
+                ["--data", &data, "--target", "price", "--task", "regression", "--scale-target", scale];
+            refused(&place, &options, &format!("{file}.csv, column 2 (price): expected {expected}"));
+        }
+    }
+    let line = "class.csv, column 2 (price): expected labels of two or more classes, found only label yes; --target names another column";
+    refused(&place, &["--data", "class.csv", "--target", "price"], line);
+}
+
+/// Rows of one class have no AUC: a line says why.
+#[test]
+fn held_out_rows_of_one_class_are_said() {
+    let place = Workplace::new();
+    let row = |row: usize| {
+        format!("{},{},{}\n", row * 7 % 10, row, if row < 40 { ["no", "yes"][row % 2] } else { "no" })
+    };
+    place.write("t.csv", "a,day,class\n".to_owned() + &(0..60).map(row).collect::<String>());
+    place.write("no.csv", "a,day,class\n".to_owned() + &(40..60).map(row).collect::<String>());
+    let line = "the test rows are all of one class, no: they have no AUC, and their other figures say little";
+    let common = ["--data", "t.csv", "--time", "day", "--test-fraction", "0.25"];
+    let outcome = train(&place, &[&common[..], &["--quiet"]].concat());
+    assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
+    let objects = train(&place, &[&common[..], &["--format", "json"]].concat()).objects();
+    let said: Vec<_> = objects.iter().filter(|object| object["event"] == "one_class").collect();
+    assert_eq!((said.len(), &said[0]["set"], &said[0]["class"]), (1, &"test".into(), &"no".into()));
+    let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--data", "no.csv"];
+    let outcome = place.run(&eval);
+    let line =
+        "the rows of no.csv are all of one class, no: they have no AUC, and their other figures say little";
+    assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
+}
+
+/// Rows of these cells, with something behind each.
+fn rows(cells: &[&dyn Fn(usize) -> String], end: &str) -> String {
+    let row = |row: usize| cells.iter().map(|cell| cell(row)).collect::<Vec<_>>().join(",") + end + "\n";
+    (0..60).map(row).collect()
+}
+
+fn number(row: usize) -> String {
+    (row * 7 % 10).to_string()
+}
+
+fn class(row: usize) -> String {
+    ["no", "yes"][row % 2].to_owned()
+}
+
+#[test]
+fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
+    let place = Workplace::new();
+    let price = |row: usize| format!("\"${},{}00\"", row % 5 + 1, row % 9 + 1);
+    let text = |row: usize| ["red", "blue", "5 kg"][row % 3].to_owned();
+    place.write("t.csv", "a,price,text,class\n".to_owned() + &rows(&[&number, &price, &text, &class], ""));
+    let line = "warning: column price holds numbers with a sign or a unit, such as \"$1,100\", which are read as text: write \
+                plain numbers for their values to count";
+    let said = |options: &[&str]| {
+        let outcome =
+            train(&place, &[&["--data", "t.csv", "--target", "class", "--quiet"][..], options].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome
+            .stderr
+            .lines()
+            .filter(|line| line.contains("numbers with a sign"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(said(&[]), [line]);
+    assert_eq!(said(&["--categorical", "price"]), [""; 0]);
+    let folds = [
+        "train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--data", "t.csv", "--target", "class",
+        "--folds", "2",
+    ];
+    assert_eq!(place.succeed(&folds).stderr.matches(line).count(), 1);
+    let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
+    assert!(inspected.contains(line.strip_prefix("warning: ").unwrap()), "{inspected}");
+    // A target, too, where it is taken for classes; as values it is refused.
+    let share = |row: usize| format!("{} %", row % 4);
+    place.write("target.csv", "a,share\n".to_owned() + &rows(&[&number, &share], ""));
+    let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--quiet"]);
+    assert!(
+        outcome.stderr.contains("column share holds numbers with a sign or a unit, such as \"0 %\""),
+        "{}",
+        outcome.stderr
+    );
+    let line = "target.csv, row 2, column 2 (share): expected a value to predict: a number, found \"0 %\"";
+    refused(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"], line);
+}
+
+#[test]
+fn what_spreadsheets_write_is_read_or_explained() {
+    let place = Workplace::new();
+    let body = rows(&[&number, &class], "");
+    // The delimiter in a line of its own, which counts as a line.
+    let table = "sep=;\r\na;class\r\n".to_owned() + &body.replace(',', ";").replace('\n', "\r\n");
+    place.write("sep.csv", &table);
+    place.write("mark.csv", format!("\u{feff}{table}"));
+    place.write("bad.csv", table.replacen("\r\n7;yes", "\r\n7;yes;x", 1));
+    let trained = |file: &str| {
+        let outcome = train(&place, &["--data", file, "--format", "json"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        (place.model("m.safetensors").tensors, outcome.objects()[0]["rows"].clone())
+    };
+    place.write("t.csv", "a,class\n".to_owned() + &body);
+    let plain = trained("t.csv");
+    assert!(trained("sep.csv") == plain && trained("mark.csv") == plain);
+    refused(
+        &place,
+        &["--data", "bad.csv"],
+        "bad.csv, row 4: expected 2 cells, as many as in the first row, found 3",
+    );
+    let parts = place.succeed(&["predict", "--model", "m.safetensors", "sep.csv", "mark.csv"]).stdout;
+    assert_eq!(parts.lines().count(), 121);
+    // A title above the header.
+    place.write("title.csv", "Sales of 2025\n\na,class\n".to_owned() + &body);
+    let line = "title.csv, row 1: expected 2 cells, as in the rows below (is it a title? Remove what stands above the header), \
+                found \"Sales of 2025\"";
+    refused(&place, &["--data", "title.csv"], line);
+    // Delimiters at the ends of all rows, of which later ones hold something.
+    place.write("ends.csv", "a,class,,\n".to_owned() + &rows(&[&number, &class], ",,"));
+    assert!(trained("ends.csv") == plain);
+    let outcome = train(&place, &["--data", "ends.csv"]);
+    let line =
+        "2 columns left out, having neither a name nor a value: 2, 3; --exclude leaves it out without a word";
+    assert!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
+    assert_eq!(
+        place.succeed(&["predict", "--model", "m.safetensors", "ends.csv"]).stdout.lines().count(),
+        61
+    );
+    let one = "a,class,\n".to_owned() + &rows(&[&number, &class], ",").repeat(3);
+    let later = format!("{one}1,no,5\n");
+    let mut command = place.command(&[&TRAIN[..], &["m.safetensors", "--data", "-"]].concat());
+    let mut child =
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(later.as_bytes()).unwrap();
+    let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let line = "row 182, column 3 (): expected no value, as in the first rows (the column has no name: give it one), found \"5\"";
+    assert!(error.contains(line), "{error}");
+}
+
+/// Predictions never shift against the lines of their file.
+#[test]
+fn a_blank_line_in_one_column_is_refused() {
+    let place = Workplace::new();
+    place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &class], ""));
+    train(&place, &["--data", "t.csv"]);
+    let predicted = |text: &str| {
+        place.write("new.csv", text);
+        place.run(&["predict", "--model", "m.safetensors", "new.csv"])
+    };
+    for (text, row) in [
+        ("a\n1\n\n3\n", 3),
+        ("a\r\n1\r\n\r\n3\r\n", 3),
+        ("a\n1\n2\n \n\n3", 4),
+        ("a\n\n1\n", 2),
+        ("a\r1\r\r3\r", 3),
+    ] {
+        let outcome = predicted(text);
+        let line = format!(
+            "error: new.csv, row {row}: expected a value (in one column a blank line may be a row that misses it: write NA, or \
+             remove the line), found a blank line"
+        );
+        assert_eq!((outcome.code, outcome.error()), (2, line.as_str()), "{text:?}");
+    }
+    // Behind the last row there is nothing that could shift, and quotes without anything are a missing cell.
+    for (text, rows) in [
+        ("a\r\n1\r\n2\r\n\r\n\r\n", 2),
+        ("\na\n1\n2\n3\n \n", 3),
+        ("a\n1\n\"\"\n3\n", 3),
+        ("a\n1\nNA\n3\n", 3),
+    ] {
+        let outcome = predicted(text);
+        assert_eq!(
+            (outcome.code, outcome.stdout.lines().count()),
+            (0, rows + 1),
+            "{text:?}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn inspect_says_which_numbers_are_rounded() {
+    let place = Workplace::new();
+    let large = |row: usize| (1_000_000_001 + 7_000_000 * (row as u64 * 7 % 10)).to_string();
+    place.write("t.csv", "a,large,class\n".to_owned() + &rows(&[&number, &large, &class], ""));
+    let text = place.succeed(&["inspect", "t.csv"]).stdout;
+    let line = "numbers beyond 16,777,216 are rounded to 24 bits, as they are read: in large";
+    assert!(text.lines().any(|found| found == line), "{text}");
+    let columns = place.succeed(&["inspect", "t.csv", "--format", "json"]).objects()[0]["columns"].clone();
+    assert_eq!((&columns[0]["rounded"], &columns[1]["rounded"]), (&false.into(), &true.into()));
+}
+
+/// Of rows that were held out, too, a sample is the row of the file; and what is known from training is told from what is not.
+#[test]
+fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
+    let place = Workplace::new();
+    // Without a rule: about half of the rows are taken for another class.
+    let label = |row: usize| class(row * row / 3 + row / 7);
+    place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
+    let eval = |options: &[&str]| {
+        let common = ["eval", "--model", "m.safetensors", "--device", "cpu", "--errors", "--format", "json"];
+        let outcome = place.run(&[&common[..], options].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let found = outcome.objects().remove(0);
+        let errors = found["errors"].as_array().unwrap().clone();
+        assert!(!errors.is_empty());
+        for error in &errors {
+            let row = error["sample"].as_u64().unwrap() as usize - 1;
+            // The rows of a second file count on.
+            assert_eq!(error["class"], label(if row < 61 { row } else { row - 60 }), "{error}");
+        }
+        (found["samples"].as_u64().unwrap(), errors, outcome.stderr)
+    };
+    let common = ["--data", "t.csv", "--target", "class"];
+    train(&place, &[&common[..], &["--test-fraction", "0.4"]].concat());
+    let (samples, errors, told) = eval(&[]);
+    assert!((23..=25).contains(&samples) && told.is_empty(), "{samples} {told}");
+    assert!(errors.iter().any(|error| error["sample"].as_u64().unwrap() > 30), "{errors:?}");
+    let training = "warning: t.csv holds rows that the model was trained on: on others it may do worse";
+    let (samples, _, told) = eval(&["--data", "t.csv"]);
+    let others = "; without --data those are taken that were held out for testing";
+    assert_eq!((samples, told.trim_end()), (60, format!("{training}{others}").as_str()));
+    // A model that nothing was held out for, rows beside those of training, and a file that was written anew.
+    train(&place, &common);
+    assert_eq!(eval(&[]).2.trim_end(), training);
+    place.write("new.csv", "a,class\n".to_owned() + &rows(&[&number, &label], ""));
+    assert_eq!(eval(&["--data", "new.csv"]).2, "");
+    let both = "warning: new.csv holds rows that the model was trained on: on others it may do worse";
+    assert_eq!(eval(&["--data", "new.csv", "t.csv"]).2.trim_end(), both);
+    place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], "") + "1,no\n");
+    assert_eq!(eval(&["--data", "t.csv"]).2, "");
+}
