@@ -1,7 +1,7 @@
 //! What networks that are trained together make of the rows that validate and test: several at a time, since then the rows are
 //! gathered or copied once for all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::data::{Dataset, Rows};
@@ -11,19 +11,38 @@ use crate::train::SharedData;
 /// Evaluations, or outputs, of held-out rows that nobody has asked for yet.
 pub(super) struct HeldOut<T> {
     data: Arc<SharedData>,
-    /// Of the rows that validate and of those that test, by member.
-    made: [BTreeMap<usize, T>; 2],
+    /// Of the rows that validate, and of those that test.
+    sets: [Made<T>; 2],
+}
+
+/// What there is of some rows since members were trained.
+struct Made<T> {
+    /// By member.
+    waiting: BTreeMap<usize, T>,
+    /// All members of which there was something: they are not made again for others.
+    members: BTreeSet<usize>,
+}
+
+impl<T> Default for Made<T> {
+    fn default() -> Self {
+        Self { waiting: BTreeMap::new(), members: BTreeSet::new() }
+    }
 }
 
 impl<T> HeldOut<T> {
     /// Nothing yet.
     pub fn new(data: &Arc<SharedData>) -> Self {
-        Self { data: Arc::clone(data), made: Default::default() }
+        Self { data: Arc::clone(data), sets: Default::default() }
     }
 
-    /// Forgets everything: networks have changed.
+    /// Forgets everything: all members are trained on.
     pub fn forget(&mut self) {
-        self.made = Default::default();
+        self.sets = Default::default();
+    }
+
+    /// Forgets what a member has made: it has other parameters now. It is the only one of which that is made again.
+    pub fn forget_member(&mut self, member: usize) {
+        self.sets.iter_mut().for_each(|set| drop(set.waiting.remove(&member)));
     }
 
     /// What a member makes of rows. Where that is not there already, `make` says it of this member; and if it is asked for several,
@@ -36,13 +55,59 @@ impl<T> HeldOut<T> {
     ) -> Result<Option<T>> {
         let sets = [self.data.validation(), self.data.test()];
         let are_these = |set: &Dataset| std::ptr::eq(&raw const set.features, rows.features);
-        let Some(set) = sets.iter().position(|set| set.is_some_and(are_these)) else {
+        let Some(number) = sets.iter().position(|set| set.is_some_and(are_these)) else {
             return Ok(BTreeMap::from_iter(make(false)?).remove(&member));
         };
-        if let Some(made) = self.made[set].remove(&member) {
-            return Ok(Some(made));
+        let Made { waiting, members } = &mut self.sets[number];
+        if !waiting.contains_key(&member) {
+            let made = make(!members.contains(&member))?;
+            members.extend(made.iter().map(|(member, _)| *member));
+            waiting.extend(made);
         }
-        self.made[set].extend(make(true)?);
-        Ok(self.made[set].remove(&member))
+        Ok(waiting.remove(&member))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::path::Path;
+
+    use super::*;
+    use crate::data::{ReadOptions, Reader};
+    use crate::sweep::Sources;
+    use crate::train::Config;
+
+    #[test]
+    fn several_members_are_made_at_once_and_those_with_other_parameters_alone() {
+        let reader = || {
+            let text = "a,b,class\n".to_owned() + &"1,2,x\n3,4,y\n".repeat(5);
+            Reader::from_csv(Path::new("t.csv"), Cursor::new(text), &ReadOptions::default()).unwrap()
+        };
+        let mut sources = Sources::new(reader(), Some(reader()), Some(reader()));
+        let data = sources.data(&Config::default(), None).unwrap();
+        let (validation, test) = (data.validation().unwrap().view(), data.test().unwrap().view());
+        let mut held_out = HeldOut::new(&data);
+        // Each value says in which call it was made.
+        let mut calls = 0;
+        let mut take = |held_out: &mut HeldOut<usize>, member, rows: &Rows<'_>| {
+            let made = held_out.take(member, rows, |several| {
+                calls += 1;
+                let all = if several { member..3 } else { member..member + 1 };
+                Ok(all.map(|member| (member, 10 * calls + member)).collect())
+            });
+            made.unwrap()
+        };
+        assert_eq!([0, 1].map(|member| take(&mut held_out, member, &validation)), [Some(10), Some(11)]);
+        assert_eq!(take(&mut held_out, 0, &test), Some(20));
+        // What was made of it before is gone; what others wait for is not.
+        held_out.forget_member(1);
+        assert_eq!(take(&mut held_out, 1, &validation), Some(31));
+        assert_eq!([2, 2].map(|member| take(&mut held_out, member, &validation)), [Some(12), Some(42)]);
+        assert_eq!(take(&mut held_out, 1, &test), Some(51));
+        held_out.forget();
+        assert_eq!([0, 2].map(|member| take(&mut held_out, member, &validation)), [Some(60), Some(62)]);
+        let training = data.training().view();
+        assert_eq!([0, 1].map(|member| take(&mut held_out, member, &training)), [Some(70), Some(81)]);
     }
 }

@@ -132,17 +132,12 @@ impl PackOnGpu {
         let ended = members.iter().map(|_| VecDeque::new()).collect();
         Ok(Self { pack, compute, ended, evaluations: HeldOut::new(data), outputs: HeldOut::new(data) })
     }
-
-    /// Members have changed.
-    fn forget(&mut self) {
-        self.evaluations.forget();
-        self.outputs.forget();
-    }
 }
 
 impl Together for PackOnGpu {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        self.forget();
+        self.evaluations.forget();
+        self.outputs.forget();
         self.pack.submit(batches)
     }
 
@@ -168,7 +163,8 @@ impl Together for PackOnGpu {
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.forget();
+        self.evaluations.forget_member(member);
+        self.outputs.forget_member(member);
         self.pack.restore(member, parameters, state)
     }
 

@@ -124,17 +124,12 @@ impl TeamOnCpu {
     fn member(&mut self, member: usize) -> Result<&mut CpuEngine> {
         self.team.member(member).ok_or_else(|| stopped(member))
     }
-
-    /// Networks have changed.
-    fn forget(&mut self) {
-        self.evaluations.forget();
-        self.outputs.forget();
-    }
 }
 
 impl Together for TeamOnCpu {
     fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        self.forget();
+        self.evaluations.forget();
+        self.outputs.forget();
         self.team.submit(batches)
     }
 
@@ -155,7 +150,8 @@ impl Together for TeamOnCpu {
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.forget();
+        self.evaluations.forget_member(member);
+        self.outputs.forget_member(member);
         self.member(member)?.restore(parameters, state)
     }
 
