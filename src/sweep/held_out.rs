@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::data::{Dataset, Rows};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::train::SharedData;
 
 /// Evaluations, or outputs, of held-out rows that nobody has asked for yet.
@@ -47,16 +47,20 @@ impl<T> HeldOut<T> {
 
     /// What a member makes of rows. Where that is not there already, `make` says it of this member; and if it is asked for several,
     /// as held-out rows will be asked about all, of others, too.
+    ///
+    /// # Errors
+    /// Those of `make`; [`Error::Config`] where it does not say it of this member.
     pub fn take(
         &mut self,
         member: usize,
         rows: &Rows<'_>,
         make: impl FnOnce(bool) -> Result<Vec<(usize, T)>>,
-    ) -> Result<Option<T>> {
+    ) -> Result<T> {
+        let nothing = || Error::Config(format!("network {member} was not evaluated"));
         let sets = [self.data.validation(), self.data.test()];
         let are_these = |set: &Dataset| std::ptr::eq(&raw const set.features, rows.features);
         let Some(number) = sets.iter().position(|set| set.is_some_and(are_these)) else {
-            return Ok(BTreeMap::from_iter(make(false)?).remove(&member));
+            return BTreeMap::from_iter(make(false)?).remove(&member).ok_or_else(nothing);
         };
         let Made { waiting, members } = &mut self.sets[number];
         if !waiting.contains_key(&member) {
@@ -64,7 +68,7 @@ impl<T> HeldOut<T> {
             members.extend(made.iter().map(|(member, _)| *member));
             waiting.extend(made);
         }
-        Ok(waiting.remove(&member))
+        waiting.remove(&member).ok_or_else(nothing)
     }
 }
 
@@ -98,16 +102,16 @@ mod tests {
             });
             made.unwrap()
         };
-        assert_eq!([0, 1].map(|member| take(&mut held_out, member, &validation)), [Some(10), Some(11)]);
-        assert_eq!(take(&mut held_out, 0, &test), Some(20));
+        assert_eq!([0, 1].map(|member| take(&mut held_out, member, &validation)), [10, 11]);
+        assert_eq!(take(&mut held_out, 0, &test), 20);
         // What was made of it before is gone; what others wait for is not.
         held_out.forget_member(1);
-        assert_eq!(take(&mut held_out, 1, &validation), Some(31));
-        assert_eq!([2, 2].map(|member| take(&mut held_out, member, &validation)), [Some(12), Some(42)]);
-        assert_eq!(take(&mut held_out, 1, &test), Some(51));
+        assert_eq!(take(&mut held_out, 1, &validation), 31);
+        assert_eq!([2, 2].map(|member| take(&mut held_out, member, &validation)), [12, 42]);
+        assert_eq!(take(&mut held_out, 1, &test), 51);
         held_out.forget();
-        assert_eq!([0, 2].map(|member| take(&mut held_out, member, &validation)), [Some(60), Some(62)]);
+        assert_eq!([0, 2].map(|member| take(&mut held_out, member, &validation)), [60, 62]);
         let training = data.training().view();
-        assert_eq!([0, 1].map(|member| take(&mut held_out, member, &training)), [Some(70), Some(81)]);
+        assert_eq!([0, 1].map(|member| take(&mut held_out, member, &training)), [70, 81]);
     }
 }

@@ -12,7 +12,7 @@ use crate::engine::{
     BatchMetrics, Batches, Description, Device, EngineKind, EngineOptions, EngineState, Evaluation, GpuPack,
     MemberMetrics, PackMember,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::{Adapter, Context};
 use crate::kernels::{Ceilings, Compute};
 use crate::model::{Network, Parameters};
@@ -170,20 +170,18 @@ impl Together for PackOnGpu {
 
     fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
         let Self { pack, evaluations, .. } = self;
-        let made = evaluations.take(member, rows, |several| {
+        evaluations.take(member, rows, |several| {
             let members = together(pack, member, several);
             Ok(members.iter().copied().zip(pack.evaluate(&members, rows)?).collect())
-        });
-        made?.ok_or_else(|| unknown(member))
+        })
     }
 
     fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
         let Self { pack, outputs, .. } = self;
-        let made = outputs.take(member, rows, |several| {
+        outputs.take(member, rows, |several| {
             let members = together(pack, member, several);
             Ok(members.iter().copied().zip(pack.outputs(&members, rows)?).collect())
-        });
-        made?.ok_or_else(|| unknown(member))
+        })
     }
 
     fn description(&self, member: usize) -> Description {
@@ -206,10 +204,6 @@ impl Together for PackOnGpu {
 fn together(pack: &GpuPack, member: usize, several: bool) -> Vec<usize> {
     let others = pack.live().filter(|other| *other > member);
     std::iter::once(member).chain(others).take(if several { MOST_TOGETHER } else { 1 }).collect()
-}
-
-fn unknown(member: usize) -> Error {
-    Error::Config(format!("the pack has no evaluation of network {member}"))
 }
 
 #[cfg(test)]

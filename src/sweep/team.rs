@@ -157,22 +157,20 @@ impl Together for TeamOnCpu {
 
     fn evaluate(&mut self, member: usize, rows: &Rows<'_>) -> Result<Evaluation> {
         let Self { team, evaluations, .. } = self;
-        let made = evaluations.take(member, rows, |several| match team.member(member) {
+        evaluations.take(member, rows, |several| match team.member(member) {
             Some(_) if several => Ok(numbered(team.evaluate(rows))),
             Some(engine) => Ok(vec![(member, engine.evaluate(rows)?)]),
             None => Err(stopped(member)),
-        });
-        made?.ok_or_else(|| stopped(member))
+        })
     }
 
     fn outputs(&mut self, member: usize, rows: &Rows<'_>) -> Result<Vec<f32>> {
         let Self { team, outputs, .. } = self;
-        let made = outputs.take(member, rows, |several| match team.member(member) {
+        outputs.take(member, rows, |several| match team.member(member) {
             Some(_) if several => Ok(numbered(team.outputs(rows))),
             Some(engine) => Ok(vec![(member, engine.outputs(rows)?)]),
             None => Err(stopped(member)),
-        });
-        made?.ok_or_else(|| stopped(member))
+        })
     }
 
     fn description(&self, _: usize) -> Description {

@@ -10,7 +10,7 @@ use crate::gpu::read_buffer_at;
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::ScheduleKind;
 
-/// As in [`Engine`], call these when nothing is on its way.
+/// As in [`Engine`](crate::engine::Engine), call these when nothing is on its way.
 impl GpuPack {
     /// The parameters of a member as they are.
     ///
