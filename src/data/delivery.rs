@@ -8,11 +8,13 @@ use std::thread::{JoinHandle, available_parallelism};
 use std::time::Instant;
 
 use super::csv_table::{CsvRows, CsvTable};
+use super::dataset::Features;
 use super::merge::Merger;
 use super::piece::{PIECE_BYTES, Piece};
 use super::pieces::Pieces;
 use super::row::Cells;
 use super::row_parser::{Parsed, RowParser};
+use super::spare::Spare;
 use super::table::Chunk;
 use super::{BLOCK_ROWS, idx::CHUNK_ROWS, idx::Images};
 use crate::Result;
@@ -82,9 +84,9 @@ impl Delivery {
         let wanted = threads.unwrap_or_else(cores).clamp(1, all_pieces);
         let (tasks, queue) = sync_channel::<Task>(wanted);
         let queue = Arc::new(Mutex::new(queue));
-        let mut started = Vec::new();
+        let (mut started, spare) = (Vec::new(), Spare::default());
         for thread in 0..if wanted > 1 { wanted } else { 0 } {
-            let (mut parser, queue) = (Parser::new(&table, thread, &times), Arc::clone(&queue));
+            let (mut parser, queue) = (Parser::new(&table, &spare, thread, &times), Arc::clone(&queue));
             let work = move || {
                 // The lock is held only until a task is there.
                 while let Ok(task) = { queue.lock().unwrap_or_else(PoisonError::into_inner).recv() } {
@@ -99,7 +101,7 @@ impl Delivery {
         let merger = Box::new(Merger::new(Arc::clone(&table), started.len().max(1)));
         let waiting = (BLOCK_ROWS * row_bytes / PIECE_BYTES).clamp(wanted + 2, MOST_WAITING.max(wanted + 2));
         let (sender, ordered) = sync_channel(waiting);
-        let parser = started.is_empty().then(|| Parser::new(&table, 0, &times));
+        let parser = started.is_empty().then(|| Parser::new(&table, &spare, 0, &times));
         let work = move || divide(first, pieces, &sender, &tasks, parser);
         started.push(spawn("reader", "reads data", work)?);
         Ok(Self { rows: Rows::Pieces(ordered, merger), threads: started })
@@ -168,8 +170,8 @@ struct Parser {
 }
 
 impl Parser {
-    fn new(table: &Arc<CsvTable>, thread: usize, times: &Option<Times>) -> Self {
-        let rows = RowParser::new(Arc::clone(table));
+    fn new(table: &Arc<CsvTable>, spare: &Spare<Features>, thread: usize, times: &Option<Times>) -> Self {
+        let rows = RowParser::new(Arc::clone(table), spare.clone());
         Self { thread, rows, cells: Cells::default(), times: times.clone() }
     }
 

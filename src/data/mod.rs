@@ -43,6 +43,7 @@ mod sample;
 mod shown;
 mod sorted;
 mod sorted_floats;
+mod spare;
 mod split;
 mod statistics;
 mod stream;

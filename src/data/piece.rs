@@ -1,9 +1,10 @@
 //! A piece of a table's text, and the memory in which it stands.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::row_ends::count_lines;
+use super::spare::Spare;
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
 /// to another thread costs nothing.
@@ -22,36 +23,16 @@ pub(super) struct Piece {
     pub before: u64,
     /// The line of the first byte, counted from 1.
     pub line: u64,
-    pub buffers: Buffers,
-}
-
-/// Memory of pieces that are gone, to be read into again: what is new would have to be mapped and filled with zeros first.
-#[derive(Clone, Default)]
-pub(super) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
-
-impl Buffers {
-    /// So many bytes, whatever they are.
-    pub(super) fn take(&self, length: usize) -> Vec<u8> {
-        let mut buffer = self.lock().pop().unwrap_or_default();
-        buffer.resize(length, 0);
-        buffer
-    }
-
-    fn put(&self, buffer: Vec<u8>) {
-        // That of a row as long as no other one is not kept.
-        if buffer.capacity() <= 2 * PIECE_BYTES {
-            self.lock().push(buffer);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// Texts of pieces that are gone.
+    pub spare: Spare<Vec<u8>>,
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        self.buffers.put(std::mem::take(&mut self.text));
+        // That of a row as long as no other one is not kept.
+        if self.text.capacity() <= 2 * PIECE_BYTES {
+            self.spare.put(std::mem::take(&mut self.text));
+        }
     }
 }
 

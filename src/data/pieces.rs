@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
-use super::piece::{Buffers, PIECE_BYTES, Piece};
+use super::piece::{PIECE_BYTES, Piece};
 use super::places::{Blocks, WithBlocks, in_blocks};
 use super::row::Cells;
 use super::row_ends::{RowEnds, count_lines, is_blank};
 use super::shown::{show_name, some};
+use super::spare::Spare;
 use super::stream::Stream;
 use crate::error::Place;
 use crate::{Error, Result};
@@ -34,7 +35,7 @@ pub(super) struct Pieces {
     /// Bytes that have been read; from `filled` on there is room.
     buffer: Vec<u8>,
     filled: usize,
-    buffers: Buffers,
+    spare: Spare<Vec<u8>>,
     is_read: bool,
     /// The line of the first byte of `buffer`.
     line: u64,
@@ -79,7 +80,7 @@ impl Pieces {
             limit,
             buffer: Vec::new(),
             filled: 0,
-            buffers: Buffers::default(),
+            spare: Spare::default(),
             is_read: false,
             after_return: false,
             rows: 0,
@@ -261,7 +262,8 @@ impl Pieces {
     fn cut(&mut self, scan: RowEnds) -> Piece {
         let end = scan.start.min(self.filled);
         let rest = &self.buffer[end..self.filled];
-        let mut buffer = self.buffers.take((PIECE_BYTES + MORE_BYTES).max(rest.len()));
+        let mut buffer = self.spare.take().unwrap_or_default();
+        buffer.resize((PIECE_BYTES + MORE_BYTES).max(rest.len()), 0);
         buffer[..rest.len()].copy_from_slice(rest);
         self.filled -= end;
         let mut text = std::mem::replace(&mut self.buffer, buffer);
@@ -274,7 +276,7 @@ impl Pieces {
             rows: scan.rows,
             has_quotes: scan.has_quotes,
             before: self.rows,
-            buffers: self.buffers.clone(),
+            spare: self.spare.clone(),
         };
         self.line = match piece.has_quotes {
             true => piece.line(piece.text.len()),

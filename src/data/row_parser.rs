@@ -14,6 +14,7 @@ use super::groups::Groups;
 use super::piece::Piece;
 use super::row::{Cells, Row};
 use super::shown::{show, show_name};
+use super::spare::Spare;
 use super::table::{Chunk, Missing};
 use crate::{Error, Result};
 
@@ -29,6 +30,8 @@ pub(super) struct RowParser {
     floats: bool,
     /// The first number that was missing.
     pub missing: FirstMissing,
+    /// Features of chunks that are gone, of all parsers.
+    spare: Spare<Features>,
 }
 
 /// What a parser knows of numbers that are missing.
@@ -79,7 +82,7 @@ impl<'a> At<'a> {
 }
 
 impl RowParser {
-    pub(super) fn new(table: Arc<CsvTable>) -> Self {
+    pub(super) fn new(table: Arc<CsvTable>, spare: Spare<Features>) -> Self {
         let categories = table.columns.runs.iter().filter(|run| matches!(run, Run::Category(_)));
         Self {
             labels: Interner::new("label"),
@@ -88,6 +91,7 @@ impl RowParser {
             decimals: Box::new(Decimals::new()),
             floats: false,
             missing: FirstMissing::None,
+            spare,
             table,
         }
     }
@@ -95,7 +99,8 @@ impl RowParser {
     /// Parses the rows of a piece, which come after those of all pieces before.
     pub(super) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
         let values = piece.rows.len().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
-        let mut chunk = Chunk { features: Features::with_room(values, self.floats), ..Chunk::default() };
+        let features = Features::with_spare_room(self.spare.take(), values, self.floats);
+        let mut chunk = Chunk { features, spare: self.spare.clone(), ..Chunk::default() };
         let table = Arc::clone(&self.table);
         let delimiter = table.dialect.delimiter;
         let mut parse = |(place, number): (&(usize, usize), u64)| {

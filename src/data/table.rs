@@ -7,6 +7,7 @@ use super::categories::Dictionary;
 use super::classes::{Classes, Label};
 use super::dataset::{Dataset, Features};
 use super::number::Value;
+use super::spare::Spare;
 use super::{BLOCK_ROWS, Targets};
 use crate::error::Place;
 use crate::memory::{check_memory, prefer_large_pages};
@@ -29,6 +30,21 @@ impl Features {
             Features::Floats(Vec::with_capacity(room))
         } else {
             Features::Bytes(Vec::with_capacity(room))
+        }
+    }
+
+    /// The same in memory that was used before, unless that is of the other kind.
+    pub(super) fn with_spare_room(spare: Option<Self>, values: usize, floats: bool) -> Self {
+        match spare {
+            Some(Features::Floats(mut spare)) if floats => {
+                spare.clear();
+                Features::Floats(spare)
+            }
+            Some(Features::Bytes(mut spare)) if !floats => {
+                spare.clear();
+                Features::Bytes(spare)
+            }
+            _ => Self::with_room(values, floats),
         }
     }
 
@@ -127,6 +143,8 @@ pub(super) struct Chunk {
     pub(super) ids: Vec<String>,
     /// A number that is missing: the first that its parser has met, in the piece in which that was.
     pub(super) missing: Option<Missing>,
+    /// Features of chunks that are gone.
+    pub(super) spare: Spare<Features>,
 }
 
 /// All rows so far, as they stand in the file.
@@ -298,6 +316,7 @@ impl Table {
             }
             (Features::Bytes(_), Features::Floats(_)) => unreachable!("became floats above"),
         }
+        chunk.spare.put(chunk.features);
         Ok(())
     }
 

@@ -42,13 +42,13 @@ impl Function for CrossEntropy {
             from_lanes(scratch, gradient, width);
             let each = z.chunks_exact(width).zip(gradient.chunks_exact_mut(width));
             for ((lane, row), (z, gradient)) in rows.enumerate().zip(each) {
-                let class = classes[row] as usize;
+                let (z, gradient, class) = (&z[..outputs], &mut gradient[..outputs], classes[row] as usize);
                 gradient[class] -= (1.0 - smoothing) * scales[row];
                 predictions[row] = lanes.best[lane];
                 let level = lanes.levels[lane];
                 losses[row] = level - f64::from(z[class]);
                 if smoothing > 0.0 {
-                    let mean = level - z[..outputs].iter().copied().map(f64::from).sum::<f64>() / outputs as f64;
+                    let mean = level - z.iter().copied().map(f64::from).sum::<f64>() / outputs as f64;
                     losses[row] = f64::from(1.0 - smoothing) * losses[row] + f64::from(smoothing) * mean;
                 }
             }
