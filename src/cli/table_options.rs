@@ -29,7 +29,7 @@ pub struct Written {
     /// What stands before the digits of a fraction: `.` or `,`. [default: found out]
     #[arg(long, help_heading = TABLES, value_name = "CHARACTER", value_parser = args::decimal)]
     decimal: Option<u8>,
-    /// The most bytes of a row of a table; a row has at most a sixteenth as many columns.
+    /// The most bytes of a row of a table, 1 GiB at most; a row has at most a sixteenth as many columns.
     #[arg(long, help_heading = TABLES, value_name = "BYTES", default_value_t = Format::default().row_limit, value_parser = args::count,
           allow_hyphen_values = true)]
     row_limit: usize,

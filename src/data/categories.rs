@@ -42,11 +42,11 @@ impl Numbering {
         Self { interner: Interner::new("category") }
     }
 
-    /// The number of a cell, if it has come before.
+    /// The number of a cell, which is the last `length` bytes, if it has come before.
     #[inline]
-    pub(super) fn find(&mut self, cell: &[u8]) -> Option<u32> {
+    pub(super) fn find(&mut self, bytes: &[u8], length: usize) -> Option<u32> {
         // That of missing cells stands one below the others.
-        self.interner.find(cell).map(|number| number.wrapping_add(1))
+        self.interner.find(bytes, length).map(|number| number.wrapping_add(1))
     }
 
     /// Numbers a cell of this row, which has not come before; or says what should have stood there.
@@ -72,7 +72,7 @@ mod tests {
     fn cells_are_numbered_and_missing_ones_have_a_number_of_their_own() {
         let mut numbering = Numbering::new();
         let mut number = |cell: &[u8], is_missing| {
-            numbering.find(cell).map_or_else(|| numbering.add(cell, is_missing, 3), Ok)
+            numbering.find(cell, cell.len()).map_or_else(|| numbering.add(cell, is_missing, 3), Ok)
         };
         for (cell, is_missing, expected) in [
             ("red", false, 1),

@@ -46,8 +46,8 @@ impl RowParser {
         let point = self.table.dialect.numbers.point;
         for first in columns.clone().step_by(CELLS) {
             let (row, columns) = (at.row, first..columns.end.min(first + CELLS));
-            let (length, count) = (floats.len(), columns.len());
-            let mut others = vectorized(Read { row, columns, point, decimals: &mut self.decimals });
+            let (length, count, empty) = (floats.len(), columns.len(), self.knows_of_missing());
+            let mut others = vectorized(Read { row, columns, point, empty, decimals: &mut self.decimals });
             floats.extend_from_slice(&self.decimals.numbers[..count]);
             while others != 0 {
                 let place = others.trailing_zeros() as usize;
@@ -71,6 +71,8 @@ struct Read<'a> {
     row: Row<'a>,
     columns: Range<usize>,
     point: u8,
+    /// Whether an empty cell is NaN.
+    empty: bool,
     decimals: &'a mut Decimals,
 }
 
@@ -80,7 +82,8 @@ impl WithSimd for Read<'_> {
     /// A bit for each column that is no short decimal.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> u32 {
-        self.decimals.read(self.row.text, self.row.bounds(self.columns), self.point)
+        let bounds = self.row.bounds(self.columns.start);
+        self.decimals.read(self.row.text, bounds, self.columns.len(), self.point, self.empty)
     }
 }
 
@@ -156,10 +159,26 @@ mod tests {
         std::iter::successors(Some(1), step).take(count).zip(1..).map(text).collect()
     }
 
-    /// What stands among the first characters of a text is left to others, whatever was read before.
+    /// What was read; nothing of others.
+    fn read(
+        arch: Arch,
+        row: Row<'_>,
+        columns: usize,
+        empty: bool,
+        decimals: &mut Decimals,
+    ) -> Vec<Option<f32>> {
+        let others = arch.dispatch(Read { row, columns: 0..columns, point: b'.', empty, decimals });
+        assert_eq!(u64::from(others) >> columns, 0);
+        let numbers = decimals.numbers[..columns].iter().enumerate();
+        numbers.map(|(cell, number)| (others >> cell & 1 == 0).then_some(*number)).collect()
+    }
+
     #[test]
-    fn nothing_is_left_of_rows_before() {
+    fn what_stands_among_the_first_characters_of_a_text_is_left_to_others() {
         let mut decimals = Decimals::new();
+        let (mut cells, text) = (Cells::default(), ["x"; 40].join(","));
+        let none = cells.of(text.as_bytes(), (0, text.len()), b',', false);
+        assert_eq!(read(Arch::new(), none, CELLS, true, &mut decimals), [None; CELLS]);
         for (text, first, expected) in [
             ("in front of all of it,1.5,-2,7", 22, [Some(1.5), Some(-2.0), Some(7.0)]),
             ("25,99,3", 0, [None; 3]),
@@ -168,10 +187,7 @@ mod tests {
         ] {
             let mut cells = Cells::default();
             let row = cells.of(text.as_bytes(), (first, text.len()), b',', false);
-            let others = vectorized(Read { row, columns: 0..3, point: b'.', decimals: &mut decimals });
-            let read: Vec<Option<f32>> =
-                (0..3).map(|cell| (others >> cell & 1 == 0).then_some(decimals.numbers[cell])).collect();
-            assert_eq!(read, expected, "{text}");
+            assert_eq!(read(Arch::new(), row, 3, true, &mut decimals), expected, "{text}");
         }
     }
 
@@ -182,33 +198,33 @@ mod tests {
         archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
         for arch in archs {
             for (most, columns) in [(8, 1), (8, 7), (8, 32), (9, 8), (16, 3), (16, 17), (20, 31), (30, 9)] {
-                let (mut cells, mut decimals, mut read) = (Cells::default(), Decimals::new(), 0);
+                let (mut cells, mut decimals, mut count) = (Cells::default(), Decimals::new(), 0);
                 let texts = texts(40 * columns, most);
                 for row in texts.chunks(columns) {
                     let text = format!("in front of them,{}\n1,2", row.join(","));
                     let place = (17, text.len() - 4);
                     let of_text = cells.of(text.as_bytes(), place, b',', false);
-                    let (columns, point, decimals) = (0..columns, b'.', &mut decimals);
-                    let others =
-                        arch.dispatch(Read { row: of_text, columns: columns.clone(), point, decimals });
-                    let numbers = &decimals.numbers[columns];
-                    assert_eq!(u64::from(others) >> numbers.len(), 0);
-                    for (place, (cell, number)) in row.iter().zip(numbers).enumerate() {
-                        let is_other = others >> place & 1 == 1;
+                    let empty = count % 2 == 0;
+                    let read = read(arch, of_text, columns, empty, &mut decimals);
+                    for (cell, number) in row.iter().zip(read) {
+                        if cell.is_empty() {
+                            assert_eq!(number.is_some_and(f32::is_nan), empty);
+                            continue;
+                        }
                         let expected: Option<f32> = cell.parse().ok().filter(|_| !cell.contains(['e', '+']));
-                        match expected {
-                            Some(expected) if !is_other => {
+                        match (expected, number) {
+                            (Some(expected), Some(number)) => {
                                 assert_eq!(number.to_bits(), (expected + 0.0).to_bits(), "{cell} {arch:?}");
-                                read += 1;
+                                count += 1;
                             }
                             // What is hard to read is left to others.
-                            Some(_) => assert!(cell.len() > 7, "{cell} {arch:?}"),
-                            None => assert!(is_other, "{cell} {arch:?}"),
+                            (Some(_), None) => assert!(cell.len() > 7, "{cell} {arch:?}"),
+                            (None, number) => assert_eq!(number, None, "{cell} {arch:?}"),
                         }
                     }
                 }
                 let least = if most > 16 { 2 } else { 30 };
-                assert!(read >= least * columns, "{read} of {} {most} {arch:?}", 40 * columns);
+                assert!(count >= least * columns, "{count} of {} {most} {arch:?}", 40 * columns);
             }
         }
     }

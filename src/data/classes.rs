@@ -201,10 +201,10 @@ impl Interner {
         Self { called, numbers: HashMap::new(), recent: Recent::new(), count: 0, new: Vec::new() }
     }
 
-    /// The number of the label in a cell, if it has come before.
+    /// The number of the label in a cell, which is the last `length` bytes, if it has come before.
     #[inline]
-    pub(super) fn find(&mut self, cell: &[u8]) -> Option<u32> {
-        self.recent.find(cell).or_else(|| self.find_older(cell))
+    pub(super) fn find(&mut self, bytes: &[u8], length: usize) -> Option<u32> {
+        self.recent.find(bytes, length).or_else(|| self.find_older(&bytes[bytes.len() - length..]))
     }
 
     #[inline(never)]
@@ -298,7 +298,8 @@ mod tests {
     #[test]
     fn labels_are_numbered_as_they_come() {
         let mut interner = Interner::new("label");
-        let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
+        let mut number =
+            |cell: &[u8]| interner.find(cell, cell.len()).map_or_else(|| interner.add(cell, 7), Ok);
         for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
             assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
         }

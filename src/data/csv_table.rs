@@ -10,7 +10,7 @@ use super::numbers_as_text::NumbersAsText;
 use super::piece::Piece;
 use super::pieces::{Pieces, too_long};
 use super::raw_table::RawTable;
-use super::row::Cells;
+use super::row::{Cells, MOST_BYTES};
 use super::row_parser::At;
 use super::shown::{show, show_name};
 use super::stream::Stream;
@@ -20,6 +20,9 @@ use crate::{Error, Result};
 /// Bytes that are looked at before the first row is read, unless these rows are longer.
 const SAMPLE_BYTES: usize = 1 << 18;
 const LEAST_SAMPLE_ROWS: usize = 8;
+
+/// The most bytes of a row whatever is said; what is read beyond a row is never as long.
+const MOST_ROW_BYTES: usize = MOST_BYTES / 4;
 
 /// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
 const BYTES_A_COLUMN: usize = 16;
@@ -69,6 +72,7 @@ impl CsvRows {
         let format = &Format {
             missing: format.missing.iter().cloned().chain(known).collect(),
             delimiter: format.delimiter.or(stream.delimiter()),
+            row_limit: format.row_limit.min(MOST_ROW_BYTES),
             ..format.clone()
         };
         let (start, is_whole) =

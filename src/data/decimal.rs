@@ -1,6 +1,6 @@
 //! Decimals straight from bytes: the nearest f32, as the standard library has it, or nothing where that takes more.
 //!
-//! Digits without their point are a whole number, and a power of ten divides it (W. D. Clinger, "How to read floating
+//! Digits without their point are a whole number, which a power of ten multiplies or divides (W. D. Clinger, "How to read floating
 //! point numbers accurately", 1990).
 
 /// Characters that are looked at together.
@@ -24,7 +24,10 @@ pub(super) const CELLS: usize = 32;
 const WORD: usize = 8;
 
 /// Cells of which vectors hold a word each.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
+
+/// The length of a cell that is not looked at.
+const NO_LENGTH: u64 = u64::MAX;
 
 /// Some cells, of which vectors hold several side by side; memory is kept from use to use.
 pub(super) struct Decimals {
@@ -32,83 +35,113 @@ pub(super) struct Decimals {
     back: [u64; CELLS],
     /// Those in front of them.
     front: [u64; CELLS],
-    /// Characters of each; 0 where it is not looked at.
+    /// Characters of each; [`NO_LENGTH`] where it is not looked at.
     lengths: [u64; CELLS],
     /// Characters without a minus, and whether there is one.
     sizes: [u64; CELLS],
     minus: [u64; CELLS],
     /// What was read.
     pub numbers: [f32; CELLS],
+    /// 1 for each that was not read.
+    unread: [u32; CELLS],
 }
+
+/// 1 for each cell that there is, where so many are wanted from the middle on to the left.
+const THERE: [u32; 2 * CELLS] = {
+    let mut there = [0; 2 * CELLS];
+    let mut cell = 0;
+    while cell < CELLS {
+        there[cell] = 1;
+        cell += 1;
+    }
+    there
+};
 
 impl Decimals {
     pub(super) fn new() -> Self {
         let [back, front, lengths, sizes, minus] = [[0; CELLS]; 5];
-        Self { back, front, lengths, sizes, minus, numbers: [0.0; CELLS] }
+        Self { back, front, lengths, sizes, minus, numbers: [0.0; CELLS], unread: [0; CELLS] }
     }
 
-    /// Reads the cells between neighbouring `bounds` of a text, as many as are read together at most, each of which ends one byte
-    /// before the next begins: digits, one `point` among them or none, behind a minus perhaps, 16 characters at most. Returns a
-    /// bit for each that is something else, or ends among the first 16 characters of the text.
+    /// Reads the first `count` cells between neighbouring `bounds` of a text, as many as are read together at most, each of which
+    /// ends one byte before the next begins: digits, one `point` among them or none, behind a minus perhaps, 16 characters at
+    /// most. Behind the bounds of these cells there are as many as lanes, which stand for nothing. Returns a bit for each cell that
+    /// is something else, or ends among the first 16 characters of the text. An empty one is, unless `empty` says that it is NaN.
     ///
     /// Plain loops over arrays, which the compiler makes vectors of, a whole number of them.
     #[inline(always)]
-    pub(super) fn read(&mut self, text: &[u8], bounds: &[usize], point: u8) -> u32 {
-        let count = (bounds.len() - 1).min(CELLS);
+    pub(super) fn read(&mut self, text: &[u8], bounds: &[u32], count: usize, point: u8, empty: bool) -> u32 {
+        let count = count.min(CELLS);
         let lanes = count.next_multiple_of(LANES).min(CELLS);
-        let (back, front) = (&mut self.back[..lanes], &mut self.front[..lanes]);
-        let (lengths, sizes, minus) =
-            (&mut self.lengths[..lanes], &mut self.sizes[..lanes], &mut self.minus[..lanes]);
-        let (starts, ends) = (&bounds[..count], &bounds[1..=count]);
-        for cell in 0..count {
-            lengths[cell] = (ends[cell] - starts[cell]) as u64 - 1;
+        let (starts, ends, there) = (&bounds[..lanes], &bounds[1..=lanes], &THERE[CELLS - count..][..lanes]);
+        // Where that is no fault.
+        let empty = if empty { 0 } else { NO_LENGTH };
+        for (cell, start) in starts.iter().enumerate() {
+            let length = u64::from(ends[cell].wrapping_sub(*start).wrapping_sub(1));
+            // What has too few characters in front of it is left to others.
+            self.lengths[cell] = if ends[cell] > CHARACTERS as u32 { length } else { NO_LENGTH };
         }
-        for cell in 0..count {
-            let last = text.get((ends[cell] - 1).wrapping_sub(CHARACTERS)..);
-            match last.and_then(|text| text.first_chunk()) {
-                Some(last) => {
-                    let last = u128::from_le_bytes(*last);
-                    (back[cell], front[cell]) = ((last >> 64) as u64, last as u64);
-                }
-                None => lengths[cell] = 0,
-            }
+        for (cell, end) in ends.iter().enumerate() {
+            // One comparison with the length of the text instead of two.
+            let first = (*end as usize).max(CHARACTERS + 1) - (CHARACTERS + 1);
+            let Some(last) = text.get(first..first + CHARACTERS).and_then(|last| last.first_chunk()) else {
+                nothing_there();
+                continue;
+            };
+            let last = u128::from_le_bytes(*last);
+            (self.back[cell], self.front[cell]) = ((last >> 64) as u64, last as u64);
         }
-        let mut longest = 0;
-        for cell in 0..lanes {
-            let length = lengths[cell];
+        let mut are_words = true;
+        for (cell, there) in there.iter().enumerate() {
+            let length = self.lengths[cell];
             // No choice between two addresses, which would be followed one by one.
             let is_short = u64::from(length <= WORD as u64).wrapping_neg();
-            let word = back[cell] & is_short | front[cell] & !is_short;
+            let word = self.back[cell] & is_short | self.front[cell] & !is_short;
             let first = word >> (length.wrapping_mul(8).wrapping_neg() & 63) & 0xff;
-            minus[cell] = u64::from(first == u64::from(b'-'));
-            sizes[cell] = length.wrapping_sub(minus[cell]);
-            longest = longest.max(sizes[cell]);
+            self.minus[cell] = u64::from(first == u64::from(b'-'));
+            self.sizes[cell] = length.wrapping_sub(self.minus[cell]);
+            are_words &= self.sizes[cell] & u64::from(*there).wrapping_neg() <= WORD as u64;
         }
-        let mut faults = [0; CELLS];
-        let (numbers, others) = (&mut self.numbers[..lanes], &mut faults[..lanes]);
-        if longest <= WORD as u64 {
-            for cell in 0..lanes {
-                let (number, is_number) = word(back[cell], sizes[cell], minus[cell] != 0, point);
-                numbers[cell] = number;
-                others[cell] = u32::from(!is_number) << cell;
+        if are_words {
+            for (cell, there) in there.iter().enumerate() {
+                let (number, is_number) =
+                    word(self.back[cell], self.sizes[cell], self.minus[cell] != 0, point);
+                self.numbers[cell] = number;
+                self.unread[cell] = u32::from(!is_number & (self.lengths[cell] != empty)) & there;
             }
         } else {
-            for cell in 0..lanes {
+            for (cell, there) in there.iter().enumerate() {
+                let (front, back) = (self.front[cell], self.back[cell]);
                 let (number, is_number) =
-                    two_words(front[cell], back[cell], sizes[cell], minus[cell] != 0, point);
-                numbers[cell] = number;
-                others[cell] = u32::from(!is_number) << cell;
+                    two_words(front, back, self.sizes[cell], self.minus[cell] != 0, point);
+                self.numbers[cell] = number;
+                self.unread[cell] = u32::from(!is_number & (self.lengths[cell] != empty)) & there;
             }
         }
-        faults.into_iter().fold(0, |all, fault| all | fault) & (u32::MAX >> (CELLS - count))
+        let unread = self.unread[..lanes].iter().fold(0, |all, unread| all | unread);
+        if unread == 0 { 0 } else { self.places(count) }
+    }
+
+    /// A bit for each of the first cells that was not read.
+    #[inline(never)]
+    fn places(&self, count: usize) -> u32 {
+        self.unread[..count].iter().zip(0..).fold(0, |places, (unread, cell)| places | unread << cell)
     }
 }
+
+/// Keeps the compiler from asking for each cell whether its text is there without a branch, which costs more.
+#[cold]
+#[inline(never)]
+fn nothing_there() {}
 
 /// A cell of so many characters, all in the last bytes of a word, and whether it is a number.
 #[inline(always)]
 fn word(text: u64, size: u64, minus: bool, point: u8) -> (f32, bool) {
     let word = Word::new(text, size, point);
-    let (number, is_clear) = quotient(f64::from(word.number.cast_signed()), power(word.behind), minus);
+    let value = f64::from(word.number.cast_signed()) * small_power(word.behind);
+    // An empty cell has no value.
+    let value = if size == 0 { f64::NAN } else { value };
+    let (number, is_clear) = rounded(value, minus);
     let is_sized = size.wrapping_sub(1) < WORD as u64;
     (number, is_sized & (word.others == 0) & ((size > 1) | !word.has_point) & is_clear)
 }
@@ -122,7 +155,10 @@ fn two_words(front: u64, back: u64, size: u64, minus: bool, point: u8) -> (f32, 
         + u64::from(back.number);
     let behind = back.behind + if front.has_point { WORD as u64 + front.behind } else { 0 };
     // Below 10^16, which i64 holds, too, and is easier to convert.
-    let (number, is_clear) = quotient(number.cast_signed() as f64, power(behind), minus);
+    let (factors, most) = (small_power(behind), if behind & 8 == 0 { 1.0 } else { 1e-8 });
+    let value = number.cast_signed() as f64 * (factors * most);
+    let value = if size == 0 { f64::NAN } else { value };
+    let (number, is_clear) = rounded(value, minus);
     let is_sized = size.wrapping_sub(1) < CHARACTERS as u64;
     let has_digits = (size > 1) | !back.has_point;
     let has_points = front.has_point & back.has_point;
@@ -175,25 +211,26 @@ fn whole(digits: u64) -> u32 {
     (outer.wrapping_add(inner) >> 32) as u32
 }
 
-/// 10^exponent for an exponent below 16, all exact. No table: vectors would have to look their places up one by one.
+/// 10^-exponent for an exponent below 8; of a greater one the last three bits count. No table: vectors would have to look their
+/// places up one by one.
 #[inline(always)]
-fn power(exponent: u64) -> f64 {
+fn small_power(exponent: u64) -> f64 {
     let factor = |bit: u64, factor: f64| if exponent & bit == 0 { 1.0 } else { factor };
-    (factor(1, 1e1) * factor(2, 1e2)) * (factor(4, 1e4) * factor(8, 1e8))
+    factor(1, 1e-1) * factor(2, 1e-2) * factor(4, 1e-4)
 }
 
-/// A number, behind a minus perhaps, by the power of ten that its digits behind the point make, as f32, and whether it is right.
+/// A value, behind a minus perhaps, as f32, and whether it is right; nothing is said of NaN.
 ///
-/// The quotient in f64 is within 3 of its last places, two roundings of at most half a place each. Rounding it to
-/// f32 is right unless a number halfway between two floats is as near as that.
+/// The value is within 9 of its last places: a number, four powers of ten, three products of these and the last product are
+/// each rounded by 2^-53 of it at most. Rounding it to f32 is right unless a number halfway between two floats is as near as that.
 #[inline(always)]
-fn quotient(number: f64, power: f64, minus: bool) -> (f32, bool) {
+fn rounded(value: f64, minus: bool) -> (f32, bool) {
     /// The bits that f64 has more than f32, where they stand for half of the last place of f32.
     const HALF: u64 = 1 << (f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS - 1);
+    const NEAR: u64 = 9;
     // From 1e-19 to 1e19, or 0: a normal number in f32.
-    let value = number / power;
     let rest = value.to_bits() & (2 * HALF - 1);
-    let is_clear = rest.wrapping_sub(HALF - 3) > 6;
+    let is_clear = rest.wrapping_sub(HALF - NEAR) > 2 * NEAR;
     let value = value as f32;
     // There is no negative zero, which bytes have not either.
     (if minus { 0.0 - value } else { value }, is_clear)
@@ -235,7 +272,7 @@ pub(super) fn long_decimal(cell: &[u8], point: u8) -> Option<f32> {
     if !(1..=DIGITS).contains(&digits) {
         return None;
     }
-    let (number, is_clear) = quotient(number as f64, *POWERS.get(behind.unwrap_or(0))?, minus);
+    let (number, is_clear) = rounded(number as f64 / *POWERS.get(behind.unwrap_or(0))?, minus);
     is_clear.then_some(number)
 }
 
@@ -309,14 +346,15 @@ mod tests {
         for cell in ["7", "-7", "1.5", "-.5", "12345.678", "-1234567.1234567", "-", ".", "x", "1-2"] {
             for front in [b'9', b'.', b'-', 0, 0xff] {
                 for (place, count) in [(0, 1), (5, 9), (CELLS - 1, CELLS)] {
-                    let (mut text, mut bounds) = (vec![front; CHARACTERS], vec![CHARACTERS]);
+                    let (mut text, mut bounds) = (vec![front; CHARACTERS], vec![CHARACTERS as u32]);
                     for other in 0..count {
                         text.extend(if other == place { cell.as_bytes() } else { b"25" });
                         text.push(front);
-                        bounds.push(text.len());
+                        bounds.push(text.len() as u32);
                     }
+                    bounds.extend([0; LANES]);
                     let mut decimals = Decimals::new();
-                    let others = decimals.read(&text, &bounds, b'.');
+                    let others = decimals.read(&text, &bounds, count, b'.', false);
                     let mut numbers = decimals.numbers[..count].to_vec();
                     let found = (others & 1 << place == 0).then_some(numbers[place]);
                     assert_eq!(found, cell.parse().ok(), "{cell} behind {front} at {place}");

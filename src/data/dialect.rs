@@ -31,7 +31,7 @@ pub struct Format {
     pub delimiter: Option<u8>,
     /// What stands before the digits of a fraction: a point or a comma.
     pub decimal: Option<u8>,
-    /// The most bytes of a row. A row has at most a sixteenth as many columns.
+    /// The most bytes of a row, 1 GiB at most. A row has at most a sixteenth as many columns.
     pub row_limit: usize,
     /// Cells that stand for a missing value, besides those that always do.
     pub missing: Vec<String>,

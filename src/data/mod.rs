@@ -52,6 +52,7 @@ mod table;
 mod target;
 mod targets;
 mod transform;
+mod workers;
 mod zstd;
 
 pub use categories::Dictionary;

@@ -8,7 +8,7 @@ use super::spare::Spare;
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
 /// to another thread costs nothing.
-pub(super) const PIECE_BYTES: usize = 1 << 19;
+pub(super) const PIECE_BYTES: usize = 1 << 18;
 
 /// Some rows of a table, as text.
 pub(super) struct Piece {

@@ -3,6 +3,9 @@
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
+/// Places that are written without looking whether there are so many.
+const AT_A_TIME: usize = 8;
+
 /// Looks for bytes in a block with some kind of vectors.
 pub(super) trait Blocks: Copy {
     /// Which bytes of a block are one of those that are wanted: a bit for each, the lowest for the first.
@@ -17,6 +20,21 @@ pub(super) trait Blocks: Copy {
         let mut block = [0; BLOCK];
         block[..text.len()].copy_from_slice(text);
         self.places(&block, wanted) & !(u64::MAX << text.len())
+    }
+
+    /// Writes the places of the bits of a word, of which the lowest has the place `first`; behind them anything may be written.
+    #[inline(always)]
+    fn write(self, mut bits: u64, first: u32, places: &mut [u32; BLOCK]) {
+        // More at a time than there mostly are: their number changes from block to block, and would be guessed wrong.
+        for some in places.chunks_exact_mut(AT_A_TIME) {
+            for place in some {
+                *place = first.wrapping_add(bits.trailing_zeros());
+                bits &= bits.wrapping_sub(1);
+            }
+            if bits == 0 {
+                break;
+            }
+        }
     }
 }
 
@@ -104,6 +122,21 @@ mod longer {
             let bytes = cast(*block);
             wanted.iter().fold(0, |places, byte| places | self.equal_u8s(bytes, self.splat_u8s(*byte)).0)
         }
+
+        #[inline(always)]
+        fn write(self, bits: u64, first: u32, places: &mut [u32; BLOCK]) {
+            const LANES: usize = 16;
+            let lanes: [u32; LANES] = std::array::from_fn(|lane| lane as u32);
+            let mut count = 0;
+            for part in 0..BLOCK / LANES {
+                let bits = (bits >> (part * LANES)) as u16;
+                let all = self.splat_u32s(first.wrapping_add((part * LANES) as u32));
+                let all = self.add_u32s(all, cast(lanes));
+                let packed = self.avx512f._mm512_maskz_compress_epi32(bits, cast(all));
+                places[count..count + LANES].copy_from_slice(&cast::<_, [u32; LANES]>(packed));
+                count += bits.count_ones() as usize;
+            }
+        }
     }
 }
 
@@ -151,6 +184,31 @@ mod tests {
             found.push(("AVX2", v3.vectorize(On(find(), v3))));
         }
         found
+    }
+
+    struct Write(u64, u32);
+
+    impl WithBlocks for Write {
+        type Output = Vec<u32>;
+
+        #[inline(always)]
+        fn with_blocks(self, blocks: impl Blocks) -> Vec<u32> {
+            let mut places = [0; BLOCK];
+            blocks.write(self.0, self.1, &mut places);
+            places[..self.0.count_ones() as usize].to_vec()
+        }
+    }
+
+    #[test]
+    fn places_of_bits_are_written_in_their_order() {
+        let words = (0..2000u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let sparse = words.clone().map(|word| word & word.rotate_left(11) & word.rotate_left(29));
+        for word in words.chain(sparse).chain([0, 1, 1 << 63, u64::MAX, u64::MAX >> 16]) {
+            let expected: Vec<u32> =
+                (0..64).filter(|bit| word >> bit & 1 == 1).map(|bit| 1000 + bit).collect();
+            assert_eq!(Write(word, 1000).with_blocks(Shortest), expected, "{word:x}");
+            assert_eq!(in_blocks(Write(word, 1000)), expected, "{word:x}");
+        }
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Reader {
             written: rows.table.written().into(),
         };
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.clone())?));
+        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, &times)?));
         let (labels_name, table) = (name.clone(), Table::new());
         Ok(Self {
             name,

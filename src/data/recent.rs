@@ -3,54 +3,76 @@
 /// How many are kept.
 const PLACES: usize = 512;
 
+/// The longest text that is kept.
+const LONGEST: usize = 16;
+
 /// A place for each value of a weak hash, with the text that was there last and its number.
 pub(super) struct Recent {
-    places: Vec<(Key, u32)>,
+    places: Box<[(Key, u32); PLACES]>,
 }
 
-/// A text of up to 16 bytes: its first and last 8, or 4, or 3 of them, and its length.
-type Key = (u64, u64, usize);
+/// A text of up to 16 bytes: the first and the last 8 of as many bytes, the last of which are the text and the others 0; and its
+/// length.
+type Key = ([u64; 2], u32);
+
+/// The bytes that are a text of each length.
+const MASKS: [[u64; 2]; LONGEST + 1] = {
+    let mut masks = [[0; 2]; LONGEST + 1];
+    let mut length = 1;
+    while length <= LONGEST {
+        let mask = u128::MAX << (8 * (LONGEST - length));
+        masks[length] = [mask as u64, (mask >> 64) as u64];
+        length += 1;
+    }
+    masks
+};
 
 impl Recent {
     pub(super) fn new() -> Self {
         // No text has this key.
-        Self { places: vec![((0, 0, usize::MAX), 0); PLACES] }
+        Self { places: Box::new([(([0; 2], u32::MAX), 0); PLACES]) }
     }
 
-    /// The number of a text, if it is here.
+    /// The number of the text that is the last `length` bytes, if it is here.
     #[inline]
-    pub(super) fn find(&self, text: &[u8]) -> Option<u32> {
-        let key = key(text)?;
+    pub(super) fn find(&self, bytes: &[u8], length: usize) -> Option<u32> {
+        let key = key(bytes, length)?;
         let (found, number) = self.places[place(key)];
         (found == key).then_some(number)
     }
 
     /// Puts a text in the place of another.
     pub(super) fn put(&mut self, text: &[u8], number: u32) {
-        if let Some(key) = key(text) {
+        if let Some(key) = key(text, text.len()) {
             self.places[place(key)] = (key, number);
         }
     }
 }
 
+/// Without a branch that depends on the text: lengths change from row to row, and would be guessed wrong.
 #[inline]
-fn key(text: &[u8]) -> Option<Key> {
-    let length = text.len();
-    let (first, last) = if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
-        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-    } else if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
-        (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
-    } else {
-        let byte = |place: usize| u64::from(text.get(place).copied().unwrap_or(0));
-        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
+fn key(bytes: &[u8], length: usize) -> Option<Key> {
+    let mask = MASKS.get(length)?;
+    let last = bytes.last_chunk().copied().unwrap_or_else(|| copied(bytes));
+    let word = |place: usize| {
+        let bytes: &[u8; 8] = &last.as_chunks().0[place];
+        u64::from_le_bytes(*bytes) & mask[place]
     };
-    (length <= 16).then_some((first, last, length))
+    Some(([word(0), word(1)], length as u32))
+}
+
+/// Fewer bytes than a key has, behind zeros.
+#[cold]
+fn copied(bytes: &[u8]) -> [u8; LONGEST] {
+    let mut last = [0; LONGEST];
+    last[LONGEST - bytes.len()..].copy_from_slice(bytes);
+    last
 }
 
 #[inline]
-fn place((first, last, length): Key) -> usize {
+fn place(([first, last], length): Key) -> usize {
     // The highest bits of a product depend on all bits of its factors (D. E. Knuth, "The Art of Computer Programming", 6.4).
-    let mixed = (first ^ last.rotate_left(23) ^ length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (first.rotate_left(23) ^ last ^ u64::from(length)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - PLACES.ilog2())) as usize
 }
 
@@ -64,26 +86,26 @@ mod tests {
         let mut keys = std::collections::HashSet::new();
         for length in 0..=16 {
             let text = vec![b'a'; length];
-            assert!(keys.insert(key(&text)));
+            assert!(keys.insert(key(&text, length)));
             for place in 0..length {
                 let mut other = text.clone();
                 other[place] = 0;
-                assert!(keys.insert(key(&other)), "{length} {place}");
+                assert!(keys.insert(key(&other, length)), "{length} {place}");
+                // What stands in front of it does not matter.
+                let longer = [b"a text in front of it", other.as_slice()].concat();
+                assert_eq!(key(&longer, length), key(&other, length));
             }
         }
-        assert_eq!(key(&[b'a'; 17]), None);
+        assert_eq!(key(&[b'a'; 17], 17), None);
         let mut recent = Recent::new();
         for number in 0..5000u32 {
             recent.put(number.to_string().as_bytes(), number);
             recent.put(format!("a text of many bytes {number}").as_bytes(), number);
         }
-        let found: Vec<u32> =
-            (0..5000).filter(|number| recent.find(number.to_string().as_bytes()) == Some(*number)).collect();
+        let find = |text: &str| recent.find(text.as_bytes(), text.len());
+        let found: Vec<u32> = (0..5000).filter(|number| find(&number.to_string()) == Some(*number)).collect();
         assert!(found.len() > PLACES / 2 && found.len() <= PLACES, "{}", found.len());
-        assert_eq!(recent.find(b"a text of many bytes 7"), None);
-        assert!(
-            (0..5000u32)
-                .all(|number| recent.find(number.to_string().as_bytes()).is_none_or(|found| found == number))
-        );
+        assert_eq!(find("a text of many bytes 7"), None);
+        assert!((0..5000u32).all(|number| find(&number.to_string()).is_none_or(|found| found == number)));
     }
 }

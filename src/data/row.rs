@@ -1,11 +1,9 @@
 //! The cells of a row of text, without their quotes.
 
-use std::ops::Range;
-
 use super::places::{BLOCK, Blocks, WithBlocks, in_blocks};
 
-/// Cells of a block whose ends are noted without looking whether there are so many.
-const AT_A_TIME: usize = 8;
+/// The most bytes of a text in which cells are found.
+pub(super) const MOST_BYTES: usize = u32::MAX as usize;
 
 /// Bytes in front of cells that were copied, so that a cell's last bytes can be read at once.
 const FRONT: usize = 16;
@@ -15,7 +13,7 @@ const FRONT: usize = 16;
 pub(super) struct Cells {
     /// Where each cell begins, and one behind the last; a cell ends one byte before the next begins. Behind them there may be
     /// room for more.
-    bounds: Vec<usize>,
+    bounds: Vec<u32>,
     /// The text of a row with quotes, without them.
     unquoted: Vec<u8>,
 }
@@ -25,11 +23,13 @@ pub(super) struct Cells {
 pub(super) struct Row<'a> {
     /// Some text in which the cells stand, one byte between two of them.
     pub text: &'a [u8],
-    bounds: &'a [usize],
+    /// Those of its cells, and room behind them.
+    bounds: &'a [u32],
+    length: usize,
 }
 
 impl Cells {
-    /// The cells of the row that stands at this place in a text.
+    /// The cells of the row that stands at this place in a text, of less than [`MOST_BYTES`].
     #[inline]
     pub(super) fn of<'a>(
         &'a mut self,
@@ -40,10 +40,12 @@ impl Cells {
     ) -> Row<'a> {
         if may_have_quotes && memchr::memchr(b'"', &text[start..end]).is_some() {
             self.unquote(&text[start..end], delimiter);
-            return Row { text: &self.unquoted, bounds: &self.bounds };
+            let length = self.bounds.len() - 1;
+            self.bounds.extend([0; BLOCK]);
+            return Row { text: &self.unquoted, bounds: &self.bounds, length };
         }
-        let count = in_blocks(Find { bounds: &mut self.bounds, text, start, end, delimiter });
-        Row { text, bounds: &self.bounds[..count] }
+        let length = in_blocks(Find { bounds: &mut self.bounds, text, start, end, delimiter });
+        Row { text, bounds: &self.bounds, length }
     }
 
     /// The same of a row with quotes; the states are those of the `csv` crate.
@@ -51,7 +53,7 @@ impl Cells {
         self.bounds.clear();
         self.unquoted.clear();
         self.unquoted.resize(FRONT, 0);
-        self.bounds.push(FRONT);
+        self.bounds.push(FRONT as u32);
         let mut rest = row;
         loop {
             if let [b'"', quoted @ ..] = rest {
@@ -69,7 +71,7 @@ impl Cells {
             let length = memchr::memchr(delimiter, rest).unwrap_or(rest.len());
             self.unquoted.extend_from_slice(&rest[..length]);
             self.unquoted.push(delimiter);
-            self.bounds.push(self.unquoted.len());
+            self.bounds.push(self.unquoted.len() as u32);
             match rest.get(length + 1..) {
                 Some(next) => rest = next,
                 None => break,
@@ -78,9 +80,9 @@ impl Cells {
     }
 }
 
-/// Finds the cells of a row without quotes, and says how many bounds they have.
+/// Finds the cells of a row without quotes, and says how many there are.
 struct Find<'a> {
-    bounds: &'a mut Vec<usize>,
+    bounds: &'a mut Vec<u32>,
     text: &'a [u8],
     start: usize,
     end: usize,
@@ -95,9 +97,9 @@ impl WithBlocks for Find<'_> {
         let Self { bounds, text, start, end, delimiter } = self;
         let (mut at, mut count) = (start, 1);
         loop {
-            // Room for those of a block, and for the first and the last.
-            if bounds.len() < count + BLOCK + 1 {
-                bounds.resize(2 * (count + BLOCK + 1), 0);
+            // Room for those of a block, for the first and the last, and for what is read beyond them.
+            if bounds.len() < count + 2 * BLOCK {
+                bounds.resize(2 * (count + 2 * BLOCK), 0);
             }
             if at >= end {
                 break;
@@ -106,23 +108,15 @@ impl WithBlocks for Find<'_> {
             if end - at < BLOCK {
                 found &= (1 << (end - at)) - 1;
             }
-            let room = &mut bounds[count..][..BLOCK];
-            count += found.count_ones() as usize;
-            // More at a time than there mostly are: their number changes from block to block, and would be guessed wrong.
-            for some in room.chunks_exact_mut(AT_A_TIME) {
-                for bound in some {
-                    *bound = at + found.trailing_zeros() as usize + 1;
-                    found &= found.wrapping_sub(1);
-                }
-                if found == 0 {
-                    break;
-                }
+            if let Some(room) = bounds[count..].first_chunk_mut() {
+                blocks.write(found, at as u32 + 1, room);
             }
+            count += found.count_ones() as usize;
             at += BLOCK;
         }
-        bounds[0] = start;
-        bounds[count] = end + 1;
-        count + 1
+        bounds[0] = start as u32;
+        bounds[count] = end as u32 + 1;
+        count
     }
 }
 
@@ -130,31 +124,39 @@ impl<'a> Row<'a> {
     /// How many cells there are.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.bounds.len() - 1
+        self.length
     }
 
     /// Where a cell begins in `text`.
     #[inline(always)]
     pub(super) fn start(&self, column: usize) -> usize {
-        self.bounds[column]
+        self.bounds[column] as usize
     }
 
     /// Where a cell ends in `text`.
     #[inline(always)]
     pub(super) fn end(&self, column: usize) -> usize {
-        self.bounds[column + 1] - 1
+        self.bounds[column + 1] as usize - 1
     }
 
-    /// Where each of some cells begins in `text`, and one behind the last; a cell ends one byte before the next begins.
+    /// Where each of the cells from here on begins in `text`, and one behind the last; a cell ends one byte before the next begins.
+    /// Behind them there are some that stand for nothing.
     #[inline(always)]
-    pub(super) fn bounds(&self, columns: Range<usize>) -> &'a [usize] {
-        &self.bounds[columns.start..=columns.end]
+    pub(super) fn bounds(&self, first: usize) -> &'a [u32] {
+        &self.bounds[first..]
     }
 
     /// A cell.
     #[inline]
     pub(super) fn cell(&self, column: usize) -> &'a [u8] {
         &self.text[self.start(column)..self.end(column)]
+    }
+
+    /// The text up to the end of a cell, and the length of this.
+    #[inline]
+    pub(super) fn up_to(&self, column: usize) -> (&'a [u8], usize) {
+        let (start, end) = (self.start(column), self.end(column));
+        (&self.text[..end], end - start)
     }
 
     /// All cells.

@@ -14,7 +14,8 @@ impl RowParser {
     /// The number of a cell in a column of categories, which is the one with this number among them.
     #[inline]
     pub(super) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
-        let known = self.numberings[index].find(at.row.cell(column));
+        let (bytes, length) = at.row.up_to(column);
+        let known = self.numberings[index].find(bytes, length);
         match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
             Some(number) => Ok(number),
             None => self.new_category(at, index, column),
@@ -43,7 +44,8 @@ impl RowParser {
     #[inline]
     pub(super) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
         let Some(column) = self.table.columns.target else { return Ok(None) };
-        match self.labels.find(at.row.cell(column)) {
+        let (bytes, length) = at.row.up_to(column);
+        match self.labels.find(bytes, length) {
             Some(number) => Ok(Some(number)),
             None => self.new_label(at, column).map(Some),
         }
@@ -109,6 +111,12 @@ impl RowParser {
             }
             None => expected_feature(cell, fault),
         }
+    }
+
+    /// Whether a number that is missing is NaN, and nothing else is to be done for it.
+    #[inline]
+    pub(super) fn knows_of_missing(&self) -> bool {
+        !self.table.refuses_missing && !matches!(self.missing, FirstMissing::None)
     }
 
     /// What stands for a cell that is no number: NaN where it is missing.
