@@ -69,6 +69,10 @@ impl Decimals {
     /// is something else, or ends among the first 16 characters of the text. An empty one is, unless `empty` says that it is NaN.
     ///
     /// Plain loops over arrays, which the compiler makes vectors of, a whole number of them.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "with iterators the compiler makes vectors of only some of these loops"
+    )]
     #[inline(always)]
     pub(super) fn read(&mut self, text: &[u8], bounds: &[u32], count: usize, point: u8, empty: bool) -> u32 {
         let count = count.min(CELLS);
@@ -76,8 +80,8 @@ impl Decimals {
         let (starts, ends, there) = (&bounds[..lanes], &bounds[1..=lanes], &THERE[CELLS - count..][..lanes]);
         // Where that is no fault.
         let empty = if empty { 0 } else { NO_LENGTH };
-        for (cell, start) in starts.iter().enumerate() {
-            let length = u64::from(ends[cell].wrapping_sub(*start).wrapping_sub(1));
+        for cell in 0..lanes {
+            let length = u64::from(ends[cell].wrapping_sub(starts[cell]).wrapping_sub(1));
             // What has too few characters in front of it is left to others.
             self.lengths[cell] = if ends[cell] > CHARACTERS as u32 { length } else { NO_LENGTH };
         }
@@ -92,7 +96,7 @@ impl Decimals {
             (self.back[cell], self.front[cell]) = ((last >> 64) as u64, last as u64);
         }
         let mut are_words = true;
-        for (cell, there) in there.iter().enumerate() {
+        for cell in 0..lanes {
             let length = self.lengths[cell];
             // No choice between two addresses, which would be followed one by one.
             let is_short = u64::from(length <= WORD as u64).wrapping_neg();
@@ -100,22 +104,22 @@ impl Decimals {
             let first = word >> (length.wrapping_mul(8).wrapping_neg() & 63) & 0xff;
             self.minus[cell] = u64::from(first == u64::from(b'-'));
             self.sizes[cell] = length.wrapping_sub(self.minus[cell]);
-            are_words &= self.sizes[cell] & u64::from(*there).wrapping_neg() <= WORD as u64;
+            are_words &= self.sizes[cell] & u64::from(there[cell]).wrapping_neg() <= WORD as u64;
         }
         if are_words {
-            for (cell, there) in there.iter().enumerate() {
+            for cell in 0..lanes {
                 let (number, is_number) =
                     word(self.back[cell], self.sizes[cell], self.minus[cell] != 0, point);
                 self.numbers[cell] = number;
-                self.unread[cell] = u32::from(!is_number & (self.lengths[cell] != empty)) & there;
+                self.unread[cell] = u32::from(!is_number & (self.lengths[cell] != empty)) & there[cell];
             }
         } else {
-            for (cell, there) in there.iter().enumerate() {
+            for cell in 0..lanes {
                 let (front, back) = (self.front[cell], self.back[cell]);
                 let (number, is_number) =
                     two_words(front, back, self.sizes[cell], self.minus[cell] != 0, point);
                 self.numbers[cell] = number;
-                self.unread[cell] = u32::from(!is_number & (self.lengths[cell] != empty)) & there;
+                self.unread[cell] = u32::from(!is_number & (self.lengths[cell] != empty)) & there[cell];
             }
         }
         let unread = self.unread[..lanes].iter().fold(0, |all, unread| all | unread);
