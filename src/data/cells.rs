@@ -187,7 +187,9 @@ mod tests {
         ] {
             let mut cells = Cells::default();
             let row = cells.of(text.as_bytes(), (first, text.len()), b',', false);
-            assert_eq!(read(Arch::new(), row, 3, true, &mut decimals), expected, "{text}");
+            for empty in [false, true] {
+                assert_eq!(read(Arch::new(), row, 3, empty, &mut decimals), expected, "{text}");
+            }
         }
     }
 

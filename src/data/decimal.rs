@@ -78,8 +78,8 @@ impl Decimals {
         let count = count.min(CELLS);
         let lanes = count.next_multiple_of(LANES).min(CELLS);
         let (starts, ends, there) = (&bounds[..lanes], &bounds[1..=lanes], &THERE[CELLS - count..][..lanes]);
-        // Where that is no fault.
-        let empty = if empty { 0 } else { NO_LENGTH };
+        // The length that is no fault; none has that if all are.
+        let empty = if empty { 0 } else { NO_LENGTH - 1 };
         for cell in 0..lanes {
             let length = u64::from(ends[cell].wrapping_sub(starts[cell]).wrapping_sub(1));
             // What has too few characters in front of it is left to others.

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use pulp::{Simd, WithSimd};
+
 use super::BLOCK_ROWS;
 use crate::random::{Purpose, words};
 use crate::vectors::vectorized;
@@ -14,14 +16,31 @@ pub fn order(seed: u64, epoch: usize, range: Range<u32>) -> Vec<u32> {
     // Key and row as one number, which sorts faster than a pair. All are different, so that their unstable sort
     // is the stable sort by key.
     let mut keyed = vec![0; range.len()];
-    vectorized(|| {
-        for (keyed, row) in keyed.iter_mut().zip(range) {
-            let key = words(seed, Purpose::Order, [row, epoch as u32])[0];
-            *keyed = u64::from(key) << u32::BITS | u64::from(row);
-        }
-    });
+    vectorized(Keys { seed, epoch, range, keyed: &mut keyed });
     keyed.sort_unstable();
     keyed.into_iter().map(|keyed| keyed as u32).collect()
+}
+
+/// Gives each row its key.
+struct Keys<'a> {
+    seed: u64,
+    epoch: usize,
+    range: Range<u32>,
+    /// To which keys and rows are written.
+    keyed: &'a mut [u64],
+}
+
+impl WithSimd for Keys<'_> {
+    type Output = ();
+
+    /// A plain loop, which the compiler makes vectors of.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (keyed, row) in self.keyed.iter_mut().zip(self.range) {
+            let key = words(self.seed, Purpose::Order, [row, self.epoch as u32])[0];
+            *keyed = u64::from(key) << u32::BITS | u64::from(row);
+        }
+    }
 }
 
 /// The order of the first epoch, whose rows stay within their block of [`BLOCK_ROWS`] in file order, so that training
