@@ -102,7 +102,7 @@ impl Decimals {
             let is_short = u64::from(length <= WORD as u64).wrapping_neg();
             let word = self.back[cell] & is_short | self.front[cell] & !is_short;
             let first = word >> (length.wrapping_mul(8).wrapping_neg() & 63) & 0xff;
-            self.minus[cell] = u64::from(first == u64::from(b'-'));
+            self.minus[cell] = u64::from((first == u64::from(b'-')) & (length != 0));
             self.sizes[cell] = length.wrapping_sub(self.minus[cell]);
             are_words &= self.sizes[cell] & u64::from(there[cell]).wrapping_neg() <= WORD as u64;
         }
@@ -347,8 +347,8 @@ mod tests {
 
     #[test]
     fn what_stands_in_front_of_a_cell_does_not_matter() {
-        for cell in ["7", "-7", "1.5", "-.5", "12345.678", "-1234567.1234567", "-", ".", "x", "1-2"] {
-            for front in [b'9', b'.', b'-', 0, 0xff] {
+        for cell in ["7", "-7", "1.5", "-.5", "12345.678", "-1234567.1234567", "-", ".", "x", "1-2", ""] {
+            for front in *b"9.-\0\xff" {
                 for (place, count) in [(0, 1), (5, 9), (CELLS - 1, CELLS)] {
                     let (mut text, mut bounds) = (vec![front; CHARACTERS], vec![CHARACTERS as u32]);
                     for other in 0..count {
@@ -358,6 +358,8 @@ mod tests {
                     }
                     bounds.extend([0; LANES]);
                     let mut decimals = Decimals::new();
+                    decimals.read(&text, &bounds, count, b'.', true);
+                    assert_eq!(decimals.numbers[place].is_nan(), cell.is_empty() || cell == "-");
                     let others = decimals.read(&text, &bounds, count, b'.', false);
                     let mut numbers = decimals.numbers[..count].to_vec();
                     let found = (others & 1 << place == 0).then_some(numbers[place]);
