@@ -11,7 +11,7 @@ const WIDE: usize = 1 << 18;
 const APART: usize = 1 << 12;
 
 /// Steps that are done while another thread gathers as many: a meeting takes about as long as a part of such a step.
-const APART_STEPS: usize = 4;
+const APART_STEPS: usize = 8;
 
 /// What is done of a step, each thread its part. Layers above the first count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
