@@ -179,6 +179,14 @@ pub enum Error {
         /// What the members have come to.
         path: PathBuf,
     },
+    /// The best member of a sweep could not be trained once more, on all rows.
+    #[error("member {member}, the best: training on all rows failed: {reason}")]
+    NotRefit {
+        /// Its number.
+        member: usize,
+        /// Why, in words.
+        reason: String,
+    },
     /// Whoever takes the events of a run has asked it to end.
     #[error("interrupted")]
     Interrupted,
@@ -202,7 +210,8 @@ impl Error {
             | Error::NonFiniteModel { .. }
             | Error::NonFiniteTest { .. }
             | Error::NonFinitePrediction { .. }
-            | Error::NoMember { .. } => 3,
+            | Error::NoMember { .. }
+            | Error::NotRefit { .. } => 3,
         }
     }
 }

@@ -75,6 +75,8 @@ mod runs;
 mod saving;
 #[path = "cli/sweep.rs"]
 mod sweep;
+#[path = "cli/sweep_folds.rs"]
+mod sweep_folds;
 #[path = "cli/sweep_resumed.rs"]
 mod sweep_resumed;
 #[path = "cli/tables.rs"]

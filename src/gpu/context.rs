@@ -127,7 +127,11 @@ impl Context {
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         self.device
             .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
-            .map_err(|error| Error::Gpu(format!("waiting for {}: {error}", self.name)))?;
+            // What the device has reported before is why.
+            .map_err(|error| {
+                let waiting = Error::Gpu(format!("waiting for {}: {error}", self.name));
+                self.check().err().unwrap_or(waiting)
+            })?;
         self.check()
     }
 
@@ -157,13 +161,24 @@ impl Context {
     /// # Errors
     /// [`Error::Device`] when the device has no buffers of that size.
     pub fn storage(&self, label: &str, bytes: u64) -> Result<wgpu::Buffer> {
-        let size = storage_size(&self.name, &self.limits, label, bytes)?;
+        let mut size = storage_size(&self.name, &self.limits, label, bytes)?;
+        if !self.has_room(size) {
+            // No device has such buffers.
+            size = self.limits.max_buffer_size.saturating_add(16) & !15;
+        }
         Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size,
             usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         }))
+    }
+
+    /// Whether so many bytes more are within the room that the device was opened with.
+    fn has_room(&self, bytes: u64) -> bool {
+        let Some(room) = self.opening.room else { return true };
+        let report = self.device.generate_allocator_report();
+        report.is_none_or(|report| report.total_allocated_bytes.saturating_add(bytes) <= room)
     }
 
     /// A uniform buffer with these contents; copies may replace them.

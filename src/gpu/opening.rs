@@ -14,4 +14,7 @@ pub struct Opening {
     pub cache: Option<PathBuf>,
     /// The device writes no time stamps, also where it could: what it does is timed by the host's clock.
     pub no_timestamps: bool,
+    /// Bytes that all buffers of the device may take, also where it has more memory, if its driver tells how many they take. A
+    /// storage buffer beyond that fails as one for which there is no memory: the device reports it later.
+    pub room: Option<u64>,
 }

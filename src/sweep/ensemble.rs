@@ -14,7 +14,7 @@ const LEAST_IN_BAG: usize = 4;
 /// Outputs of some networks for the rows by which they are picked.
 pub struct Candidates<'a> {
     /// Of each network [rows, outputs].
-    pub outputs: Vec<Vec<f32>>,
+    pub outputs: &'a [Vec<f32>],
     /// Outputs of a row.
     pub columns: usize,
     /// What the rows are to be: classes, or values in the unit of the outputs.
@@ -36,31 +36,43 @@ impl Candidates<'_> {
     /// networks that were picked, by their places, each with how often, in the order of their first picks, and how good they are
     /// together.
     pub fn picked(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
-        let of_classes = matches!(self.targets, TargetsRef::Classes(_));
-        let shares = |outputs: &Vec<f32>| {
-            let mut shares = vec![0.0; outputs.len()];
-            let rows = shares.chunks_exact_mut(self.columns).zip(outputs.chunks_exact(self.columns));
-            rows.for_each(|(sums, row)| add(sums, 1.0, row, of_classes));
-            shares
-        };
-        let single: Vec<Vec<f64>> = self.outputs.iter().map(shares).collect();
+        let single: Vec<Vec<f64>> = self.outputs.iter().map(|outputs| self.shares(outputs)).collect();
         let mut picks = Vec::new();
         let bags = BAGS.min(count.max(1));
         for bag in 0..bags {
             let wanted = (bag + 1) * count / bags - bag * count / bags;
             picks.extend(self.greedy(&single, &in_bag(single.len(), bag, seed), wanted));
         }
-        let mut sums = vec![0.0; single.first()?.len()];
         let mut picked: Vec<(usize, u32)> = Vec::new();
         for place in &picks {
-            sums.iter_mut().zip(&single[*place]).for_each(|(sum, own)| *sum += own);
             match picked.iter_mut().find(|(other, _)| other == place) {
                 Some((_, times)) => *times += 1,
                 None => picked.push((*place, 1)),
             }
         }
+        let fit = self.together(&picked)?;
+        Some((picked, fit))
+    }
+
+    /// How good networks are together, by their places, each with how often it was picked; nothing of none.
+    pub fn together(&self, picked: &[(usize, u32)]) -> Option<Fit> {
+        let mut sums = vec![0.0; self.outputs.get(picked.first()?.0)?.len()];
+        for (place, times) in picked {
+            let own = self.shares(self.outputs.get(*place)?);
+            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += f64::from(*times) * own);
+        }
+        let picks: u32 = picked.iter().map(|(_, times)| times).sum();
         let nothing = vec![0.0; sums.len()];
-        Some((picked, self.fit(&sums, &nothing, picks.len() as f64)))
+        Some(self.fit(&sums, &nothing, picks.into()))
+    }
+
+    /// What is averaged of a network: the probabilities of classes, or values.
+    fn shares(&self, outputs: &[f32]) -> Vec<f64> {
+        let of_classes = matches!(self.targets, TargetsRef::Classes(_));
+        let mut shares = vec![0.0; outputs.len()];
+        let rows = shares.chunks_exact_mut(self.columns).zip(outputs.chunks_exact(self.columns));
+        rows.for_each(|(sums, row)| add(sums, 1.0, row, of_classes));
+        shares
     }
 
     /// Picks `count` times from these networks, each time the one with which the loss is smallest.
@@ -129,7 +141,7 @@ mod tests {
         let off = |by: f32| values.iter().map(|value| value + by).collect::<Vec<f32>>();
         let outputs = vec![off(0.5), off(0.75), off(-0.75), off(9.0)];
         let targets = TargetsRef::Values { values: &values, columns: 1 };
-        let candidates = Candidates { outputs, columns: 1, targets };
+        let candidates = Candidates { outputs: &outputs, columns: 1, targets };
         let (picked, fit) = candidates.picked(1, 1).unwrap();
         assert_eq!((picked, fit.loss), (vec![(0, 1)], 0.25));
         let (picked, fit) = candidates.picked(8, 1).unwrap();
@@ -137,6 +149,9 @@ mod tests {
         let (picked, fit) = candidates.picked(64, 1).unwrap();
         assert_eq!(total(&picked), 64);
         assert!(picked.iter().all(|(place, _)| *place != 3) && fit.loss < 0.001, "{picked:?} {fit:?}");
+        // Others together: (3 x 0.5 - 0.75) / 4 off.
+        assert_eq!(candidates.together(&[(0, 3), (2, 1)]).unwrap().loss, 0.187_5f64.powi(2));
+        assert_eq!(candidates.together(&[]), None);
     }
 
     #[test]
@@ -148,15 +163,14 @@ mod tests {
             rows.flat_map(|(class, strength)| sure(class, strength)).collect::<Vec<f32>>()
         };
         let outputs = vec![network([2.0, 2.0, -1.0]), network([1.0, 1.0, 1.0]), network([2.0, 2.0, 2.0])];
-        let candidates = Candidates { outputs, columns: 2, targets: TargetsRef::Classes(&[0, 1, 1]) };
+        let candidates =
+            Candidates { outputs: &outputs, columns: 2, targets: TargetsRef::Classes(&[0, 1, 1]) };
         let (picked, fit) = candidates.picked(3, 1).unwrap();
         assert_eq!(picked, [(2, 3)]);
         let expected = (1.0 + (-2.0f64).exp()).ln();
         assert!((fit.loss - expected).abs() < 1e-9 && fit.accuracy == 1.0);
         assert!(
-            Candidates { outputs: vec![], columns: 2, targets: TargetsRef::Classes(&[]) }
-                .picked(3, 1)
-                .is_none()
+            Candidates { outputs: &[], columns: 2, targets: TargetsRef::Classes(&[]) }.picked(3, 1).is_none()
         );
     }
 
@@ -173,7 +187,7 @@ mod tests {
         let outputs: Vec<Vec<f32>> =
             (0..64).map(|by| values.iter().map(|value| value + by as f32 - 31.0).collect()).collect();
         let targets = TargetsRef::Values { values: &values, columns: 1 };
-        let candidates = Candidates { outputs, columns: 1, targets };
+        let candidates = Candidates { outputs: &outputs, columns: 1, targets };
         for count in [1, 2, 3, 4, 5, 17] {
             assert_eq!(total(&candidates.picked(count, 3).unwrap().0), count as u32);
         }

@@ -122,13 +122,14 @@ struct PackOnGpu {
 }
 
 impl PackOnGpu {
-    /// These networks together on an adapter.
+    /// These networks together on an adapter, and the rows that they are trained on: whether there is room for all of it.
     ///
     /// # Errors
     /// Those of the device.
     fn new(adapter: &Adapter, members: &[PackMember<'_>], data: &Arc<SharedData>) -> Result<Self> {
         let compute = Compute::open(adapter)?;
-        let pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
+        let mut pack = GpuPack::with_tuning(compute.clone(), compute.tuning, members)?;
+        pack.upload(&data.training().view())?;
         let ended = members.iter().map(|_| VecDeque::new()).collect();
         Ok(Self { pack, compute, ended, evaluations: HeldOut::new(data), outputs: HeldOut::new(data) })
     }

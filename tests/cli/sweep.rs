@@ -352,7 +352,11 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
             &[],
             "bad.toml: invalid value 'x' for '--hidden <SIZES>'",
         ),
-        ("lr = 1", &["--folds", "3", "--ensemble", "2"], "--ensemble: expected none beside --folds"),
+        (
+            "lr = 1",
+            &["--folds", "3", "--test-fraction", "0.2"],
+            "--test-fraction: expected none beside --folds",
+        ),
         ("lr = 1", &["--shard", "3/2"], "invalid value '3/2' for '--shard <I/N>'"),
         ("lr = 1", &["--profile", "p"], "--profile: expected none with `tinytrain sweep`"),
         ("lr = 1", &["--test", "nothere.csv"], "cannot read nothere.csv"),

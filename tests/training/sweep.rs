@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::Array2;
+use tinytrain::Error;
 use tinytrain::data::{Features, ReadOptions, Reader, Scale, Split, TargetsRef, rows_at};
-use tinytrain::engine::Device;
+use tinytrain::engine::{Device, GpuPack, PackMember};
+use tinytrain::gpu::{Context, Opening};
 use tinytrain::model::Parameters;
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
@@ -227,6 +229,53 @@ fn members_of_a_team_are_what_each_is_by_itself() {
         assert_eq!(dropped > 0, halving.is_some());
     }
     assert!(runs.iter().enumerate().any(|(number, run)| run.epochs().len() < 4 && number != 6), "patience");
+}
+
+/// Eight members have room on a device, but not their rows and activations beside them: a pack of them is refused before it has
+/// trained anything, and smaller ones are what each is where there is room for all.
+#[test]
+fn members_whose_rows_find_no_room_beside_them_are_smaller_packs() {
+    let mut sources = sources();
+    let config = |number: usize| Config {
+        hidden: vec![2000],
+        // Activations take most of what a member takes.
+        batch_size: 256,
+        learning_rate: 0.01 * (1 + number) as f32,
+        schedule: Some(ScheduleKind::Fused),
+        ..mixed().remove(5)
+    };
+    let all = members(&mut sources, (0..8).map(config).collect());
+    let data = Arc::clone(&all[0].data[0]);
+    let mut tried = 0;
+    for device in devices() {
+        let Device::Gpu(adapter) = &device else { continue };
+        let context = Context::open(adapter).unwrap();
+        if context.device.generate_allocator_report().is_none() {
+            continue;
+        }
+        tried += 1;
+        let planned = |member: &Member| {
+            let (network, options) = member.config.plan(data.training(), &device).unwrap();
+            (member.config.first_parameters(&network), network, options)
+        };
+        let planned: Vec<_> = all.iter().map(planned).collect();
+        let pack: Vec<PackMember<'_>> = planned
+            .iter()
+            .map(|(parameters, network, options)| PackMember { network, parameters, options })
+            .collect();
+        let own = GpuPack::member_bytes(&planned[0].1, &planned[0].2).unwrap();
+        let small = adapter.clone().opened(Opening { room: Some(5 * own), ..Opening::default() });
+        let refused = GpuPack::new(&small, &pack).unwrap().upload(&data.training().view());
+        assert!(matches!(refused, Err(Error::Gpu(_))), "{refused:?}");
+        let wanted = swept(all.clone(), &device, 1);
+        let ended = swept(all.clone(), &Device::Gpu(Box::new(small)), 1);
+        assert_eq!(ended.len(), all.len());
+        for (wanted, ended) in wanted.iter().zip(&ended) {
+            assert_eq!((&wanted.fate, &ended.fate), (&Fate::Done, &Fate::Done), "member {}", ended.member);
+            assert_eq!(wanted.runs[0].model.parameters, ended.runs[0].model.parameters);
+        }
+    }
+    assert!(tried > 0, "no driver of this machine tells what buffers take");
 }
 
 /// On a GPU members of the schedule `fused` are a pack: of two shapes, one of which clips gradients, and one that diverges.

@@ -1,21 +1,23 @@
 //! What is made of a sweep when it is over: the leaderboard, the best model, an ensemble.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tinytrain::data::{Dataset, TargetsRef};
+use tinytrain::data::Dataset;
 use tinytrain::engine::Device;
-use tinytrain::model::{Ensemble, Model, Partner};
+use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::sweep::{Candidates, Fit, Member, Sources};
-use tinytrain::train::{Run, engine, evaluate, evaluate_values, load_model};
+use tinytrain::sweep::{Fit, Member, Sources};
+use tinytrain::train::{evaluate, evaluate_values, load_model};
 use tinytrain::{Error, Result};
 
+use super::ensemble::{Chosen, Picking, Picks, one_model};
 use super::folder::Folder;
 use super::leaderboard::{self, Ranked, ranked};
 use super::page;
 use super::planned::{Common, Planned};
+use super::refit::Refit;
+use crate::cli::output::warn;
 use crate::cli::text::{loss, percent};
 
 const LEADERBOARD: &str = "leaderboard.csv";
@@ -23,15 +25,16 @@ const PAGE: &str = "sweep.html";
 const BEST: &str = "best.safetensors";
 const ENSEMBLE: &str = "ensemble.safetensors";
 
-/// Of how many of the best members an ensemble is picked at least.
-const CANDIDATES: usize = 50;
-
 /// A sweep that is over.
 pub struct Finish<'a> {
     pub members: &'a [Member],
     pub device: &'a Device,
     pub common: &'a Common,
     pub sources: &'a mut Sources,
+    /// Whether somebody wants to see how far it is.
+    pub is_seen: bool,
+    /// Whether nobody has interrupted it.
+    pub goes_on: &'a dyn Fn() -> bool,
 }
 
 /// What was made of it.
@@ -46,16 +49,16 @@ pub struct Finished {
     pub failed: usize,
 }
 
-/// Networks by their places, or members by their numbers, each with how often it was picked.
-type Picks = Vec<(usize, u32)>;
-
 /// An ensemble.
 pub struct Picked {
     path: PathBuf,
     /// Members, each with how often it was picked.
     members: Picks,
     of_classes: bool,
-    validation: Fit,
+    /// Whether they were picked by the rows that their folds held out, not by those that validate.
+    is_out_of_fold: bool,
+    /// Of the rows by which they were picked.
+    fit: Fit,
     /// Of the test rows, if there are any: accuracy and loss of classes, or RMSE and R2 of values.
     test: Option<[f64; 2]>,
 }
@@ -88,86 +91,101 @@ fn best(folder: &Folder, first: &Ranked) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-impl Finish<'_> {
+impl<'b> Finish<'b> {
     /// Writes all files that a sweep leaves when it is over.
     ///
     /// # Errors
-    /// Those of the models, the device and the files.
+    /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
+    /// all rows; [`Error::Interrupted`].
     pub fn finish(&mut self, folder: &Folder, picks: Option<usize>, planned: &[Planned]) -> Result<Finished> {
         let (ranked, failed) = standings(folder)?;
-        let best = match ranked.first() {
-            Some(first) if first.record.model.is_none() => self.best_on_all(folder, first, planned)?,
-            Some(first) => best(folder, first)?,
-            None => None,
-        };
-        let ensemble = match picks {
-            Some(picks) => self.ensemble(folder, &ranked, picks)?,
-            None => None,
-        };
-        Ok(Finished { ranked, best, ensemble, failed })
-    }
-
-    /// Trains the best member of some that were trained on folds again, on all rows, and saves its model.
-    fn best_on_all(
-        &mut self,
-        folder: &Folder,
-        first: &Ranked,
-        planned: &[Planned],
-    ) -> Result<Option<PathBuf>> {
-        let number = first.record.member;
-        let planned = planned.iter().find(|planned| planned.number == number);
-        let member = self.members.iter().find(|member| member.number == number);
-        let Some((planned, member)) = planned.zip(member).filter(|(_, member)| member.is_tested) else {
-            // Whoever told of it has its model.
-            return Ok(None);
-        };
-        let data = self.sources.data(&member.config, None)?;
-        let mut config = member.config.clone();
-        config.threads = self.common.base.training.threads;
-        let mut run = Run::shared(config, Arc::clone(&data), self.device.clone())?;
-        while run.next()?.is_some() {}
-        let path = folder.file(BEST);
-        let model = planned.model(&run.summary()?.model, data.training());
-        Destination::check(&path)?.write(&model.to_bytes()?)?;
-        Ok(Some(path))
-    }
-
-    /// Picks an ensemble from the best members whose inputs are made the same way, and saves it.
-    fn ensemble(&self, folder: &Folder, ranked: &[Ranked], picks: usize) -> Result<Option<Picked>> {
-        let mut groups: Vec<Group> = Vec::new();
-        for Ranked { record, .. } in ranked.iter().take(CANDIDATES.max(4 * picks)) {
-            let (Some(name), Some(member)) =
-                (&record.model, self.members.iter().find(|member| member.number == record.member))
-            else {
-                continue;
-            };
-            let model = load_model(&folder.file(name))?;
-            let Some(rows) = member.data[0].validation() else { continue };
-            let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
-            let place = groups.iter().position(|group| group.models[0].transform == model.transform);
-            let place = place.unwrap_or_else(|| {
-                groups.push(Group { member, models: Vec::new(), numbers: Vec::new(), outputs: Vec::new() });
-                groups.len() - 1
-            });
-            groups[place].models.push(model);
-            groups[place].numbers.push(record.member);
-            groups[place].outputs.push(outputs);
-        }
-        let mut best: Option<(Group<'_>, Picks, Fit)> = None;
-        for mut group in groups {
-            let Some((picked, fit)) = group.pick(picks, self.common.base.training.seed) else { continue };
-            if best.as_ref().is_none_or(|(_, _, other)| fit.loss < other.loss) {
-                best = Some((group, picked, fit));
+        let mut finished = Finished { ranked, best: None, ensemble: None, failed };
+        match self.common.base.folds {
+            Some(_) => self.finish_folds(&mut finished, folder, picks, planned)?,
+            None => {
+                finished.best = finished.ranked.first().map_or(Ok(None), |first| best(folder, first))?;
+                if let Some(picks) = picks
+                    && let Some(chosen) = self.picking(folder, &finished.ranked, picks).by_validation()?
+                {
+                    let of_member = |(number, picks): (usize, u32)| {
+                        let record = folder.records.iter().find(|record| record.member == number);
+                        let name = record.and_then(|record| record.model.as_ref());
+                        name.map(|name| Ok((load_model(&folder.file(name))?, picks)))
+                    };
+                    let networks = chosen.members().into_iter().filter_map(of_member);
+                    finished.ensemble = self.save(folder, &chosen, networks.collect::<Result<_>>()?)?;
+                }
             }
         }
-        let Some((group, picked, validation)) = best else { return Ok(None) };
-        let model = group.together(&picked);
-        let path = folder.file(ENSEMBLE);
-        Destination::check(&path)?.write(&model.to_bytes()?)?;
-        let test = group.member.data[0].test().map(|rows| self.tested(&model, rows)).transpose()?;
-        let members = picked.iter().map(|(place, times)| (group.numbers[*place], *times)).collect();
-        let of_classes = model.network.loss().of_classes();
-        Ok(Some(Picked { path, members, of_classes, validation, test }))
+        Ok(finished)
+    }
+
+    /// The same where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
+    fn finish_folds(
+        &mut self,
+        finished: &mut Finished,
+        folder: &Folder,
+        picks: Option<usize>,
+        planned: &[Planned],
+    ) -> Result<()> {
+        let Some(first) = finished.ranked.first() else { return Ok(()) };
+        let chosen = match picks {
+            Some(picks) => self.picking(folder, &finished.ranked, picks).by_folds(self.sources)?,
+            None => None,
+        };
+        if picks.is_some() && chosen.is_none() {
+            warn("no ensemble: no member was trained to its end on all folds");
+        }
+        let number = first.record.member;
+        // Whoever told of it may have its model.
+        let is_refit = first.record.model.is_none();
+        let mut numbers: Vec<usize> = is_refit.then_some(number).into_iter().collect();
+        numbers.extend(chosen.iter().flat_map(Chosen::members).map(|(member, _)| member));
+        let Refit { models, mut failed } = self.on_all_rows(&numbers, planned)?;
+        finished.best = match models.get(&number).filter(|_| is_refit) {
+            Some(model) => Some(written(folder, BEST, model)?),
+            None => best(folder, first)?,
+        };
+        if let Some(chosen) = chosen
+            && let Some(chosen) = chosen.without(|member| !models.contains_key(&member))
+        {
+            let of_member = |(member, picks)| Some((models.get(&member)?.clone(), picks));
+            let networks = chosen.members().into_iter().filter_map(of_member).collect();
+            finished.ensemble = self.save(folder, &chosen, networks)?;
+        }
+        if finished.best.is_none()
+            && finished.ensemble.is_none()
+            && let Some(reason) = failed.remove(&number)
+        {
+            return Err(Error::NotRefit { member: number, reason });
+        }
+        for (member, reason) in failed {
+            warn(&format!("member {member} is left out: training on all rows failed: {reason}"));
+        }
+        Ok(())
+    }
+
+    fn picking<'a>(&self, folder: &'a Folder, ranked: &'a [Ranked], picks: usize) -> Picking<'a>
+    where
+        'b: 'a,
+    {
+        let (members, device, goes_on) = (self.members, self.device, self.goes_on);
+        let seed = self.common.base.training.seed;
+        Picking { members, device, folder, ranked, picks, seed, goes_on }
+    }
+
+    /// Saves the networks that were picked.
+    fn save(&self, folder: &Folder, chosen: &Chosen, networks: Vec<(Model, u32)>) -> Result<Option<Picked>> {
+        let members = chosen.members();
+        let Some(model) = one_model(networks) else { return Ok(None) };
+        let path = written(folder, ENSEMBLE, &model)?;
+        let is_first = |member: &&Member| members.first().is_some_and(|(first, _)| *first == member.number);
+        let is_out_of_fold = self.common.base.folds.is_some();
+        let data =
+            self.members.iter().find(is_first).filter(|_| !is_out_of_fold).map(|member| &member.data[0]);
+        let test = data.and_then(|data| data.test()).map(|rows| self.tested(&model, rows)).transpose()?;
+        let (of_classes, fit) = (model.network.loss().of_classes(), chosen.fit);
+        Ok(Some(Picked { path, members, of_classes, is_out_of_fold, fit, test }))
     }
 
     fn tested(&self, model: &Model, rows: &Dataset) -> Result<[f64; 2]> {
@@ -180,44 +198,11 @@ impl Finish<'_> {
     }
 }
 
-/// Members whose inputs are made the same way.
-struct Group<'a> {
-    /// One of them.
-    member: &'a Member,
-    models: Vec<Model>,
-    numbers: Vec<usize>,
-    /// Of each for the validation rows.
-    outputs: Vec<Vec<f32>>,
-}
-
-impl Group<'_> {
-    fn pick(&mut self, picks: usize, seed: u64) -> Option<(Picks, Fit)> {
-        let rows = self.member.data[0].validation()?;
-        let model = &self.models[0];
-        let scaled;
-        let targets = match (rows.targets.view(), &model.meaning.target_scale) {
-            // In the unit of the outputs.
-            (TargetsRef::Values { values, columns }, Some(scale)) => {
-                scaled = scale.scaled(values);
-                TargetsRef::Values { values: &scaled, columns }
-            }
-            (targets, _) => targets,
-        };
-        let outputs = std::mem::take(&mut self.outputs);
-        Candidates { outputs, columns: model.network.outputs(), targets }.picked(picks, seed)
-    }
-
-    /// The networks that were picked as one model.
-    fn together(&self, picked: &[(usize, u32)]) -> Model {
-        let mut model = self.models[picked[0].0].clone();
-        let partner = |(place, picks): &(usize, u32)| {
-            let Model { network, parameters, .. } = self.models[*place].clone();
-            Partner { picks: *picks, network, parameters }
-        };
-        let partners = picked[1..].iter().map(partner).collect();
-        model.ensemble = Some(Ensemble { picks: picked[0].1, partners });
-        model
-    }
+/// Writes a model into the folder.
+fn written(folder: &Folder, name: &str, model: &Model) -> Result<PathBuf> {
+    let path = folder.file(name);
+    Destination::check(&path)?.write(&model.to_bytes()?)?;
+    Ok(path)
 }
 
 impl Picked {
@@ -228,9 +213,10 @@ impl Picked {
         let mut object = json!({
             "model": self.path.to_string_lossy(),
             "members": members,
-            "loss": self.validation.loss,
+            "picked_by": if self.is_out_of_fold { "out_of_fold" } else { "validation" },
+            "loss": self.fit.loss,
         });
-        object["accuracy"] = self.of_classes.then_some(self.validation.accuracy).into();
+        object["accuracy"] = self.of_classes.then_some(self.fit.accuracy).into();
         let names = if self.of_classes { ["test_accuracy", "test_loss"] } else { ["test_rmse", "test_r2"] };
         for (name, index) in names.into_iter().zip(0..) {
             object[name] = self.test.map(|test| test[index]).into();
@@ -241,18 +227,17 @@ impl Picked {
     /// For people.
     pub fn text(&self) -> String {
         let picks: u32 = self.members.iter().map(|(_, picks)| picks).sum();
-        let validation = match self.of_classes {
-            true => {
-                format!("accuracy {}, loss {}", percent(self.validation.accuracy), loss(self.validation.loss))
-            }
-            false => format!("loss {}", loss(self.validation.loss)),
+        let figures = match self.of_classes {
+            true => format!("accuracy {}, loss {}", percent(self.fit.accuracy), loss(self.fit.loss)),
+            false => format!("loss {}", loss(self.fit.loss)),
         };
+        let rows = if self.is_out_of_fold { " on out-of-fold rows" } else { "" };
         let test = self.test.map(|[first, second]| match self.of_classes {
             true => format!(", test accuracy {}", percent(first)),
             false => format!(", test RMSE {}, R2 {second:.4}", loss(first)),
         });
         format!(
-            "ensemble: {picks} picks of {} members, {validation}{}, model {}",
+            "ensemble: {picks} picks of {} members, {figures}{rows}{}, model {}",
             self.members.len(),
             test.unwrap_or_default(),
             super::word(&self.path)

@@ -1,5 +1,5 @@
 //! The folder of a sweep: `sweep.json` (its command line), `results.jsonl` (a line a member that has ended), `history.csv` (a line
-//! an epoch of these), `members/` (their models); and when it is over `leaderboard.csv`, `best.safetensors`, `sweep.html`, and
+//! an epoch of these), `members/` (their models, of folds where an ensemble is wanted); and when it is over `leaderboard.csv`, `best.safetensors`, `sweep.html`, and
 //! `ensemble.safetensors`.
 
 use std::collections::HashSet;
@@ -40,6 +40,15 @@ pub struct Asked {
     pub settings: Settings,
     /// What stands behind `tinytrain train` to train it.
     pub arguments: Vec<String>,
+}
+
+/// Models of a member, as they are saved.
+#[derive(Debug, Default)]
+pub struct Models {
+    /// That of all rows that train.
+    pub whole: Option<Vec<u8>>,
+    /// That of each fold.
+    pub of_folds: Vec<Vec<u8>>,
 }
 
 /// The folder of a sweep.
@@ -188,16 +197,22 @@ impl Folder {
         Destination::check(&self.file(name))?.write(contents.as_bytes())
     }
 
-    /// Writes down a member that has ended, last of all the line that says so: a model and epochs without it are not looked at.
+    /// Writes down a member that has ended, last of all the line that says so: models and epochs without it are not looked at.
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn add(&mut self, mut record: Record, ended: Option<&Ended>, model: Option<&[u8]>) -> Result<()> {
-        if let Some(bytes) = model {
-            let name = format!("{MEMBERS}/{:05}.safetensors", record.member);
+    pub fn add(&mut self, mut record: Record, ended: Option<&Ended>, models: &Models) -> Result<()> {
+        let save = |part: &str, bytes: &[u8]| {
+            let name = format!("{MEMBERS}/{:05}{part}.safetensors", record.member);
             Destination::check(&self.file(&name))?.write(bytes)?;
-            record.model = Some(name);
+            Ok::<_, Error>(name)
+        };
+        if let Some(bytes) = &models.whole {
+            record.model = Some(save("", bytes)?);
         }
+        let of_folds = (1..).zip(&models.of_folds);
+        let of_folds = of_folds.map(|(fold, bytes)| save(&format!("-fold-{fold}"), bytes));
+        record.fold_models = of_folds.collect::<Result<_>>()?;
         if let Some(ended) = ended {
             self.append(HISTORY, &history(ended))?;
         }
@@ -214,9 +229,34 @@ impl Folder {
         let history = other.read(HISTORY)?;
         self.append(HISTORY, history.split_once('\n').map_or("", |(_, lines)| lines))?;
         for record in &other.records {
-            let model = record.model.as_ref().map(|name| other.file(name));
-            let bytes = model.map(|path| fs::read(&path).map_err(|source| Error::Read { path, source }));
-            self.add(record.clone(), None, bytes.transpose()?.as_deref())?;
+            let bytes = |name: &String| {
+                let path = other.file(name);
+                fs::read(&path).map_err(|source| Error::Read { path, source })
+            };
+            let models = Models {
+                whole: record.model.as_ref().map(bytes).transpose()?,
+                of_folds: record.fold_models.iter().map(bytes).collect::<Result<_>>()?,
+            };
+            self.add(record.clone(), None, &models)?;
+        }
+        Ok(())
+    }
+
+    /// Checks whether each member that was trained on so many folds has left its models of them, which an ensemble is picked by.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for the first that has not.
+    pub fn check_fold_models(&self, folds: usize) -> Result<()> {
+        for record in self.records.iter().filter(|record| record.is_done()) {
+            let found = record.fold_models.iter().filter(|name| self.file(name).is_file()).count();
+            if found < folds {
+                let (path, member) = (self.path.display(), record.member);
+                let text = format!(
+                    "--ensemble: expected the models of {folds} folds of member {member} in {path}, found {found}; \
+                     a sweep saves them where --ensemble stands on its command line"
+                );
+                return Err(Error::Config(text));
+            }
         }
         Ok(())
     }

@@ -3,20 +3,21 @@
 mod arguments;
 mod board;
 mod drawing;
+mod ensemble;
 mod finish;
 mod folder;
 mod leaderboard;
+mod merge;
 mod options;
 mod outer;
 mod page;
 mod planned;
 mod prepared;
 mod record;
+mod refit;
 mod report;
 mod spaces;
 
-use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -29,8 +30,8 @@ use tinytrain::{Error, Result};
 use self::arguments::Template;
 use self::finish::Finish;
 use self::folder::Folder;
+use self::options::Action;
 pub use self::options::Options;
-use self::options::{Action, Merge};
 use self::planned::Planned;
 use self::prepared::Prepared;
 use self::report::Report;
@@ -58,7 +59,7 @@ struct Line {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Instant) -> anyhow::Result<()> {
     if let Some(Action::Merge(merge)) = &options.action {
-        return merged(merge);
+        return merge::run(merge);
     }
     given::refuse_unspellable::<Options>(matches, &[], "")?;
     check(options)?;
@@ -94,7 +95,6 @@ fn check(options: &Options) -> Result<()> {
     let folds = train.folds.is_some();
     let refused = [
         ("--profile", train.profile.is_some(), "one run is profiled at a time"),
-        ("--ensemble", options.ensemble.is_some() && folds, "folds have no validation rows in common"),
         ("--test", held_out.test.is_some() && folds, "each fold tests on the rows that it holds out"),
         (
             "--test-fraction",
@@ -129,6 +129,9 @@ fn swept(
     start: Instant,
 ) -> anyhow::Result<()> {
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
+    if let Some(folder) = &resumed {
+        check_fold_models(options.ensemble, options.train.folds, std::slice::from_ref(folder))?;
+    }
     let Prepared { common, tried, planned, members, mut sources, device, mut notices } =
         Prepared::of(options, template, "training")?;
     let mut folder = match resumed {
@@ -169,16 +172,41 @@ fn swept(
     report.clear();
     if interrupts.has_come() {
         finish::interrupted(&folder)?;
-        let (ended, all) = (folder.records.len(), planned.len());
-        let path = folder.path().display();
-        let message = format!(
-            "interrupted; {ended} of {all} members have ended and are saved in {path}; tinytrain sweep --resume {path} goes on"
-        );
-        return Err(interrupts.ended(message).into());
+        return Err(interrupted(&interrupts, &folder, options, planned.len()));
     }
-    let mut finish = Finish { members: &members, device: &device, common: &common, sources: &mut sources };
-    let finished = finish.finish(&folder, options.ensemble, &planned)?;
-    report.end(&folder, finished)
+    let mut finish = Finish {
+        members: &members,
+        device: &device,
+        common: &common,
+        sources: &mut sources,
+        is_seen: !options.train.quiet && !is_json(options),
+        goes_on: &|| !interrupts.has_come(),
+    };
+    match finish.finish(&folder, options.ensemble, &planned) {
+        Err(Error::Interrupted) => Err(interrupted(&interrupts, &folder, options, planned.len())),
+        finished => report.end(&folder, finished?),
+    }
+}
+
+/// What ends a sweep after a signal.
+fn interrupted(interrupts: &Interrupts, folder: &Folder, options: &Options, all: usize) -> anyhow::Error {
+    let (ended, path) = (folder.records.len(), folder.path().display());
+    // A call may want an ensemble where the sweep began without one.
+    let began = stored(folder).ok().and_then(|(began, _)| began.ensemble);
+    let wanted = options.ensemble.filter(|_| began != options.ensemble);
+    let more = wanted.map(|picks| format!(" --ensemble {picks}")).unwrap_or_default();
+    let message = format!(
+        "interrupted; {ended} of {all} members have ended and are saved in {path}; tinytrain sweep --resume {path}{more} goes on"
+    );
+    interrupts.ended(message).into()
+}
+
+/// Checks whether members of these folders that were trained on folds have left what an ensemble is picked by.
+fn check_fold_models(picks: Option<usize>, folds: Option<usize>, folders: &[Folder]) -> Result<()> {
+    match folds.filter(|_| picks.is_some()) {
+        Some(folds) => folders.iter().try_for_each(|folder| folder.check_fold_models(folds)),
+        None => Ok(()),
+    }
 }
 
 /// The folder of a new sweep.
@@ -217,67 +245,6 @@ fn stage(halving: Halving, folder: &Folder, members: &[Member]) -> usize {
     };
     let stages = dropped.filter_map(|record| stage((record.member, record.epochs)));
     stages.max().map_or(0, |stage| stage + 1)
-}
-
-/// Puts shards together.
-fn merged(merge: &Merge) -> anyhow::Result<()> {
-    for (number, path) in merge.folders.iter().enumerate() {
-        let is_same = |other: &PathBuf| fs::canonicalize(other).ok() == fs::canonicalize(path).ok();
-        if merge.folders[..number].iter().any(is_same) {
-            let text =
-                format!("{}: expected members that no other folder has, found it twice", path.display());
-            return Err(Error::Config(text).into());
-        }
-    }
-    let shards =
-        merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
-    let whole = |folder: &Folder| {
-        let words = folder.command()?;
-        let mut whole = Vec::new();
-        let mut words = words.into_iter().peekable();
-        while let Some(word) = words.next() {
-            if ["--shard", "--out"].contains(&word.as_str()) {
-                words.next();
-            } else if !word.starts_with("--shard=") && !word.starts_with("--out=") {
-                whole.push(word);
-            }
-        }
-        Ok::<_, Error>(whole)
-    };
-    let command = whole(&shards[0])?;
-    for shard in &shards[1..] {
-        if whole(shard)? != command {
-            let text = format!(
-                "{}: expected a shard of the sweep in {}, found another sweep",
-                shard.path().display(),
-                shards[0].path().display()
-            );
-            return Err(Error::Config(text).into());
-        }
-    }
-    let mut known = HashSet::new();
-    for shard in &shards {
-        if let Some(record) = shard.records.iter().find(|record| !known.insert(record.member)) {
-            let text = format!(
-                "{}: expected members that no other folder has, found member {}",
-                shard.path().display(),
-                record.member
-            );
-            return Err(Error::Config(text).into());
-        }
-    }
-    let mut folder = Folder::create(&merge.out, &command)?;
-    shards.iter().try_for_each(|shard| folder.take(shard))?;
-    let (mut options, matches) = stored(&folder)?;
-    options.ensemble = merge.ensemble.or(options.ensemble);
-    (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
-    let Prepared { common, planned, members, mut sources, device, .. } =
-        Prepared::of(&options, Template::of(&matches), "evaluating")?;
-    compare(&folder, &planned)?;
-    let report = Report::new(&options, &planned, &members, Console::new(merge.quiet, 1), Instant::now());
-    let mut finish = Finish { members: &members, device: &device, common: &common, sources: &mut sources };
-    let finished = finish.finish(&folder, options.ensemble, &planned)?;
-    report.end(&folder, finished)
 }
 
 /// Whether a device is the processor, where members are trained at once.

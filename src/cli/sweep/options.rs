@@ -59,7 +59,8 @@ pub struct Options {
     pub halving: bool,
     /// Put together an ensemble from the best members: N times the one is picked that helps most by the loss on the validation data, from four
     /// random parts of them, the same one again if need be, and predictions are averaged (Caruana and others, 2004). It is saved as ensemble.safetensors, a model
-    /// file like any other.
+    /// file like any other. With --folds the rows that each fold holds out take the place of the validation data, and the members that were picked are
+    /// trained once more, on all rows.
     #[arg(long, help_heading = SEARCH, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub ensemble: Option<usize>,
     /// Go on with the sweep in this folder, with the options that it began with; members that have ended are not trained again.
@@ -130,7 +131,8 @@ pub struct Merge {
     /// The folder of the whole.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// As for the sweep itself; its data are read again for it.
+    /// As for the sweep itself; its data are read again for it. With --folds the shards need --ensemble, too: it saves the models of
+    /// the folds.
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     pub ensemble: Option<usize>,
     /// How results are written: lines for people, or one JSON object.

@@ -9,7 +9,7 @@ use tinytrain::Error;
 use tinytrain::error::Place;
 
 use super::arguments::Template;
-use super::folder::Folder;
+use super::folder::{Folder, Models};
 use super::leaderboard;
 use super::options::Options;
 use super::planned::{Common, lines, space};
@@ -112,11 +112,12 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
             kept: 0,
             seconds: 0.0,
             model,
+            fold_models: Vec::new(),
             measures: Default::default(),
         });
     }
     let count = records.len();
-    records.into_iter().try_for_each(|record| folder.add(record, None, None))?;
+    records.into_iter().try_for_each(|record| folder.add(record, None, &Models::default()))?;
     folder.write("leaderboard.csv", &leaderboard::csv(&folder.records)?)?;
     let ranked = leaderboard::ranked(&folder.records);
     let best = ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));

@@ -41,6 +41,9 @@ pub struct Record {
     /// Its model, in the folder of the sweep.
     #[serde(default)]
     pub model: Option<String>,
+    /// Its model of each fold, in the folder of the sweep; nothing where no ensemble is wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fold_models: Vec<String>,
     /// Measures over the rows that validate and over those that test.
     #[serde(flatten)]
     pub measures: BTreeMap<String, Value>,
@@ -79,8 +82,14 @@ impl Record {
             kept: ended.runs.first().map_or(0, |run| run.kept),
             seconds: ended.duration.as_secs_f64(),
             model: None,
+            fold_models: Vec::new(),
             measures: fields.map(|(name, value)| (name.to_owned(), value)).collect(),
         }
+    }
+
+    /// Whether it was trained as its settings say, on every fold.
+    pub fn is_done(&self) -> bool {
+        self.end == "done" && self.score().is_some()
     }
 
     /// What the member is judged by; nothing of one that has failed.

@@ -1,18 +1,19 @@
 //! What a sweep saves and tells while it goes on.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::engine::Device;
-use tinytrain::sweep::{Ended, Event, Member, by_score};
-use tinytrain::train::Score;
+use tinytrain::sweep::{Ended, Event, Member, Trained, by_score};
+use tinytrain::train::{Score, SharedData};
 
 use super::arguments::settings_text;
 use super::board::{Board, Standing};
 use super::finish::Finished;
-use super::folder::Folder;
+use super::folder::{Folder, Models};
 use super::leaderboard::{self, Ranked};
 use super::options::Options;
 use super::planned::{Planned, Tried};
@@ -169,13 +170,7 @@ impl<'a> Report<'a> {
             return Ok(());
         };
         let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
-        let is_alone = member.data.len() == 1 && record.score().is_some();
-        let model = ended
-            .runs
-            .first()
-            .filter(|_| is_alone)
-            .map(|run| planned.model(&run.model, member.data[0].training()).to_bytes());
-        let bytes = model.transpose()?;
+        let models = self.models(ended, planned, member, &record)?;
         let score = record.score();
         let is_best = score
             .as_ref()
@@ -183,7 +178,7 @@ impl<'a> Report<'a> {
         if is_best {
             self.best = score;
         }
-        folder.add(record, Some(ended), bytes.as_deref())?;
+        folder.add(record, Some(ended), &models)?;
         let record = folder.records.last().ok_or(Error::Interrupted)?;
         if is_json(self.options) {
             self.board.clear();
@@ -197,6 +192,26 @@ impl<'a> Report<'a> {
             self.console.line(&format!("{}{mark}", member_line(record)))?;
         }
         Ok(())
+    }
+
+    /// What is saved of a member: its model; of one that was trained on folds those of all of them, where an ensemble is wanted.
+    fn models(
+        &self,
+        ended: &Ended,
+        planned: &Planned,
+        member: &Member,
+        record: &Record,
+    ) -> tinytrain::Result<Models> {
+        let bytes =
+            |(run, data): (&Trained, &Arc<SharedData>)| planned.model(&run.model, data.training()).to_bytes();
+        let mut runs = ended.runs.iter().zip(&member.data);
+        let mut models = Models::default();
+        if !member.is_tested {
+            models.whole = runs.next().filter(|_| record.score().is_some()).map(bytes).transpose()?;
+        } else if self.options.ensemble.is_some() && record.is_done() {
+            models.of_folds = runs.map(bytes).collect::<tinytrain::Result<_>>()?;
+        }
+        Ok(models)
     }
 
     /// Takes the table of leaders away.

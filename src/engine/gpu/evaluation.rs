@@ -31,7 +31,7 @@ const COMPARED_ROWS: usize = 1 << 24;
 
 impl GpuEngine {
     /// The rows of an evaluation, made when the first of this form comes.
-    fn prepare_evaluation(&mut self, stored: FeatureFormat) -> Result<()> {
+    pub(super) fn prepare_evaluation(&mut self, stored: FeatureFormat) -> Result<()> {
         let key = stored == FeatureFormat::Bytes;
         if !self.evaluation.contains_key(&key) {
             let batch = self.evaluation_batch;

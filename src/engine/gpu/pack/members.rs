@@ -4,6 +4,7 @@ use super::GpuPack;
 use crate::data::Rows;
 use crate::engine::gpu::GpuEngine;
 use crate::engine::gpu::evaluation::ParametersAt;
+use crate::engine::gpu::rows::stored;
 use crate::engine::{EngineOptions, EngineState, Evaluation};
 use crate::error::Result;
 use crate::gpu::read_buffer_at;
@@ -87,6 +88,17 @@ impl GpuPack {
             places.into_iter().zip(values).for_each(|(place, value)| made[place] = Some(value));
         }
         Ok(made.into_iter().flatten().collect())
+    }
+
+    /// Makes the evaluator of the largest member, for rows in this form.
+    pub(super) fn prepare_evaluation(&mut self, rows: &Rows<'_>) -> Result<()> {
+        let network = |member: &usize| self.members[*member].network.without_dropout();
+        let largest = (0..self.members.len()).max_by_key(|member| network(member).parameter_count());
+        let Some(member) = largest else { return Ok(()) };
+        let mut engine = self.evaluator(&network(&member), member)?;
+        engine.prepare_evaluation(stored(rows))?;
+        self.evaluator = Some(engine);
+        Ok(())
     }
 
     /// An engine for a network like that of a member: the one that was there, if it is for such a network.

@@ -169,6 +169,20 @@ impl GpuPack {
         self.members.iter().enumerate().filter(|(_, member)| member.is_live).map(|(number, _)| number)
     }
 
+    /// Copies rows to the device before any batch of them is submitted, makes what evaluates the largest member, and waits until
+    /// all is there: a device that has no room for it beside the members says so here, where nothing has been trained.
+    ///
+    /// # Errors
+    /// Those of the device; [`Error::Config`] when it is not known how many rows there will be.
+    pub fn upload(&mut self, rows: &Rows<'_>) -> Result<()> {
+        self.rows = Some(self.take_rows(rows)?);
+        self.prepare_evaluation(rows)?;
+        let context = &self.compute.context;
+        // What could not be made is known already; what could not be copied is when the copies have ended.
+        context.check()?;
+        context.wait(context.queue.submit([]))
+    }
+
     /// Begins to train all members that have not stopped on `batches`, as
     /// [`Engine::submit`](crate::engine::Engine::submit) does one network.
     ///
@@ -236,6 +250,8 @@ impl GpuPack {
         let context = &self.compute.context;
         let device_rows =
             DeviceRows::new(context, network, Some(targets), stored(rows), total, options.batch)?;
+        // Without room for them nothing is to be compiled.
+        context.check()?;
         let has_input = self.members.iter().any(|member| member.network.input_layer().is_some());
         let bytes = |of_row: usize| if has_input { (options.batch * of_row) as u64 } else { 0 };
         let batch = SharedBatch {

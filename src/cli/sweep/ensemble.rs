@@ -1,0 +1,207 @@
+//! Which members predict together: picked by what they make of rows that they were not trained on.
+
+use tinytrain::data::{TargetScale, Targets, TargetsRef, Transform};
+use tinytrain::engine::Device;
+use tinytrain::model::{Ensemble, Meaning, Model, Partner};
+use tinytrain::sweep::{Candidates, Fit, Member, Sources};
+use tinytrain::train::{SharedData, engine, load_model};
+use tinytrain::{Error, Result};
+
+use super::folder::Folder;
+use super::leaderboard::Ranked;
+use super::record::Record;
+
+/// Of how many of the best members an ensemble is picked at least.
+const CANDIDATES: usize = 50;
+
+/// Networks by their places, or members by their numbers, each with how often it was picked.
+pub type Picks = Vec<(usize, u32)>;
+
+/// Picks an ensemble from the best members.
+pub struct Picking<'a> {
+    pub members: &'a [Member],
+    pub device: &'a Device,
+    pub folder: &'a Folder,
+    /// The members with a score, the best first.
+    pub ranked: &'a [Ranked],
+    /// How often one is picked.
+    pub picks: usize,
+    pub seed: u64,
+    /// Whether to go on.
+    pub goes_on: &'a dyn Fn() -> bool,
+}
+
+/// What was picked.
+pub struct Chosen {
+    group: Group,
+    places: Picks,
+    /// How good they are together, on the rows that they were picked by.
+    pub fit: Fit,
+}
+
+/// Members whose inputs are made the same way.
+struct Group {
+    transform: Transform,
+    numbers: Vec<usize>,
+    /// Of each for the rows that it is picked by.
+    outputs: Vec<Vec<f32>>,
+    /// Outputs of a row.
+    columns: usize,
+    /// What the rows are to be, in the unit of the outputs.
+    targets: Targets,
+}
+
+impl Picking<'_> {
+    /// Picks by the rows that validate.
+    ///
+    /// # Errors
+    /// Those of the models and the device; [`Error::Interrupted`].
+    pub fn by_validation(&self) -> Result<Option<Chosen>> {
+        let mut groups: Vec<Group> = Vec::new();
+        for (record, member) in self.candidates(|_| true) {
+            self.go_on()?;
+            let Some(name) = &record.model else { continue };
+            let model = load_model(&self.folder.file(name))?;
+            let Some(rows) = member.data[0].validation() else { continue };
+            let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
+            let group = group(&mut groups, &model.transform, || {
+                let targets = std::iter::once(rows.targets.view());
+                (model.network.outputs(), together(targets, model.meaning.target_scale.as_ref()))
+            });
+            group.numbers.push(record.member);
+            group.outputs.push(outputs);
+        }
+        Ok(self.best(groups))
+    }
+
+    /// Picks by the rows that folds hold out: each is predicted by the model of the fold that it does not train in. Members are of
+    /// one group if their inputs are made the same way where all rows train; what they predict is compared in the unit of the
+    /// targets there.
+    ///
+    /// # Errors
+    /// Those of the models, the data and the device; [`Error::Config`] for models of other data; [`Error::Interrupted`].
+    pub fn by_folds(&self, sources: &mut Sources) -> Result<Option<Chosen>> {
+        let mut groups: Vec<Group> = Vec::new();
+        for (record, member) in self.candidates(Record::is_done) {
+            let all = sources.data(&member.config, None)?;
+            let meaning = all.training().meaning();
+            let mut outputs = Vec::new();
+            for (name, data) in record.fold_models.iter().zip(&member.data) {
+                self.go_on()?;
+                outputs.extend(self.out_of_fold(name, data, &meaning)?);
+            }
+            let group = group(&mut groups, all.training().transform(), || {
+                let rows = member.data.iter().filter_map(|data| data.test());
+                let targets = rows.map(|rows| rows.targets.view());
+                (all.training().outputs(), together(targets, meaning.target_scale.as_ref()))
+            });
+            group.numbers.push(record.member);
+            group.outputs.push(outputs);
+        }
+        Ok(self.best(groups))
+    }
+
+    /// What a model makes of the rows that were held out of its training, values in the unit of `all` rows.
+    fn out_of_fold(&self, name: &str, data: &SharedData, all: &Meaning) -> Result<Vec<f32>> {
+        let path = self.folder.file(name);
+        let model = load_model(&path)?;
+        let Some(rows) = data.test() else { return Ok(Vec::new()) };
+        let Meaning { classes, target_scale: own, .. } = &model.meaning;
+        let outputs = data.training().outputs();
+        if model.network.outputs() != outputs || *classes != all.classes {
+            let text = format!("{}: expected a model of these rows, found other targets", path.display());
+            return Err(Error::Config(text));
+        }
+        let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
+        let values = if let Some(own) = own { own.restored(&outputs) } else { outputs };
+        Ok(if let Some(unit) = &all.target_scale { unit.scaled(&values) } else { values })
+    }
+
+    /// The best members of some, which were trained here.
+    fn candidates(&self, is_one: impl Fn(&Record) -> bool) -> Vec<(&Record, &Member)> {
+        let records = self.ranked.iter().map(|ranked| &ranked.record).filter(|record| is_one(record));
+        let best = records.take(CANDIDATES.max(4 * self.picks));
+        best.filter_map(|record| {
+            let member = self.members.iter().find(|member| member.number == record.member)?;
+            Some((record, member))
+        })
+        .collect()
+    }
+
+    fn go_on(&self) -> Result<()> {
+        if (self.goes_on)() { Ok(()) } else { Err(Error::Interrupted) }
+    }
+
+    /// Picks from each group, and gives the best.
+    fn best(&self, groups: Vec<Group>) -> Option<Chosen> {
+        let chosen = groups.into_iter().filter_map(|group| {
+            let (places, fit) = group.view().picked(self.picks, self.seed)?;
+            Some(Chosen { group, places, fit })
+        });
+        // Of equal ones the first.
+        chosen.reduce(|best, other| if other.fit.loss < best.fit.loss { other } else { best })
+    }
+}
+
+/// The group of members with this transform, a new one if need be: `of_rows` gives its columns and targets.
+fn group<'a>(
+    groups: &'a mut Vec<Group>,
+    transform: &Transform,
+    of_rows: impl FnOnce() -> (usize, Targets),
+) -> &'a mut Group {
+    let place = groups.iter().position(|group| group.transform == *transform);
+    let place = place.unwrap_or_else(|| {
+        let (columns, targets) = of_rows();
+        let (transform, numbers, outputs) = (transform.clone(), Vec::new(), Vec::new());
+        groups.push(Group { transform, numbers, outputs, columns, targets });
+        groups.len() - 1
+    });
+    &mut groups[place]
+}
+
+/// The targets of some rows behind those of others, values in this unit.
+fn together<'a>(parts: impl Iterator<Item = TargetsRef<'a>>, unit: Option<&TargetScale>) -> Targets {
+    let (mut labels, mut all) = (Vec::new(), None);
+    for part in parts {
+        match part {
+            TargetsRef::Classes(part) => labels.extend_from_slice(part),
+            TargetsRef::Values { columns, values } => {
+                let (_, all) = all.get_or_insert((columns, Vec::new()));
+                match unit {
+                    Some(unit) => all.extend(unit.scaled(values)),
+                    None => all.extend_from_slice(values),
+                }
+            }
+        }
+    }
+    all.map_or(Targets::Classes(labels), |(columns, values)| Targets::Values { columns, values })
+}
+
+impl Group {
+    fn view(&self) -> Candidates<'_> {
+        Candidates { outputs: &self.outputs, columns: self.columns, targets: self.targets.view() }
+    }
+}
+
+impl Chosen {
+    /// Members by their numbers, in the order in which they were picked first, each with how often it was.
+    pub fn members(&self) -> Picks {
+        self.places.iter().map(|(place, times)| (self.group.numbers[*place], *times)).collect()
+    }
+
+    /// The same without some members; nothing if none is left.
+    pub fn without(mut self, is_left_out: impl Fn(usize) -> bool) -> Option<Self> {
+        self.places.retain(|(place, _)| !is_left_out(self.group.numbers[*place]));
+        self.fit = self.group.view().together(&self.places)?;
+        Some(self)
+    }
+}
+
+/// Networks as one model, each as often as it was picked; nothing of none.
+pub fn one_model(networks: Vec<(Model, u32)>) -> Option<Model> {
+    let mut networks = networks.into_iter();
+    let (mut first, picks) = networks.next()?;
+    let partner = |(Model { network, parameters, .. }, picks)| Partner { picks, network, parameters };
+    first.ensemble = Some(Ensemble { picks, partners: networks.map(partner).collect() });
+    Some(first)
+}

@@ -1,0 +1,96 @@
+//! `tinytrain sweep merge`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use tinytrain::{Error, Result};
+
+use super::arguments::Template;
+use super::finish::Finish;
+use super::folder::Folder;
+use super::options::Merge;
+use super::prepared::Prepared;
+use super::report::Report;
+use super::{check_fold_models, compare, interrupted, is_json, stored};
+use crate::cli::interrupt::Interrupts;
+use crate::cli::output::Console;
+
+/// Puts shards together.
+///
+/// # Errors
+/// Those of the folders, the options that the sweep began with, the data and the device.
+pub fn run(merge: &Merge) -> anyhow::Result<()> {
+    let interrupts = Interrupts::watch().context("cannot watch for signals")?;
+    for (number, path) in merge.folders.iter().enumerate() {
+        let is_same = |other: &PathBuf| fs::canonicalize(other).ok() == fs::canonicalize(path).ok();
+        if merge.folders[..number].iter().any(is_same) {
+            let text =
+                format!("{}: expected members that no other folder has, found it twice", path.display());
+            return Err(Error::Config(text).into());
+        }
+    }
+    let shards =
+        merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
+    let whole = |folder: &Folder| {
+        let words = folder.command()?;
+        let mut whole = Vec::new();
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
+            if ["--shard", "--out"].contains(&word.as_str()) {
+                words.next();
+            } else if !word.starts_with("--shard=") && !word.starts_with("--out=") {
+                whole.push(word);
+            }
+        }
+        Ok::<_, Error>(whole)
+    };
+    let command = whole(&shards[0])?;
+    for shard in &shards[1..] {
+        if whole(shard)? != command {
+            let text = format!(
+                "{}: expected a shard of the sweep in {}, found another sweep",
+                shard.path().display(),
+                shards[0].path().display()
+            );
+            return Err(Error::Config(text).into());
+        }
+    }
+    let mut known = HashSet::new();
+    for shard in &shards {
+        if let Some(record) = shard.records.iter().find(|record| !known.insert(record.member)) {
+            let text = format!(
+                "{}: expected members that no other folder has, found member {}",
+                shard.path().display(),
+                record.member
+            );
+            return Err(Error::Config(text).into());
+        }
+    }
+    let began = stored(&shards[0])?.0;
+    let picks = merge.ensemble.or(began.ensemble);
+    check_fold_models(picks, began.train.folds, &shards)?;
+    let mut folder = Folder::create(&merge.out, &command)?;
+    shards.iter().try_for_each(|shard| folder.take(shard))?;
+    let (mut options, matches) = stored(&folder)?;
+    options.ensemble = picks;
+    (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
+    let Prepared { common, planned, members, mut sources, device, .. } =
+        Prepared::of(&options, Template::of(&matches), "evaluating")?;
+    compare(&folder, &planned)?;
+    let report = Report::new(&options, &planned, &members, Console::new(merge.quiet, 1), Instant::now());
+    let mut finish = Finish {
+        members: &members,
+        device: &device,
+        common: &common,
+        sources: &mut sources,
+        is_seen: !merge.quiet && !is_json(&options),
+        goes_on: &|| !interrupts.has_come(),
+    };
+    match finish.finish(&folder, picks, &planned) {
+        Err(Error::Interrupted) => Err(interrupted(&interrupts, &folder, &options, planned.len())),
+        finished => report.end(&folder, finished?),
+    }
+}

@@ -1,0 +1,74 @@
+//! Members that were trained on folds, once more on all rows.
+
+use std::collections::BTreeMap;
+
+use tinytrain::model::Model;
+use tinytrain::sweep::{Ended, Event, Fate, Member, Plan, Sweep};
+use tinytrain::{Error, Result};
+
+use super::board::{Board, Standing};
+use super::finish::Finish;
+use super::planned::Planned;
+
+/// After how much time somebody who waits is shown how far it is.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// What the training on all rows gave, by the numbers of the members.
+#[derive(Default)]
+pub struct Refit {
+    /// As they are saved.
+    pub models: BTreeMap<usize, Model>,
+    /// Why there is no model.
+    pub failed: BTreeMap<usize, String>,
+}
+
+impl Finish<'_> {
+    /// Trains these members on all rows, as a sweep does it.
+    ///
+    /// # Errors
+    /// Those of the data and of the threads; [`Error::Interrupted`].
+    pub fn on_all_rows(&mut self, numbers: &[usize], planned: &[Planned]) -> Result<Refit> {
+        let mut members = Vec::new();
+        for member in self.members.iter().filter(|member| numbers.contains(&member.number)) {
+            let data = vec![self.sources.data(&member.config, None)?];
+            members.push(Member { data, is_tested: false, ..member.clone() });
+        }
+        let training = |number: usize| members.iter().find(|member| member.number == number);
+        let plan = Plan {
+            device: self.device.clone(),
+            threads: self.common.base.training.threads,
+            halving: None,
+            first_stage: 0,
+            deadline: None,
+        };
+        let (mut refit, start) = (Refit::default(), std::time::Instant::now());
+        let mut sweep = Sweep::new(members.clone(), plan);
+        let mut board = Board::new(self.is_seen);
+        while let Some(event) = sweep.next()? {
+            if !(self.goes_on)() {
+                return Err(Error::Interrupted);
+            }
+            if let Event::Ended(ended) = event {
+                let Ended { member: number, fate, runs, .. } = *ended;
+                let planned = planned.iter().find(|planned| planned.number == number);
+                match (fate, runs.first(), planned.zip(training(number))) {
+                    (Fate::Failed(reason), ..) => drop(refit.failed.insert(number, reason)),
+                    (_, Some(run), Some((planned, member))) => {
+                        let model = planned.model(&run.model, member.data[0].training());
+                        refit.models.insert(number, model);
+                    }
+                    _ => {}
+                }
+            }
+            if start.elapsed() >= PATIENCE {
+                board.draw(|| Standing {
+                    members: (refit.models.len() + refit.failed.len(), Some(members.len())),
+                    rows: sweep.rows(),
+                    left: None,
+                    leaders: vec!["training on all rows".to_owned()],
+                });
+            }
+        }
+        Ok(refit)
+    }
+}

@@ -1,0 +1,356 @@
+//! Ensembles of members that were trained on folds: picked by out-of-fold rows, and trained once more on all rows.
+
+use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tinytrain::model::{Ensemble, Partner};
+use tinytrain::train::load_model;
+
+use super::sweep::{bytes, members, swept};
+use crate::program::Workplace;
+
+/// Rows of each group; each is a fold, the largest the first.
+const GROUPS: [usize; 3] = [110, 80, 60];
+
+/// Whole numbers that look random.
+fn noise(row: usize, below: usize) -> usize {
+    (row * 7919 + row * row * 104_729) % 10_007 % below
+}
+
+/// A table with the columns a, b, group and target, and the rows of each fold as a file of its own. Each group has other means, so
+/// that inputs and targets of each fold's training rows are scaled differently.
+fn grouped(target: impl Fn(usize, [usize; 2]) -> String) -> Workplace {
+    let place = Workplace::new();
+    let header = "a,b,group,target\n";
+    let (mut all, mut row) = (header.to_owned(), 0);
+    for (group, rows) in GROUPS.into_iter().enumerate() {
+        let mut own = String::new();
+        for _ in 0..rows {
+            let [a, b] = [40 * group + noise(row, 100), noise(row + 5_000, 50)];
+            writeln!(own, "{a},{b},g{group},{}", target(group, [a, b])).unwrap();
+            row += 1;
+        }
+        place.write(&format!("fold{group}.csv"), header.to_owned() + &own);
+        all += &own;
+    }
+    place.write("t.csv", all);
+    place
+}
+
+/// Of classes, one of which only the second group has.
+fn classes() -> Workplace {
+    grouped(|group, [a, b]| match (group, a > 80, b > 25) {
+        (1, false, true) => "only".to_owned(),
+        (_, is_large, _) => ["low", "high"][usize::from(is_large)].to_owned(),
+    })
+}
+
+fn values() -> Workplace {
+    grouped(|group, [a, b]| (3 * a + 1000 * group + b * b).to_string())
+}
+
+const SPACE: &str = "hidden = [[6], [3, 3], []]\nlr = [0.1, 0.01]\nscale = [\"standard\", \"minmax\"]\n";
+const COMMON: [&str; 16] = [
+    "--space",
+    "space.toml",
+    "--trials",
+    "8",
+    "--preset",
+    "plain",
+    "--epochs",
+    "6",
+    "--target",
+    "target",
+    "--group",
+    "group",
+    "--folds",
+    "3",
+    "--ensemble",
+    "6",
+];
+
+fn picks(ensemble: &Value) -> Vec<(u64, u32)> {
+    let pick = |pick: &Value| (pick["member"].as_u64().unwrap(), pick["picks"].as_u64().unwrap() as u32);
+    ensemble["members"].as_array().unwrap().iter().map(pick).collect()
+}
+
+/// What `eval` says of the rows of each fold, of the fold's models that were picked as one.
+fn evaluated(place: &Workplace, folder: &str, picked: &[(u64, u32)]) -> Vec<Value> {
+    let of_fold = |fold: usize| {
+        let model = |member: &u64| {
+            load_model(&place.path(&format!("{folder}/members/{member:05}-fold-{}.safetensors", fold + 1)))
+                .unwrap()
+        };
+        let mut first = model(&picked[0].0);
+        let partner = |(member, picks): &(u64, u32)| {
+            let model = model(member);
+            assert_eq!(model.transform, first.transform, "one ensemble has one transform in each fold");
+            Partner { picks: *picks, network: model.network, parameters: model.parameters }
+        };
+        let partners = picked[1..].iter().map(partner).collect();
+        first.ensemble = Some(Ensemble { picks: picked[0].1, partners });
+        place.write("together.safetensors", first.to_bytes().unwrap());
+        let (data, common) = (format!("fold{fold}.csv"), ["--device", "cpu", "--format", "json"]);
+        let line = ["eval", "--model", "together.safetensors", "--data", &data];
+        place.succeed(&[&line[..], &common].concat()).objects().remove(0)
+    };
+    (0..3).map(of_fold).collect()
+}
+
+/// The mean over all rows of a measure of each fold.
+fn mean(evaluated: &[Value], of: impl Fn(&Value) -> f64) -> f64 {
+    let sum: f64 = evaluated.iter().zip(GROUPS).map(|(fold, rows)| of(fold) * rows as f64).sum();
+    sum / GROUPS.iter().sum::<usize>() as f64
+}
+
+/// What a model predicts for all rows: numbers behind the first column.
+fn predicted(place: &Workplace, model: &str, skip: usize) -> Vec<f64> {
+    let text = place.succeed(&["predict", "--model", model, "t.csv", "--device", "cpu"]).stdout;
+    let numbers = text.lines().skip(1).flat_map(|line| line.split(',').skip(skip));
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+/// The ensemble predicts the mean of the networks that `train` gives on all rows.
+fn assert_refit(place: &Workplace, objects: &[Value], folder: &str, skip: usize) {
+    let (summary, ended) = (objects.last().unwrap(), members(objects));
+    let trained = |member: u64| {
+        let line = ended[&member]["arguments"].as_array().unwrap();
+        // Without rows to hold out there are no groups.
+        let word = |word: &'_ Value| word.as_str().unwrap().replace("--group=", "--exclude=");
+        let line: Vec<String> = line.iter().map(word).collect();
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        place.succeed(&[&["train"], &line[..], &["--out", "alone.safetensors", "--quiet"]].concat());
+        predicted(place, "alone.safetensors", skip)
+    };
+    let picked = picks(&summary["ensemble"]);
+    let together = predicted(place, &format!("{folder}/ensemble.safetensors"), skip);
+    let mut mean = vec![0.0; together.len()];
+    for (member, picks) in &picked {
+        let own = trained(*member);
+        assert_eq!(own.len(), mean.len());
+        mean.iter_mut().zip(own).for_each(|(mean, own)| *mean += f64::from(*picks) / 6.0 * own);
+    }
+    for (together, mean) in together.iter().zip(&mean) {
+        assert!((together - mean).abs() <= 2e-6 * mean.abs().max(1.0), "{together} {mean}");
+    }
+    let best = summary["best_member"].as_u64().unwrap();
+    assert_eq!(trained(best), predicted(place, &format!("{folder}/best.safetensors"), skip));
+}
+
+#[test]
+fn classes_are_picked_by_rows_out_of_fold() {
+    let place = classes();
+    // A member that diverges is in no ensemble.
+    place.write("space.toml", SPACE.replace("0.01]", "0.01, 1e30]"));
+    let objects = swept(&place, &[&COMMON[..], &["--out", "s"]].concat());
+    let (summary, ended) = (objects.last().unwrap(), members(&objects));
+    let ensemble = &summary["ensemble"];
+    let picked = picks(ensemble);
+    assert_eq!(picked.iter().map(|(_, picks)| picks).sum::<u32>(), 6);
+    assert!(summary["failed"].as_u64().unwrap() > 0 && picked.len() > 1, "{summary}");
+    for (number, member) in &ended {
+        let expected: Value = match member["end"].as_str().unwrap() {
+            "done" => (1..4).map(|fold| format!("members/{number:05}-fold-{fold}.safetensors")).collect(),
+            _ => Value::Null,
+        };
+        assert_eq!(member["fold_models"], expected);
+        assert_eq!(
+            place.path(&format!("s/members/{number:05}-fold-3.safetensors")).exists(),
+            !expected.is_null()
+        );
+    }
+    let folds = evaluated(&place, "s", &picked);
+    let loss = mean(&folds, |fold| fold["loss"].as_f64().unwrap());
+    let accuracy = mean(&folds, |fold| fold["accuracy"].as_f64().unwrap());
+    assert!((ensemble["loss"].as_f64().unwrap() / loss - 1.0).abs() < 1e-6, "{loss}: {ensemble}");
+    assert!((ensemble["accuracy"].as_f64().unwrap() - accuracy).abs() < 1e-9, "{accuracy}: {ensemble}");
+    assert_eq!([&ensemble["picked_by"], &ensemble["test_loss"]], [&json!("out_of_fold"), &Value::Null]);
+    // The loss of a mean is at most the mean of the losses.
+    let alone =
+        |member: u64| mean(&evaluated(&place, "s", &[(member, 1)]), |fold| fold["loss"].as_f64().unwrap());
+    let bound: f64 = picked.iter().map(|(member, picks)| f64::from(*picks) / 6.0 * alone(*member)).sum();
+    assert!(loss <= bound, "{loss} {bound}");
+    assert_refit(&place, &objects, "s", 1);
+    // For people.
+    let again = place.succeed(&["sweep", "--resume", "s", "--quiet"]).stdout;
+    let line = again.lines().last().unwrap();
+    assert!(
+        line.starts_with("ensemble: 6 picks of ") && line.contains(" on out-of-fold rows, model "),
+        "{again}"
+    );
+    let inspected = place.succeed(&["inspect", "--model", "s/ensemble.safetensors"]).stdout;
+    assert!(inspected.contains(&format!("ensemble of {} networks", picked.len())), "{inspected}");
+}
+
+#[test]
+fn values_are_compared_in_the_unit_of_all_rows() {
+    let place = values();
+    place.write("space.toml", SPACE.replace("0.1, 0.01", "0.03, 0.01"));
+    let text = std::fs::read_to_string(place.path("t.csv")).unwrap();
+    let targets = text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<f64>().unwrap());
+    let targets: Vec<f64> = targets.collect();
+    let center = targets.iter().sum::<f64>() / targets.len() as f64;
+    let variance = targets.iter().map(|value| (value - center).powi(2)).sum::<f64>() / targets.len() as f64;
+    for (scale, unit) in [("standard", variance), ("none", 1.0)] {
+        // What is not scaled needs small steps.
+        let more = ["--task", "regression", "--scale-target", scale, "--optimizer", "adam", "--out", scale];
+        let objects = swept(&place, &[&COMMON[..], &more].concat());
+        let ensemble = &objects.last().unwrap()["ensemble"];
+        let folds = evaluated(&place, scale, &picks(ensemble));
+        let loss = mean(&folds, |fold| fold["rmse"].as_f64().unwrap().powi(2)) / unit;
+        assert!(
+            (ensemble["loss"].as_f64().unwrap() / loss - 1.0).abs() < 1e-5,
+            "{scale}, {loss}: {ensemble}"
+        );
+        assert_eq!([&ensemble["picked_by"], &ensemble["accuracy"]], [&json!("out_of_fold"), &Value::Null]);
+        assert_refit(&place, &objects, scale, 0);
+    }
+}
+
+#[test]
+fn shards_and_a_sweep_that_went_on_give_the_same_ensemble() {
+    let place = classes();
+    place.write("space.toml", SPACE);
+    let whole = swept(&place, &[&COMMON[..], &["--out", "whole", "--threads", "1"]].concat());
+    let files = ["ensemble.safetensors", "best.safetensors", "members/00003-fold-2.safetensors"];
+    for shard in ["1/2", "2/2"] {
+        let out = format!("shard{}", &shard[..1]);
+        swept(&place, &[&COMMON[..], &["--out", &out, "--shard", shard, "--threads", "2"]].concat());
+    }
+    let merge = ["sweep", "merge", "shard1", "shard2", "--format", "json", "--out"];
+    let merged = place.succeed(&[&merge[..], &["merged"]].concat()).objects();
+    let ensemble = |objects: &[Value]| {
+        let mut ensemble = objects.last().unwrap()["ensemble"].clone();
+        ensemble["model"] = Value::Null;
+        ensemble
+    };
+    assert_eq!(ensemble(&merged), ensemble(&whole));
+    for file in files {
+        assert_eq!(bytes(&place, &format!("merged/{file}")), bytes(&place, &format!("whole/{file}")));
+    }
+    // As if it had been killed when five members had ended, and another had saved a part of its models.
+    let results = String::from_utf8(bytes(&place, "merged/results.jsonl")).unwrap();
+    let cut: String = results.split_inclusive('\n').take(5).collect();
+    place.write("merged/results.jsonl", cut);
+    for name in ["ensemble.safetensors", "best.safetensors", "members/00007-fold-3.safetensors"] {
+        std::fs::remove_file(place.path(&format!("merged/{name}"))).unwrap();
+    }
+    let resumed = place.succeed(&["sweep", "--resume", "merged", "--format", "json"]).objects();
+    assert_eq!((members(&resumed).len(), ensemble(&resumed)), (3, ensemble(&whole)));
+    for file in files {
+        assert_eq!(bytes(&place, &format!("merged/{file}")), bytes(&place, &format!("whole/{file}")));
+    }
+    // Without the models of a fold nothing is picked, and nothing written.
+    std::fs::remove_file(place.path("shard2/members/00003-fold-2.safetensors")).unwrap();
+    let outcome = place.run(&[&merge[..], &["again"]].concat());
+    let refused = |member: u32, folder: &str, found: u32| {
+        format!(
+            "error: --ensemble: expected the models of 3 folds of member {member} in {folder}, found {found}; \
+             a sweep saves them where --ensemble stands on its command line\n"
+        )
+    };
+    assert_eq!((outcome.code, outcome.stderr), (2, refused(3, "shard2", 2)));
+    assert!(!place.path("again").exists());
+    let few = [
+        &["--space", "space.toml", "--trials", "1", "--preset", "plain", "--epochs", "1", "--out", "few"],
+        &COMMON[8..14],
+    ];
+    let few = few.concat();
+    assert_eq!(members(&swept(&place, &few))[&0]["fold_models"], Value::Null);
+    for line in [&["sweep", "--resume", "few"][..], &["sweep", "merge", "few", "--out", "again"]] {
+        let outcome = place.run(&[line, &["--ensemble", "2"]].concat());
+        assert_eq!((outcome.code, outcome.stderr), (2, refused(0, "few", 0)));
+    }
+    assert!(!place.path("again").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_interrupted_while_all_rows_train_goes_on() {
+    let place = classes();
+    place.write("space.toml", "lr = [0.01, 0.02]\nhidden = [[16]]\n");
+    let arguments = [&COMMON[4..6], &COMMON[8..], &["--space", "space.toml", "--grid", "--epochs", "3000"]];
+    let arguments = [&arguments.concat()[..], &["--threads", "1", "--out"]].concat();
+    let whole = swept(&place, &[&arguments[..], &["whole"]].concat());
+    let common = ["sweep", "--device", "cpu", "--data", "t.csv", "--format", "json"];
+    let mut command = place.command(&[&common[..], &arguments, &["cut"]].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let ended = events.by_ref().filter(|line| line.contains(r#""event":"member""#)).take(2).count();
+    assert_eq!(ended, 2);
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    events.for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    let expected = "error: interrupted; 2 of 2 members have ended and are saved in cut; tinytrain sweep --resume cut goes on\n";
+    assert_eq!((output.status.code(), error.as_str()), (Some(130), expected));
+    assert!(!place.path("cut/ensemble.safetensors").exists());
+    let resumed = place.succeed(&["sweep", "--resume", "cut", "--format", "json"]).objects();
+    assert_eq!(members(&resumed).len(), 0);
+    assert_eq!(picks(&resumed.last().unwrap()["ensemble"]), picks(&whole.last().unwrap()["ensemble"]));
+    for file in ["ensemble.safetensors", "best.safetensors"] {
+        assert_eq!(bytes(&place, &format!("cut/{file}")), bytes(&place, &format!("whole/{file}")));
+    }
+}
+
+/// The last rows train in no fold, since they are the latest: that they weigh too much shows when all rows train.
+#[test]
+fn a_network_that_diverges_on_all_rows_is_left_out() {
+    let place = Workplace::new();
+    let row = |row: usize, weight: &str| {
+        let weight = if row < 90 { "1" } else { weight };
+        let [a, b] = [noise(row, 100), noise(row + 5_000, 50)];
+        format!("{a},{b},{row},{weight},{}\n", ["low", "high"][usize::from(a + b > 70)])
+    };
+    for (name, weight) in [("even.csv", "1"), ("uneven.csv", "1e30")] {
+        let rows: String = (0..120).map(|number| row(number, weight)).collect();
+        place.write(name, "a,b,when,weight,target\n".to_owned() + &rows);
+    }
+    let settings = ["{\"hidden\":[],\"lr\":0.1}\n", "{\"hidden\":[8],\"optimizer\":\"adam\",\"lr\":0.01}\n"];
+    place.write("both.jsonl", settings.concat());
+    place.write("first.jsonl", settings[0]);
+    let run = |data: &str, settings: &str, more: &[&str]| {
+        let line = [
+            "sweep", "--device", "cpu", "--format", "json", "--preset", "plain", "--epochs", "5", "--folds",
+            "3",
+        ];
+        let data = [
+            "--target",
+            "target",
+            "--time",
+            "when",
+            "--weight",
+            "weight",
+            "--data",
+            data,
+            "--settings",
+            settings,
+        ];
+        place.run(&[&line[..], &data, more].concat())
+    };
+    let even = run("even.csv", "both.jsonl", &["--ensemble", "8", "--out", "even"]);
+    let uneven = run("uneven.csv", "both.jsonl", &["--ensemble", "8", "--out", "uneven"]);
+    assert_eq!((even.code, uneven.code), (0, 0), "{}{}", even.stderr, uneven.stderr);
+    let warning = uneven.stderr.clone();
+    let ended = uneven.objects();
+    let left = members(&ended)[&1].clone();
+    let [even, uneven] = [even.objects(), uneven.objects()].map(|objects| objects.last().unwrap().clone());
+    assert_eq!(
+        (picks(&even["ensemble"]), &even["model"]),
+        (vec![(0, 4), (1, 4)], &json!("even/best.safetensors"))
+    );
+    // What is said of it is said of the one that is left: its loss in the mean of three folds of 30 rows.
+    assert_eq!((picks(&uneven["ensemble"]), &uneven["model"]), (vec![(1, 4)], &Value::Null));
+    let expected = "warning: member 0 is left out: training on all rows failed: the loss became inf at step ";
+    assert!(warning.starts_with(expected) && warning.lines().count() == 1, "{warning}");
+    let alone = &left["loss"].as_f64().unwrap();
+    assert!((uneven["ensemble"]["loss"].as_f64().unwrap() - alone).abs() < 1e-7, "{alone}: {uneven}");
+    let outcome = run("uneven.csv", "first.jsonl", &["--ensemble", "8", "--out", "alone"]);
+    let expected = "error: member 0, the best: training on all rows failed: the loss became inf at step ";
+    assert!(outcome.code == 3 && outcome.stderr.starts_with(expected), "{}", outcome.stderr);
+    for file in ["alone/best.safetensors", "alone/ensemble.safetensors", "uneven/best.safetensors"] {
+        assert!(!place.path(file).exists(), "{file}");
+    }
+}
