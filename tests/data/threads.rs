@@ -1,8 +1,11 @@
 //! What is read is the same on any number of threads, and so is what is said of what cannot be read.
 
 use std::fmt::Write;
-use std::io::Cursor;
+use std::io::{self, Cursor, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tinytrain::Result;
 use tinytrain::data::{Classes, Dictionary, ReadOptions, Reader, Scale, Selection, Split, Target};
@@ -109,5 +112,57 @@ fn a_label_too_many_is_found_on_any_number_of_threads() {
         let error = reader.read_to_end().unwrap_err();
         // A third of the numbers come in the first 70,000 rows.
         assert_error(&error, &["t, row 134806, column 2 (class): expected at most 65536 different labels"]);
+    }
+}
+
+/// Rows without an end; reading beyond so many bytes panics.
+struct Endless {
+    bytes: usize,
+    most: usize,
+    /// As long as somebody may read.
+    _held: Arc<()>,
+}
+
+impl io::Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        assert!(self.bytes < self.most, "on purpose");
+        let row = b"1.5,2.5,yes\n";
+        let count = (buffer.len() / row.len()).min(1000) * row.len();
+        buffer[..count].chunks_exact_mut(row.len()).for_each(|to| to.copy_from_slice(row));
+        self.bytes += count;
+        Ok(count)
+    }
+}
+
+fn endless(most: usize, threads: usize, held: &Arc<()>) -> Reader {
+    let columns = Selection { target: Target::Column("class".to_owned()), ..Selection::default() };
+    let options = ReadOptions { columns, threads: Some(threads), ..ReadOptions::default() };
+    let rows = Endless { bytes: 0, most, _held: Arc::clone(held) };
+    Reader::from_csv(Path::new("t"), Cursor::new(b"a,b,class\n").chain(rows), &options).unwrap()
+}
+
+#[test]
+fn threads_end_when_nobody_wants_more() {
+    for threads in [1, 2, 5] {
+        let held = Arc::new(());
+        let mut reader = endless(usize::MAX, threads, &held);
+        assert!(reader.next_block().unwrap());
+        drop(reader);
+        let begun = Instant::now();
+        while Arc::strong_count(&held) > 1 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{threads} threads still read");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_panics_ends_the_reader_and_the_others() {
+    for threads in [1, 2, 5] {
+        let held = Arc::new(());
+        let mut reader = endless(5 << 20, threads, &held);
+        let end = catch_unwind(AssertUnwindSafe(|| reader.read_to_end()));
+        let panic = end.expect_err("what a thread panics with reaches the reader");
+        assert_eq!(panic.downcast_ref(), Some(&"on purpose"), "{threads} threads");
     }
 }
