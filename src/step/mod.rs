@@ -18,6 +18,7 @@ mod wave;
 pub use activation::Activation;
 pub use dropout::Dropout;
 pub use loss::{Loss, LossRows, Targets};
+pub(crate) use optimizer::formula;
 pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;

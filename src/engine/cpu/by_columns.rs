@@ -6,7 +6,6 @@ use super::divided::DividedNetwork;
 use super::matrix::Matrix;
 use super::outputs::Tile;
 use super::step::Step;
-use super::tensors::Tensors;
 use super::view::View;
 
 impl DividedNetwork {
@@ -34,7 +33,7 @@ impl DividedNetwork {
     }
 
     /// The columns of a layer's outputs that go with piece `piece` of the layer above.
-    fn columns_of_piece(&self, layer: usize, piece: usize) -> View<'_> {
+    pub fn columns_of_piece(&self, layer: usize, piece: usize) -> View<'_> {
         let (part, first) = self.owner(layer + 1, piece);
         let columns = &self.above[layer].pieces[piece];
         self.outputs[layer].read(part).y.view().columns(columns.start - first..columns.end - first)
@@ -89,8 +88,9 @@ impl DividedNetwork {
         to.activate_backward(self.behind(layer - 1, step), &tile);
     }
 
-    /// Gradients by the pre-activations of a layer above the first, in the tiles of the parts.
-    fn delta_tiles(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> {
+    /// Gradients by the pre-activations of a layer above the first, in the tiles of all parts that have one; of the last layer
+    /// each part has all.
+    pub fn delta_tiles(&self, layer: usize, part: usize) -> impl Iterator<Item = Columns<'_>> {
         let is_last = layer + 1 == self.outputs.len();
         let parts = if is_last { part..part + 1 } else { 0..self.plan.parts() };
         let tiles = parts.map(move |number| {
@@ -101,23 +101,10 @@ impl DividedNetwork {
         tiles.filter(|(.., is_empty)| !is_empty).map(|(columns, delta, _)| (columns, delta))
     }
 
-    /// See [`DividedNetwork::add_gradient`].
-    pub fn add_gradient_by_columns(
-        &self,
-        layer: usize,
-        piece: usize,
-        part: usize,
-        step: Step<'_>,
-        to: &mut Tensors,
-    ) {
-        let Some(index) = layer.checked_sub(1) else {
-            let panel = &self.panels[piece];
-            let first = panel.columns.start - self.columns(0, part).start;
-            let delta = self.outputs[0].read(part).delta.padded().columns(first..first + panel.width);
-            return panel.add_gradient(to, step.inputs.read_all(), delta);
-        };
-        for delta in self.delta_tiles(layer, part) {
-            self.above[index].add_gradient(to, self.columns_of_piece(index, piece), delta);
-        }
+    /// Gradients by the pre-activations of a panel that part `part` owns.
+    pub fn panel_delta_by_columns(&self, piece: usize, part: usize) -> View<'_> {
+        let panel = &self.panels[piece];
+        let first = panel.columns.start - self.columns(0, part).start;
+        self.outputs[0].read(part).delta.padded().columns(first..first + panel.width)
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::aligned::Aligned;
 use super::dense_layer::DenseLayer;
 use super::divide::{columns, pieces, range};
 use super::first_layer::Panel;
@@ -51,6 +52,8 @@ pub struct DividedNetwork {
     pub outputs: Vec<Parts<Outputs>>,
     /// A share of the rows for each part.
     pub losses: Parts<RowLosses>,
+    /// For each part, room for a tile of gradients.
+    pub tiles: Parts<Aligned>,
     /// Of each layer, sums of the squares of each piece's gradients, where they are clipped.
     pub squares: Vec<Parts<f64>>,
 }
@@ -102,6 +105,7 @@ impl DividedNetwork {
             deltas: parts(plan.parts(), |_| Matrix::default()),
             outputs: layers.iter().map(|_| parts(plan.parts(), |_| Outputs::default())).collect(),
             losses: parts(plan.parts(), |_| RowLosses::default()),
+            tiles: parts(plan.parts(), |_| Aligned::default()),
             squares: Vec::new(),
             panels,
             input,
@@ -163,7 +167,9 @@ impl DividedNetwork {
     pub fn set(&mut self, parameters: &Parameters, states: &[Parameters]) {
         let owned = |layer, number| {
             let states = states.iter().map(|state| self.cut(state, layer, number));
-            Owned::new(self.cut(parameters, layer, number), &self.rule, states)
+            let is_input = self.dense_number(layer).is_none();
+            let keeps = !self.rule.is_plain_sgd() && (is_input || self.rule.clip_norm.is_some());
+            Owned::new(self.cut(parameters, layer, number), &self.rule, states, keeps)
         };
         let layers = 0..self.outputs.len();
         self.parameters =

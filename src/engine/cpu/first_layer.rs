@@ -8,7 +8,7 @@ use super::aligned::Aligned;
 use super::divide::runs;
 use super::groups::{Groups, QUAD};
 use super::inputs::{Held, Inputs};
-use super::lists::Lists;
+use super::lists::{Lists, Quad};
 use super::matrix::Matrix;
 use super::product;
 use super::tensors::Tensors;
@@ -25,7 +25,8 @@ pub struct Panel {
     pub columns: Range<usize>,
     /// Columns with padding, which is zero: whole vectors.
     pub width: usize,
-    inputs: usize,
+    /// How many inputs there are.
+    pub inputs: usize,
 }
 
 impl Panel {
@@ -122,7 +123,7 @@ impl Panel {
 
 /// Vectors of a row that are worked on together: with four inputs, their weights and sums fill the registers, 32 with the
 /// longest vectors and 16 with others, of which compilers need more in the update.
-const fn most_vectors(lanes: usize) -> (usize, usize) {
+pub const fn most_vectors(lanes: usize) -> (usize, usize) {
     if lanes == 16 { (5, 5) } else { (3, 2) }
 }
 
@@ -167,6 +168,29 @@ fn forward_run<S: Simd, const N: usize>(
     }
 }
 
+/// `held` += X'D for a group of inputs, whose list this is, and the vectors `at..at + N` of the rows of D, which are `stride`
+/// vectors apart.
+#[inline(always)]
+pub fn add_list<S: Simd, const N: usize>(
+    simd: S,
+    held: &mut [[S::f32s; N]; QUAD],
+    list: &[Quad],
+    (delta, stride): (&[S::f32s], usize),
+    at: usize,
+) {
+    for quad in list {
+        let start = quad.row as usize * stride + at;
+        let mut row = [simd.splat_f32s(0.0); N];
+        row.copy_from_slice(&delta[start..start + N]);
+        for (value, sums) in quad.values.iter().zip(&mut *held) {
+            let value = simd.splat_f32s(*value);
+            for (sum, delta) in sums.iter_mut().zip(&row) {
+                *sum = simd.mul_add_e_f32s(value, *delta, *sum);
+            }
+        }
+    }
+}
+
 /// `weights` += X'D, for the vectors `at..at + N` of their rows; those of D are `stride` vectors apart.
 #[inline(always)]
 fn update_run<S: Simd, const N: usize>(
@@ -178,17 +202,7 @@ fn update_run<S: Simd, const N: usize>(
     for (group, list) in lists.each() {
         let weights = &mut weights[group * QUAD * width..][..QUAD * width];
         let mut held: [[_; N]; QUAD] = load(simd, weights, (width, at));
-        for quad in list {
-            let start = quad.row as usize * stride + at;
-            let mut row = [simd.splat_f32s(0.0); N];
-            row.copy_from_slice(&delta[start..start + N]);
-            for (value, sums) in quad.values.iter().zip(&mut held) {
-                let value = simd.splat_f32s(*value);
-                for (sum, delta) in sums.iter_mut().zip(&row) {
-                    *sum = simd.mul_add_e_f32s(value, *delta, *sum);
-                }
-            }
-        }
+        add_list(simd, &mut held, list, (delta, stride), at);
         for (held, weights) in held.iter().zip(weights.chunks_exact_mut(width)) {
             weights[at..at + N].copy_from_slice(held);
         }

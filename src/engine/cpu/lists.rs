@@ -23,6 +23,8 @@ pub struct Quad {
 pub struct Lists {
     /// Groups that are not zero in all rows, and where the list of each ends.
     ends: Vec<(u32, u32)>,
+    /// The other groups.
+    empty: Vec<u32>,
     quads: Vec<Quad>,
     /// Where what is taken of each row stands among the packed rows.
     rows: Vec<Range<usize>>,
@@ -44,6 +46,11 @@ impl Lists {
             start = *end;
             (*group as usize, list)
         })
+    }
+
+    /// The groups without a list: they are zero in all rows.
+    pub fn empty(&self) -> impl Iterator<Item = usize> {
+        self.empty.iter().map(|group| *group as usize)
     }
 
     /// Makes the lists of neighbouring sections of groups for the rows that `order` names.
@@ -71,6 +78,7 @@ impl Lists {
             })
         }));
         self.ends.clear();
+        self.empty.clear();
         sections.for_each(|section| self.sort(&section, first, order.len()));
         // What stands there from batches before is written over.
         if self.quads.len() < count {
@@ -89,7 +97,7 @@ impl Lists {
     /// Puts the lists of a section behind those that are there, the longest first; lists of the same length in the order of
     /// the groups. `places` gets where each begins.
     fn sort(&mut self, section: &Range<usize>, first: usize, longest: usize) {
-        let Self { ends, places, lengths, .. } = self;
+        let Self { ends, empty, places, lengths, .. } = self;
         let places = &mut places[section.start - first..section.end - first];
         lengths.clear();
         lengths.resize(longest + 1, 0);
@@ -102,7 +110,11 @@ impl Lists {
         let mut end = ends.last().map_or(0, |(_, end)| *end);
         ends.resize(before + lengths[longest] as usize, (0, 0));
         let sorted = &mut ends[before..];
-        for (group, rows) in (section.start as u32..).zip(places.iter()).filter(|(_, rows)| **rows > 0) {
+        for (group, rows) in (section.start as u32..).zip(places.iter()) {
+            if *rows == 0 {
+                empty.push(group);
+                continue;
+            }
             let to = &mut lengths[longest - *rows as usize];
             sorted[*to as usize] = (group, *rows);
             *to += 1;
@@ -135,12 +147,12 @@ mod tests {
         let mut packed = PackedRows::new(Arc::new(Groups::neighbours(20)));
         packed.extend(&rows, 4);
         let mut lists = Lists::default();
-        for (edges, want) in [
-            (&[0, 5][..], vec![(1, 3), (3, 3), (4, 2), (2, 1)]),
-            (&[0, 1, 3, 3, 5], vec![(1, 3), (2, 1), (3, 3), (4, 2)]),
-            (&[2, 4, 5], vec![(3, 3), (2, 1), (4, 2)]),
-            (&[0, 1], vec![]),
-            (&[0], vec![]),
+        for (edges, want, empty) in [
+            (&[0, 5][..], vec![(1, 3), (3, 3), (4, 2), (2, 1)], vec![0]),
+            (&[0, 1, 3, 3, 5], vec![(1, 3), (2, 1), (3, 3), (4, 2)], vec![0]),
+            (&[2, 4, 5], vec![(3, 3), (2, 1), (4, 2)], vec![]),
+            (&[0, 1], vec![], vec![0]),
+            (&[0], vec![], vec![]),
         ] {
             lists.take::<u8>(
                 &packed,
@@ -149,6 +161,7 @@ mod tests {
                 edges.windows(2).map(|edges| edges[0]..edges[1]),
             );
             assert_eq!(lists.each().map(|(group, list)| (group, list.len())).collect::<Vec<_>>(), want);
+            assert_eq!(lists.empty().collect::<Vec<_>>(), empty);
             for (_, list) in lists.each() {
                 // The first rows of the data set are the last of the batch.
                 let places: Vec<u32> = (4 - list.len() as u32..4).collect();

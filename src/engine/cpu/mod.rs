@@ -27,6 +27,7 @@ mod divide;
 mod divided;
 mod evaluation;
 mod first_layer;
+mod gradient;
 mod groups;
 mod input_panel;
 mod inputs;

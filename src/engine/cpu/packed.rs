@@ -10,7 +10,7 @@ use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::divide::{LANES, runs};
-use super::tiles::{WIDTH, add_outer, height};
+use super::tiles::{add_outer, next_height, width};
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -127,17 +127,6 @@ fn room(memory: &mut Aligned, numbers: usize) -> &mut [f32] {
     &mut memory[..numbers]
 }
 
-/// The height of the next tile, of so many rows that are left.
-#[inline(always)]
-fn next_height(lanes: usize, rows: usize) -> usize {
-    match rows {
-        8.. if height(lanes) == 8 => 8,
-        4.. => 4,
-        2.. => 2,
-        _ => 1,
-    }
-}
-
 /// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
 #[inline(always)]
 fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
@@ -148,6 +137,7 @@ fn pack_columns<S: Simd>(a: View<'_>, to: &mut [f32]) {
         let to = &mut to[row * depth..][..height * depth];
         match height {
             8 => pack_tile::<8>(a, row, to),
+            6 => pack_tile::<6>(a, row, to),
             4 => pack_tile::<4>(a, row, to),
             2 => pack_tile::<2>(a, row, to),
             _ => pack_tile::<1>(a, row, to),
@@ -169,7 +159,7 @@ fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
 #[inline(always)]
 fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
     let depth = b.row_count();
-    for run in runs(vectors, WIDTH) {
+    for run in runs(vectors, width(S::F32_LANES)) {
         let to = &mut to[run.start * depth..run.end * depth];
         let first = run.start * S::F32_LANES;
         match run.len() {
@@ -269,6 +259,7 @@ impl<S: Simd> Block<'_, S> {
             let height = next_height(S::F32_LANES, rows - row);
             match height {
                 8 => self.add_rows::<8>(simd, c, row),
+                6 => self.add_rows::<6>(simd, c, row),
                 4 => self.add_rows::<4>(simd, c, row),
                 2 => self.add_rows::<2>(simd, c, row),
                 _ => self.add_rows::<1>(simd, c, row),
@@ -280,7 +271,7 @@ impl<S: Simd> Block<'_, S> {
     /// The same to M rows from `row` on.
     #[inline(always)]
     fn add_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], row: usize) {
-        for run in runs(self.vectors, WIDTH) {
+        for run in runs(self.vectors, width(S::F32_LANES)) {
             match run.len() {
                 3 => self.add_tile::<M, 3>(simd, c, row, run.start),
                 2 => self.add_tile::<M, 2>(simd, c, row, run.start),

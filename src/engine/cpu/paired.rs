@@ -2,11 +2,11 @@
 //! second layer's weights that go with them: between parts go only sums of the second layer, and its deltas. Above it, each
 //! part takes its rows of the batch through all layers.
 
+use super::dense_layer::Columns;
 use super::divided::DividedNetwork;
 use super::matrix::Matrix;
 use super::outputs::Tile;
 use super::step::Step;
-use super::tensors::Tensors;
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -105,32 +105,23 @@ impl DividedNetwork {
         }
     }
 
-    /// See [`DividedNetwork::add_gradient`].
-    pub fn add_gradient_paired(
-        &self,
-        layer: usize,
-        piece: usize,
-        part: usize,
-        step: Step<'_>,
-        to: &mut Tensors,
-    ) {
-        let Some(index) = layer.checked_sub(1) else {
-            if self.above.is_empty() {
-                self.take_panel_deltas(piece, step);
-            }
-            let delta = self.hidden.read(piece).delta.padded();
-            return self.panels[piece].add_gradient(to, step.inputs.read_all(), delta);
+    /// Gradients by the pre-activations of a panel for all rows.
+    pub fn panel_delta_paired(&self, piece: usize, step: Step<'_>) -> View<'_> {
+        if self.above.is_empty() {
+            self.take_panel_deltas(piece, step);
+        }
+        self.hidden.read(piece).delta.padded()
+    }
+
+    /// What part `number` has for the gradient by a piece of a layer above the first: of the second layer all rows of X and
+    /// D, of others its own.
+    pub fn factor_paired(&self, layer: usize, piece: usize, number: usize) -> (View<'_>, Columns<'_>) {
+        let (x, delta) = if layer == 1 {
+            (self.hidden.read(piece).y.view(), self.deltas.read(number).padded())
+        } else {
+            (self.x(layer - 1, number, piece), self.outputs[layer].read(number).delta.padded())
         };
-        let above = &self.above[index];
-        if layer == 1 {
-            let x = self.hidden.read(piece).y.view();
-            return above.add_gradient(to, x, (0..above.width, self.deltas.read(part).padded()));
-        }
-        // In the order of the rows, whoever has them.
-        for number in 0..self.plan.parts() {
-            let delta = self.outputs[layer].read(number).delta.padded();
-            above.add_gradient(to, self.x(index, number, piece), (0..above.width, delta));
-        }
+        (x, (0..self.above[layer - 1].width, delta))
     }
 
     /// Deltas of a panel of the only layer, for all rows: its columns of the gradients of the loss.

@@ -10,6 +10,11 @@ const PACKED_ROWS: usize = 32;
 /// Numbers of B from which on it does not stay in the nearest caches.
 const PACKED_NUMBERS: usize = 1 << 15;
 
+/// Whether so many numbers of B are copied for a product with many rows.
+pub fn is_large(numbers: usize) -> bool {
+    numbers >= PACKED_NUMBERS
+}
+
 /// C += A B for the columns from `first` on of the rows in `c`, of `width` numbers each. B has whole vectors, or columns for
 /// rows in memory; then zeros may be added to what stands in C behind its last one, until it is a whole vector.
 ///
@@ -17,7 +22,7 @@ const PACKED_NUMBERS: usize = 1 << 15;
 /// calls.
 pub fn add(c: &mut [f32], width: usize, first: usize, a: View<'_>, b: View<'_>) {
     let c = c.get_mut(first..).unwrap_or_default();
-    let is_large = a.row_count() >= PACKED_ROWS && b.row_count() * b.column_count() >= PACKED_NUMBERS;
+    let is_large = a.row_count() >= PACKED_ROWS && is_large(b.row_count() * b.column_count());
     if is_large || b.column_stride() != 1 {
         add_packed(c, width, a, b);
     } else {

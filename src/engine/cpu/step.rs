@@ -145,15 +145,6 @@ impl DividedNetwork {
         }
     }
 
-    /// Adds the gradient by a piece that part `part` owns of a layer to `to`, scaled as the step says.
-    pub fn add_gradient(&self, layer: usize, piece: usize, part: usize, step: Step<'_>, to: &mut Tensors) {
-        if self.plan.is_by_columns() {
-            self.add_gradient_by_columns(layer, piece, part, step, to);
-        } else {
-            self.add_gradient_paired(layer, piece, part, step, to);
-        }
-    }
-
     /// Adds the gradient by a piece that part `part` owns of an input layer, with these parameters.
     pub fn add_input_gradient(
         &self,
@@ -214,15 +205,16 @@ impl DividedNetwork {
             if self.rule.clip_norm.is_none() {
                 self.add_input_gradient(piece, part, step, values, gradients);
             }
-            return owned.apply(&self.rule, step.record, self.rule.factors.of_input(), scale);
+            return owned.update(&self.rule, step.record, self.rule.factors.of_input(), scale);
         };
+        let factors = self.rule.factors.of(dense);
         if self.rule.is_plain_sgd() {
-            return self.add_gradient(layer, piece, part, step, values);
+            self.add_gradient(layer, piece, part, step, values);
+        } else if self.rule.clip_norm.is_some() {
+            owned.update(&self.rule, step.record, factors, scale);
+        } else {
+            self.update_by_tiles((layer, piece, part), step, owned, factors);
         }
-        if self.rule.clip_norm.is_none() {
-            self.add_gradient(layer, piece, part, step, gradients);
-        }
-        owned.apply(&self.rule, step.record, self.rule.factors.of(dense), scale);
     }
 
     /// What the step has given.

@@ -1,5 +1,7 @@
 //! The parameters of a layer that one part owns, and what belongs to them.
 
+use std::ops::Range;
+
 use super::aligned::Aligned;
 use crate::step::{StepRecord, Tile, UpdateRule};
 use crate::vectors::vectorized;
@@ -20,7 +22,7 @@ pub struct Tensors {
 pub struct Owned {
     /// The parameters.
     pub values: Tensors,
-    /// Gradients of this step; all 0 between steps. Empty where they are added to the parameters at once.
+    /// Gradients of this step as a whole, all 0 between steps; empty where nobody takes them so.
     pub gradients: Tensors,
     /// As much state as the optimizer has; the rest is empty.
     pub states: [Tensors; 2],
@@ -60,9 +62,15 @@ fn sum_of_squares(values: &[f32]) -> f64 {
 }
 
 impl Owned {
-    /// These parameters, with state where the rule needs any: `states` of it, or else zeros.
-    pub fn new(values: Tensors, rule: &UpdateRule, states: impl IntoIterator<Item = Tensors>) -> Self {
-        let gradients = if rule.is_plain_sgd() { Tensors::default() } else { values.zeros() };
+    /// These parameters, with state where the rule needs any: `states` of it, or else zeros; and with room for gradients where
+    /// they are kept.
+    pub fn new(
+        values: Tensors,
+        rule: &UpdateRule,
+        states: impl IntoIterator<Item = Tensors>,
+        keeps_gradients: bool,
+    ) -> Self {
+        let gradients = if keeps_gradients { values.zeros() } else { Tensors::default() };
         let (mut given, mut states) = (states.into_iter(), <[Tensors; 2]>::default());
         for state in &mut states[..rule.optimizer.kind.states()] {
             *state = given.next().unwrap_or_else(|| values.zeros());
@@ -70,31 +78,59 @@ impl Owned {
         Self { values, gradients, states }
     }
 
-    /// Updates parameters and their state from `scale` times the gradients, which become 0; `factors` of the learning rate
-    /// are those of weights and biases.
-    pub fn apply(&mut self, rule: &UpdateRule, record: &StepRecord, factors: [f32; 2], scale: f32) {
-        let Self { values, gradients, states: [first, second] } = self;
-        let [of_weights, of_biases] = factors.map(|factor| factor * record.rate);
-        let update = |[parameters, gradients, first, second]: [&mut [f32]; 4], rate, decay| {
-            for start in (0..parameters.len()).step_by(CHUNK) {
-                let range = start..parameters.len().min(start + CHUNK);
-                let gradients = &mut gradients[range.clone()];
+    /// Updates parameters and their state from `scale` times the gradients that are kept, which become 0; `factors` of the
+    /// learning rate are those of weights and biases.
+    pub fn update(&mut self, rule: &UpdateRule, record: &StepRecord, factors: [f32; 2], scale: f32) {
+        let mut all = std::mem::take(&mut self.gradients);
+        let each = |all: &mut [f32], update: &mut dyn FnMut(Range<usize>, &[f32])| {
+            for (chunk, start) in all.chunks_mut(CHUNK).zip((0..).step_by(CHUNK)) {
                 if scale != 1.0 {
-                    gradients.iter_mut().for_each(|gradient| *gradient *= scale);
+                    chunk.iter_mut().for_each(|gradient| *gradient *= scale);
                 }
-                let states = [&mut *first, &mut *second];
-                let states = states.map(|state| state.get_mut(range.clone()).unwrap_or_default());
-                let parameters = &mut parameters[range.clone()];
-                rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay });
-                gradients.fill(0.0);
+                update(start..start + chunk.len(), chunk);
+                chunk.fill(0.0);
             }
         };
-        let weights: [&mut [f32]; 4] =
-            [&mut values.weights, &mut gradients.weights, &mut first.weights, &mut second.weights];
-        update(weights, of_weights, record.decay);
-        let biases: [&mut [f32]; 4] =
-            [&mut values.bias, &mut gradients.bias, &mut first.bias, &mut second.bias];
-        update(biases, of_biases, record.decay * rule.bias_decay());
+        each(&mut all.weights, &mut |weights, gradients| {
+            self.update_weights(rule, record, factors[0], weights, gradients);
+        });
+        each(&mut all.bias, &mut |biases, gradients| {
+            self.update_bias(rule, record, factors[1], biases, gradients);
+        });
+        self.gradients = all;
+    }
+
+    /// Updates some weights and their state from the gradients by them.
+    pub fn update_weights(
+        &mut self,
+        rule: &UpdateRule,
+        record: &StepRecord,
+        factor: f32,
+        weights: Range<usize>,
+        gradients: &[f32],
+    ) {
+        let Self { values, states: [first, second], .. } = self;
+        let states = [&mut *first.weights, &mut *second.weights];
+        let states = states.map(|state| state.get_mut(weights.clone()).unwrap_or_default());
+        let (parameters, rate) = (&mut values.weights[weights], factor * record.rate);
+        rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay: record.decay });
+    }
+
+    /// Updates some biases and their state from the gradients by them.
+    pub fn update_bias(
+        &mut self,
+        rule: &UpdateRule,
+        record: &StepRecord,
+        factor: f32,
+        biases: Range<usize>,
+        gradients: &[f32],
+    ) {
+        let Self { values, states: [first, second], .. } = self;
+        let states = [&mut *first.bias, &mut *second.bias];
+        let states = states.map(|state| state.get_mut(biases.clone()).unwrap_or_default());
+        let (parameters, rate) = (&mut values.bias[biases], factor * record.rate);
+        let decay = record.decay * rule.bias_decay();
+        rule.optimizer.apply(record, Tile { parameters, gradients, states, rate, decay });
     }
 }
 
@@ -139,7 +175,7 @@ mod tests {
             let values: Vec<f32> = (0..length).map(|i| number(i + shift)).collect();
             Tensors { weights: values[..].into(), bias: values }
         };
-        let mut owned = Owned::new(tensors(0), &rule, []);
+        let mut owned = Owned::new(tensors(0), &rule, [], true);
         owned.gradients = tensors(5);
         let record = rule.record(0);
         let whole = |rate, scale: f32| {
@@ -157,7 +193,7 @@ mod tests {
             rule.optimizer.apply(&record, tile);
             [parameters, first, second]
         };
-        owned.apply(&rule, &record, rule.factors.of(0), 0.5);
+        owned.update(&rule, &record, rule.factors.of(0), 0.5);
         let Owned { values, gradients, states: [first, second] } = owned;
         let weights = [values.weights, first.weights, second.weights].map(|weights| weights.to_vec());
         assert_eq!(weights, whole(0.5, 0.5));

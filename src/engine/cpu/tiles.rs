@@ -14,12 +14,22 @@ use crate::vectors::vectorized;
 /// Steps of the inner dimension after which sums go back to memory: so many rows of a run of B stay in the nearest cache.
 const DEPTH: usize = 256;
 
-/// Vectors of a tile's row.
-pub const WIDTH: usize = 3;
+/// Rows of a tile, and vectors of each: with a row of B and a number of A its sums fill 32 registers, or nearly 16: with three
+/// vectors in the place of two compilers would need one more.
+const fn shape(lanes: usize) -> (usize, usize) {
+    if lanes == 16 || cfg!(target_arch = "aarch64") { (8, 3) } else { (6, 2) }
+}
 
-/// Rows of a tile: with its sums, a row of B and a number of A it fills the registers, 32 or 16 of them.
-pub const fn height(lanes: usize) -> usize {
-    if lanes == 16 || cfg!(target_arch = "aarch64") { 8 } else { 4 }
+/// Vectors of a tile's row at most.
+pub const fn width(lanes: usize) -> usize {
+    shape(lanes).1
+}
+
+/// The height of the next tile, of so many rows that are left.
+#[inline(always)]
+pub fn next_height(lanes: usize, rows: usize) -> usize {
+    let (most, _) = shape(lanes);
+    if rows >= most { most } else { [1, 1, 2, 2, 4, 4, 4, 4][rows] }
 }
 
 /// C += A B. Rows of B are whole vectors; rows of C are `stride` numbers apart, and the first numbers of each are added to.
@@ -58,7 +68,7 @@ impl WithSimd for AddProduct<'_> {
         let (c, _) = S::as_mut_simd_f32s(c);
         for start in (0..a.column_count()).step_by(DEPTH) {
             let depth = start..a.column_count().min(start + DEPTH);
-            for run in runs(b.column_count() / S::F32_LANES, WIDTH) {
+            for run in runs(b.column_count() / S::F32_LANES, width(S::F32_LANES)) {
                 match run.len() {
                     3 => operands.rows::<3>(simd, c, depth.clone(), run.start),
                     2 => operands.rows::<2>(simd, c, depth.clone(), run.start),
@@ -84,10 +94,11 @@ impl<S: Simd> Operands<'_, S> {
         let (rows, mut row) = (self.a.row_count(), 0);
         while row < rows {
             let depth = depth.clone();
-            row += match rows - row {
-                8.. if height(S::F32_LANES) == 8 => self.tile::<8, N>(simd, c, row, depth, at),
-                4.. => self.tile::<4, N>(simd, c, row, depth, at),
-                2.. => self.tile::<2, N>(simd, c, row, depth, at),
+            row += match next_height(S::F32_LANES, rows - row) {
+                8 => self.tile::<8, N>(simd, c, row, depth, at),
+                6 => self.tile::<6, N>(simd, c, row, depth, at),
+                4 => self.tile::<4, N>(simd, c, row, depth, at),
+                2 => self.tile::<2, N>(simd, c, row, depth, at),
                 _ => self.tile::<1, N>(simd, c, row, depth, at),
             };
         }

@@ -2,8 +2,8 @@
 //! m becomes beta1 m + (1 - beta1) g and v becomes beta2 v + (1 - beta2) g^2, and p becomes
 //! p - rate m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon).
 
-use crate::vectors::vectorized;
-use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::formula::{Coefficients, Formula, Number};
+use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct Adam;
 pub(super) const PIECE: Adam = Adam;
@@ -18,7 +18,7 @@ impl Function for Adam {
     }
 
     fn states(&self) -> usize {
-        2
+        Self::STATES
     }
 
     fn uses_momentum(&self) -> bool {
@@ -38,24 +38,24 @@ impl Function for Adam {
         (Optimizer { kind, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0 }, 0.001)
     }
 
-    fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        vectorized(|| {
-            let Tile { parameters, gradients, states: [means, squares], rate, decay } = tile;
-            for (((p, g), m), v) in parameters.iter_mut().zip(gradients).zip(means).zip(squares) {
-                *p -= rate * change(record, g + decay * *p, m, v);
-            }
-        });
-    }
-
     fn flop(&self) -> usize {
         15
     }
 }
 
+impl Formula for Adam {
+    const STATES: usize = 2;
+
+    #[inline(always)]
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, states: &mut [N; 2]) {
+        *p = *p - c.rate * change(c, g + c.decay * *p, states);
+    }
+}
+
 /// Takes a gradient into both means, and gives what the rate is multiplied by.
 #[inline(always)]
-pub(super) fn change(record: &StepRecord, g: f32, m: &mut f32, v: &mut f32) -> f32 {
-    *m = record.beta1 * *m + (1.0 - record.beta1) * g;
-    *v = record.beta2 * *v + (1.0 - record.beta2) * g * g;
-    record.correction1 * *m / (v.sqrt() * record.correction2 + record.epsilon)
+pub(super) fn change<N: Number>(c: &Coefficients<N>, g: N, [m, v]: &mut [N; 2]) -> N {
+    *m = c.beta1 * *m + c.rest1 * g;
+    *v = c.beta2 * *v + c.rest2 * g * g;
+    c.correction1 * *m / (v.sqrt() * c.correction2 + c.epsilon)
 }

@@ -1,8 +1,8 @@
 //! AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): p becomes p - rate decay p first, then as
 //! with [`Adam`](super::OptimizerKind::Adam) without weight decay. Biases do not decay.
 
-use crate::vectors::vectorized;
-use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::formula::{Coefficients, Formula, Number};
+use super::{Function, Optimizer, OptimizerKind};
 use super::adam::change;
 
 pub(super) struct AdamW;
@@ -18,7 +18,7 @@ impl Function for AdamW {
     }
 
     fn states(&self) -> usize {
-        2
+        Self::STATES
     }
 
     fn uses_momentum(&self) -> bool {
@@ -38,17 +38,17 @@ impl Function for AdamW {
         (Optimizer { kind, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.01 }, 0.001)
     }
 
-    fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        vectorized(|| {
-            let Tile { parameters, gradients, states: [means, squares], rate, decay } = tile;
-            for (((p, g), m), v) in parameters.iter_mut().zip(gradients).zip(means).zip(squares) {
-                *p -= rate * decay * *p;
-                *p -= rate * change(record, *g, m, v);
-            }
-        });
-    }
-
     fn flop(&self) -> usize {
         15
+    }
+}
+
+impl Formula for AdamW {
+    const STATES: usize = 2;
+
+    #[inline(always)]
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, states: &mut [N; 2]) {
+        *p = *p - c.rate * c.decay * *p;
+        *p = *p - c.rate * change(c, g, states);
     }
 }

@@ -1,5 +1,9 @@
 //! Optimizers: how a gradient changes its parameter. Names, defaults and formulas are PyTorch's.
 
+pub(crate) mod formula;
+
+use formula::{Whole, WithFormula};
+
 use crate::error::Result;
 
 use super::StepRecord;
@@ -26,7 +30,7 @@ trait Function: Sync {
     fn name(&self) -> &'static str;
 
     /// `apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32)`, which does in place in `result` what
-    /// [`apply`](Function::apply) does. States stand at `state_place(index, 0u)` and `state_place(index, 1u)`; the rest
+    /// [`Formula::update`](formula::Formula::update) does. States stand at `state_place(index, 0u)` and `state_place(index, 1u)`; the rest
     /// is in `record`.
     fn shader(&self) -> &'static str;
 
@@ -44,9 +48,6 @@ trait Function: Sync {
 
     /// Its settings where nothing else is asked for, and its learning rate.
     fn defaults(&self) -> (Optimizer, f32);
-
-    /// Updates parameters and states in place.
-    fn apply(&self, record: &StepRecord, tile: Tile<'_>);
 
     /// FLOP per parameter, counted as the cost models count.
     fn flop(&self) -> usize;
@@ -88,6 +89,18 @@ pub struct Optimizer {
 }
 
 impl OptimizerKind {
+    /// Does some work with the formula of this one.
+    pub(crate) fn with_formula(self, work: impl WithFormula) {
+        match self {
+            Self::Sgd => work.with_formula::<sgd::Sgd>(),
+            Self::Momentum => work.with_formula::<momentum::Momentum>(),
+            Self::Nesterov => work.with_formula::<nesterov::Nesterov>(),
+            Self::Adam => work.with_formula::<adam::Adam>(),
+            Self::AdamW => work.with_formula::<adamw::AdamW>(),
+            Self::RmsProp => work.with_formula::<rmsprop::RmsProp>(),
+        }
+    }
+
     /// The optimizer with its usual settings.
     pub fn defaults(self) -> Optimizer {
         self.piece().defaults().0
@@ -162,6 +175,6 @@ impl Optimizer {
 
     /// Updates parameters and states in place.
     pub fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        self.kind.piece().apply(record, tile);
+        self.kind.with_formula(Whole { record, tile });
     }
 }

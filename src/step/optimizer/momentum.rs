@@ -1,7 +1,7 @@
 //! Stochastic gradient descent with momentum (PyTorch's form): b becomes beta1 b + g + decay p, and p becomes p - rate b.
 
-use crate::vectors::vectorized;
-use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::formula::{Coefficients, Formula, Number};
+use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct Momentum;
 pub(super) const PIECE: Momentum = Momentum;
@@ -16,7 +16,7 @@ impl Function for Momentum {
     }
 
     fn states(&self) -> usize {
-        1
+        Self::STATES
     }
 
     fn uses_momentum(&self) -> bool {
@@ -36,17 +36,17 @@ impl Function for Momentum {
         (Optimizer { kind, beta1: 0.9, beta2: 0.0, epsilon: 0.0, weight_decay: 0.0 }, 0.1)
     }
 
-    fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        vectorized(|| {
-            let Tile { parameters, gradients, states: [buffers, _], rate, decay } = tile;
-            for ((p, g), buffer) in parameters.iter_mut().zip(gradients).zip(buffers) {
-                *buffer = record.beta1 * *buffer + (g + decay * *p);
-                *p -= rate * *buffer;
-            }
-        });
-    }
-
     fn flop(&self) -> usize {
         6
+    }
+}
+
+impl Formula for Momentum {
+    const STATES: usize = 1;
+
+    #[inline(always)]
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, [buffer, _]: &mut [N; 2]) {
+        *buffer = c.beta1 * *buffer + (g + c.decay * *p);
+        *p = *p - c.rate * *buffer;
     }
 }

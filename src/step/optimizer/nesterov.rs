@@ -1,8 +1,8 @@
 //! Nesterov's momentum (PyTorch's form, after I. Sutskever and others, "On the importance of initialization and momentum in
 //! deep learning", 2013): with g for g + decay p, b becomes beta1 b + g, and p becomes p - rate (g + beta1 b).
 
-use crate::vectors::vectorized;
-use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::formula::{Coefficients, Formula, Number};
+use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct Nesterov;
 pub(super) const PIECE: Nesterov = Nesterov;
@@ -17,7 +17,7 @@ impl Function for Nesterov {
     }
 
     fn states(&self) -> usize {
-        1
+        Self::STATES
     }
 
     fn uses_momentum(&self) -> bool {
@@ -37,18 +37,18 @@ impl Function for Nesterov {
         (Optimizer { kind, beta1: 0.9, beta2: 0.0, epsilon: 0.0, weight_decay: 0.0 }, 0.1)
     }
 
-    fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        vectorized(|| {
-            let Tile { parameters, gradients, states: [buffers, _], rate, decay } = tile;
-            for ((p, g), buffer) in parameters.iter_mut().zip(gradients).zip(buffers) {
-                let g = g + decay * *p;
-                *buffer = record.beta1 * *buffer + g;
-                *p -= rate * (g + record.beta1 * *buffer);
-            }
-        });
-    }
-
     fn flop(&self) -> usize {
         8
+    }
+}
+
+impl Formula for Nesterov {
+    const STATES: usize = 1;
+
+    #[inline(always)]
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, [buffer, _]: &mut [N; 2]) {
+        let g = g + c.decay * *p;
+        *buffer = c.beta1 * *buffer + g;
+        *p = *p - c.rate * (g + c.beta1 * *buffer);
     }
 }

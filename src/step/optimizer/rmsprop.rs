@@ -2,8 +2,8 @@
 //! g + decay p, v becomes beta2 v + (1 - beta2) g^2, b becomes beta1 b + g / (sqrt(v) + epsilon), and p becomes p - rate b.
 //! The default rate is Keras's; PyTorch's 0.01 moves every weight by 0.1 in the first step.
 
-use crate::vectors::vectorized;
-use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::formula::{Coefficients, Formula, Number};
+use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct RmsProp;
 pub(super) const PIECE: RmsProp = RmsProp;
@@ -18,7 +18,7 @@ impl Function for RmsProp {
     }
 
     fn states(&self) -> usize {
-        2
+        Self::STATES
     }
 
     fn uses_momentum(&self) -> bool {
@@ -38,19 +38,19 @@ impl Function for RmsProp {
         (Optimizer { kind, beta1: 0.0, beta2: 0.99, epsilon: 1e-8, weight_decay: 0.0 }, 0.001)
     }
 
-    fn apply(&self, record: &StepRecord, tile: Tile<'_>) {
-        vectorized(|| {
-            let Tile { parameters, gradients, states: [buffers, squares], rate, decay } = tile;
-            for (((p, g), buffer), v) in parameters.iter_mut().zip(gradients).zip(buffers).zip(squares) {
-                let g = g + decay * *p;
-                *v = record.beta2 * *v + (1.0 - record.beta2) * g * g;
-                *buffer = record.beta1 * *buffer + g / (v.sqrt() + record.epsilon);
-                *p -= rate * *buffer;
-            }
-        });
-    }
-
     fn flop(&self) -> usize {
         13
+    }
+}
+
+impl Formula for RmsProp {
+    const STATES: usize = 2;
+
+    #[inline(always)]
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, [buffer, v]: &mut [N; 2]) {
+        let g = g + c.decay * *p;
+        *v = c.beta2 * *v + c.rest2 * g * g;
+        *buffer = c.beta1 * *buffer + g / (v.sqrt() + c.epsilon);
+        *p = *p - c.rate * *buffer;
     }
 }

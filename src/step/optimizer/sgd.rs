@@ -1,7 +1,7 @@
 //! Stochastic gradient descent: p becomes p - rate (g + decay p).
 
-use crate::vectors::vectorized;
-use super::{Function, Optimizer, OptimizerKind, StepRecord, Tile};
+use super::formula::{Coefficients, Formula, Number};
+use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct Sgd;
 pub(super) const PIECE: Sgd = Sgd;
@@ -16,7 +16,7 @@ impl Function for Sgd {
     }
 
     fn states(&self) -> usize {
-        0
+        Self::STATES
     }
 
     fn uses_momentum(&self) -> bool {
@@ -36,16 +36,16 @@ impl Function for Sgd {
         (Optimizer { kind, beta1: 0.0, beta2: 0.0, epsilon: 0.0, weight_decay: 0.0 }, 0.1)
     }
 
-    fn apply(&self, _: &StepRecord, tile: Tile<'_>) {
-        vectorized(|| {
-            let Tile { parameters, gradients, rate, decay, .. } = tile;
-            for (p, g) in parameters.iter_mut().zip(gradients) {
-                *p -= rate * (g + decay * *p);
-            }
-        });
-    }
-
     fn flop(&self) -> usize {
         4
+    }
+}
+
+impl Formula for Sgd {
+    const STATES: usize = 0;
+
+    #[inline(always)]
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, _: &mut [N; 2]) {
+        *p = *p - c.rate * (g + c.decay * *p);
     }
 }

@@ -256,12 +256,43 @@ fn clipping_bounds_the_step() {
     }
 }
 
+/// Gradients that are kept as a whole, for a norm that is never reached, and those that are used up tile by tile update to the
+/// same bits: one tile and several, lists in which no row holds some groups, and deltas that are copied.
+#[test]
+fn tiles_of_gradients_update_as_whole_ones_do() {
+    let order: Vec<u32> = (0..7).flat_map(|round| (0..37).map(move |row| (row * 3 + round) % 37)).collect();
+    for kind in OptimizerKind::ALL.iter().copied() {
+        for (sizes, batch, sparse) in [
+            (&[21, 170, 33, 5][..], 17, true),
+            (&[300, 9, 3], 17, false),
+            (&[9, 150, 400, 3], 90, true),
+            (&[270, 160, 2], 220, false),
+            (&[9, 5], 13, true),
+        ] {
+            let problem = Problem::new(sizes, Activation::Relu, 0.2, Loss::CrossEntropy, sparse);
+            for plan in [Plan::Rows(1), Plan::Rows(3), Plan::Columns(1), Plan::Columns(2)] {
+                if plan.is_by_columns() && sizes.len() == 2 {
+                    continue; // Nothing above the first layer is divided.
+                }
+                let trained = |clip_norm| {
+                    let rule = UpdateRule { clip_norm, ..rule(kind) };
+                    let mut engine = problem.engine(&options(batch, rule), plan);
+                    train(&mut engine, &problem, &order);
+                    (engine.parameters().unwrap(), engine.state().unwrap())
+                };
+                assert!(trained(None) == trained(Some(1e30)), "{kind} {sizes:?} {plan:?}");
+            }
+        }
+    }
+}
+
 /// Padding of the first layer is 0 however long it is trained, and with it everything that stands there.
 #[test]
 fn padding_stays_zero() {
     let problem = Problem::new(&[9, 5, 3], Activation::Sigmoid, 0.3, Loss::CrossEntropy, true);
     for kind in OptimizerKind::ALL.iter().copied() {
-        let mut engine = problem.engine(&options(8, rule(kind)), Plan::Rows(1));
+        let mut engine =
+            problem.engine(&options(8, UpdateRule { clip_norm: None, ..rule(kind) }), Plan::Rows(1));
         train(&mut engine, &problem, &order());
         let owned = engine.network.parameters[0].read(0);
         for tensors in [&owned.values, &owned.states[0], &owned.states[1]] {

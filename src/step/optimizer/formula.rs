@@ -1,0 +1,166 @@
+//! The formulas of the optimizers, each written once for a number and for several side by side.
+
+use std::marker::PhantomData;
+use std::ops::{Add, Div, Mul, Sub};
+
+use pulp::{Simd, WithSimd};
+
+use super::{StepRecord, Tile};
+use crate::vectors::vectorized;
+
+/// Numbers side by side: as many as a vector has, or one.
+pub trait Number:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// The square root.
+    fn sqrt(self) -> Self;
+}
+
+/// A vector of the processor.
+#[derive(Clone, Copy)]
+pub struct Lanes<S: Simd>(pub S, pub S::f32s);
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, $of_vectors:ident) => {
+        impl<S: Simd> $trait for Lanes<S> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Self(self.0, self.0.$of_vectors(self.1, other.1))
+            }
+        }
+    };
+}
+
+operator!(Add, add, add_f32s);
+operator!(Sub, sub, sub_f32s);
+operator!(Mul, mul, mul_f32s);
+operator!(Div, div, div_f32s);
+
+impl<S: Simd> Number for Lanes<S> {
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0, self.0.sqrt_f32s(self.1))
+    }
+}
+
+/// What formulas take from a step: its learning rate and weight decay for a tensor, and what [`StepRecord`] has.
+#[derive(Clone, Copy)]
+pub struct Coefficients<N> {
+    pub rate: N,
+    pub decay: N,
+    pub beta1: N,
+    /// 1 - beta1.
+    pub rest1: N,
+    pub beta2: N,
+    /// 1 - beta2.
+    pub rest2: N,
+    pub epsilon: N,
+    pub correction1: N,
+    pub correction2: N,
+}
+
+impl Coefficients<f32> {
+    /// Those of a tensor with this learning rate and decay.
+    pub fn new(record: &StepRecord, rate: f32, decay: f32) -> Self {
+        let StepRecord { beta1, beta2, epsilon, correction1, correction2, .. } = *record;
+        let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
+        Self { rate, decay, beta1, rest1, beta2, rest2, epsilon, correction1, correction2 }
+    }
+
+    /// The same in each lane.
+    #[inline(always)]
+    pub fn lanes<S: Simd>(&self, simd: S) -> Coefficients<Lanes<S>> {
+        let lanes = |number: f32| Lanes(simd, simd.splat_f32s(number));
+        Coefficients {
+            rate: lanes(self.rate),
+            decay: lanes(self.decay),
+            beta1: lanes(self.beta1),
+            rest1: lanes(self.rest1),
+            beta2: lanes(self.beta2),
+            rest2: lanes(self.rest2),
+            epsilon: lanes(self.epsilon),
+            correction1: lanes(self.correction1),
+            correction2: lanes(self.correction2),
+        }
+    }
+}
+
+/// How a gradient changes its parameter.
+pub trait Formula {
+    /// Numbers of state per parameter: 0 to 2.
+    const STATES: usize;
+
+    /// Updates the parameter `p` with gradient `g`, and its state.
+    fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, states: &mut [N; 2]);
+}
+
+/// Work that is compiled for each optimizer.
+pub trait WithFormula {
+    /// Does it.
+    fn with_formula<F: Formula>(self);
+}
+
+/// Updates parameters and their states from as many gradients, vector by vector.
+#[inline(always)]
+pub fn update_vectors<S: Simd, F: Formula>(
+    simd: S,
+    c: &Coefficients<Lanes<S>>,
+    parameters: &mut [S::f32s],
+    gradients: &[S::f32s],
+    [first, second]: [&mut [S::f32s]; 2],
+) {
+    let length = |state| if F::STATES > state { parameters.len() } else { 0 };
+    let (first, second) = (&mut first[..length(0)], &mut second[..length(1)]);
+    for (i, (p, g)) in parameters.iter_mut().zip(gradients).enumerate() {
+        let mut number = Lanes(simd, *p);
+        let state = |state: &[S::f32s]| Lanes(simd, state.get(i).copied().unwrap_or(*g));
+        let mut states = [state(first), state(second)];
+        F::update(c, &mut number, Lanes(simd, *g), &mut states);
+        *p = number.1;
+        if F::STATES > 0 {
+            first[i] = states[0].1;
+        }
+        if F::STATES > 1 {
+            second[i] = states[1].1;
+        }
+    }
+}
+
+/// Updates a whole tile.
+pub struct Whole<'a> {
+    /// The step.
+    pub record: &'a StepRecord,
+    /// What is updated.
+    pub tile: Tile<'a>,
+}
+
+impl WithFormula for Whole<'_> {
+    fn with_formula<F: Formula>(self) {
+        let Self { record, tile } = self;
+        let coefficients = Coefficients::new(record, tile.rate, tile.decay);
+        vectorized(Apply::<F> { coefficients, tile, formula: PhantomData });
+    }
+}
+
+struct Apply<'a, F> {
+    coefficients: Coefficients<f32>,
+    tile: Tile<'a>,
+    formula: PhantomData<F>,
+}
+
+impl<F: Formula> WithSimd for Apply<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (c, Tile { parameters, gradients, states, .. }) = (self.coefficients, self.tile);
+        let (p, rest_of_p) = S::as_mut_simd_f32s(parameters);
+        let (g, rest_of_g) = S::as_simd_f32s(gradients);
+        let [(m, rest_of_m), (v, rest_of_v)] = states.map(S::as_mut_simd_f32s);
+        update_vectors::<S, F>(simd, &c.lanes(simd), p, g, [m, v]);
+        let one = pulp::Scalar;
+        update_vectors::<_, F>(one, &c.lanes(one), rest_of_p, rest_of_g, [rest_of_m, rest_of_v]);
+    }
+}
