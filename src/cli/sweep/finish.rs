@@ -12,18 +12,13 @@ use tinytrain::train::{evaluate, evaluate_values, load_model};
 use tinytrain::{Error, Result};
 
 use super::ensemble::{Chosen, Picking, Picks, one_model};
-use super::folder::Folder;
+use super::folder::{BEST, ENSEMBLE, Folder, LEADERBOARD, PAGE};
 use super::leaderboard::{self, Ranked, ranked};
 use super::page;
 use super::planned::{Common, Planned};
 use super::refit::Refit;
 use crate::cli::output::warn;
-use crate::cli::text::{loss, percent};
-
-const LEADERBOARD: &str = "leaderboard.csv";
-const PAGE: &str = "sweep.html";
-const BEST: &str = "best.safetensors";
-const ENSEMBLE: &str = "ensemble.safetensors";
+use crate::cli::text::{counted, loss, percent};
 
 /// A sweep that is over.
 pub struct Finish<'a> {
@@ -237,8 +232,8 @@ impl Picked {
             false => format!(", test RMSE {}, R2 {second:.4}", loss(first)),
         });
         format!(
-            "ensemble: {picks} picks of {} members, {figures}{rows}{}, model {}",
-            self.members.len(),
+            "ensemble: {picks} picks of {}, {figures}{rows}{}, model {}",
+            counted(self.members.len() as u64, "member", "members"),
             test.unwrap_or_default(),
             super::word(&self.path)
         )

@@ -17,12 +17,18 @@ use tinytrain::{Error, Result};
 
 use super::record::Record;
 use crate::cli::folder_lock::FolderLock;
+use crate::cli::run_folder;
 
 const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
 const HISTORY: &str = "history.csv";
 const ASKED: &str = "asked.jsonl";
 const MEMBERS: &str = "members";
+/// What is written when the sweep is over.
+pub const LEADERBOARD: &str = "leaderboard.csv";
+pub const PAGE: &str = "sweep.html";
+pub const BEST: &str = "best.safetensors";
+pub const ENSEMBLE: &str = "ensemble.safetensors";
 
 const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
 
@@ -66,10 +72,10 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 }
 
 impl Folder {
-    /// A new folder, or an empty one.
+    /// A new folder, or one that holds nothing that would be written over.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if it holds a sweep.
+    /// [`Error::Write`]; [`Error::Config`] if it holds a sweep, a run, or files of the same names.
     pub fn create(path: &Path, command: &[String]) -> Result<Self> {
         if path.join(COMMAND).exists() {
             return Err(used(path));
@@ -85,6 +91,7 @@ impl Folder {
 
     /// Writes what a folder holds before a member has ended.
     fn begin(self, command: &[String]) -> Result<Self> {
+        refuse_files(&self.path)?;
         fs::create_dir_all(self.file(MEMBERS)).map_err(|source| unwritable(&self.path, source))?;
         // The command comes last: without it the folder is none of a sweep.
         self.write(RESULTS, "")?;
@@ -332,6 +339,23 @@ fn used(path: &Path) -> Error {
     Error::Config(format!(
         "--out: expected a folder without a sweep, found {path}; --resume {path} goes on with that one"
     ))
+}
+
+/// Refuses a folder of a run, and one with files that a sweep would write over, but for those that one has only begun.
+fn refuse_files(path: &Path) -> Result<()> {
+    let is_other = |name: &str, begun: &str| match fs::read(path.join(name)) {
+        Ok(bytes) => bytes != begun.as_bytes(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    };
+    let begun = [(RESULTS, ""), (HISTORY, HISTORY_HEADER)].into_iter();
+    let mut other = begun.filter(|(name, begun)| is_other(name, begun)).map(|(name, _)| name);
+    let files = [run_folder::CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
+    let there = || files.into_iter().find(|name| path.join(name).exists());
+    let Some(name) = other.next().or_else(there) else { return Ok(()) };
+    let path = path.display();
+    Err(Error::Config(format!(
+        "--out: expected a new or empty folder, found {path}, which holds {name} of something else"
+    )))
 }
 
 fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {

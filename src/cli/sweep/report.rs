@@ -51,7 +51,6 @@ impl<'a> Report<'a> {
         console: Console,
         start: Instant,
     ) -> Self {
-        let is_open = options.total_time.is_some() && options.trials.is_none() && !options.grid;
         Self {
             planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
@@ -61,7 +60,7 @@ impl<'a> Report<'a> {
             start,
             running: HashMap::new(),
             best: None,
-            all: (!is_open || options.settings.is_some()).then_some(planned.len()),
+            all: options.are_counted().then_some(planned.len()),
             options,
         }
     }
@@ -226,6 +225,10 @@ impl<'a> Report<'a> {
     pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
         let Finished { ranked, best, ensemble, failed } = finished;
         let time = self.start.elapsed();
+        if folder.records.is_empty() {
+            let text = "--total-time: expected time for a member, found too little: none has come to an end";
+            return Err(Error::Config(text.to_owned()).into());
+        }
         if ranked.is_empty() {
             return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());
         }
