@@ -1,0 +1,152 @@
+//! What a sweep says of its results, and where it may write them.
+
+use serde_json::Value;
+
+use super::sweep::{bytes, members, sweep, swept, table};
+use crate::program::Workplace;
+
+const SMALL: [&str; 6] = ["--preset", "plain", "--epochs", "2", "--trials", "5"];
+
+/// Rows from a range of numbers: the values are not proportional to the inputs, and some lie far off.
+fn values(rows: std::ops::Range<usize>) -> String {
+    let row = |row: usize| {
+        let far = if row.is_multiple_of(17) { 900 } else { 0 };
+        format!("{},{},{}\n", row % 13, row % 7, 3 * (row % 13) + 10 * (row % 7) * (row % 7) + far)
+    };
+    "a,b,target\n".to_owned() + &rows.map(row).collect::<String>()
+}
+
+#[test]
+fn values_are_put_together_by_the_loss_that_judges_members() {
+    let place = Workplace::new();
+    place.write("t.csv", values(0..200));
+    place.write("v.csv", values(200..300));
+    place.write("space.toml", "hidden = [[4], [8], [4, 4]]\nactivation = \"tanh\"\n");
+    let common =
+        ["--validation", "v.csv", "--target", "target", "--task", "regression", "--optimizer", "adam"];
+    let more = ["--space", "space.toml", "--grid", "--epochs", "6", "--preset", "plain"];
+    for loss in ["mse", "mae", "huber"] {
+        for (picks, folder) in [("1", format!("{loss}-1")), ("5", format!("{loss}-5"))] {
+            let own = ["--loss", loss, "--ensemble", picks, "--out", &folder];
+            let objects = swept(&place, &[&common[..], &more, &own].concat());
+            let summary = objects.last().unwrap();
+            let told = summary["ensemble"]["loss"].as_f64().unwrap();
+            // As `eval` says it of the same rows.
+            let model = format!("{folder}/ensemble.safetensors");
+            let eval = ["eval", "--device", "cpu", "--format", "json", "--data", "v.csv", "--model", &model];
+            let evaluated = place.succeed(&eval).objects()[0]["loss"].as_f64().unwrap();
+            assert!((told / evaluated - 1.0).abs() < 1e-5, "{loss}, {picks}: {told}, eval says {evaluated}");
+            // All members are in the bag: a single pick is the best, so it has its loss.
+            let best = summary["loss"].as_f64().unwrap();
+            assert!(picks != "1" || (told / best - 1.0).abs() < 1e-5, "{loss}: {told}, {best}");
+        }
+    }
+}
+
+#[test]
+fn shards_may_differ_in_how_they_are_trained_and_told() {
+    let place = table();
+    let whole = swept(&place, &[&SMALL[..], &["--out", "whole", "--ensemble", "3"]].concat());
+    swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/2", "--threads", "1"]].concat());
+    let mut quiet = vec!["sweep", "--quiet", "--threads=2", "--data", "t.csv", "--device", "cpu"];
+    quiet.extend(["--epochs", "2", "--preset=plain", "--trials", "5", "--out=s2", "--shard=2/2"]);
+    place.succeed(&quiet);
+    let merge = ["sweep", "merge", "--format", "json", "--ensemble", "3", "--out"];
+    let merged = place.succeed(&[&merge[..], &["merged", "s2", "s1"]].concat());
+    assert!(!merged.stderr.contains("warning"), "{}", merged.stderr);
+    let same =
+        |object: &Value| [object["members"].clone(), object["best_member"].clone(), object["loss"].clone()];
+    assert_eq!(same(merged.objects().last().unwrap()), same(whole.last().unwrap()));
+    for file in ["best.safetensors", "ensemble.safetensors"] {
+        assert_eq!(
+            bytes(&place, &format!("merged/{file}")),
+            bytes(&place, &format!("whole/{file}")),
+            "{file}"
+        );
+    }
+    // Other trials are another sweep, also where nobody has said how many.
+    let other = ["--preset", "plain", "--epochs", "2", "--trials", "6", "--shard", "2/2", "--out", "o"];
+    swept(&place, &other);
+    let outcome = place.run(&[&merge[..], &["m", "s1", "o"]].concat());
+    assert_eq!(outcome.code, 2);
+    assert_eq!(outcome.stderr, "error: o: expected a shard of the sweep in s1, found another sweep\n");
+}
+
+#[test]
+fn members_that_no_shard_has_are_told_of() {
+    let place = table();
+    swept(&place, &[&SMALL[..], &["--out", "whole"]].concat());
+    swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/3"]].concat());
+    swept(&place, &[&SMALL[..], &["--out", "s3", "--shard", "3/3"]].concat());
+    let merged = place.succeed(&["sweep", "merge", "s1", "s3", "--out", "part", "--format", "json"]);
+    let expected =
+        "warning: 2 of 5 members have not ended in these folders; tinytrain sweep --resume part trains them";
+    assert!(merged.stderr.lines().any(|line| line == expected), "{}", merged.stderr);
+    // So it does.
+    let resumed = place.succeed(&["sweep", "--resume", "part", "--format", "json"]).objects();
+    assert_eq!(members(&resumed).keys().copied().collect::<Vec<u64>>(), [1, 4]);
+    assert_eq!(bytes(&place, "part/best.safetensors"), bytes(&place, "whole/best.safetensors"));
+}
+
+#[test]
+fn a_sweep_that_no_member_has_time_for_says_so() {
+    let place = table();
+    let endless = ["--preset", "plain", "--epochs", "1000000", "--trials", "4", "--folds", "3"];
+    let outcome = sweep(&place, &[&endless[..], &["--total-time", "1ms", "--out", "s"]].concat());
+    let results = std::fs::read_to_string(place.path("s/results.jsonl")).unwrap();
+    let expected =
+        "error: --total-time: expected time for a member, found too little: none has come to an end\n";
+    assert_eq!((outcome.code, results.as_str()), (2, ""), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with(expected), "{}", outcome.stderr);
+    let merged = place.run(&["sweep", "merge", "s", "--out", "m"]);
+    let expected = "error: expected members that have ended, found none in these folders\n";
+    assert_eq!((merged.code, merged.stderr.as_str()), (2, expected));
+    assert!(!place.path("m").exists());
+}
+
+#[test]
+fn nothing_of_something_else_is_written_over() {
+    let place = table();
+    let train = ["train", "--device", "cpu", "--data", "t.csv", "--epochs", "1", "--quiet", "--out", "run"];
+    place.succeed(&train);
+    place.write("mine/leaderboard.csv", "of last week\n");
+    place.write("other/history.csv", "of last week\n");
+    place.write("notes/space.toml", "lr = [0.1]\n");
+    for (folder, file) in [("run", "history.csv"), ("mine", "leaderboard.csv"), ("other", "history.csv")] {
+        let (name, before) = (format!("{folder}/{file}"), place.entries());
+        let old = bytes(&place, &name);
+        let expected = format!(
+            "error: --out: expected a new or empty folder, found {folder}, which holds {file} of something else\n"
+        );
+        let ask = ["--preset", "plain", "--ask", "1", "--out", folder];
+        for arguments in [[&SMALL[..], &["--out", folder]].concat(), ask.to_vec()] {
+            let outcome = sweep(&place, &arguments);
+            assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+            assert!(outcome.stderr.ends_with(&expected), "{}", outcome.stderr);
+        }
+        assert_eq!((bytes(&place, &name), place.entries()), (old, before), "{folder}");
+    }
+    // What is in nobody's way stays, and a sweep that was killed at its very beginning begins anew.
+    place.write("notes/results.jsonl", "");
+    swept(&place, &[&SMALL[..], &["--space", "notes/space.toml", "--out", "notes"]].concat());
+    assert_eq!(bytes(&place, "notes/space.toml"), b"lr = [0.1]\n");
+}
+
+#[test]
+fn what_neither_ask_nor_tell_has_a_use_for_is_refused() {
+    let place = table();
+    place.write("told.jsonl", "{\"member\":0,\"loss\":1}\n");
+    for more in [&["--seeds", "2"][..], &["--shard", "1/2"], &["--halving"], &["--ensemble", "2"]] {
+        for action in [["--ask", "2"], ["--tell", "told.jsonl"]] {
+            let outcome = sweep(&place, &[&action[..], more, &["--out", "s"]].concat());
+            assert_eq!(outcome.code, 2, "{more:?}");
+            let expected = format!("error: the argument '{}", action[0]);
+            assert!(
+                outcome.stderr.starts_with(&expected) && outcome.stderr.contains(more[0]),
+                "{}",
+                outcome.stderr
+            );
+        }
+    }
+    assert!(!place.path("s").exists());
+}
