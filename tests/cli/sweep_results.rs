@@ -150,3 +150,45 @@ fn what_neither_ask_nor_tell_has_a_use_for_is_refused() {
     }
     assert!(!place.path("s").exists());
 }
+
+#[test]
+fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
+    let place = Workplace::new();
+    let lines = values(0..200);
+    let (header, rows) = lines.split_once('\n').unwrap();
+    let backwards = rows.lines().rev().fold(format!("{header}\n"), |text, row| text + row + "\n");
+    let common = [&SMALL[..], &["--target", "target", "--task", "regression"]].concat();
+    let resume = ["sweep", "--resume", "s", "--ensemble", "2", "--format", "json"];
+    let refused = |arguments: &[&str], folder: &str| {
+        let before = place.entries();
+        let outcome = place.run(arguments);
+        let expected = format!(
+            "error: {folder}: expected the rows with which the sweep began, found others: the data have changed\n"
+        );
+        assert_eq!((outcome.code, outcome.stderr.lines().last().unwrap()), (2, expected.trim_end()));
+        assert_eq!(place.entries(), before);
+    };
+    place.write("t.csv", &lines);
+    swept(&place, &[&common[..], &["--out", "s"]].concat());
+    swept(&place, &[&common[..], &["--out", "s1", "--shard", "1/2"]].concat());
+    // The same rows in another order are divided in another way: some that trained would validate.
+    place.write("t.csv", &backwards);
+    refused(&resume, "s");
+    swept(&place, &[&common[..], &["--out", "s2", "--shard", "2/2"]].concat());
+    refused(&["sweep", "merge", "s2", "s1", "--out", "whole"], "s1");
+    refused(&["sweep", "merge", "s1", "--out", "whole"], "s1");
+    // The same rows elsewhere in the text are the same.
+    place.write("t.csv", lines.replace('\n', "\r\n"));
+    place.succeed(&resume);
+    // Rows that validate count, too, and those of a folder of before are not known.
+    place.write("v.csv", values(200..260));
+    swept(&place, &[&common[..], &["--out", "v", "--validation", "v.csv"]].concat());
+    place.write("v.csv", values(201..261));
+    refused(&["sweep", "--resume", "v"], "v");
+    let command = std::fs::read_to_string(place.path("v/sweep.json")).unwrap();
+    let mut command: Value = serde_json::from_str(&command).unwrap();
+    assert_eq!((&command["rows"][0]["count"], &command["rows"][1]["count"]), (&200.into(), &60.into()));
+    command.as_object_mut().unwrap().remove("rows");
+    place.write("v/sweep.json", command.to_string() + "\n");
+    place.succeed(&["sweep", "--resume", "v"]);
+}

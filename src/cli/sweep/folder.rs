@@ -12,7 +12,7 @@ use serde_json::json;
 use tinytrain::error::{Place, excerpt};
 use tinytrain::output::Destination;
 use tinytrain::sweep::{Ended, Settings};
-use tinytrain::train::Score;
+use tinytrain::train::{Score, TrainedRows};
 use tinytrain::{Error, Result};
 
 use super::record::Record;
@@ -36,7 +36,13 @@ const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,valida
 #[derive(Deserialize)]
 struct Command {
     arguments: Vec<String>,
+    /// Nothing where something else trains the members, and in folders of earlier versions.
+    #[serde(default)]
+    rows: Option<FileRows>,
 }
+
+/// What tells the rows of a sweep from others: those that train, that validate and that test, of each file.
+pub type FileRows = [Option<TrainedRows>; 3];
 
 /// A member that has been asked for: a line of `asked.jsonl`, whose number counts from 0.
 #[derive(Deserialize)]
@@ -76,7 +82,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Write`]; [`Error::Config`] if it holds a sweep, a run, or files of the same names.
-    pub fn create(path: &Path, command: &[String]) -> Result<Self> {
+    pub fn create(path: &Path, command: &[String], rows: Option<FileRows>) -> Result<Self> {
         if path.join(COMMAND).exists() {
             return Err(used(path));
         }
@@ -86,17 +92,17 @@ impl Folder {
         if path.join(COMMAND).exists() {
             return Err(used(path));
         }
-        folder.begin(command)
+        folder.begin(command, rows)
     }
 
     /// Writes what a folder holds before a member has ended.
-    fn begin(self, command: &[String]) -> Result<Self> {
+    fn begin(self, command: &[String], rows: Option<FileRows>) -> Result<Self> {
         refuse_files(&self.path)?;
         fs::create_dir_all(self.file(MEMBERS)).map_err(|source| unwritable(&self.path, source))?;
         // The command comes last: without it the folder is none of a sweep.
         self.write(RESULTS, "")?;
         self.write(HISTORY, HISTORY_HEADER)?;
-        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command });
+        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command, "rows": rows });
         self.write(COMMAND, &(command.to_string() + "\n"))?;
         Ok(self)
     }
@@ -138,7 +144,7 @@ impl Folder {
     pub fn open_or_create(path: &Path, command: &[String]) -> Result<Self> {
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
         let folder = Self::locked(path, Some(FolderLock::wait(path)?));
-        if path.join(COMMAND).exists() { folder.read_back() } else { folder.begin(command) }
+        if path.join(COMMAND).exists() { folder.read_back() } else { folder.begin(command, None) }
     }
 
     fn locked(path: &Path, lock: Option<FolderLock>) -> Self {
@@ -175,10 +181,20 @@ impl Folder {
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] where there is none.
     pub fn command(&self) -> Result<Vec<String>> {
-        let path = self.path.join(COMMAND);
+        self.began().map(|command| command.arguments)
+    }
+
+    /// The rows with which it began, as far as they are known.
+    ///
+    /// # Errors
+    /// As [`Folder::command`].
+    pub fn rows(&self) -> Result<Option<FileRows>> {
+        self.began().map(|command| command.rows)
+    }
+
+    fn began(&self) -> Result<Command> {
         let text = self.read(COMMAND)?;
-        let Command { arguments } = serde_json::from_str(&text).map_err(|error| broken(&path, 1, &error))?;
-        Ok(arguments)
+        serde_json::from_str(&text).map_err(|error| broken(&self.path.join(COMMAND), 1, &error))
     }
 
     /// A file in it.

@@ -14,7 +14,7 @@ use super::folder::Folder;
 use super::options::Merge;
 use super::prepared::Prepared;
 use super::report::Report;
-use super::{check_fold_models, compare, interrupted, is_json, stored, word};
+use super::{check_fold_models, compare, compare_rows, interrupted, is_json, stored, word};
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
 
@@ -75,17 +75,20 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
         let text = "expected members that have ended, found none in these folders";
         return Err(Error::Config(text.to_owned()).into());
     }
-    let began = stored(&shards[0])?.0;
-    let picks = merge.ensemble.or(began.ensemble);
-    check_fold_models(picks, began.train.folds, &shards)?;
-    let mut folder = Folder::create(&merge.out, &whole(&shards[0].command()?))?;
-    shards.iter().try_for_each(|shard| folder.take(shard))?;
-    let (mut options, matches) = stored(&folder)?;
-    options.ensemble = picks;
+    let (mut options, matches) = stored(&shards[0])?;
+    let picks = merge.ensemble.or(options.ensemble);
+    check_fold_models(picks, options.train.folds, &shards)?;
+    (options.ensemble, options.shard) = (picks, None);
     (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
     let Prepared { common, planned, members, mut sources, device, .. } =
         Prepared::of(&options, Template::of(&matches), "evaluating")?;
-    compare(&folder, &planned)?;
+    let rows = sources.rows()?;
+    for shard in &shards {
+        compare(shard, &planned)?;
+        compare_rows(shard, &rows)?;
+    }
+    let mut folder = Folder::create(&merge.out, &whole(&shards[0].command()?), Some(rows))?;
+    shards.iter().try_for_each(|shard| folder.take(shard))?;
     let missing = planned.iter().filter(|planned| !folder.has(planned.number)).count();
     if missing > 0 && options.are_counted() {
         let (all, path) = (planned.len(), word(folder.path()));
