@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use serde_json::Value;
+
 use super::arguments::setting_text;
 use super::drawing::{coordinates, curve_picture};
 use super::leaderboard::{Ranked, command, names};
@@ -62,7 +64,13 @@ pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
     }
     let shown = if drawn.len() < ranked.len() { format!(", the best {DRAWN}") } else { String::new() };
     page += &format!("<h2>Settings and scores{shown}</h2>\n{}", coordinates(drawn, of_classes));
-    let what = if of_classes { "Validation accuracy by epoch" } else { "Validation loss by epoch" };
+    let figure = if of_classes { "accuracy" } else { "loss" };
+    let validates =
+        |ranked: &Ranked| ranked.record.measures.get("validation_loss").is_some_and(Value::is_number);
+    let what = match drawn.iter().any(validates) {
+        true => format!("Validation {figure} by epoch"),
+        false => format!("By epoch, {figure} on the rows that the first fold holds out"),
+    };
     page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
     page += &format!("<h2>Members</h2>\n{}", member_table(ranked, of_classes));
     html::page("Sweep", STYLE, &page)
@@ -131,6 +139,10 @@ mod tests {
         let page = page(&ranked, 1, &curves);
         assert_eq!(page.matches("class=\"axis\"").count(), 5, "lr, a<b, loss and accuracy; epochs");
         assert_eq!(page.matches("<polyline").count(), 4);
+        assert!(page.contains("<h2>By epoch, accuracy on the rows that the first fold holds out</h2>"));
+        let mut ranked = ranked;
+        ranked[1].record.measures.insert("validation_loss".to_owned(), 0.5.into());
+        assert!(self::page(&ranked, 1, &curves).contains("<h2>Validation accuracy by epoch</h2>"));
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
     }
