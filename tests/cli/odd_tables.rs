@@ -385,3 +385,19 @@ fn files_of_other_programs_are_called_by_their_names() {
     place.write("names.csv", table().replacen("a,", "PAR1,", 1));
     assert_eq!(train(&place, &["--data", "names.csv"]).code, 0);
 }
+
+#[test]
+fn names_with_commas_between_them_are_told_apart() {
+    let place = Workplace::new();
+    place.write("t.csv", table());
+    for (option, what) in [("--exclude", "a column to leave out"), ("--only", "an input column")] {
+        let line = format!(
+            "t.csv, row 1: expected {what} \"w, g\", a name; blanks stand between several, found the columns a, w, g, t, class"
+        );
+        refused(&place, &["--data", "t.csv", "--target", "class", option, "w, g"], &line);
+    }
+    // No list of columns.
+    let line = "t.csv, row 1: expected a column to leave out \"w,x\", found the columns a, w, g, t, class";
+    refused(&place, &["--data", "t.csv", "--target", "class", "--exclude", "w,x"], line);
+    assert_eq!(train(&place, &["--data", "t.csv", "--target", "class", "--exclude", "w", "g"]).code, 0);
+}
