@@ -192,3 +192,32 @@ fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
     place.write("v/sweep.json", command.to_string() + "\n");
     place.succeed(&["sweep", "--resume", "v"]);
 }
+
+#[test]
+fn of_members_on_folds_the_best_is_one_that_trained_to_its_end() {
+    let place = Workplace::new();
+    // Noise: the longer a network is trained on it, the worse it is on other rows.
+    let row = |row: usize| format!("{},{},{}\n", row * 37 % 101, row * 53 % 97, row * row * 7919 % 103);
+    place.write("t.csv", "a,b,target\n".to_owned() + &(0..90).map(row).collect::<String>());
+    place.write("space.toml", "hidden = [[64], [48], [32]]\noptimizer = \"adam\"\nlr = 0.02\n");
+    let arguments = ["--target", "target", "--task", "regression", "--space", "space.toml", "--grid"];
+    let more = ["--preset", "plain", "--epochs", "90", "--folds", "3", "--halving", "--out", "s"];
+    let objects = swept(&place, &[&arguments[..], &more].concat());
+    let (summary, ended) = (objects.last().unwrap(), members(&objects));
+    let whole: Vec<&&Value> = ended.values().filter(|member| member["end"] == "done").collect();
+    let loss = |member: &Value| member["loss"].as_f64().unwrap();
+    assert_eq!((ended.len(), whole.len()), (3, 1));
+    assert!(ended.values().any(|member| loss(member) < loss(whole[0])), "one that was dropped looks better");
+    assert_eq!([&summary["best_member"], &summary["loss"]], [&whole[0]["member"], &whole[0]["loss"]]);
+    // The model is of its settings, on all rows.
+    let line: Vec<&str> =
+        whole[0]["arguments"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let alone = ["--device", "cpu", "--quiet", "--out", "alone.safetensors"];
+    let mut train = [&["train"], &line[..], &alone].concat();
+    let device = train.iter().position(|word| *word == "--device=cpu").unwrap();
+    train.remove(device);
+    place.succeed(&train);
+    assert_eq!(bytes(&place, "s/best.safetensors"), bytes(&place, "alone.safetensors"));
+    let page = String::from_utf8(bytes(&place, "s/sweep.html")).unwrap();
+    assert!(page.contains(&format!("The best is member {}:", whole[0]["member"])));
+}

@@ -173,7 +173,7 @@ fn swept(
     drop(sweep);
     report.clear();
     if interrupts.has_come() {
-        finish::interrupted(&folder)?;
+        finish::interrupted(&folder, options.train.folds.is_some())?;
         return Err(interrupted(&interrupts, &folder, options, planned.len()));
     }
     let mut finish = Finish {

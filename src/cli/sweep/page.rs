@@ -47,11 +47,11 @@ pub fn curves(history: &str, of_classes: bool) -> Curves {
 }
 
 /// The page.
-pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
+pub fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves) -> String {
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let drawn = &ranked[..ranked.len().min(DRAWN)];
     let mut page = format!("<h1>Sweep of {} members</h1>\n", ranked.len() + failed);
-    if let Some(best) = ranked.first() {
+    if let Some(best) = best {
         let figure = figure(&best.record);
         page += &format!(
             "<p>The best is member {}: {figure}. <code>{}</code></p>\n",
@@ -136,13 +136,13 @@ mod tests {
         let history = "header\n7,0,1,0,0,0.5,0.7,,,0\n7,0,2,0,0,0.4,0.9,,,0\n7,1,1,0,0,0.1,0.1,,,0\n8,0,1,0,0,,,1,0.5,0\n";
         let curves = curves(history, true);
         assert_eq!(curves, Curves::from([(7, vec![0.7, 0.9]), (8, vec![0.5])]));
-        let page = page(&ranked, 1, &curves);
+        let page = page(&ranked, ranked.first(), 1, &curves);
         assert_eq!(page.matches("class=\"axis\"").count(), 5, "lr, a<b, loss and accuracy; epochs");
         assert_eq!(page.matches("<polyline").count(), 4);
         assert!(page.contains("<h2>By epoch, accuracy on the rows that the first fold holds out</h2>"));
         let mut ranked = ranked;
         ranked[1].record.measures.insert("validation_loss".to_owned(), 0.5.into());
-        assert!(self::page(&ranked, 1, &curves).contains("<h2>Validation accuracy by epoch</h2>"));
+        assert!(self::page(&ranked, None, 1, &curves).contains("<h2>Validation accuracy by epoch</h2>"));
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
     }

@@ -223,7 +223,7 @@ impl<'a> Report<'a> {
     /// # Errors
     /// [`Unwritable`].
     pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
-        let Finished { ranked, best, ensemble, failed } = finished;
+        let Finished { ranked, best_member, best, ensemble, failed } = finished;
         let time = self.start.elapsed();
         if folder.records.is_empty() {
             let text = "--total-time: expected time for a member, found too little: none has come to an end";
@@ -232,8 +232,8 @@ impl<'a> Report<'a> {
         if ranked.is_empty() {
             return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());
         }
+        let first = ranked.iter().find(|ranked| Some(ranked.record.member) == best_member);
         if is_json(self.options) {
-            let first = ranked.first();
             let mut fields = vec![
                 ("event", "summary".into()),
                 ("members", folder.records.len().into()),
@@ -263,7 +263,7 @@ impl<'a> Report<'a> {
                 counted(failed as u64, "member has", "members have")
             ));
         }
-        if let Some(Ranked { record, .. }) = ranked.first() {
+        if let Some(Ranked { record, .. }) = first {
             let model = best.map(|path| format!(", model {}", word(&path))).unwrap_or_default();
             self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
         }
