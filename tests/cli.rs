@@ -77,6 +77,8 @@ mod saving;
 mod sweep;
 #[path = "cli/sweep_folds.rs"]
 mod sweep_folds;
+#[path = "cli/sweep_results.rs"]
+mod sweep_results;
 #[path = "cli/sweep_resumed.rs"]
 mod sweep_resumed;
 #[path = "cli/tables.rs"]

@@ -21,13 +21,14 @@ use super::{args, places};
 /// Images are bytes, `images` and `labels`; as IDX the labels go into a file beside them, as CSV they are the first column.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tinytrain convert table.csv --out table.npz\n  \
+                        tinytrain convert part-*.csv --out table.csv\n  \
                         tinytrain convert 'measured;by,commas.csv' --out - --to csv\n  \
                         tinytrain convert mnist.csv --out digits-images-idx3-ubyte")]
 pub struct Options {
     /// Data: a folder with MNIST's files or a train.csv (its training files), an IDX file of images, or a CSV table, packed by
-    /// gzip or zstd or not; `-` is a table on standard input.
-    #[arg(value_name = "DIR-or-FILE")]
-    data: PathBuf,
+    /// gzip or zstd or not; `-` is a table on standard input. Several files are one table, whose rows follow one another.
+    #[arg(value_name = "DIR-or-FILE", required = true)]
+    data: Vec<PathBuf>,
     /// The file to write; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -46,7 +47,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let to = format(options)?;
     let is_stdout = options.out == Path::new("-");
     let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
-    let (source, _) = places::training(std::slice::from_ref(&options.data))?;
+    let (source, _) = places::training(&options.data)?;
     places::spare_data("--out", Some(&options.out), [Some(&source)])?;
     let set = Set::read(&source, &options.written.format(), to)?;
     let files = set.files(to)?;

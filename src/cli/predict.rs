@@ -76,6 +76,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = model_path(&options.model);
     let model_file = [(model_file.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
+    options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let (lines, reading) = (Lines::new(options.format, &model), Reading::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;

@@ -2,12 +2,15 @@
 //! of them is made once, and nothing is allocated for a row.
 
 use std::io::Write;
+use std::path::Path;
 
 use serde_json::Value;
 use tinytrain::model::Model;
 use tinytrain::train::Predictions;
+use tinytrain::{Error, Result};
 
 use super::printable::printable_json;
+use super::text::shell_word;
 use super::train_figures::value_names;
 
 /// How predictions are written.
@@ -17,6 +20,33 @@ pub enum Form {
     Csv,
     /// One object a line.
     Json,
+}
+
+/// Endings of names that say of a file that it is neither CSV nor JSON.
+const OTHERS: [&str; 12] =
+    ["parquet", "arrow", "feather", "npz", "npy", "safetensors", "idx", "xlsx", "tsv", "gz", "zst", "zip"];
+
+impl Form {
+    /// Refuses the name of a file that says of what is written that it is something else.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn refuse_name(self, out: &Path) -> Result<()> {
+        let Some(ending) = out.extension().map(|ending| ending.to_string_lossy().to_lowercase()) else {
+            return Ok(());
+        };
+        let is_json = ["json", "jsonl", "ndjson"].contains(&ending.as_str());
+        let (what, remedy) = match self {
+            Self::Csv if is_json => ("CSV", "; --format json writes JSON"),
+            Self::Csv if OTHERS.contains(&ending.as_str()) => ("CSV", ""),
+            Self::Json if OTHERS.contains(&ending.as_str()) => ("JSON", ""),
+            _ => return Ok(()),
+        };
+        let out = shell_word(out);
+        Err(Error::Config(format!(
+            "--out: expected a name for {what}, which is what is written, found {out}{remedy}"
+        )))
+    }
 }
 
 /// What predictions of one model are written with.

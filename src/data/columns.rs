@@ -342,7 +342,12 @@ impl Header<'_> {
         let index = index.map(|index| if index < 0 { index + self.count as isize } else { index });
         match index.and_then(|index| usize::try_from(index).ok()).filter(|index| *index < self.count) {
             Some(column) => Ok(column),
-            None => Err(self.error(format!("{what} {}", show(wanted.as_bytes())), self.list())),
+            None => {
+                let names: Vec<&str> = wanted.split(',').map(str::trim_ascii).collect();
+                let is_list = names.len() > 1 && names.iter().all(|name| self.find(name, what).is_ok());
+                let hint = if is_list { ", a name; blanks stand between several" } else { "" };
+                Err(self.error(format!("{what} {}{hint}", show(wanted.as_bytes())), self.list()))
+            }
         }
     }
 

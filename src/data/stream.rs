@@ -144,9 +144,26 @@ impl Stream {
         self.inner = Box::new(Cursor::new(start).chain(rest));
     }
 
+    /// Refuses files that hold tables, but none of text: what they are is of more use than what their bytes are not.
+    fn refuse_other_formats(&mut self) -> Result<()> {
+        let what = match self.peek(8)?[..] {
+            [b'P', b'K', 3, 4, ..] => "a ZIP archive, as workbooks (.xlsx) are",
+            [b'P', b'A', b'R', b'1', next, ..] if next.is_ascii_control() && !next.is_ascii_whitespace() => {
+                "a Parquet file"
+            }
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0] => "an Arrow file",
+            _ => return Ok(()),
+        };
+        Err(self.error(Place::default(), "a table as text (CSV)", what))
+    }
+
     /// Drops the mark that some programs write in front of UTF-8, and a first line `sep=;` that tells a spreadsheet program the
     /// delimiter of a table.
+    ///
+    /// # Errors
+    /// [`Error::Read`]; [`Error::Data`] for what is no text.
     pub(super) fn skip_preamble(&mut self) -> Result<()> {
+        self.refuse_other_formats()?;
         if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
             self.fill(&mut [0; BYTE_ORDER_MARK.len()])?;
         }

@@ -4,6 +4,7 @@
 use crate::data::TargetsRef;
 use crate::engine::ensemble::add;
 use crate::random::{Purpose, words};
+use crate::step::Loss;
 
 /// Bags: in each a part of the networks is picked from, so that few validation rows do not decide all.
 const BAGS: usize = 4;
@@ -19,10 +20,11 @@ pub struct Candidates<'a> {
     pub columns: usize,
     /// What the rows are to be: classes, or values in the unit of the outputs.
     pub targets: TargetsRef<'a>,
+    /// That of the networks. Of classes it is -log of the probability of the right one, whatever stands here.
+    pub loss: Loss,
 }
 
-/// How good predictions are: the share of the rows that are right, of classes, and the mean loss, which is -log of the
-/// probability of the right class, or the squared error.
+/// How good predictions are: the share of the rows that are right, of classes, and the mean loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
     /// The share of the rows that are right; 0 of values.
@@ -107,10 +109,20 @@ impl Candidates<'_> {
                 Fit { accuracy: right as f64 / rows, loss: loss / rows }
             }
             TargetsRef::Values { values, .. } => {
-                let squares =
-                    values.iter().enumerate().map(|(place, value)| (mean(place) - f64::from(*value)).powi(2));
-                Fit { accuracy: 0.0, loss: squares.sum::<f64>() / values.len().max(1) as f64 }
+                let of_value = |(place, value): (usize, &f32)| self.of_error(mean(place) - f64::from(*value));
+                let sum: f64 = values.iter().enumerate().map(of_value).sum();
+                Fit { accuracy: 0.0, loss: sum / values.len().max(1) as f64 }
             }
+        }
+    }
+
+    /// The loss of a value that is predicted so far off.
+    fn of_error(&self, error: f64) -> f64 {
+        match self.loss {
+            Loss::Mae => error.abs(),
+            Loss::Huber if error.abs() > 1.0 => error.abs() - 0.5,
+            Loss::Huber => error.powi(2) / 2.0,
+            Loss::Mse | Loss::CrossEntropy => error.powi(2),
         }
     }
 }
@@ -141,7 +153,7 @@ mod tests {
         let off = |by: f32| values.iter().map(|value| value + by).collect::<Vec<f32>>();
         let outputs = vec![off(0.5), off(0.75), off(-0.75), off(9.0)];
         let targets = TargetsRef::Values { values: &values, columns: 1 };
-        let candidates = Candidates { outputs: &outputs, columns: 1, targets };
+        let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
         let (picked, fit) = candidates.picked(1, 1).unwrap();
         assert_eq!((picked, fit.loss), (vec![(0, 1)], 0.25));
         let (picked, fit) = candidates.picked(8, 1).unwrap();
@@ -163,15 +175,36 @@ mod tests {
             rows.flat_map(|(class, strength)| sure(class, strength)).collect::<Vec<f32>>()
         };
         let outputs = vec![network([2.0, 2.0, -1.0]), network([1.0, 1.0, 1.0]), network([2.0, 2.0, 2.0])];
-        let candidates =
-            Candidates { outputs: &outputs, columns: 2, targets: TargetsRef::Classes(&[0, 1, 1]) };
+        let (targets, loss) = (TargetsRef::Classes(&[0, 1, 1]), Loss::CrossEntropy);
+        let candidates = Candidates { outputs: &outputs, columns: 2, targets, loss };
         let (picked, fit) = candidates.picked(3, 1).unwrap();
         assert_eq!(picked, [(2, 3)]);
         let expected = (1.0 + (-2.0f64).exp()).ln();
         assert!((fit.loss - expected).abs() < 1e-9 && fit.accuracy == 1.0);
-        assert!(
-            Candidates { outputs: &[], columns: 2, targets: TargetsRef::Classes(&[]) }.picked(3, 1).is_none()
-        );
+        let targets = TargetsRef::Classes(&[]);
+        assert!(Candidates { outputs: &[], columns: 2, targets, loss }.picked(3, 1).is_none());
+    }
+
+    #[test]
+    fn values_are_picked_by_the_loss_of_the_networks() {
+        // The squared error prefers the first, the absolute one the second; Huber's loss agrees with either where errors are small
+        // or large.
+        let values = [0.0, 0.0, 0.0, 0.0];
+        let outputs = vec![vec![1.5, -1.5, 1.5, -1.5], vec![0.0, 0.0, 0.0, 4.0]];
+        let targets = TargetsRef::Values { values: &values, columns: 1 };
+        for (loss, best, want) in [(Loss::Mse, 0, 2.25), (Loss::Mae, 1, 1.0), (Loss::Huber, 1, 3.5 / 4.0)] {
+            let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss };
+            let (picked, fit) = candidates.picked(1, 1).unwrap();
+            assert_eq!((picked, fit.loss), (vec![(best, 1)], want), "{loss:?}");
+            for (place, outputs) in outputs.iter().enumerate() {
+                let rows = outputs.iter().zip(&values);
+                let row = |(z, t): (&f32, &f32)| {
+                    loss.row(&[*z], crate::step::Targets::Values(&[*t]), 0.0, &mut [0.0])
+                };
+                let mean = rows.map(row).sum::<f64>() / 4.0;
+                assert_eq!(candidates.together(&[(place, 1)]).unwrap().loss, mean, "{loss:?}");
+            }
+        }
     }
 
     #[test]
@@ -187,7 +220,7 @@ mod tests {
         let outputs: Vec<Vec<f32>> =
             (0..64).map(|by| values.iter().map(|value| value + by as f32 - 31.0).collect()).collect();
         let targets = TargetsRef::Values { values: &values, columns: 1 };
-        let candidates = Candidates { outputs: &outputs, columns: 1, targets };
+        let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
         for count in [1, 2, 3, 4, 5, 17] {
             assert_eq!(total(&candidates.picked(count, 3).unwrap().0), count as u32);
         }

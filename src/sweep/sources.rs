@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::data::{Fold, Reader, Split};
+use crate::data::{Fold, Reader, Scaling, Split};
 use crate::error::Result;
-use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainingData};
+use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainedRows, TrainingData};
 
 /// What data are prepared by.
 type Key = (DataOptions, ClassWeights);
@@ -39,6 +39,21 @@ impl Sources {
         let data = SharedData::new(data, &key.1)?;
         self.made.push((key, Arc::clone(&data)));
         Ok(data)
+    }
+
+    /// What tells the rows from others, as they stand in their files: those that train, that validate and that test, as far as each
+    /// have a file of their own.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn rows(&mut self) -> Result<[Option<TrainedRows>; 3]> {
+        let of = |reader: &mut Reader| {
+            reader.read_to_end()?;
+            Ok(TrainedRows::of(&reader.view(Scaling::AsIs)))
+        };
+        let held_out = [self.validation.as_mut(), self.test.as_mut()];
+        let [validation, test] = held_out.map(|reader| reader.map(of).transpose());
+        Ok([Some(of(&mut self.training)?), validation?, test?])
     }
 
     /// All data that were made.

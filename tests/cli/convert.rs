@@ -72,6 +72,29 @@ fn tables_keep_every_cell_as_csv() {
 }
 
 #[test]
+fn several_files_are_one_table() {
+    let place = Workplace::new();
+    place.write("t1.csv", "a,b\n1,x\n2,y\n");
+    place.write("t2.csv", "a,b\n,z\n");
+    place.write("other.csv", "b,a\nz,3\n");
+    for (to, expected) in [("t.csv", "a,b\n1,x\n2,y\n,z\n"), ("u.csv", "a,b\n,z\n1,x\n2,y\n")] {
+        let files = if to == "t.csv" { ["t1.csv", "t2.csv"] } else { ["t2.csv", "t1.csv"] };
+        let outcome = convert(&place, &[files[0], files[1], "--out", to]);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{to}");
+        assert_eq!(std::fs::read_to_string(place.path(to)).unwrap(), expected);
+    }
+    for (second, out, part) in [
+        ("other.csv", "n.csv", "other.csv, row 1: expected the header of t1.csv, a, b, found b, a"),
+        ("t2.csv", "t2.csv", "--out: expected a file of its own, found t2.csv"),
+    ] {
+        let outcome = convert(&place, &["t1.csv", second, "--out", out]);
+        assert_eq!(outcome.code, 2);
+        assert!(outcome.error().contains(part), "{}", outcome.stderr);
+    }
+    assert!(!place.path("n.csv").exists());
+}
+
+#[test]
 fn tables_become_arrays_by_the_names_of_their_columns() {
     let place = Workplace::new();
     place.write("t.csv", TABLE);

@@ -57,6 +57,33 @@ fn predictions_do_not_replace_the_model() {
 }
 
 #[test]
+fn a_name_that_says_something_else_is_refused() {
+    let place = place();
+    let predict = ["predict", "--model", "model.safetensors", "--device", "cpu", "train.csv", "--out"];
+    for (out, format, line) in [
+        ("p.parquet", "csv", "a name for CSV, which is what is written, found p.parquet"),
+        ("p.TSV", "csv", "a name for CSV, which is what is written, found p.TSV"),
+        ("p.csv.gz", "csv", "a name for CSV, which is what is written, found p.csv.gz"),
+        (
+            "p.json",
+            "csv",
+            "a name for CSV, which is what is written, found p.json; --format json writes JSON",
+        ),
+        ("p.npz", "json", "a name for JSON, which is what is written, found p.npz"),
+    ] {
+        let outcome = place.run(&[&predict[..], &[out, "--format", format]].concat());
+        let expected = format!("error: --out: expected {line}\n");
+        assert_eq!((outcome.code, outcome.stderr), (2, expected), "{out}");
+        assert!(!place.path(out).exists(), "{out}");
+    }
+    for (out, format, start) in [("p.csv", "csv", "class,"), ("p", "csv", "class,"), ("p.jsonl", "json", "{")]
+    {
+        place.succeed(&[&predict[..], &[out, "--format", format]].concat());
+        assert!(std::fs::read_to_string(place.path(out)).unwrap().starts_with(start), "{out}");
+    }
+}
+
+#[test]
 fn outputs_that_are_not_finite_are_no_predictions() {
     let place = Workplace::new();
     // The deviation of a is so small that a value of 1e10 leaves the range of f32.

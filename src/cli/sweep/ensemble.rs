@@ -3,6 +3,7 @@
 use tinytrain::data::{TargetScale, Targets, TargetsRef, Transform};
 use tinytrain::engine::Device;
 use tinytrain::model::{Ensemble, Meaning, Model, Partner};
+use tinytrain::step::Loss;
 use tinytrain::sweep::{Candidates, Fit, Member, Sources};
 use tinytrain::train::{SharedData, engine, load_model};
 use tinytrain::{Error, Result};
@@ -49,6 +50,7 @@ struct Group {
     columns: usize,
     /// What the rows are to be, in the unit of the outputs.
     targets: Targets,
+    loss: Loss,
 }
 
 impl Picking<'_> {
@@ -64,7 +66,7 @@ impl Picking<'_> {
             let model = load_model(&self.folder.file(name))?;
             let Some(rows) = member.data[0].validation() else { continue };
             let outputs = engine(&model, self.device)?.outputs(&rows.view())?;
-            let group = group(&mut groups, &model.transform, || {
+            let group = group(&mut groups, &model.transform, member.config.loss, || {
                 let targets = std::iter::once(rows.targets.view());
                 (model.network.outputs(), together(targets, model.meaning.target_scale.as_ref()))
             });
@@ -90,7 +92,7 @@ impl Picking<'_> {
                 self.go_on()?;
                 outputs.extend(self.out_of_fold(name, data, &meaning)?);
             }
-            let group = group(&mut groups, all.training().transform(), || {
+            let group = group(&mut groups, all.training().transform(), member.config.loss, || {
                 let rows = member.data.iter().filter_map(|data| data.test());
                 let targets = rows.map(|rows| rows.targets.view());
                 (all.training().outputs(), together(targets, meaning.target_scale.as_ref()))
@@ -147,13 +149,14 @@ impl Picking<'_> {
 fn group<'a>(
     groups: &'a mut Vec<Group>,
     transform: &Transform,
+    loss: Loss,
     of_rows: impl FnOnce() -> (usize, Targets),
 ) -> &'a mut Group {
     let place = groups.iter().position(|group| group.transform == *transform);
     let place = place.unwrap_or_else(|| {
         let (columns, targets) = of_rows();
         let (transform, numbers, outputs) = (transform.clone(), Vec::new(), Vec::new());
-        groups.push(Group { transform, numbers, outputs, columns, targets });
+        groups.push(Group { transform, numbers, outputs, columns, targets, loss });
         groups.len() - 1
     });
     &mut groups[place]
@@ -179,7 +182,8 @@ fn together<'a>(parts: impl Iterator<Item = TargetsRef<'a>>, unit: Option<&Targe
 
 impl Group {
     fn view(&self) -> Candidates<'_> {
-        Candidates { outputs: &self.outputs, columns: self.columns, targets: self.targets.view() }
+        let (columns, targets, loss) = (self.columns, self.targets.view(), self.loss);
+        Candidates { outputs: &self.outputs, columns, targets, loss }
     }
 }
 

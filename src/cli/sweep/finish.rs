@@ -12,18 +12,13 @@ use tinytrain::train::{evaluate, evaluate_values, load_model};
 use tinytrain::{Error, Result};
 
 use super::ensemble::{Chosen, Picking, Picks, one_model};
-use super::folder::Folder;
+use super::folder::{BEST, ENSEMBLE, Folder, LEADERBOARD, PAGE};
 use super::leaderboard::{self, Ranked, ranked};
 use super::page;
 use super::planned::{Common, Planned};
 use super::refit::Refit;
 use crate::cli::output::warn;
-use crate::cli::text::{loss, percent};
-
-const LEADERBOARD: &str = "leaderboard.csv";
-const PAGE: &str = "sweep.html";
-const BEST: &str = "best.safetensors";
-const ENSEMBLE: &str = "ensemble.safetensors";
+use crate::cli::text::{counted, loss, percent};
 
 /// A sweep that is over.
 pub struct Finish<'a> {
@@ -41,7 +36,9 @@ pub struct Finish<'a> {
 pub struct Finished {
     /// The members with a score, the best first.
     pub ranked: Vec<Ranked>,
-    /// The model of the best.
+    /// The best of them.
+    pub best_member: Option<usize>,
+    /// Its model.
     pub best: Option<PathBuf>,
     /// The ensemble, if one was wanted.
     pub ensemble: Option<Picked>,
@@ -67,18 +64,19 @@ pub struct Picked {
 ///
 /// # Errors
 /// Those of the files.
-pub fn interrupted(folder: &Folder) -> Result<()> {
-    let (ranked, _) = standings(folder)?;
-    ranked.first().map_or(Ok(None), |first| best(folder, first)).map(drop)
+pub fn interrupted(folder: &Folder, are_on_folds: bool) -> Result<()> {
+    let (ranked, _) = standings(folder, are_on_folds)?;
+    leaderboard::best(&ranked, are_on_folds).map_or(Ok(None), |first| best(folder, first)).map(drop)
 }
 
 /// Writes the members down in the order of their scores; these, and how many have failed.
-fn standings(folder: &Folder) -> Result<(Vec<Ranked>, usize)> {
+fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<Ranked>, usize)> {
     folder.write(LEADERBOARD, &leaderboard::csv(&folder.records)?)?;
     let ranked = ranked(&folder.records);
     let failed = folder.records.iter().filter(|record| record.end == "failed").count();
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
-    folder.write(PAGE, &page::page(&ranked, failed, &page::curves(&folder.history()?, of_classes)))?;
+    let best = leaderboard::best(&ranked, are_on_folds);
+    folder.write(PAGE, &page::page(&ranked, best, failed, &page::curves(&folder.history()?, of_classes)))?;
     Ok((ranked, failed))
 }
 
@@ -98,8 +96,11 @@ impl<'b> Finish<'b> {
     /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
     /// all rows; [`Error::Interrupted`].
     pub fn finish(&mut self, folder: &Folder, picks: Option<usize>, planned: &[Planned]) -> Result<Finished> {
-        let (ranked, failed) = standings(folder)?;
-        let mut finished = Finished { ranked, best: None, ensemble: None, failed };
+        let are_on_folds = self.common.base.folds.is_some();
+        let (ranked, failed) = standings(folder, are_on_folds)?;
+        let first = leaderboard::best(&ranked, are_on_folds);
+        let best_member = first.map(|first| first.record.member);
+        let mut finished = Finished { ranked, best_member, best: None, ensemble: None, failed };
         match self.common.base.folds {
             Some(_) => self.finish_folds(&mut finished, folder, picks, planned)?,
             None => {
@@ -128,7 +129,7 @@ impl<'b> Finish<'b> {
         picks: Option<usize>,
         planned: &[Planned],
     ) -> Result<()> {
-        let Some(first) = finished.ranked.first() else { return Ok(()) };
+        let Some(first) = leaderboard::best(&finished.ranked, true) else { return Ok(()) };
         let chosen = match picks {
             Some(picks) => self.picking(folder, &finished.ranked, picks).by_folds(self.sources)?,
             None => None,
@@ -137,6 +138,13 @@ impl<'b> Finish<'b> {
             warn("no ensemble: no member was trained to its end on all folds");
         }
         let number = first.record.member;
+        if ["dropped", "time"].contains(&first.record.end.as_str()) {
+            warn(&format!(
+                "no member was trained to its end on all folds: the best, member {number}, is judged by {} epochs, and trained by its \
+                 settings on all rows",
+                first.record.epochs
+            ));
+        }
         // Whoever told of it may have its model.
         let is_refit = first.record.model.is_none();
         let mut numbers: Vec<usize> = is_refit.then_some(number).into_iter().collect();
@@ -237,8 +245,8 @@ impl Picked {
             false => format!(", test RMSE {}, R2 {second:.4}", loss(first)),
         });
         format!(
-            "ensemble: {picks} picks of {} members, {figures}{rows}{}, model {}",
-            self.members.len(),
+            "ensemble: {picks} picks of {}, {figures}{rows}{}, model {}",
+            counted(self.members.len() as u64, "member", "members"),
             test.unwrap_or_default(),
             super::word(&self.path)
         )

@@ -12,17 +12,23 @@ use serde_json::json;
 use tinytrain::error::{Place, excerpt};
 use tinytrain::output::Destination;
 use tinytrain::sweep::{Ended, Settings};
-use tinytrain::train::Score;
+use tinytrain::train::{Score, TrainedRows};
 use tinytrain::{Error, Result};
 
 use super::record::Record;
 use crate::cli::folder_lock::FolderLock;
+use crate::cli::run_folder;
 
 const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
 const HISTORY: &str = "history.csv";
 const ASKED: &str = "asked.jsonl";
 const MEMBERS: &str = "members";
+/// What is written when the sweep is over.
+pub const LEADERBOARD: &str = "leaderboard.csv";
+pub const PAGE: &str = "sweep.html";
+pub const BEST: &str = "best.safetensors";
+pub const ENSEMBLE: &str = "ensemble.safetensors";
 
 const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
 
@@ -30,7 +36,13 @@ const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,valida
 #[derive(Deserialize)]
 struct Command {
     arguments: Vec<String>,
+    /// Nothing where something else trains the members, and in folders of earlier versions.
+    #[serde(default)]
+    rows: Option<FileRows>,
 }
+
+/// What tells the rows of a sweep from others: those that train, that validate and that test, of each file.
+pub type FileRows = [Option<TrainedRows>; 3];
 
 /// A member that has been asked for: a line of `asked.jsonl`, whose number counts from 0.
 #[derive(Deserialize)]
@@ -66,11 +78,11 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 }
 
 impl Folder {
-    /// A new folder, or an empty one.
+    /// A new folder, or one that holds nothing that would be written over.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Config`] if it holds a sweep.
-    pub fn create(path: &Path, command: &[String]) -> Result<Self> {
+    /// [`Error::Write`]; [`Error::Config`] if it holds a sweep, a run, or files of the same names.
+    pub fn create(path: &Path, command: &[String], rows: Option<FileRows>) -> Result<Self> {
         if path.join(COMMAND).exists() {
             return Err(used(path));
         }
@@ -80,16 +92,17 @@ impl Folder {
         if path.join(COMMAND).exists() {
             return Err(used(path));
         }
-        folder.begin(command)
+        folder.begin(command, rows)
     }
 
     /// Writes what a folder holds before a member has ended.
-    fn begin(self, command: &[String]) -> Result<Self> {
+    fn begin(self, command: &[String], rows: Option<FileRows>) -> Result<Self> {
+        refuse_files(&self.path)?;
         fs::create_dir_all(self.file(MEMBERS)).map_err(|source| unwritable(&self.path, source))?;
         // The command comes last: without it the folder is none of a sweep.
         self.write(RESULTS, "")?;
         self.write(HISTORY, HISTORY_HEADER)?;
-        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command });
+        let command = json!({ "version": env!("CARGO_PKG_VERSION"), "arguments": command, "rows": rows });
         self.write(COMMAND, &(command.to_string() + "\n"))?;
         Ok(self)
     }
@@ -131,7 +144,7 @@ impl Folder {
     pub fn open_or_create(path: &Path, command: &[String]) -> Result<Self> {
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
         let folder = Self::locked(path, Some(FolderLock::wait(path)?));
-        if path.join(COMMAND).exists() { folder.read_back() } else { folder.begin(command) }
+        if path.join(COMMAND).exists() { folder.read_back() } else { folder.begin(command, None) }
     }
 
     fn locked(path: &Path, lock: Option<FolderLock>) -> Self {
@@ -168,10 +181,20 @@ impl Folder {
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] where there is none.
     pub fn command(&self) -> Result<Vec<String>> {
-        let path = self.path.join(COMMAND);
+        self.began().map(|command| command.arguments)
+    }
+
+    /// The rows with which it began, as far as they are known.
+    ///
+    /// # Errors
+    /// As [`Folder::command`].
+    pub fn rows(&self) -> Result<Option<FileRows>> {
+        self.began().map(|command| command.rows)
+    }
+
+    fn began(&self) -> Result<Command> {
         let text = self.read(COMMAND)?;
-        let Command { arguments } = serde_json::from_str(&text).map_err(|error| broken(&path, 1, &error))?;
-        Ok(arguments)
+        serde_json::from_str(&text).map_err(|error| broken(&self.path.join(COMMAND), 1, &error))
     }
 
     /// A file in it.
@@ -332,6 +355,23 @@ fn used(path: &Path) -> Error {
     Error::Config(format!(
         "--out: expected a folder without a sweep, found {path}; --resume {path} goes on with that one"
     ))
+}
+
+/// Refuses a folder of a run, and one with files that a sweep would write over, but for those that one has only begun.
+fn refuse_files(path: &Path) -> Result<()> {
+    let is_other = |name: &str, begun: &str| match fs::read(path.join(name)) {
+        Ok(bytes) => bytes != begun.as_bytes(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    };
+    let begun = [(RESULTS, ""), (HISTORY, HISTORY_HEADER)].into_iter();
+    let mut other = begun.filter(|(name, begun)| is_other(name, begun)).map(|(name, _)| name);
+    let files = [run_folder::CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
+    let there = || files.into_iter().find(|name| path.join(name).exists());
+    let Some(name) = other.next().or_else(there) else { return Ok(()) };
+    let path = path.display();
+    Err(Error::Config(format!(
+        "--out: expected a new or empty folder, found {path}, which holds {name} of something else"
+    )))
 }
 
 fn broken(path: &Path, row: u64, error: &serde_json::Error) -> Error {

@@ -26,6 +26,14 @@ pub fn ranked(records: &[Record]) -> Vec<Ranked> {
     scored.into_iter().cloned().zip(1..).map(|(record, rank)| Ranked { rank, record }).collect()
 }
 
+/// The best member. Of members on folds the settings are trained once more, to their end: what a member gave that was broken off
+/// says nothing of that, as long as there are others.
+pub fn best(ranked: &[Ranked], are_on_folds: bool) -> Option<&Ranked> {
+    let is_whole = |ranked: &&Ranked| !["dropped", "time"].contains(&ranked.record.end.as_str());
+    let whole = ranked.iter().filter(|_| are_on_folds).find(is_whole);
+    whole.or(ranked.first())
+}
+
 /// The names of all settings of some members.
 pub fn names<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
     let names: BTreeSet<&String> = records.flat_map(|record| record.settings.keys()).collect();

@@ -14,9 +14,23 @@ use super::folder::Folder;
 use super::options::Merge;
 use super::prepared::Prepared;
 use super::report::Report;
-use super::{check_fold_models, compare, interrupted, is_json, stored};
+use super::{check_fold_models, compare, compare_rows, interrupted, is_json, stored, word};
 use crate::cli::interrupt::Interrupts;
-use crate::cli::output::Console;
+use crate::cli::output::{Console, warn};
+
+/// The command line of a shard without what makes it one.
+fn whole(command: &[String]) -> Vec<String> {
+    let mut whole = Vec::new();
+    let mut words = command.iter();
+    while let Some(word) = words.next() {
+        if ["--shard", "--out"].contains(&word.as_str()) {
+            words.next();
+        } else if !word.starts_with("--shard=") && !word.starts_with("--out=") {
+            whole.push(word.clone());
+        }
+    }
+    whole
+}
 
 /// Puts shards together.
 ///
@@ -34,22 +48,10 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
     }
     let shards =
         merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
-    let whole = |folder: &Folder| {
-        let words = folder.command()?;
-        let mut whole = Vec::new();
-        let mut words = words.into_iter().peekable();
-        while let Some(word) = words.next() {
-            if ["--shard", "--out"].contains(&word.as_str()) {
-                words.next();
-            } else if !word.starts_with("--shard=") && !word.starts_with("--out=") {
-                whole.push(word);
-            }
-        }
-        Ok::<_, Error>(whole)
-    };
-    let command = whole(&shards[0])?;
+    let of_all = |folder: &Folder| stored(folder).map(|(options, matches)| options.of_all_shards(&matches));
+    let first = of_all(&shards[0])?;
     for shard in &shards[1..] {
-        if whole(shard)? != command {
+        if of_all(shard)? != first {
             let text = format!(
                 "{}: expected a shard of the sweep in {}, found another sweep",
                 shard.path().display(),
@@ -69,17 +71,31 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
             return Err(Error::Config(text).into());
         }
     }
-    let began = stored(&shards[0])?.0;
-    let picks = merge.ensemble.or(began.ensemble);
-    check_fold_models(picks, began.train.folds, &shards)?;
-    let mut folder = Folder::create(&merge.out, &command)?;
-    shards.iter().try_for_each(|shard| folder.take(shard))?;
-    let (mut options, matches) = stored(&folder)?;
-    options.ensemble = picks;
+    if shards.iter().all(|shard| shard.records.is_empty()) {
+        let text = "expected members that have ended, found none in these folders";
+        return Err(Error::Config(text.to_owned()).into());
+    }
+    let (mut options, matches) = stored(&shards[0])?;
+    let picks = merge.ensemble.or(options.ensemble);
+    check_fold_models(picks, options.train.folds, &shards)?;
+    (options.ensemble, options.shard) = (picks, None);
     (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
     let Prepared { common, planned, members, mut sources, device, .. } =
         Prepared::of(&options, Template::of(&matches), "evaluating")?;
-    compare(&folder, &planned)?;
+    let rows = sources.rows()?;
+    for shard in &shards {
+        compare(shard, &planned)?;
+        compare_rows(shard, &rows)?;
+    }
+    let mut folder = Folder::create(&merge.out, &whole(&shards[0].command()?), Some(rows))?;
+    shards.iter().try_for_each(|shard| folder.take(shard))?;
+    let missing = planned.iter().filter(|planned| !folder.has(planned.number)).count();
+    if missing > 0 && options.are_counted() {
+        let (all, path) = (planned.len(), word(folder.path()));
+        warn(&format!(
+            "{missing} of {all} members have not ended in these folders; tinytrain sweep --resume {path} trains them"
+        ));
+    }
     let report = Report::new(&options, &planned, &members, Console::new(merge.quiet, 1), Instant::now());
     let mut finish = Finish {
         members: &members,

@@ -29,7 +29,7 @@ use tinytrain::{Error, Result};
 
 use self::arguments::Template;
 use self::finish::Finish;
-use self::folder::Folder;
+use self::folder::{FileRows, Folder};
 use self::options::Action;
 pub use self::options::Options;
 use self::planned::Planned;
@@ -134,11 +134,13 @@ fn swept(
     }
     let Prepared { common, tried, planned, members, mut sources, device, mut notices } =
         Prepared::of(options, template, "training")?;
+    let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,
-        None => Folder::create(&place(options)?, line)?,
+        None => Folder::create(&place(options)?, line, Some(rows))?,
     };
     compare(&folder, &planned)?;
+    compare_rows(&folder, &rows)?;
     if common.holds_out {
         notices.push(
             "a fifth of the training rows validates; --validation-fraction or --validation says which"
@@ -171,7 +173,7 @@ fn swept(
     drop(sweep);
     report.clear();
     if interrupts.has_come() {
-        finish::interrupted(&folder)?;
+        finish::interrupted(&folder, options.train.folds.is_some())?;
         return Err(interrupted(&interrupts, &folder, options, planned.len()));
     }
     let mut finish = Finish {
@@ -232,6 +234,19 @@ fn compare(folder: &Folder, planned: &[Planned]) -> Result<()> {
             );
             return Err(Error::Config(text));
         }
+    }
+    Ok(())
+}
+
+/// Checks whether the rows are those with which the sweep began: scores on others are none to compare, and rows that validate now
+/// may have trained members then.
+fn compare_rows(folder: &Folder, rows: &FileRows) -> Result<()> {
+    if folder.rows()?.is_some_and(|began| began != *rows) {
+        let path = folder.path().display();
+        let text = format!(
+            "{path}: expected the rows with which the sweep began, found others: the data have changed"
+        );
+        return Err(Error::Config(text));
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, Subcommand};
 use tinytrain::{Error, Result};
 
 use crate::cli::args::{self, Format};
+use crate::cli::given::{Given, given};
 use crate::cli::train_options;
 
 const SEARCH: &str = "Search";
@@ -18,6 +19,10 @@ const TRIALS: [usize; 2] = [64, 1000];
 
 /// What is of a call of its own beside `--resume`.
 const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "format", "quiet", "verbose"];
+
+/// What may differ from shard to shard: they have the same members nevertheless.
+const OF_A_SHARD: [&str; 8] =
+    ["shard", "out", "total-time", "ensemble", "threads", "format", "quiet", "verbose"];
 
 /// Train many networks on the same data, and keep the best of them.
 ///
@@ -77,11 +82,12 @@ pub struct Options {
     /// Print the settings of N members as JSON lines, to be trained by something else, and train nothing; those of the next call
     /// are the next ones.
     #[arg(long, help_heading = TOOLS, value_name = "N", value_parser = args::count, requires = "out",
-          conflicts_with_all = ["settings", "grid", "trials", "tell"])]
+          conflicts_with_all = ["settings", "grid", "trials", "tell", "seeds", "shard", "halving", "ensemble", "total_time"])]
     pub ask: Option<usize>,
     /// Take the results of members that were asked for, JSON lines such as {"member": 3, "accuracy": 0.97, "loss": 0.1}, into the
     /// leaderboard; `-` is standard input.
-    #[arg(long, help_heading = TOOLS, value_name = "FILE", requires = "out", conflicts_with_all = ["settings", "grid", "trials"])]
+    #[arg(long, help_heading = TOOLS, value_name = "FILE", requires = "out",
+          conflicts_with_all = ["settings", "grid", "trials", "seeds", "shard", "halving", "ensemble", "total_time"])]
     pub tell: Option<PathBuf>,
     #[command(flatten)]
     pub train: train_options::Options,
@@ -91,6 +97,18 @@ impl Options {
     /// How many settings are drawn at random.
     pub fn trials(&self) -> usize {
         self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])
+    }
+
+    /// Whether it is known how many members there are: else as many are trained as there is time for.
+    pub fn are_counted(&self) -> bool {
+        let is_open = self.total_time.is_some() && self.trials.is_none() && !self.grid;
+        !is_open || self.settings.is_some()
+    }
+
+    /// What all shards of a sweep that one of them began with these options have in common.
+    pub fn of_all_shards(&self, matches: &ArgMatches) -> (usize, Given) {
+        let given = given::<Self>(matches).into_iter();
+        (self.trials(), given.filter(|(name, _)| !OF_A_SHARD.contains(&name.as_str())).collect())
     }
 
     /// The options of a sweep that began with these, and goes on by a call with those.

@@ -9,7 +9,7 @@ use tinytrain::Error;
 use tinytrain::error::Place;
 
 use super::arguments::Template;
-use super::folder::{Folder, Models};
+use super::folder::{Folder, LEADERBOARD, Models};
 use super::leaderboard;
 use super::options::Options;
 use super::planned::{Common, lines, space};
@@ -118,7 +118,7 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
     }
     let count = records.len();
     records.into_iter().try_for_each(|record| folder.add(record, None, &Models::default()))?;
-    folder.write("leaderboard.csv", &leaderboard::csv(&folder.records)?)?;
+    folder.write(LEADERBOARD, &leaderboard::csv(&folder.records)?)?;
     let ranked = leaderboard::ranked(&folder.records);
     let best = ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));
     Ok(print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?)

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use serde_json::Value;
+
 use super::arguments::setting_text;
 use super::drawing::{coordinates, curve_picture};
 use super::leaderboard::{Ranked, command, names};
@@ -45,11 +47,11 @@ pub fn curves(history: &str, of_classes: bool) -> Curves {
 }
 
 /// The page.
-pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
+pub fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves) -> String {
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let drawn = &ranked[..ranked.len().min(DRAWN)];
     let mut page = format!("<h1>Sweep of {} members</h1>\n", ranked.len() + failed);
-    if let Some(best) = ranked.first() {
+    if let Some(best) = best {
         let figure = figure(&best.record);
         page += &format!(
             "<p>The best is member {}: {figure}. <code>{}</code></p>\n",
@@ -62,7 +64,13 @@ pub fn page(ranked: &[Ranked], failed: usize, curves: &Curves) -> String {
     }
     let shown = if drawn.len() < ranked.len() { format!(", the best {DRAWN}") } else { String::new() };
     page += &format!("<h2>Settings and scores{shown}</h2>\n{}", coordinates(drawn, of_classes));
-    let what = if of_classes { "Validation accuracy by epoch" } else { "Validation loss by epoch" };
+    let figure = if of_classes { "accuracy" } else { "loss" };
+    let validates =
+        |ranked: &Ranked| ranked.record.measures.get("validation_loss").is_some_and(Value::is_number);
+    let what = match drawn.iter().any(validates) {
+        true => format!("Validation {figure} by epoch"),
+        false => format!("By epoch, {figure} on the rows that the first fold holds out"),
+    };
     page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
     page += &format!("<h2>Members</h2>\n{}", member_table(ranked, of_classes));
     html::page("Sweep", STYLE, &page)
@@ -128,9 +136,13 @@ mod tests {
         let history = "header\n7,0,1,0,0,0.5,0.7,,,0\n7,0,2,0,0,0.4,0.9,,,0\n7,1,1,0,0,0.1,0.1,,,0\n8,0,1,0,0,,,1,0.5,0\n";
         let curves = curves(history, true);
         assert_eq!(curves, Curves::from([(7, vec![0.7, 0.9]), (8, vec![0.5])]));
-        let page = page(&ranked, 1, &curves);
+        let page = page(&ranked, ranked.first(), 1, &curves);
         assert_eq!(page.matches("class=\"axis\"").count(), 5, "lr, a<b, loss and accuracy; epochs");
         assert_eq!(page.matches("<polyline").count(), 4);
+        assert!(page.contains("<h2>By epoch, accuracy on the rows that the first fold holds out</h2>"));
+        let mut ranked = ranked;
+        ranked[1].record.measures.insert("validation_loss".to_owned(), 0.5.into());
+        assert!(self::page(&ranked, None, 1, &curves).contains("<h2>Validation accuracy by epoch</h2>"));
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
     }

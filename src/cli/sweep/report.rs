@@ -51,7 +51,6 @@ impl<'a> Report<'a> {
         console: Console,
         start: Instant,
     ) -> Self {
-        let is_open = options.total_time.is_some() && options.trials.is_none() && !options.grid;
         Self {
             planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
@@ -61,7 +60,7 @@ impl<'a> Report<'a> {
             start,
             running: HashMap::new(),
             best: None,
-            all: (!is_open || options.settings.is_some()).then_some(planned.len()),
+            all: options.are_counted().then_some(planned.len()),
             options,
         }
     }
@@ -224,13 +223,17 @@ impl<'a> Report<'a> {
     /// # Errors
     /// [`Unwritable`].
     pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
-        let Finished { ranked, best, ensemble, failed } = finished;
+        let Finished { ranked, best_member, best, ensemble, failed } = finished;
         let time = self.start.elapsed();
+        if folder.records.is_empty() {
+            let text = "--total-time: expected time for a member, found too little: none has come to an end";
+            return Err(Error::Config(text.to_owned()).into());
+        }
         if ranked.is_empty() {
             return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());
         }
+        let first = ranked.iter().find(|ranked| Some(ranked.record.member) == best_member);
         if is_json(self.options) {
-            let first = ranked.first();
             let mut fields = vec![
                 ("event", "summary".into()),
                 ("members", folder.records.len().into()),
@@ -260,7 +263,7 @@ impl<'a> Report<'a> {
                 counted(failed as u64, "member has", "members have")
             ));
         }
-        if let Some(Ranked { record, .. }) = ranked.first() {
+        if let Some(Ranked { record, .. }) = first {
             let model = best.map(|path| format!(", model {}", word(&path))).unwrap_or_default();
             self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
         }

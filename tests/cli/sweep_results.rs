@@ -1,0 +1,223 @@
+//! What a sweep says of its results, and where it may write them.
+
+use serde_json::Value;
+
+use super::sweep::{bytes, members, sweep, swept, table};
+use crate::program::Workplace;
+
+const SMALL: [&str; 6] = ["--preset", "plain", "--epochs", "2", "--trials", "5"];
+
+/// Rows from a range of numbers: the values are not proportional to the inputs, and some lie far off.
+fn values(rows: std::ops::Range<usize>) -> String {
+    let row = |row: usize| {
+        let far = if row.is_multiple_of(17) { 900 } else { 0 };
+        format!("{},{},{}\n", row % 13, row % 7, 3 * (row % 13) + 10 * (row % 7) * (row % 7) + far)
+    };
+    "a,b,target\n".to_owned() + &rows.map(row).collect::<String>()
+}
+
+#[test]
+fn values_are_put_together_by_the_loss_that_judges_members() {
+    let place = Workplace::new();
+    place.write("t.csv", values(0..200));
+    place.write("v.csv", values(200..300));
+    place.write("space.toml", "hidden = [[4], [8], [4, 4]]\nactivation = \"tanh\"\n");
+    let common =
+        ["--validation", "v.csv", "--target", "target", "--task", "regression", "--optimizer", "adam"];
+    let more = ["--space", "space.toml", "--grid", "--epochs", "6", "--preset", "plain"];
+    for loss in ["mse", "mae", "huber"] {
+        for (picks, folder) in [("1", format!("{loss}-1")), ("5", format!("{loss}-5"))] {
+            let own = ["--loss", loss, "--ensemble", picks, "--out", &folder];
+            let objects = swept(&place, &[&common[..], &more, &own].concat());
+            let summary = objects.last().unwrap();
+            let told = summary["ensemble"]["loss"].as_f64().unwrap();
+            // As `eval` says it of the same rows.
+            let model = format!("{folder}/ensemble.safetensors");
+            let eval = ["eval", "--device", "cpu", "--format", "json", "--data", "v.csv", "--model", &model];
+            let evaluated = place.succeed(&eval).objects()[0]["loss"].as_f64().unwrap();
+            assert!((told / evaluated - 1.0).abs() < 1e-5, "{loss}, {picks}: {told}, eval says {evaluated}");
+            // All members are in the bag: a single pick is the best, so it has its loss.
+            let best = summary["loss"].as_f64().unwrap();
+            assert!(picks != "1" || (told / best - 1.0).abs() < 1e-5, "{loss}: {told}, {best}");
+        }
+    }
+}
+
+#[test]
+fn shards_may_differ_in_how_they_are_trained_and_told() {
+    let place = table();
+    let whole = swept(&place, &[&SMALL[..], &["--out", "whole", "--ensemble", "3"]].concat());
+    swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/2", "--threads", "1"]].concat());
+    let mut quiet = vec!["sweep", "--quiet", "--threads=2", "--data", "t.csv", "--device", "cpu"];
+    quiet.extend(["--epochs", "2", "--preset=plain", "--trials", "5", "--out=s2", "--shard=2/2"]);
+    place.succeed(&quiet);
+    let merge = ["sweep", "merge", "--format", "json", "--ensemble", "3", "--out"];
+    let merged = place.succeed(&[&merge[..], &["merged", "s2", "s1"]].concat());
+    assert!(!merged.stderr.contains("warning"), "{}", merged.stderr);
+    let same =
+        |object: &Value| [object["members"].clone(), object["best_member"].clone(), object["loss"].clone()];
+    assert_eq!(same(merged.objects().last().unwrap()), same(whole.last().unwrap()));
+    for file in ["best.safetensors", "ensemble.safetensors"] {
+        assert_eq!(
+            bytes(&place, &format!("merged/{file}")),
+            bytes(&place, &format!("whole/{file}")),
+            "{file}"
+        );
+    }
+    // Other trials are another sweep, also where nobody has said how many.
+    let other = ["--preset", "plain", "--epochs", "2", "--trials", "6", "--shard", "2/2", "--out", "o"];
+    swept(&place, &other);
+    let outcome = place.run(&[&merge[..], &["m", "s1", "o"]].concat());
+    assert_eq!(outcome.code, 2);
+    assert_eq!(outcome.stderr, "error: o: expected a shard of the sweep in s1, found another sweep\n");
+}
+
+#[test]
+fn members_that_no_shard_has_are_told_of() {
+    let place = table();
+    swept(&place, &[&SMALL[..], &["--out", "whole"]].concat());
+    swept(&place, &[&SMALL[..], &["--out", "s1", "--shard", "1/3"]].concat());
+    swept(&place, &[&SMALL[..], &["--out", "s3", "--shard", "3/3"]].concat());
+    let merged = place.succeed(&["sweep", "merge", "s1", "s3", "--out", "part", "--format", "json"]);
+    let expected =
+        "warning: 2 of 5 members have not ended in these folders; tinytrain sweep --resume part trains them";
+    assert!(merged.stderr.lines().any(|line| line == expected), "{}", merged.stderr);
+    // So it does.
+    let resumed = place.succeed(&["sweep", "--resume", "part", "--format", "json"]).objects();
+    assert_eq!(members(&resumed).keys().copied().collect::<Vec<u64>>(), [1, 4]);
+    assert_eq!(bytes(&place, "part/best.safetensors"), bytes(&place, "whole/best.safetensors"));
+}
+
+#[test]
+fn a_sweep_that_no_member_has_time_for_says_so() {
+    let place = table();
+    let endless = ["--preset", "plain", "--epochs", "1000000", "--trials", "4", "--folds", "3"];
+    let outcome = sweep(&place, &[&endless[..], &["--total-time", "1ms", "--out", "s"]].concat());
+    let results = std::fs::read_to_string(place.path("s/results.jsonl")).unwrap();
+    let expected =
+        "error: --total-time: expected time for a member, found too little: none has come to an end\n";
+    assert_eq!((outcome.code, results.as_str()), (2, ""), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with(expected), "{}", outcome.stderr);
+    let merged = place.run(&["sweep", "merge", "s", "--out", "m"]);
+    let expected = "error: expected members that have ended, found none in these folders\n";
+    assert_eq!((merged.code, merged.stderr.as_str()), (2, expected));
+    assert!(!place.path("m").exists());
+}
+
+#[test]
+fn nothing_of_something_else_is_written_over() {
+    let place = table();
+    let train = ["train", "--device", "cpu", "--data", "t.csv", "--epochs", "1", "--quiet", "--out", "run"];
+    place.succeed(&train);
+    place.write("mine/leaderboard.csv", "of last week\n");
+    place.write("other/history.csv", "of last week\n");
+    place.write("notes/space.toml", "lr = [0.1]\n");
+    for (folder, file) in [("run", "history.csv"), ("mine", "leaderboard.csv"), ("other", "history.csv")] {
+        let (name, before) = (format!("{folder}/{file}"), place.entries());
+        let old = bytes(&place, &name);
+        let expected = format!(
+            "error: --out: expected a new or empty folder, found {folder}, which holds {file} of something else\n"
+        );
+        let ask = ["--preset", "plain", "--ask", "1", "--out", folder];
+        for arguments in [[&SMALL[..], &["--out", folder]].concat(), ask.to_vec()] {
+            let outcome = sweep(&place, &arguments);
+            assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+            assert!(outcome.stderr.ends_with(&expected), "{}", outcome.stderr);
+        }
+        assert_eq!((bytes(&place, &name), place.entries()), (old, before), "{folder}");
+    }
+    // What is in nobody's way stays, and a sweep that was killed at its very beginning begins anew.
+    place.write("notes/results.jsonl", "");
+    swept(&place, &[&SMALL[..], &["--space", "notes/space.toml", "--out", "notes"]].concat());
+    assert_eq!(bytes(&place, "notes/space.toml"), b"lr = [0.1]\n");
+}
+
+#[test]
+fn what_neither_ask_nor_tell_has_a_use_for_is_refused() {
+    let place = table();
+    place.write("told.jsonl", "{\"member\":0,\"loss\":1}\n");
+    for more in [&["--seeds", "2"][..], &["--shard", "1/2"], &["--halving"], &["--ensemble", "2"]] {
+        for action in [["--ask", "2"], ["--tell", "told.jsonl"]] {
+            let outcome = sweep(&place, &[&action[..], more, &["--out", "s"]].concat());
+            assert_eq!(outcome.code, 2, "{more:?}");
+            let expected = format!("error: the argument '{}", action[0]);
+            assert!(
+                outcome.stderr.starts_with(&expected) && outcome.stderr.contains(more[0]),
+                "{}",
+                outcome.stderr
+            );
+        }
+    }
+    assert!(!place.path("s").exists());
+}
+
+#[test]
+fn a_sweep_goes_on_with_the_rows_that_it_began_with() {
+    let place = Workplace::new();
+    let lines = values(0..200);
+    let (header, rows) = lines.split_once('\n').unwrap();
+    let backwards = rows.lines().rev().fold(format!("{header}\n"), |text, row| text + row + "\n");
+    let common = [&SMALL[..], &["--target", "target", "--task", "regression"]].concat();
+    let resume = ["sweep", "--resume", "s", "--ensemble", "2", "--format", "json"];
+    let refused = |arguments: &[&str], folder: &str| {
+        let before = place.entries();
+        let outcome = place.run(arguments);
+        let expected = format!(
+            "error: {folder}: expected the rows with which the sweep began, found others: the data have changed\n"
+        );
+        assert_eq!((outcome.code, outcome.stderr.lines().last().unwrap()), (2, expected.trim_end()));
+        assert_eq!(place.entries(), before);
+    };
+    place.write("t.csv", &lines);
+    swept(&place, &[&common[..], &["--out", "s"]].concat());
+    swept(&place, &[&common[..], &["--out", "s1", "--shard", "1/2"]].concat());
+    // The same rows in another order are divided in another way: some that trained would validate.
+    place.write("t.csv", &backwards);
+    refused(&resume, "s");
+    swept(&place, &[&common[..], &["--out", "s2", "--shard", "2/2"]].concat());
+    refused(&["sweep", "merge", "s2", "s1", "--out", "whole"], "s1");
+    refused(&["sweep", "merge", "s1", "--out", "whole"], "s1");
+    // The same rows elsewhere in the text are the same.
+    place.write("t.csv", lines.replace('\n', "\r\n"));
+    place.succeed(&resume);
+    // Rows that validate count, too, and those of a folder of before are not known.
+    place.write("v.csv", values(200..260));
+    swept(&place, &[&common[..], &["--out", "v", "--validation", "v.csv"]].concat());
+    place.write("v.csv", values(201..261));
+    refused(&["sweep", "--resume", "v"], "v");
+    let command = std::fs::read_to_string(place.path("v/sweep.json")).unwrap();
+    let mut command: Value = serde_json::from_str(&command).unwrap();
+    assert_eq!((&command["rows"][0]["count"], &command["rows"][1]["count"]), (&200.into(), &60.into()));
+    command.as_object_mut().unwrap().remove("rows");
+    place.write("v/sweep.json", command.to_string() + "\n");
+    place.succeed(&["sweep", "--resume", "v"]);
+}
+
+#[test]
+fn of_members_on_folds_the_best_is_one_that_trained_to_its_end() {
+    let place = Workplace::new();
+    // Noise: the longer a network is trained on it, the worse it is on other rows.
+    let row = |row: usize| format!("{},{},{}\n", row * 37 % 101, row * 53 % 97, row * row * 7919 % 103);
+    place.write("t.csv", "a,b,target\n".to_owned() + &(0..90).map(row).collect::<String>());
+    place.write("space.toml", "hidden = [[64], [48], [32]]\noptimizer = \"adam\"\nlr = 0.02\n");
+    let arguments = ["--target", "target", "--task", "regression", "--space", "space.toml", "--grid"];
+    let more = ["--preset", "plain", "--epochs", "90", "--folds", "3", "--halving", "--out", "s"];
+    let objects = swept(&place, &[&arguments[..], &more].concat());
+    let (summary, ended) = (objects.last().unwrap(), members(&objects));
+    let whole: Vec<&&Value> = ended.values().filter(|member| member["end"] == "done").collect();
+    let loss = |member: &Value| member["loss"].as_f64().unwrap();
+    assert_eq!((ended.len(), whole.len()), (3, 1));
+    assert!(ended.values().any(|member| loss(member) < loss(whole[0])), "one that was dropped looks better");
+    assert_eq!([&summary["best_member"], &summary["loss"]], [&whole[0]["member"], &whole[0]["loss"]]);
+    // The model is of its settings, on all rows.
+    let line: Vec<&str> =
+        whole[0]["arguments"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let alone = ["--device", "cpu", "--quiet", "--out", "alone.safetensors"];
+    let mut train = [&["train"], &line[..], &alone].concat();
+    let device = train.iter().position(|word| *word == "--device=cpu").unwrap();
+    train.remove(device);
+    place.succeed(&train);
+    assert_eq!(bytes(&place, "s/best.safetensors"), bytes(&place, "alone.safetensors"));
+    let page = String::from_utf8(bytes(&place, "s/sweep.html")).unwrap();
+    assert!(page.contains(&format!("The best is member {}:", whole[0]["member"])));
+}
