@@ -59,6 +59,17 @@ pub(super) fn in_blocks<Work: WithBlocks>(work: Work) -> Work::Output {
     work.with_blocks(Shortest)
 }
 
+/// What some work gives with each kind of vectors that this processor has.
+#[cfg(test)]
+pub(super) fn in_all_blocks<Work: WithBlocks>(work: impl Fn() -> Work) -> Vec<(&'static str, Work::Output)> {
+    let mut given = vec![("shortest", work().with_blocks(Shortest)), ("longest", in_blocks(work()))];
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = pulp::x86::V3::try_new() {
+        given.push(("AVX2", v3.vectorize(On(work(), v3))));
+    }
+    given
+}
+
 /// Vectors that all processors of a kind have, or none.
 #[derive(Clone, Copy)]
 struct Shortest;
@@ -104,15 +115,18 @@ mod longer {
     impl Blocks for V3 {
         #[inline(always)]
         fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
-            block.as_chunks::<32>().0.iter().enumerate().fold(0, |places, (part, bytes)| {
-                let bytes = cast(*bytes);
-                let found = wanted.iter().fold(self.avx._mm256_setzero_si256(), |found, byte| {
+            // Loops, as the compiler does not make part of this what it calls for each: `fold` would be compiled without the vectors.
+            let mut places = 0;
+            for (part, bytes) in block.as_chunks::<32>().0.iter().enumerate() {
+                let (bytes, mut found) = (cast(*bytes), self.avx._mm256_setzero_si256());
+                for byte in wanted {
                     let wanted = self.avx._mm256_set1_epi8(byte.cast_signed());
-                    self.avx2._mm256_or_si256(found, self.avx2._mm256_cmpeq_epi8(bytes, wanted))
-                });
+                    found = self.avx2._mm256_or_si256(found, self.avx2._mm256_cmpeq_epi8(bytes, wanted));
+                }
                 let found = self.avx2._mm256_movemask_epi8(found).cast_unsigned();
-                places | u64::from(found) << (32 * part)
-            })
+                places |= u64::from(found) << (32 * part);
+            }
+            places
         }
     }
 
@@ -177,13 +191,7 @@ mod tests {
 
     /// What each kind of vectors finds that this processor has.
     fn found<const N: usize>(text: &[u8], wanted: [u8; N]) -> Vec<(&'static str, u64)> {
-        let find = || Find(text, wanted);
-        let mut found = vec![("shortest", find().with_blocks(Shortest)), ("longest", in_blocks(find()))];
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v3) = pulp::x86::V3::try_new() {
-            found.push(("AVX2", v3.vectorize(On(find(), v3))));
-        }
-        found
+        in_all_blocks(|| Find(text, wanted))
     }
 
     struct Write(u64, u32);
