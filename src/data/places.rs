@@ -6,6 +6,9 @@ pub(super) const BLOCK: usize = 64;
 /// Places that are written without looking whether there are so many.
 const AT_A_TIME: usize = 8;
 
+use super::decimal::{CELLS, Decimals, LANES};
+use super::notation::ReadAs;
+
 /// Looks for bytes in a block with some kind of vectors.
 pub(super) trait Blocks: Copy {
     /// Which bytes of a block are one of those that are wanted: a bit for each, the lowest for the first.
@@ -22,6 +25,20 @@ pub(super) trait Blocks: Copy {
         self.places(&block, wanted) & !(u64::MAX << text.len())
     }
 
+    /// Reads cells: see [`Decimals::read`].
+    #[inline(always)]
+    fn decimals(
+        self,
+        decimals: &mut Decimals,
+        text: &[u8],
+        bounds: &[u32],
+        count: usize,
+        read_as: ReadAs,
+        numbers: &mut [[f32; LANES]; CELLS / LANES],
+    ) -> u32 {
+        read_decimals(decimals, text, bounds, count, read_as, numbers)
+    }
+
     /// Writes the places of the bits of a word, of which the lowest has the place `first`; behind them anything may be written.
     #[inline(always)]
     fn write(self, mut bits: u64, first: u32, places: &mut [u32; BLOCK]) {
@@ -36,6 +53,21 @@ pub(super) trait Blocks: Copy {
             }
         }
     }
+}
+
+/// What all vectors can: the compiler makes them of plain loops over what `decimals` has for itself.
+#[inline(always)]
+fn read_decimals(
+    decimals: &mut Decimals,
+    text: &[u8],
+    bounds: &[u32],
+    count: usize,
+    read_as: ReadAs,
+    numbers: &mut [[f32; LANES]; CELLS / LANES],
+) -> u32 {
+    let others = decimals.read(text, bounds, count, read_as);
+    *numbers = bytemuck::cast(decimals.numbers);
+    others
 }
 
 /// Some work that looks at blocks. It is compiled for each kind of vectors.
@@ -98,7 +130,8 @@ mod longer {
     use pulp::x86::{V3, V4};
     use pulp::{NullaryFnOnce, Simd, cast};
 
-    use super::{BLOCK, Blocks, WithBlocks};
+    use super::super::decimal512;
+    use super::{BLOCK, Blocks, CELLS, Decimals, LANES, ReadAs, WithBlocks, read_decimals};
 
     /// Work with vectors that the processor has.
     pub(super) struct On<Work, Vectors>(pub Work, pub Vectors);
@@ -131,6 +164,20 @@ mod longer {
     }
 
     impl Blocks for V4 {
+        #[inline(always)]
+        fn decimals(
+            self,
+            decimals: &mut Decimals,
+            text: &[u8],
+            bounds: &[u32],
+            count: usize,
+            read_as: ReadAs,
+            numbers: &mut [[f32; LANES]; CELLS / LANES],
+        ) -> u32 {
+            decimal512::read(self, text, bounds, count, read_as, numbers)
+                .unwrap_or_else(|| read_decimals(decimals, text, bounds, count, read_as, numbers))
+        }
+
         #[inline(always)]
         fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
             let bytes = cast(*block);
