@@ -3,6 +3,8 @@
 //! Digits without their point are a whole number, which a power of ten multiplies or divides (W. D. Clinger, "How to read floating
 //! point numbers accurately", 1990).
 
+use super::notation::ReadAs;
+
 /// Characters that are looked at together.
 pub(super) const CHARACTERS: usize = 16;
 
@@ -74,7 +76,13 @@ impl Decimals {
         reason = "with iterators the compiler makes vectors of only some of these loops"
     )]
     #[inline(always)]
-    pub(super) fn read(&mut self, text: &[u8], bounds: &[u32], count: usize, point: u8, empty: bool) -> u32 {
+    pub(super) fn read(
+        &mut self,
+        text: &[u8],
+        bounds: &[u32],
+        count: usize,
+        ReadAs { point, empty }: ReadAs,
+    ) -> u32 {
         let count = count.min(CELLS);
         let lanes = count.next_multiple_of(LANES).min(CELLS);
         let (starts, ends, there) = (&bounds[..lanes], &bounds[1..=lanes], &THERE[CELLS - count..][..lanes]);
@@ -223,14 +231,15 @@ fn small_power(exponent: u64) -> f64 {
     factor(1, 1e-1) * factor(2, 1e-2) * factor(4, 1e-4)
 }
 
+/// The bits that f64 has more than f32, where they stand for half of the last place of f32.
+pub(super) const HALF: u64 = 1 << (f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS - 1);
+
 /// A value, behind a minus perhaps, as f32, and whether it is right; nothing is said of NaN.
 ///
 /// The value is within 9 of its last places: a number, four powers of ten, three products of these and the last product are
 /// each rounded by 2^-53 of it at most. Rounding it to f32 is right unless a number halfway between two floats is as near as that.
 #[inline(always)]
 fn rounded(value: f64, minus: bool) -> (f32, bool) {
-    /// The bits that f64 has more than f32, where they stand for half of the last place of f32.
-    const HALF: u64 = 1 << (f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS - 1);
     const NEAR: u64 = 9;
     // From 1e-19 to 1e19, or 0: a normal number in f32.
     let rest = value.to_bits() & (2 * HALF - 1);
@@ -358,9 +367,9 @@ mod tests {
                     }
                     bounds.extend([0; LANES]);
                     let mut decimals = Decimals::new();
-                    decimals.read(&text, &bounds, count, b'.', true);
+                    decimals.read(&text, &bounds, count, ReadAs { point: b'.', empty: true });
                     assert_eq!(decimals.numbers[place].is_nan(), cell.is_empty() || cell == "-");
-                    let others = decimals.read(&text, &bounds, count, b'.', false);
+                    let others = decimals.read(&text, &bounds, count, ReadAs { point: b'.', empty: false });
                     let mut numbers = decimals.numbers[..count].to_vec();
                     let found = (others & 1 << place == 0).then_some(numbers[place]);
                     assert_eq!(found, cell.parse().ok(), "{cell} behind {front} at {place}");

@@ -1,6 +1,7 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
 mod affine;
+mod ahead;
 mod by_column;
 mod categories;
 mod cells;
@@ -10,6 +11,8 @@ mod copied;
 mod csv_table;
 mod dataset;
 mod decimal;
+#[cfg(target_arch = "x86_64")]
+mod decimal512;
 mod delivery;
 mod dialect;
 mod encoded;

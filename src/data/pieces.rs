@@ -214,7 +214,7 @@ impl Pieces {
     }
 
     /// Adds the row that ends here, if it is no blank line; false if it stands behind a blank line that may be a row, too.
-    #[inline]
+    #[inline(always)]
     fn add_row(&mut self, scan: &mut RowEnds, end: usize) -> bool {
         let row = &self.buffer[scan.start..end];
         let is_row = !row.is_empty() && !is_blank(row, self.delimiter);

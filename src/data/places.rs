@@ -6,6 +6,9 @@ pub(super) const BLOCK: usize = 64;
 /// Places that are written without looking whether there are so many.
 const AT_A_TIME: usize = 8;
 
+use super::decimal::{CELLS, Decimals, LANES};
+use super::notation::ReadAs;
+
 /// Looks for bytes in a block with some kind of vectors.
 pub(super) trait Blocks: Copy {
     /// Which bytes of a block are one of those that are wanted: a bit for each, the lowest for the first.
@@ -22,6 +25,20 @@ pub(super) trait Blocks: Copy {
         self.places(&block, wanted) & !(u64::MAX << text.len())
     }
 
+    /// Reads cells: see [`Decimals::read`].
+    #[inline(always)]
+    fn decimals(
+        self,
+        decimals: &mut Decimals,
+        text: &[u8],
+        bounds: &[u32],
+        count: usize,
+        read_as: ReadAs,
+        numbers: &mut [[f32; LANES]; CELLS / LANES],
+    ) -> u32 {
+        read_decimals(decimals, text, bounds, count, read_as, numbers)
+    }
+
     /// Writes the places of the bits of a word, of which the lowest has the place `first`; behind them anything may be written.
     #[inline(always)]
     fn write(self, mut bits: u64, first: u32, places: &mut [u32; BLOCK]) {
@@ -36,6 +53,21 @@ pub(super) trait Blocks: Copy {
             }
         }
     }
+}
+
+/// What all vectors can: the compiler makes them of plain loops over what `decimals` has for itself.
+#[inline(always)]
+fn read_decimals(
+    decimals: &mut Decimals,
+    text: &[u8],
+    bounds: &[u32],
+    count: usize,
+    read_as: ReadAs,
+    numbers: &mut [[f32; LANES]; CELLS / LANES],
+) -> u32 {
+    let others = decimals.read(text, bounds, count, read_as);
+    *numbers = bytemuck::cast(decimals.numbers);
+    others
 }
 
 /// Some work that looks at blocks. It is compiled for each kind of vectors.
@@ -57,6 +89,17 @@ pub(super) fn in_blocks<Work: WithBlocks>(work: Work) -> Work::Output {
         _ => (),
     }
     work.with_blocks(Shortest)
+}
+
+/// What some work gives with each kind of vectors that this processor has.
+#[cfg(test)]
+pub(super) fn in_all_blocks<Work: WithBlocks>(work: impl Fn() -> Work) -> Vec<(&'static str, Work::Output)> {
+    let mut given = vec![("shortest", work().with_blocks(Shortest)), ("longest", in_blocks(work()))];
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = pulp::x86::V3::try_new() {
+        given.push(("AVX2", v3.vectorize(On(work(), v3))));
+    }
+    given
 }
 
 /// Vectors that all processors of a kind have, or none.
@@ -87,7 +130,8 @@ mod longer {
     use pulp::x86::{V3, V4};
     use pulp::{NullaryFnOnce, Simd, cast};
 
-    use super::{BLOCK, Blocks, WithBlocks};
+    use super::super::decimal512;
+    use super::{BLOCK, Blocks, CELLS, Decimals, LANES, ReadAs, WithBlocks, read_decimals};
 
     /// Work with vectors that the processor has.
     pub(super) struct On<Work, Vectors>(pub Work, pub Vectors);
@@ -104,19 +148,36 @@ mod longer {
     impl Blocks for V3 {
         #[inline(always)]
         fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
-            block.as_chunks::<32>().0.iter().enumerate().fold(0, |places, (part, bytes)| {
-                let bytes = cast(*bytes);
-                let found = wanted.iter().fold(self.avx._mm256_setzero_si256(), |found, byte| {
+            // Loops, as the compiler does not make part of this what it calls for each: `fold` would be compiled without the vectors.
+            let mut places = 0;
+            for (part, bytes) in block.as_chunks::<32>().0.iter().enumerate() {
+                let (bytes, mut found) = (cast(*bytes), self.avx._mm256_setzero_si256());
+                for byte in wanted {
                     let wanted = self.avx._mm256_set1_epi8(byte.cast_signed());
-                    self.avx2._mm256_or_si256(found, self.avx2._mm256_cmpeq_epi8(bytes, wanted))
-                });
+                    found = self.avx2._mm256_or_si256(found, self.avx2._mm256_cmpeq_epi8(bytes, wanted));
+                }
                 let found = self.avx2._mm256_movemask_epi8(found).cast_unsigned();
-                places | u64::from(found) << (32 * part)
-            })
+                places |= u64::from(found) << (32 * part);
+            }
+            places
         }
     }
 
     impl Blocks for V4 {
+        #[inline(always)]
+        fn decimals(
+            self,
+            decimals: &mut Decimals,
+            text: &[u8],
+            bounds: &[u32],
+            count: usize,
+            read_as: ReadAs,
+            numbers: &mut [[f32; LANES]; CELLS / LANES],
+        ) -> u32 {
+            decimal512::read(self, text, bounds, count, read_as, numbers)
+                .unwrap_or_else(|| read_decimals(decimals, text, bounds, count, read_as, numbers))
+        }
+
         #[inline(always)]
         fn places<const N: usize>(self, block: &[u8; BLOCK], wanted: [u8; N]) -> u64 {
             let bytes = cast(*block);
@@ -177,13 +238,7 @@ mod tests {
 
     /// What each kind of vectors finds that this processor has.
     fn found<const N: usize>(text: &[u8], wanted: [u8; N]) -> Vec<(&'static str, u64)> {
-        let find = || Find(text, wanted);
-        let mut found = vec![("shortest", find().with_blocks(Shortest)), ("longest", in_blocks(find()))];
-        #[cfg(target_arch = "x86_64")]
-        if let Some(v3) = pulp::x86::V3::try_new() {
-            found.push(("AVX2", v3.vectorize(On(find(), v3))));
-        }
-        found
+        in_all_blocks(|| Find(text, wanted))
     }
 
     struct Write(u64, u32);

@@ -15,6 +15,9 @@ pub(super) struct Recent {
 /// length.
 type Key = ([u64; 2], u32);
 
+/// No text has this key.
+const NO_KEY: Key = ([0; 2], u32::MAX);
+
 /// The bytes that are a text of each length.
 const MASKS: [[u64; 2]; LONGEST + 1] = {
     let mut masks = [[0; 2]; LONGEST + 1];
@@ -29,22 +32,32 @@ const MASKS: [[u64; 2]; LONGEST + 1] = {
 
 impl Recent {
     pub(super) fn new() -> Self {
-        // No text has this key.
-        Self { places: Box::new([(([0; 2], u32::MAX), 0); PLACES]) }
+        Self { places: Box::new([(NO_KEY, 0); PLACES]) }
     }
 
     /// The number of the text that is the last `length` bytes, if it is here.
     #[inline]
     pub(super) fn find(&self, bytes: &[u8], length: usize) -> Option<u32> {
         let key = key(bytes, length)?;
-        let (found, number) = self.places[place(key)];
+        let place = place(key);
+        let (found, number) = self.places[place];
+        if found == key { Some(number) } else { self.find_beside(key, place) }
+    }
+
+    /// The same beside its place.
+    fn find_beside(&self, key: Key, place: usize) -> Option<u32> {
+        let (found, number) = self.places[place ^ 1];
         (found == key).then_some(number)
     }
 
-    /// Puts a text in the place of another.
+    /// Puts a text in its place, or beside it if that is free and its place is not. Two texts that come in turn and have the same
+    /// place would push one another out of it each time.
     pub(super) fn put(&mut self, text: &[u8], number: u32) {
         if let Some(key) = key(text, text.len()) {
-            self.places[place(key)] = (key, number);
+            let place = place(key);
+            let is_free = |place: usize| self.places[place].0 == NO_KEY;
+            let place = if !is_free(place) && is_free(place ^ 1) { place ^ 1 } else { place };
+            self.places[place] = (key, number);
         }
     }
 }
@@ -107,5 +120,24 @@ mod tests {
         assert!(found.len() > PLACES / 2 && found.len() <= PLACES, "{}", found.len());
         assert_eq!(find("a text of many bytes 7"), None);
         assert!((0..5000u32).all(|number| find(&number.to_string()).is_none_or(|found| found == number)));
+    }
+
+    #[test]
+    fn two_texts_of_one_place_are_both_kept() {
+        let text = |number: u32| number.to_string();
+        let place_of = |number| key(text(number).as_bytes(), text(number).len()).map(place);
+        let same: Vec<u32> = (0..5000).filter(|number| place_of(*number) == place_of(7)).collect();
+        let mut recent = Recent::new();
+        let find = |recent: &Recent, number| recent.find(text(number).as_bytes(), text(number).len());
+        for number in &same[..2] {
+            recent.put(text(*number).as_bytes(), *number);
+        }
+        for number in &same[..2] {
+            assert_eq!(find(&recent, *number), Some(*number));
+        }
+        // The next one takes the place of the first.
+        recent.put(text(same[2]).as_bytes(), same[2]);
+        let found: Vec<bool> = same[..3].iter().map(|number| find(&recent, *number).is_some()).collect();
+        assert_eq!(found, [false, true, true]);
     }
 }

@@ -121,6 +121,12 @@ impl WithBlocks for Find<'_> {
 }
 
 impl<'a> Row<'a> {
+    /// A row of so many cells, of which `text` has the bounds, and room behind them.
+    #[inline]
+    pub(super) fn new(text: &'a [u8], bounds: &'a [u32], length: usize) -> Self {
+        Self { text, bounds, length }
+    }
+
     /// How many cells there are.
     #[inline]
     pub(super) fn len(&self) -> usize {

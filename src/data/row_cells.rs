@@ -3,7 +3,7 @@
 use super::categories::MISSING;
 use super::dialect::Kind;
 use super::groups::time;
-use super::notation::grouped;
+use super::notation::{ReadAs, grouped};
 use super::number::{expected_feature, float};
 use super::row_parser::{At, FirstMissing, RowParser};
 use super::shown::show;
@@ -113,10 +113,11 @@ impl RowParser {
         }
     }
 
-    /// Whether a number that is missing is NaN, and nothing else is to be done for it.
+    /// How numbers are written: an empty cell is NaN where nothing else is to be done for one that is missing.
     #[inline]
-    pub(super) fn knows_of_missing(&self) -> bool {
-        !self.table.refuses_missing && !matches!(self.missing, FirstMissing::None)
+    pub(super) fn read_as(&self) -> ReadAs {
+        let empty = !self.table.refuses_missing && !matches!(self.missing, FirstMissing::None);
+        ReadAs { point: self.table.dialect.numbers.point, empty }
     }
 
     /// What stands for a cell that is no number: NaN where it is missing.

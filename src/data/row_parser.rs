@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
+use super::ahead::{Ahead, Numbers};
 use super::categories::Numbering;
 use super::classes::Interner;
 use super::columns::{Run, Why};
@@ -12,7 +13,7 @@ use super::dataset::Features;
 use super::decimal::Decimals;
 use super::groups::Groups;
 use super::piece::Piece;
-use super::row::{Cells, Row};
+use super::row::Row;
 use super::shown::{show, show_name};
 use super::spare::Spare;
 use super::table::{Chunk, Missing};
@@ -97,17 +98,19 @@ impl RowParser {
     }
 
     /// Parses the rows of a piece, which come after those of all pieces before.
-    pub(super) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
+    pub(super) fn parse(&mut self, piece: &Piece, ahead: &mut Ahead) -> Parsed {
         let values = piece.rows.len().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
         let features = Features::with_spare_room(self.spare.take(), values, self.floats);
         let mut chunk = Chunk { features, spare: self.spare.clone(), ..Chunk::default() };
         let table = Arc::clone(&self.table);
-        let delimiter = table.dialect.delimiter;
-        let mut parse = |(place, number): (&(usize, usize), u64)| {
-            let row = cells.of(&piece.text, *place, delimiter, piece.has_quotes);
-            self.row(&table, &At::new(row, piece, place.0), number, &mut chunk)
-        };
-        let fault = piece.rows.iter().zip(piece.before..).try_for_each(&mut parse).err();
+        let mut together = piece.rows.chunks(Ahead::rows(piece));
+        let mut before = piece.before;
+        let fault = together.try_for_each(|rows| {
+            self.rows(&table, piece, rows, before, ahead, &mut chunk)?;
+            before += rows.len() as u64;
+            Ok(())
+        });
+        let fault = fault.err();
         self.floats = matches!(chunk.features, Features::Floats(_));
         if let FirstMissing::Here(missing) = &mut self.missing {
             chunk.missing = Some(std::mem::take(missing));
@@ -118,13 +121,43 @@ impl RowParser {
         Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
     }
 
+    /// Parses some rows, of which so many come before.
+    fn rows(
+        &mut self,
+        table: &CsvTable,
+        piece: &Piece,
+        rows: &[(usize, usize)],
+        before: u64,
+        ahead: &mut Ahead,
+        chunk: &mut Chunk,
+    ) -> Result<()> {
+        let (columns, delimiter) = (&table.columns, table.dialect.delimiter);
+        let reads = matches!(chunk.features, Features::Floats(_)) && table.missing_numbers.is_empty();
+        let read_as = self.read_as();
+        ahead.look(piece, rows, (columns, delimiter), reads.then_some(read_as), &mut self.decimals);
+        for ((row, place), before) in rows.iter().enumerate().zip(before..) {
+            let (row, numbers) = ahead.row(piece, row, (*place, columns.count, delimiter));
+            self.row(table, &At::new(row, piece, place.0), numbers, before, chunk)?;
+        }
+        Ok(())
+    }
+
     /// Parses a row, of which so many come before.
-    fn row(&mut self, table: &CsvTable, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
+    fn row(
+        &mut self,
+        table: &CsvTable,
+        at: &At<'_>,
+        mut numbers: Numbers<'_>,
+        before: u64,
+        chunk: &mut Chunk,
+    ) -> Result<()> {
         table.check_cells(at)?;
         let mut categories = 0;
         for run in &table.columns.runs {
             match run {
-                Run::Numbers(columns) => self.parse_features(at, columns.clone(), &mut chunk.features)?,
+                Run::Numbers(columns) => {
+                    self.parse_features(at, columns.clone(), &mut numbers, &mut chunk.features)?;
+                }
                 Run::Category(column) => {
                     chunk.features.push_whole(self.category(at, categories, *column)?);
                     categories += 1;

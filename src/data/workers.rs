@@ -10,13 +10,13 @@ use std::thread::{JoinHandle, available_parallelism};
 use std::time::Instant;
 
 use super::BLOCK_ROWS;
+use super::ahead::Ahead;
 use super::csv_table::{CsvRows, CsvTable};
 use super::dataset::Features;
 use super::delivery::{Times, note};
 use super::merge::Merger;
 use super::piece::{PIECE_BYTES, Piece};
 use super::pieces::Pieces;
-use super::row::Cells;
 use super::row_parser::{Parsed, RowParser};
 use super::spare::Spare;
 use super::table::Chunk;
@@ -234,19 +234,19 @@ impl Shared {
 struct Parser {
     thread: usize,
     rows: RowParser,
-    cells: Cells,
+    ahead: Ahead,
     times: Option<Times>,
 }
 
 impl Parser {
     fn new(table: &Arc<CsvTable>, spare: &Spare<Features>, thread: usize, times: &Option<Times>) -> Self {
         let rows = RowParser::new(Arc::clone(table), spare.clone());
-        Self { thread, rows, cells: Cells::default(), times: times.clone() }
+        Self { thread, rows, ahead: Ahead::default(), times: times.clone() }
     }
 
     fn parse(&mut self, piece: &Piece) -> Done {
         let begun = self.times.is_some().then(Instant::now);
-        let parsed = self.rows.parse(piece, &mut self.cells);
+        let parsed = self.rows.parse(piece, &mut self.ahead);
         note(self.times.as_ref(), begun);
         Done { thread: self.thread, parsed }
     }
