@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
-
 use super::aligned::Aligned;
-use super::divide::runs;
 use super::groups::{Groups, QUAD};
 use super::inputs::{Held, Inputs};
-use super::lists::{Lists, Quad};
+use super::list_products::{AddSparse, ForwardSparse};
 use super::matrix::Matrix;
 use super::product;
 use super::tensors::Tensors;
@@ -121,157 +118,14 @@ impl Panel {
     }
 }
 
-/// Vectors of a row that are worked on together: with four inputs, their weights and sums fill the registers, 32 with the
-/// longest vectors and 16 with others, of which compilers need more in the update.
-pub const fn most_vectors(lanes: usize) -> (usize, usize) {
-    if lanes == 16 { (5, 5) } else { (3, 2) }
-}
-
-/// The vectors `at..at + N` of four rows of `width` vectors each.
-#[inline(always)]
-fn load<S: Simd, const N: usize>(
-    simd: S,
-    rows: &[S::f32s],
-    (width, at): (usize, usize),
-) -> [[S::f32s; N]; QUAD] {
-    let mut held = [[simd.splat_f32s(0.0); N]; QUAD];
-    for (held, row) in held.iter_mut().zip(rows.chunks_exact(width)) {
-        held.copy_from_slice(&row[at..at + N]);
-    }
-    held
-}
-
-/// `z` += X W for the vectors `at..at + N` of its rows.
-#[inline(always)]
-fn forward_run<S: Simd, const N: usize>(
-    simd: S,
-    (lists, weights): (&Lists, &[S::f32s]),
-    z: &mut [S::f32s],
-    (width, at): (usize, usize),
-) {
-    for (group, list) in lists.each() {
-        let weights = &weights[group * QUAD * width..][..QUAD * width];
-        let held: [[_; N]; QUAD] = load(simd, weights, (width, at));
-        for quad in list {
-            let start = quad.row as usize * width + at;
-            let row = &mut z[start..start + N];
-            let mut sums = [simd.splat_f32s(0.0); N];
-            sums.copy_from_slice(row);
-            for (value, weights) in quad.values.iter().zip(&held) {
-                let value = simd.splat_f32s(*value);
-                for (sum, weight) in sums.iter_mut().zip(weights) {
-                    *sum = simd.mul_add_e_f32s(value, *weight, *sum);
-                }
-            }
-            row.copy_from_slice(&sums);
-        }
-    }
-}
-
-/// `held` += X'D for a group of inputs, whose list this is, and the vectors `at..at + N` of the rows of D, which are `stride`
-/// vectors apart.
-#[inline(always)]
-pub fn add_list<S: Simd, const N: usize>(
-    simd: S,
-    held: &mut [[S::f32s; N]; QUAD],
-    list: &[Quad],
-    (delta, stride): (&[S::f32s], usize),
-    at: usize,
-) {
-    for quad in list {
-        let start = quad.row as usize * stride + at;
-        let mut row = [simd.splat_f32s(0.0); N];
-        row.copy_from_slice(&delta[start..start + N]);
-        for (value, sums) in quad.values.iter().zip(&mut *held) {
-            let value = simd.splat_f32s(*value);
-            for (sum, delta) in sums.iter_mut().zip(&row) {
-                *sum = simd.mul_add_e_f32s(value, *delta, *sum);
-            }
-        }
-    }
-}
-
-/// `weights` += X'D, for the vectors `at..at + N` of their rows; those of D are `stride` vectors apart.
-#[inline(always)]
-fn update_run<S: Simd, const N: usize>(
-    simd: S,
-    weights: &mut [S::f32s],
-    (lists, delta, stride): (&Lists, &[S::f32s], usize),
-    (width, at): (usize, usize),
-) {
-    for (group, list) in lists.each() {
-        let weights = &mut weights[group * QUAD * width..][..QUAD * width];
-        let mut held: [[_; N]; QUAD] = load(simd, weights, (width, at));
-        add_list(simd, &mut held, list, (delta, stride), at);
-        for (held, weights) in held.iter().zip(weights.chunks_exact_mut(width)) {
-            weights[at..at + N].copy_from_slice(held);
-        }
-    }
-}
-
-struct ForwardSparse<'a> {
-    weights: &'a [f32],
-    width: usize,
-    lists: &'a Lists,
-    z: &'a mut [f32],
-}
-
-impl WithSimd for ForwardSparse<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let width = self.width / S::F32_LANES;
-        let operands = (self.lists, S::as_simd_f32s(self.weights).0);
-        let (z, _) = S::as_mut_simd_f32s(self.z);
-        for run in runs(width, most_vectors(S::F32_LANES).0) {
-            let place = (width, run.start);
-            match run.len() {
-                5 => forward_run::<S, 5>(simd, operands, z, place),
-                4 => forward_run::<S, 4>(simd, operands, z, place),
-                3 => forward_run::<S, 3>(simd, operands, z, place),
-                2 => forward_run::<S, 2>(simd, operands, z, place),
-                _ => forward_run::<S, 1>(simd, operands, z, place),
-            }
-        }
-    }
-}
-
-struct AddSparse<'a> {
-    weights: &'a mut [f32],
-    width: usize,
-    lists: &'a Lists,
-    delta: View<'a>,
-}
-
-impl WithSimd for AddSparse<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let width = self.width / S::F32_LANES;
-        let (weights, _) = S::as_mut_simd_f32s(self.weights);
-        let delta = S::as_simd_f32s(self.delta.values()).0;
-        let operands = (self.lists, delta, self.delta.row_stride() / S::F32_LANES);
-        // A run of columns of all deltas stays in the nearest cache while the inputs are walked.
-        for run in runs(width, most_vectors(S::F32_LANES).1) {
-            let place = (width, run.start);
-            match run.len() {
-                5 => update_run::<S, 5>(simd, weights, operands, place),
-                4 => update_run::<S, 4>(simd, weights, operands, place),
-                3 => update_run::<S, 3>(simd, weights, operands, place),
-                2 => update_run::<S, 2>(simd, weights, operands, place),
-                _ => update_run::<S, 1>(simd, weights, operands, place),
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use pulp::Simd;
+
     use super::super::divide::{pieces, range};
+    use super::super::lists::Lists;
     use super::super::sparse::PackedRows;
     use super::*;
     use crate::data::{Dataset, Features};
@@ -321,7 +175,7 @@ mod tests {
                 match packed {
                     None => inputs.gather_rows(&data.view(), &order, range(4, part, parts)),
                     Some(packed) => {
-                        let sections = range(6, part, parts).map(|group| group..group + 1);
+                        let sections = range(3, part, parts).map(|pair| 2 * pair..2 * pair + 2);
                         inputs.gather_lists(&data.view(), &order, packed, sections);
                     }
                 }
@@ -329,30 +183,6 @@ mod tests {
             };
             (0..parts).map(share).collect()
         };
-        let panel = Panel::new(inputs, 16..98);
-        let (tensors, width) = (panel.cut(&layer, &groups), panel.width);
-        let beside: Vec<f32> = (0..4 * 3 * width).map(number).collect();
-        let delta = View::new(&beside, 3 * width).columns(width..2 * width);
-        let computed = |panel: &Panel, shares: &[Inputs]| {
-            let (mut z, mut updated) = (Matrix::default(), tensors.clone());
-            z.resize(4, panel.columns.len());
-            panel.forward(&tensors, shares.iter(), &mut z);
-            panel.add_gradient(&mut updated, shares.iter(), delta);
-            [z.values().to_vec(), updated.weights.to_vec(), updated.bias]
-        };
-        let want = computed(&panel, &gathered(1, None));
-        let check = |name: &str, got: &[f32], want: &[f32]| {
-            let close = |(got, want): (&f32, &f32)| (got - want).abs() <= 1e-5;
-            assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{name}");
-        };
-        for packed in [None, Some(&packed)] {
-            let alone = computed(&panel, &gathered(1, packed));
-            alone.iter().zip(&want).for_each(|(got, want)| check("this processor", got, want));
-            // The same bits, however the inputs are shared.
-            (2..8).for_each(|parts| assert_eq!(computed(&panel, &gathered(parts, packed)), alone, "{parts}"));
-        }
-        let sparse = gathered(1, Some(&packed));
-        let Held::Lists(lists) = sparse[0].held() else { panic!("lists") };
         fn with<S: Simd>(simd: S, panel: &Tensors, lists: &Lists, delta: View<'_>) -> [Vec<f32>; 2] {
             let (mut z, width) = (panel.bias.repeat(4), panel.bias.len());
             simd.vectorize(ForwardSparse { weights: &panel.weights, width, lists, z: &mut z });
@@ -360,13 +190,42 @@ mod tests {
             simd.vectorize(AddSparse { weights: &mut weights, width, lists, delta });
             [z, weights.to_vec()]
         }
-        for (name, got) in [
-            ("1 lane", with(pulp::Scalar, &tensors, lists, delta)),
-            ("4 lanes", with(pulp::Scalar128b, &tensors, lists, delta)),
-            ("8 lanes", with(pulp::Scalar256b, &tensors, lists, delta)),
-            ("16 lanes", with(pulp::Scalar512b, &tensors, lists, delta)),
-        ] {
-            got.iter().zip(&want).for_each(|(got, want)| check(name, got, want));
+        // Runs of several vectors, and narrow ones, of which two groups are updated side by side.
+        for columns in [16..98, 32..60, 5..9] {
+            let panel = Panel::new(inputs, columns);
+            let (tensors, width) = (panel.cut(&layer, &groups), panel.width);
+            let beside: Vec<f32> = (0..4 * 3 * width).map(number).collect();
+            let delta = View::new(&beside, 3 * width).columns(width..2 * width);
+            let computed = |panel: &Panel, shares: &[Inputs]| {
+                let (mut z, mut updated) = (Matrix::default(), tensors.clone());
+                z.resize(4, panel.columns.len());
+                panel.forward(&tensors, shares.iter(), &mut z);
+                panel.add_gradient(&mut updated, shares.iter(), delta);
+                [z.values().to_vec(), updated.weights.to_vec(), updated.bias]
+            };
+            let want = computed(&panel, &gathered(1, None));
+            let check = |name: &str, got: &[f32], want: &[f32]| {
+                let close = |(got, want): (&f32, &f32)| (got - want).abs() <= 1e-5;
+                assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{name}");
+            };
+            for packed in [None, Some(&packed)] {
+                let alone = computed(&panel, &gathered(1, packed));
+                alone.iter().zip(&want).for_each(|(got, want)| check("this processor", got, want));
+                // The same bits, however the inputs are shared.
+                (2..8).for_each(|parts| {
+                    assert_eq!(computed(&panel, &gathered(parts, packed)), alone, "{parts}")
+                });
+            }
+            let sparse = gathered(1, Some(&packed));
+            let Held::Lists(lists) = sparse[0].held() else { panic!("lists") };
+            for (name, got) in [
+                ("1 lane", with(pulp::Scalar, &tensors, lists, delta)),
+                ("4 lanes", with(pulp::Scalar128b, &tensors, lists, delta)),
+                ("8 lanes", with(pulp::Scalar256b, &tensors, lists, delta)),
+                ("16 lanes", with(pulp::Scalar512b, &tensors, lists, delta)),
+            ] {
+                got.iter().zip(&want).for_each(|(got, want)| check(name, got, want));
+            }
         }
     }
 }

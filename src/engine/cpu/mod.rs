@@ -31,6 +31,7 @@ mod gradient;
 mod groups;
 mod input_panel;
 mod inputs;
+mod list_products;
 mod lists;
 mod loss;
 mod matrix;
