@@ -8,6 +8,8 @@ use crate::step::Loss;
 
 /// Bags: in each a part of the networks is picked from, so that few validation rows do not decide all.
 const BAGS: usize = 4;
+/// Picks from which on there are bags: with fewer the best networks may be in none.
+const LEAST_PICKS: usize = 2 * BAGS;
 /// Networks of a bag: one of so many, but not fewer than this, where there are as many.
 const BAG_SHARE: usize = 4;
 const LEAST_IN_BAG: usize = 4;
@@ -34,16 +36,20 @@ pub struct Fit {
 }
 
 impl Candidates<'_> {
-    /// Picks `count` times by the loss, in four bags, each of which has a quarter of the networks, chosen by the seed. Gives the
-    /// networks that were picked, by their places, each with how often, in the order of their first picks, and how good they are
+    /// Picks `count` times by the loss: less than eight times from all networks, else in four bags, each of which has a quarter of
+    /// them, chosen by the seed. Gives the networks that were picked, by their places, each with how often, in the order of their first picks, and how good they are
     /// together.
     pub fn picked(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
         let single: Vec<Vec<f64>> = self.outputs.iter().map(|outputs| self.shares(outputs)).collect();
         let mut picks = Vec::new();
-        let bags = BAGS.min(count.max(1));
-        for bag in 0..bags {
-            let wanted = (bag + 1) * count / bags - bag * count / bags;
-            picks.extend(self.greedy(&single, &in_bag(single.len(), bag, seed), wanted));
+        if count < LEAST_PICKS {
+            let all: Vec<usize> = (0..single.len()).collect();
+            picks = self.greedy(&single, &all, count);
+        } else {
+            for bag in 0..BAGS {
+                let wanted = (bag + 1) * count / BAGS - bag * count / BAGS;
+                picks.extend(self.greedy(&single, &in_bag(single.len(), bag, seed), wanted));
+            }
         }
         let mut picked: Vec<(usize, u32)> = Vec::new();
         for place in &picks {
@@ -221,8 +227,16 @@ mod tests {
             (0..64).map(|by| values.iter().map(|value| value + by as f32 - 31.0).collect()).collect();
         let targets = TargetsRef::Values { values: &values, columns: 1 };
         let candidates = Candidates { outputs: &outputs, columns: 1, targets, loss: Loss::Mse };
-        for count in [1, 2, 3, 4, 5, 17] {
+        for count in [1, 2, 3, 4, 7, 8, 9, 17] {
             assert_eq!(total(&candidates.picked(count, 3).unwrap().0), count as u32);
+        }
+        // Few picks are from all networks: one of them is the best.
+        for seed in 0..20 {
+            assert_eq!(candidates.picked(1, seed).unwrap().0, [(31, 1)]);
+            assert_eq!(
+                candidates.picked(7, seed).unwrap(),
+                (vec![(31, 7)], Fit { accuracy: 0.0, loss: 0.0 })
+            );
         }
     }
 }
