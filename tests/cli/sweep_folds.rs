@@ -52,6 +52,8 @@ fn values() -> Workplace {
 }
 
 const SPACE: &str = "hidden = [[6], [3, 3], []]\nlr = [0.1, 0.01]\nscale = [\"standard\", \"minmax\"]\n";
+/// Enough for bags, so that several members are picked.
+const PICKS: &str = "8";
 const COMMON: [&str; 16] = [
     "--space",
     "space.toml",
@@ -68,7 +70,7 @@ const COMMON: [&str; 16] = [
     "--folds",
     "3",
     "--ensemble",
-    "6",
+    PICKS,
 ];
 
 fn picks(ensemble: &Value) -> Vec<(u64, u32)> {
@@ -130,10 +132,12 @@ fn assert_refit(place: &Workplace, objects: &[Value], folder: &str, skip: usize)
     for (member, picks) in &picked {
         let own = trained(*member);
         assert_eq!(own.len(), mean.len());
-        mean.iter_mut().zip(own).for_each(|(mean, own)| *mean += f64::from(*picks) / 6.0 * own);
+        mean.iter_mut().zip(own).for_each(|(mean, own)| *mean += f64::from(*picks) / 8.0 * own);
     }
+    // Values are f32 behind their center, however near they are to 0; those of classes have six digits.
+    let bound = 2e-7 * mean.iter().fold(10.0f64, |most, mean| most.max(mean.abs()));
     for (together, mean) in together.iter().zip(&mean) {
-        assert!((together - mean).abs() <= 2e-6 * mean.abs().max(1.0), "{together} {mean}");
+        assert!((together - mean).abs() <= bound, "{together} {mean}");
     }
     let best = summary["best_member"].as_u64().unwrap();
     assert_eq!(trained(best), predicted(place, &format!("{folder}/best.safetensors"), skip));
@@ -148,7 +152,7 @@ fn classes_are_picked_by_rows_out_of_fold() {
     let (summary, ended) = (objects.last().unwrap(), members(&objects));
     let ensemble = &summary["ensemble"];
     let picked = picks(ensemble);
-    assert_eq!(picked.iter().map(|(_, picks)| picks).sum::<u32>(), 6);
+    assert_eq!(picked.iter().map(|(_, picks)| picks).sum::<u32>(), 8);
     assert!(summary["failed"].as_u64().unwrap() > 0 && picked.len() > 1, "{summary}");
     for (number, member) in &ended {
         let expected: Value = match member["end"].as_str().unwrap() {
@@ -170,14 +174,14 @@ fn classes_are_picked_by_rows_out_of_fold() {
     // The loss of a mean is at most the mean of the losses.
     let alone =
         |member: u64| mean(&evaluated(&place, "s", &[(member, 1)]), |fold| fold["loss"].as_f64().unwrap());
-    let bound: f64 = picked.iter().map(|(member, picks)| f64::from(*picks) / 6.0 * alone(*member)).sum();
+    let bound: f64 = picked.iter().map(|(member, picks)| f64::from(*picks) / 8.0 * alone(*member)).sum();
     assert!(loss <= bound, "{loss} {bound}");
     assert_refit(&place, &objects, "s", 1);
     // For people.
     let again = place.succeed(&["sweep", "--resume", "s", "--quiet"]).stdout;
     let line = again.lines().last().unwrap();
     assert!(
-        line.starts_with("ensemble: 6 picks of ") && line.contains(" on out-of-fold rows, model "),
+        line.starts_with("ensemble: 8 picks of ") && line.contains(" on out-of-fold rows, model "),
         "{again}"
     );
     let inspected = place.succeed(&["inspect", "--model", "s/ensemble.safetensors"]).stdout;
