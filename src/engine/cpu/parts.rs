@@ -9,8 +9,8 @@
 //! 2. a part of the work holds no other reference to an element while it holds a mutable one.
 //!
 //! So a mutable reference is the only one to its element as long as it lives, which is what the compiler asks for. No
-//! reference outlives its region: all are local to the functions in `step.rs`, `paired.rs` and `by_columns.rs` that compute
-//! the phases. That these keep rule 1 is seen from what they write and read;
+//! reference outlives its region: all are local to the functions in `step.rs`, `gradient.rs`, `paired.rs` and
+//! `by_columns.rs` that compute the phases. That these keep rule 1 is seen from what they write and read;
 //! `p` is their own part, `*` all parts, and `o` the pieces of a layer that the part owns; pieces with the same number belong
 //! to the same part in the first two layers. With the second layer paired:
 //!
@@ -22,7 +22,7 @@
 //! | gather | `inputs[p]` of the next step | |
 //! | backward | `deltas[p]`, `hidden[o]` | `outputs[1][*]`, `transposed[1][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]`; of a single layer `hidden[o]` | `hidden[o]`, `deltas[p]`, `outputs[*][*]`, `inputs[*]` of the step; of a single layer `losses[*]` |
-//! | update | the same but `squares`, `transposed[*][o]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | update | the same but `squares`, `transposed[*][o]`, `tiles[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! With columns of each layer divided:
 //!
@@ -34,7 +34,7 @@
 //! | gather | `inputs[p]` of the next step | |
 //! | backward of layer l | `outputs[l - 1][p]`, of the last layer also `outputs[last][p]` | `outputs[l][*]`, but of the last layer `outputs[last][p]` and `losses[*]`; `parameters[l][o]` |
 //! | gradient | `parameters[*][o]`, `squares[*][o]` | `outputs[0][p]`, `outputs[l][*]` of the others, `inputs[*]` of the step |
-//! | update | `parameters[*][o]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
+//! | update | `parameters[*][o]`, `tiles[p]`, `metrics`, if p is 0 | the same, `losses[*]`, `squares[*][*]` |
 //!
 //! An input layer is the first layer there: pieces are columns of the table with what they learn, `hidden[o]` is E, the first phase also
 //! reads `parameters[0][o]` where it multiplies by the factors, and gradient and update read `hidden[o]`, `outputs[0][p]`,
