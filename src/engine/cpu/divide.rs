@@ -23,6 +23,28 @@ pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).map(move |number| range(vectors, number, count))
 }
 
+/// Does something with the length of a run, which is `most` at most, as a constant: `by_length!(length, most, N => f::<N>())`.
+/// Where `most` is known to the compiler, nothing is made of lengths above it.
+macro_rules! by_length {
+    ($length:expr, $most:expr, $N:ident => $work:expr) => {
+        by_length!(@each $length, $most, $N => $work, 5 4 3 2)
+    };
+    (@each $length:expr, $most:expr, $N:ident => $work:expr, $($count:literal)*) => {
+        match $length {
+            $($count if $most >= $count => {
+                const $N: usize = $count;
+                $work
+            })*
+            _ => {
+                const $N: usize = 1;
+                $work
+            }
+        }
+    };
+}
+
+pub(super) use by_length;
+
 /// Divides columns into nearly equal pieces of whole vectors, at most `most` of them each: an even number of pieces, if it
 /// is more than one, since most machines have an even number of cores.
 pub fn pieces(columns: usize, most: usize) -> Vec<Range<usize>> {

@@ -10,7 +10,7 @@ use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::dense_layer::Columns;
-use super::divide::runs;
+use super::divide::{by_length, runs};
 use super::divided::DividedNetwork;
 use super::first_layer::Panel;
 use super::groups::QUAD;
@@ -203,21 +203,17 @@ impl<F: Formula> WithSimd for ListsUpdateBy<'_, F> {
         let Owned { values, states: [first, second], .. } = owned;
         let tensors = [&mut *values.weights, &mut *first.weights, &mut *second.weights];
         let mut tensors = tensors.map(|tensor| S::as_mut_simd_f32s(tensor).0);
-        let vectors = width / S::F32_LANES;
+        let (vectors, (_, most)) = (width / S::F32_LANES, most_vectors(S::F32_LANES));
         let delta = (S::as_simd_f32s(delta.values()).0, delta.row_stride() / S::F32_LANES);
         for (group, list) in lists.each().chain(lists.empty().map(|group| (group, &[][..]))) {
             let rows = group * QUAD * vectors..(group + 1) * QUAD * vectors;
             let mut tensors =
                 tensors.each_mut().map(|tensor| tensor.get_mut(rows.clone()).unwrap_or_default());
-            for run in runs(vectors, most_vectors(S::F32_LANES).1) {
+            for run in runs(vectors, most) {
                 let at = (vectors, run.start);
-                match run.len() {
-                    5 => update_run::<S, F, 5>(simd, &c, &mut tensors, list, delta, at),
-                    4 => update_run::<S, F, 4>(simd, &c, &mut tensors, list, delta, at),
-                    3 => update_run::<S, F, 3>(simd, &c, &mut tensors, list, delta, at),
-                    2 => update_run::<S, F, 2>(simd, &c, &mut tensors, list, delta, at),
-                    _ => update_run::<S, F, 1>(simd, &c, &mut tensors, list, delta, at),
-                }
+                by_length!(run.len(), most, N => {
+                    update_run::<S, F, N>(simd, &c, &mut tensors, list, delta, at);
+                });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::divide::runs;
+use super::divide::{by_length, runs};
 use super::groups::QUAD;
 use super::lists::{Lists, Quad};
 use super::view::View;
@@ -150,15 +150,10 @@ impl WithSimd for ForwardSparse<'_> {
         let width = self.width / S::F32_LANES;
         let operands = (self.lists, S::as_simd_f32s(self.weights).0);
         let (z, _) = S::as_mut_simd_f32s(self.z);
-        for run in runs(width, most_vectors(S::F32_LANES).0) {
+        let (most, _) = most_vectors(S::F32_LANES);
+        for run in runs(width, most) {
             let place = (width, run.start);
-            match run.len() {
-                5 => forward_run::<S, 5>(simd, operands, z, place),
-                4 => forward_run::<S, 4>(simd, operands, z, place),
-                3 => forward_run::<S, 3>(simd, operands, z, place),
-                2 => forward_run::<S, 2>(simd, operands, z, place),
-                _ => forward_run::<S, 1>(simd, operands, z, place),
-            }
+            by_length!(run.len(), most, N => forward_run::<S, N>(simd, operands, z, place));
         }
     }
 }
@@ -181,15 +176,10 @@ impl WithSimd for AddSparse<'_> {
         let delta = S::as_simd_f32s(self.delta.values()).0;
         let operands = (self.lists, delta, self.delta.row_stride() / S::F32_LANES);
         // A run of columns of all deltas stays in the nearest cache while the inputs are walked.
-        for run in runs(width, most_vectors(S::F32_LANES).1) {
+        let (_, most) = most_vectors(S::F32_LANES);
+        for run in runs(width, most) {
             let place = (width, run.start);
-            match run.len() {
-                5 => update_run::<S, 5>(simd, weights, operands, place),
-                4 => update_run::<S, 4>(simd, weights, operands, place),
-                3 => update_run::<S, 3>(simd, weights, operands, place),
-                2 => update_run::<S, 2>(simd, weights, operands, place),
-                _ => update_run::<S, 1>(simd, weights, operands, place),
-            }
+            by_length!(run.len(), most, N => update_run::<S, N>(simd, weights, operands, place));
         }
     }
 }

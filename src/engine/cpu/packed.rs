@@ -9,8 +9,8 @@ use bytemuck::cast_slice_mut;
 use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
-use super::divide::{LANES, runs};
-use super::tiles::{add_outer, next_height, width};
+use super::divide::{LANES, by_length, runs};
+use super::tiles::{add_outer, height, next_height, width};
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -159,14 +159,11 @@ fn pack_tile<const M: usize>(a: View<'_>, row: usize, to: &mut [f32]) {
 #[inline(always)]
 fn pack<S: Simd>(simd: S, b: View<'_>, vectors: usize, to: &mut [S::f32s]) {
     let depth = b.row_count();
-    for run in runs(vectors, width(S::F32_LANES)) {
+    let most = width(S::F32_LANES);
+    for run in runs(vectors, most) {
         let to = &mut to[run.start * depth..run.end * depth];
         let first = run.start * S::F32_LANES;
-        match run.len() {
-            3 => pack_run::<S, 3>(simd, b, first, to),
-            2 => pack_run::<S, 2>(simd, b, first, to),
-            _ => pack_run::<S, 1>(simd, b, first, to),
-        }
+        by_length!(run.len(), most, N => pack_run::<S, N>(simd, b, first, to));
     }
 }
 
@@ -256,27 +253,24 @@ impl<S: Simd> Block<'_, S> {
     fn add(&self, simd: S, c: &mut [S::f32s], rows: usize) {
         let mut row = 0;
         while row < rows {
-            let height = next_height(S::F32_LANES, rows - row);
-            match height {
-                8 => self.add_rows::<8>(simd, c, row),
-                6 => self.add_rows::<6>(simd, c, row),
+            let next = next_height(S::F32_LANES, rows - row);
+            match next {
+                8 if height(S::F32_LANES) == 8 => self.add_rows::<8>(simd, c, row),
+                6 if height(S::F32_LANES) == 6 => self.add_rows::<6>(simd, c, row),
                 4 => self.add_rows::<4>(simd, c, row),
                 2 => self.add_rows::<2>(simd, c, row),
                 _ => self.add_rows::<1>(simd, c, row),
             }
-            row += height;
+            row += next;
         }
     }
 
     /// The same to M rows from `row` on.
     #[inline(always)]
     fn add_rows<const M: usize>(&self, simd: S, c: &mut [S::f32s], row: usize) {
-        for run in runs(self.vectors, width(S::F32_LANES)) {
-            match run.len() {
-                3 => self.add_tile::<M, 3>(simd, c, row, run.start),
-                2 => self.add_tile::<M, 2>(simd, c, row, run.start),
-                _ => self.add_tile::<M, 1>(simd, c, row, run.start),
-            }
+        let most = width(S::F32_LANES);
+        for run in runs(self.vectors, most) {
+            by_length!(run.len(), most, N => self.add_tile::<M, N>(simd, c, row, run.start));
         }
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::divide::{LANES, runs};
+use super::divide::{LANES, by_length, runs};
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -25,10 +25,15 @@ pub const fn width(lanes: usize) -> usize {
     shape(lanes).1
 }
 
+/// Rows of a tile at most.
+pub const fn height(lanes: usize) -> usize {
+    shape(lanes).0
+}
+
 /// The height of the next tile, of so many rows that are left.
 #[inline(always)]
 pub fn next_height(lanes: usize, rows: usize) -> usize {
-    let (most, _) = shape(lanes);
+    let most = height(lanes);
     if rows >= most { most } else { [1, 1, 2, 2, 4, 4, 4, 4][rows] }
 }
 
@@ -68,12 +73,9 @@ impl WithSimd for AddProduct<'_> {
         let (c, _) = S::as_mut_simd_f32s(c);
         for start in (0..a.column_count()).step_by(DEPTH) {
             let depth = start..a.column_count().min(start + DEPTH);
-            for run in runs(b.column_count() / S::F32_LANES, width(S::F32_LANES)) {
-                match run.len() {
-                    3 => operands.rows::<3>(simd, c, depth.clone(), run.start),
-                    2 => operands.rows::<2>(simd, c, depth.clone(), run.start),
-                    _ => operands.rows::<1>(simd, c, depth.clone(), run.start),
-                }
+            let most = width(S::F32_LANES);
+            for run in runs(b.column_count() / S::F32_LANES, most) {
+                by_length!(run.len(), most, N => operands.rows::<N>(simd, c, depth.clone(), run.start));
             }
         }
     }
@@ -95,8 +97,8 @@ impl<S: Simd> Operands<'_, S> {
         while row < rows {
             let depth = depth.clone();
             row += match next_height(S::F32_LANES, rows - row) {
-                8 => self.tile::<8, N>(simd, c, row, depth, at),
-                6 => self.tile::<6, N>(simd, c, row, depth, at),
+                8 if height(S::F32_LANES) == 8 => self.tile::<8, N>(simd, c, row, depth, at),
+                6 if height(S::F32_LANES) == 6 => self.tile::<6, N>(simd, c, row, depth, at),
                 4 => self.tile::<4, N>(simd, c, row, depth, at),
                 2 => self.tile::<2, N>(simd, c, row, depth, at),
                 _ => self.tile::<1, N>(simd, c, row, depth, at),
