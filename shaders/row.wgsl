@@ -18,6 +18,7 @@
 //#include targets
 //#include units
 //#include row_of_outputs
+//#include first_sums
 @group(0) @binding(1) var<storage, read> parameters: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read> order: array<u32>;
@@ -28,11 +29,13 @@ override THREADS: u32 = 256u;
 override ROWS: u32 = 1u;
 override WEIGHTED: bool = false;
 override DROPOUT: bool = false;
+//#include known_network
 
 var<workgroup> held: array<vec4<f32>, THREADS + ROWS>; // [ROWS][most() + 1]: the operand of the next product, and 0
 var<workgroup> sums: array<vec4<f32>, ROWS * THREADS>; // [ROWS][THREADS]
 var<workgroup> samples_of: array<vec2<u32>, ROWS>; // of each row its number in the data set, and its class
 var<workgroup> statistics: array<Statistics, ROWS>;
+var<workgroup> predictions: array<u32, ROWS>;
 var<workgroup> losses: array<f32, THREADS>; // what each thread has found of the loss
 
 var<private> local: u32; // of the thread
@@ -82,60 +85,6 @@ fn publish(width: u32) {
     if width > most() {
         storageBarrier();
     }
-}
-
-// A block of the partial sums of a part, or 0 where it is not there: a load without a branch.
-fn part_of(at: u32, pitch: u32, part: u32, live: bool) -> vec4<f32> {
-    let there = live & (part < params.parts);
-    return select(vec4<f32>(), parameters[select(0u, at + part * pitch, there)], there);
-}
-
-// The outputs of the first layer, from the partial sums. Threads that are left over share the parts.
-fn first_layer() {
-    let owner = params.network[0];
-    let width = blocks(owner.outputs);
-    let slices = min(THREADS / (ROWS * min(most(), width)), (params.parts + 7u) / 8u);
-    for (var n0 = 0u; n0 < width; n0 += most()) {
-        let chunk = min(most(), width - n0);
-        let team = ROWS * chunk;
-        let slice = quotient(team);
-        let unit = local - slice * team;
-        let lane = lane_of(unit, chunk);
-        let block = n0 + unit - lane * chunk;
-        let own = slice == 0u;
-        let live = (slice < slices) & is_live(lane);
-        let at = partial_row(0u, first + lane) + block;
-        let pitch = params.capacity * width;
-        let bias = parameters[owner.offset + owner.inputs * width + block];
-        var sum = vec4<f32>();
-        // Eight loads on their way.
-        for (var start = 0u; start < params.parts; start += 8u * slices) {
-            let part = start + slice;
-            let value0 = part_of(at, pitch, part, live);
-            let value1 = part_of(at, pitch, part + slices, live);
-            let value2 = part_of(at, pitch, part + 2u * slices, live);
-            let value3 = part_of(at, pitch, part + 3u * slices, live);
-            let value4 = part_of(at, pitch, part + 4u * slices, live);
-            let value5 = part_of(at, pitch, part + 5u * slices, live);
-            let value6 = part_of(at, pitch, part + 6u * slices, live);
-            let value7 = part_of(at, pitch, part + 7u * slices, live);
-            // In the loop: drivers would load it where alone it was needed, and wait.
-            sum += select(vec4<f32>(), bias, own & (start == 0u));
-            sum += ((value0 + value1) + (value2 + value3)) + ((value4 + value5) + (value6 + value7));
-        }
-        if slices > 1u {
-            sums[local] = sum;
-            workgroupBarrier();
-        }
-        if own {
-            if slices > 1u {
-                sum = added_up(local, team, slices);
-            }
-            store_outputs(0u, lane, block, sum);
-        }
-    }
-    publish(width);
-    workgroupBarrier();
 }
 
 // Where a thread's blocks of a layer's weights stand: rows 4k.. of W at its units; with `back` rows of its units at block k,
@@ -212,14 +161,14 @@ fn bring(place: u32, width: u32, first_block: u32, count: u32) {
 // their sums are added up in order. A layer of more than one chunk has no room in workgroup memory: it
 // comes back from storage, in pieces.
 fn through(l: u32, back: bool) {
-    let owner = params.network[l];
-    let below = params.network[l - 1u].place;
-    let operand_place = select(below, owner.place + params.deltas, back);
+    let owner = layer_at(l);
+    let operand_place = select(layer_at(l - 1u).place, owner.place + deltas(), back);
     let inner = blocks(select(owner.inputs, owner.outputs, back));
     let outer = blocks(select(owner.outputs, owner.inputs, back));
     // Blocks of the inner dimension that a thread takes at a time. A network has few outputs: three blocks are twelve.
     let at_once = select(4u, 3u, back);
-    for (var n0 = 0u; n0 < outer; n0 += most()) {
+    let end = pieces(outer, most()) * most();
+    for (var n0 = 0u; n0 < end; n0 += most()) {
         let chunk = min(most(), outer - n0);
         let slices = min(THREADS / chunk, (inner + at_once - 1u) / at_once);
         // Neighbouring threads load neighbours: of W along its rows.
@@ -234,7 +183,6 @@ fn through(l: u32, back: bool) {
         let lane = lane_of(local, chunk);
         let block = n0 + local - lane * chunk;
         let own = local < ROWS * chunk;
-        var bias: vec4<f32>;
         var kept: vec4<f32>;
         if back {
             // Some number: a constant is written to the same registers behind the load, which it then waits for.
@@ -242,40 +190,49 @@ fn through(l: u32, back: bool) {
             if own && is_live(lane) {
                 kept = kept_value(l - 1u, lane, block);
             }
-        } else {
-            bias = parameters[owner.offset + owner.inputs * outer + min(n, outer - 1u)];
         }
         let its = places_of(owner, back, n);
         let apart = slices * its.pitch;
         var c: mat2x4<f32>;
-        for (var piece = 0u; piece < inner; piece += most()) {
+        let end_of_pieces = pieces(inner, most()) * most();
+        for (var piece = 0u; piece < end_of_pieces; piece += most()) {
             let count = min(most(), inner - piece);
             if inner > most() {
                 bring(operand_place, inner, piece, count);
             }
-            for (var k = select(count, slice, busy); k < count; k += at_once * slices) {
-                let k1 = k + slices;
-                let k2 = k1 + slices;
-                let k3 = k2 + slices;
-                let distance = (piece + k) * its.pitch;
-                let b0 = weights(its, back, distance);
-                let b1 = weights(its, back, distance + apart);
-                let b2 = weights(its, back, distance + 2u * apart);
-                var b3: mat4x4<f32>;
+            if busy {
+                var bias: vec4<f32>;
                 if !back {
-                    b3 = weights(its, back, distance + 3u * apart);
+                    bias = parameters[owner.offset + owner.inputs * outer + n];
                 }
-                let a0 = operand(k, true);
-                let a1 = operand(k1, k1 < count);
-                let a2 = operand(k2, k2 < count);
-                if !back {
-                    // In the loop, as in the first layer.
-                    let begins = piece + k == 0u;
-                    c = mat2x4<f32>(select(c[0], bias, begins), select(c[1], bias, begins));
-                }
-                c = with_block(with_block(with_block(c, b0, a0), b1, a1), b2, a2);
-                if !back {
-                    c = with_block(c, b3, operand(k3, k3 < count));
+                let turns = pieces(count, at_once * slices);
+                for (var turn = 0u; turn < turns; turn += 1u) {
+                    let k = turn * at_once * slices + slice;
+                    let k1 = k + slices;
+                    let k2 = k1 + slices;
+                    let k3 = k2 + slices;
+                    let distance = (piece + k) * its.pitch;
+                    let b0 = weights(its, back, distance);
+                    let b1 = weights(its, back, distance + apart);
+                    let b2 = weights(its, back, distance + 2u * apart);
+                    var b3: mat4x4<f32>;
+                    if !back {
+                        b3 = weights(its, back, distance + 3u * apart);
+                    }
+                    // Of a turn whose blocks are all there nothing is asked.
+                    let whole = (turn + 1u) * at_once * slices <= count;
+                    let a0 = operand(k, whole || k < count);
+                    let a1 = operand(k1, whole || k1 < count);
+                    let a2 = operand(k2, whole || k2 < count);
+                    if !back {
+                        // In the loop, as in the first layer.
+                        let begins = piece + k == 0u;
+                        c = mat2x4<f32>(select(c[0], bias, begins), select(c[1], bias, begins));
+                    }
+                    c = with_block(with_block(with_block(c, b0, a0), b1, a1), b2, a2);
+                    if !back {
+                        c = with_block(c, b3, operand(k3, whole || k3 < count));
+                    }
                 }
             }
         }
@@ -308,21 +265,37 @@ fn held_or_stored(lane: u32, block: u32, place: u32, width: u32) -> vec4<f32> {
     return stored(place + (first + lane) * width + block);
 }
 
-// The losses of the rows, and the deltas of their outputs: of a block by a thread.
+// The losses of the rows, and the deltas of their outputs: of a block by a thread. Of few outputs each of these threads finds
+// for itself what the loss needs to know of a row; else one does for all. The prediction is for the last threads, which would wait.
 fn losses_and_deltas() {
     let width = blocks(outputs_of_network());
+    let few = width <= 8u && ROWS * width <= THREADS;
+    var of_row: Statistics;
     if NEEDS_SOFTMAX {
-        if local < ROWS && is_live(local) {
-            statistics[local] = statistics_of(local);
+        let own = lane_of(local, width);
+        if few && local < ROWS * width && is_live(own) {
+            of_row = softmax_of(own);
+        }
+        if !few && local < ROWS && is_live(local) {
+            statistics[local] = softmax_of(local);
+        }
+        let lane = THREADS - 1u - local;
+        if lane < ROWS && is_live(lane) {
+            predictions[lane] = largest_of(lane).prediction;
         }
         workgroupBarrier();
     }
     var loss = 0.0;
-    for (var i = local; i < ROWS * width; i += THREADS) {
+    let all = pieces(ROWS * width, THREADS) * THREADS;
+    for (var start = 0u; start < all; start += THREADS) {
+        let i = start + local;
         let lane = lane_of(i, width);
-        if is_live(lane) {
+        if i < ROWS * width && is_live(lane) {
+            if !few {
+                of_row = statistics[lane];
+            }
             let sample = samples_of[lane];
-            loss += loss_block(lane, i - lane * width, sample.x, sample.y, statistics[lane]);
+            loss += loss_block(lane, i - lane * width, sample.x, sample.y, of_row);
         }
     }
     losses[local] = loss;
@@ -338,7 +311,7 @@ fn loss_and_correct() -> vec2<f32> {
     }
     if CLASSES {
         for (var lane = 0u; lane < ROWS; lane += 1u) {
-            let correct = statistics[lane].prediction == samples_of[lane].y;
+            let correct = predictions[lane] == samples_of[lane].y;
             result.y += f32(is_live(lane) & correct);
         }
     }
@@ -354,6 +327,10 @@ fn row(
     let tile = team(group, groups);
     local = thread;
     first = tile * ROWS;
+    if LAYERS > 0u {
+        // So that the compiler knows that places are small.
+        first = min(first, CAPACITY);
+    }
     if local < ROWS {
         held[held_at(local, most())] = vec4<f32>();
     }
@@ -365,15 +342,37 @@ fn row(
     }
 
     first_layer();
-    for (var l = 1u; l < params.layers; l += 1u) {
-        through(l, false);
+    if LAYERS == 0u {
+        for (var l = 1u; l < params.layers; l += 1u) {
+            through(l, false);
+        }
+    }
+    if LAYERS > 1u {
+        through(1u, false);
+    }
+    if LAYERS > 2u {
+        through(2u, false);
+    }
+    if LAYERS > 3u {
+        through(3u, false);
     }
     losses_and_deltas();
-    for (var l = params.layers - 1u; l > 0u; l -= 1u) {
-        through(l, true);
+    if LAYERS == 0u {
+        for (var l = params.layers - 1u; l > 0u; l -= 1u) {
+            through(l, true);
+        }
+    }
+    if LAYERS > 3u {
+        through(3u, true);
+    }
+    if LAYERS > 2u {
+        through(2u, true);
+    }
+    if LAYERS > 1u {
+        through(1u, true);
     }
 
-    if local == THREADS - 1u && first < params.capacity {
-        metrics[record.slot * pieces(params.capacity, ROWS) + tile] = loss_and_correct();
+    if local == THREADS - 1u && first < capacity() {
+        metrics[record.slot * pieces(capacity(), ROWS) + tile] = loss_and_correct();
     }
 }

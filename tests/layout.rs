@@ -199,6 +199,7 @@ fn is_uniform(module: &Module, function: &Function, condition: Handle<Expression
         Expression::Unary { expr, .. } | Expression::As { expr, .. } => all(&[*expr]),
         Expression::Binary { left, right, .. } => all(&[*left, *right]),
         Expression::Select { condition, accept, reject } => all(&[*condition, *accept, *reject]),
+        Expression::Compose { components, .. } => all(components),
         Expression::Math { arg, arg1, .. } => all(&[*arg]) && arg1.is_none_or(|arg| all(&[arg])),
         Expression::CallResult(callee) => {
             let callee = &module.functions[*callee];

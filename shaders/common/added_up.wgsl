@@ -4,7 +4,7 @@
 fn added_up(start: u32, pitch: u32, count: u32) -> vec4<f32> {
     let last = count - 1u;
     var sum = vec4<f32>();
-    for (var i = 0u; i < count; i += 4u) {
+    for (var i = 0u; i < (count + 3u) / 4u * 4u; i += 4u) {
         // Four loads on their way.
         let second = sums[start + min(i + 1u, last) * pitch];
         let third = sums[start + min(i + 2u, last) * pitch];

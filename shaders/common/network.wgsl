@@ -6,10 +6,6 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 
-fn layer_at(l: u32) -> Layer {
-    return params.network[l];
-}
-
 // Row `row` of the partial sums of a part of the inputs, in vec4s.
 fn partial_row(part: u32, row: u32) -> u32 {
     return params.partials + (part * params.capacity + row) * blocks(params.network[0].outputs);

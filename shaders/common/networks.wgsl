@@ -18,3 +18,11 @@ var<private> params: Network; // of the workgroup's network
 fn layer_at(l: u32) -> Layer {
     return networks.layers[params.start + l];
 }
+
+fn layers() -> u32 {
+    return params.layers;
+}
+
+fn deltas() -> u32 {
+    return params.deltas;
+}

@@ -1,7 +1,7 @@
 // The loss of a row from the outputs of the last layer, and its gradient by them.
 
 fn outputs_of_network() -> u32 {
-    return layer_at(params.layers - 1u).outputs;
+    return layer_at(layers() - 1u).outputs;
 }
 
 // What a target gives its class, and every other.
@@ -11,7 +11,7 @@ fn target_probabilities() -> vec2<f32> {
 
 // A block of outputs of the last layer; what lies beyond them is -infinity.
 fn last_outputs(lane: u32, block: u32) -> vec4<f32> {
-    let last = layer_at(params.layers - 1u);
+    let last = layer_at(layers() - 1u);
     let values = held_or_stored(lane, block, last.place, blocks(last.outputs));
     let column = vec4<u32>(4u * block) + vec4<u32>(0u, 1u, 2u, 3u);
     return select(vec4<f32>(lowest()), values, column < vec4<u32>(last.outputs));
@@ -24,7 +24,8 @@ struct Statistics {
     prediction: u32, // the first of the largest; NaN is larger than any number
 }
 
-fn statistics_of(lane: u32) -> Statistics {
+// The largest output, and which it is.
+fn largest_of(lane: u32) -> Statistics {
     let width = blocks(outputs_of_network());
     var row = Statistics(lowest(), 0.0, 0u);
     for (var block = 0u; block < width; block += 1u) {
@@ -35,6 +36,13 @@ fn statistics_of(lane: u32) -> Statistics {
             row.prediction = select(row.prediction, 4u * block + i, larger);
         }
     }
+    return row;
+}
+
+// What is known of a row whose largest output is known, with the sum.
+fn with_sum(lane: u32, known: Statistics) -> Statistics {
+    let width = blocks(outputs_of_network());
+    var row = known;
     for (var block = 0u; block < width; block += 1u) {
         // Beyond the outputs this is exp(-infinity).
         let z = last_outputs(lane, block);
@@ -44,13 +52,27 @@ fn statistics_of(lane: u32) -> Statistics {
     return row;
 }
 
+fn statistics_of(lane: u32) -> Statistics {
+    return with_sum(lane, largest_of(lane));
+}
+
+// The same without the prediction. Of a NaN the largest may say nothing: then the sum is NaN, and so is all that is made of it.
+fn softmax_of(lane: u32) -> Statistics {
+    let width = blocks(outputs_of_network());
+    var most = vec4<f32>(lowest());
+    for (var block = 0u; block < width; block += 1u) {
+        most = max(most, last_outputs(lane, block));
+    }
+    return with_sum(lane, Statistics(max(max(most.x, most.y), max(most.z, most.w)), 0.0, 0u));
+}
+
 // Makes a block of the deltas of the outputs of a row that is live; gives its share of the scaled loss.
 fn loss_block(lane: u32, block: u32, source: u32, class_of_row: u32, row: Statistics) -> f32 {
     let outputs = outputs_of_network();
     let width = blocks(outputs);
     let weight = row_weight(source);
     let terms = select(1.0, f32(outputs), PER_OUTPUT);
-    let place = layer_at(params.layers - 1u).place + params.deltas + (first + lane) * width;
+    let place = layer_at(layers() - 1u).place + deltas() + (first + lane) * width;
     let z = last_outputs(lane, block);
     var loss = 0.0;
     var d = vec4<f32>();

@@ -8,10 +8,10 @@ fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
     let row = first + lane;
     let index = layer_at(l).place + row * width + block;
     var result = values;
-    if l + 1u < params.layers {
+    if l + 1u < layers() {
         let kind = layer_at(l).activation;
         if activation_keeps_z(kind) && is_live(lane) {
-            store(index + params.deltas, inside(result, block, outputs));
+            store(index + deltas(), inside(result, block, outputs));
         }
         result = activation_value(kind, result);
         if DROPOUT {
@@ -29,7 +29,7 @@ fn store_outputs(l: u32, lane: u32, block: u32, values: vec4<f32>) {
 fn kept_value(l: u32, lane: u32, block: u32) -> vec4<f32> {
     let index = layer_at(l).place + (first + lane) * blocks(layer_at(l).outputs) + block;
     let keeps_z = activation_keeps_z(layer_at(l).activation);
-    var value = stored(index + select(0u, params.deltas, keeps_z));
+    var value = stored(index + select(0u, deltas(), keeps_z));
     if DROPOUT && !keeps_z {
         value /= layer_at(l).scale;
     }
@@ -48,6 +48,6 @@ fn store_deltas(l: u32, lane: u32, block: u32, gradient: vec4<f32>, kept: vec4<f
     result = inside(activation_gradient(layer_at(l).activation, result, kept), block, outputs);
     hold(lane, block, width, result);
     if is_live(lane) {
-        store(layer_at(l).place + params.deltas + row * width + block, result);
+        store(layer_at(l).place + deltas() + row * width + block, result);
     }
 }

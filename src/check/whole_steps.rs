@@ -15,10 +15,15 @@ use crate::model::{Dense, Network, ParameterLayout, Parameters};
 use crate::reference::{ReferenceNetwork, bounds, ops};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
-/// Layer sizes, and most rows and live rows of a batch, of classifiers with ReLU and plain gradient descent. The third has a
-/// layer that no workgroup of rows can hold.
-const SHAPES: [(&[usize], usize, usize); 4] =
-    [(&[13, 5], 9, 9), (&[33, 17, 65], 40, 33), (&[17, 62, 530, 5], 33, 33), (&[784, 300, 100, 10], 64, 64)];
+/// Layer sizes, and most rows and live rows of a batch, of classifiers with ReLU and plain gradient descent. The third and
+/// the fourth have a layer that no workgroup of rows can hold; the code of the fourth is for any network.
+const SHAPES: [(&[usize], usize, usize); 5] = [
+    (&[13, 5], 9, 9),
+    (&[33, 17, 65], 40, 33),
+    (&[17, 62, 530, 5], 33, 33),
+    (&[20, 6, 270, 9, 12, 5], 11, 9),
+    (&[784, 300, 100, 10], 64, 64),
+];
 
 /// A step to check.
 struct Step {

@@ -149,9 +149,13 @@ fn whole_steps([rows, inputs, outputs]: [usize; 3], tuning: &Tuning) -> Vec<Box<
     }
     all.push(Box::new(pack([rows, inputs, outputs], samples(FeatureFormat::Bytes))));
     // So many parts of the first layer that threads share them.
-    let network = Network::new(700, vec![Dense::new(3, Activation::Identity)], Loss::Mae).unwrap();
-    let shape = StepShape::new(&network, &UpdateRule::sgd(0.5), false, rows, tuning).unwrap();
-    all.push(Box::new(Row::new(&shape, 2)));
+    let shared = Network::new(1100, vec![Dense::new(3, Activation::Identity)], Loss::Mae).unwrap();
+    // So many layers that the code is for any network.
+    let deep = Network::classifier(&[70, inputs, outputs, 6, 9, 5]).unwrap();
+    for network in [shared, deep] {
+        let shape = StepShape::new(&network, &UpdateRule::sgd(0.5), false, rows, tuning).unwrap();
+        all.push(Box::new(Row::new(&shape, 2)));
+    }
     all
 }
 

@@ -47,7 +47,7 @@ fn network(sizes: &[usize], mixed: bool) -> Network {
     let kinds = [Activation::Gelu, Activation::Tanh, Activation::Mish];
     let mut layers: Vec<Dense> = sizes[1..]
         .iter()
-        .zip(kinds)
+        .zip(kinds.into_iter().cycle())
         .map(|(units, activation)| match mixed {
             true => Dense { units: *units, activation, dropout: 0.25 },
             false => Dense::new(*units, Activation::Relu),
@@ -58,7 +58,8 @@ fn network(sizes: &[usize], mixed: bool) -> Network {
     Network::new(sizes[0], layers, Loss::CrossEntropy).unwrap()
 }
 
-const SIZES: [&[usize]; 3] = [&[9, 7], &[3, 65, 33], &[5, 17, 63, 3]];
+/// The code of the last is for any network.
+const SIZES: [&[usize]; 4] = [&[9, 7], &[3, 65, 33], &[5, 17, 63, 3], &[5, 6, 70, 9, 8, 3]];
 
 #[test]
 fn dead_rows_stay_untouched_and_live_ones_repeat() {
@@ -68,6 +69,7 @@ fn dead_rows_stay_untouched_and_live_ones_repeat() {
             (SIZES[1], 65, 1, false),
             (SIZES[2], 40, 33, false),
             (SIZES[2], 40, 33, true),
+            (SIZES[3], 40, 33, false),
         ] {
             let network = network(sizes, mixed);
             let shape = StepShape::new(&network, &UpdateRule::sgd(0.1), false, capacity, tuning).unwrap();
@@ -150,7 +152,7 @@ fn the_first_of_the_largest_is_predicted() {
 #[test]
 fn every_part_of_the_first_layer_is_added_once_and_the_bias_too() {
     everywhere(|lab, tuning| {
-        for inputs in [5, 700] {
+        for inputs in [5, 700, 1100] {
             let shape =
                 StepShape::new(&network(&[inputs, 3], false), &UpdateRule::sgd(0.1), false, 3, tuning)
                     .unwrap();

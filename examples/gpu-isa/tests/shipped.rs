@@ -21,16 +21,19 @@ use crate::work::{SEQUENCES, Workload};
 
 /// Most round trips to memory, one after the other, of a step along the inner dimension: kernel, its buffers (a fourth
 /// is the order, by way of which the first layer reads its inputs), round trips.
-const ROUND_TRIPS: [(&str, usize, f64); 8] = [
+/// (`row` has none: its code is made for the network, and its products are in no loop.)
+const ROUND_TRIPS: [(&str, usize, f64); 7] = [
     ("forward", 4, 1.0),
     ("forward", 3, 1.0),
     ("input_gradient", 4, 1.0),
     ("weight_gradient", 4, 1.0),
     ("weight_gradient", 3, 1.0),
-    ("row", 5, 1.0),
     ("column", 4, 1.0),
     ("resident", 6, 1.0),
 ];
+
+/// Most round trips of `row` of W1 in all: the first sums, two turns forward and one, a target, one turn back and two of three.
+const ROUND_TRIPS_OF_ROW: u64 = 7;
 
 /// Tells whoever runs the tests, also where they pass.
 fn say(text: &str) {
@@ -82,6 +85,9 @@ fn check_walks(gpu: &Gpu, judge: &mut Judge<'_>) -> HashSet<Program> {
                 assert!((0.99 * cost..=cost).contains(&bytes), "{label}: {bytes} bytes, by its cost {cost}");
             }
             let (name, buffers) = (kernel.shader().name, kernel.shader().bindings.len());
+            if name == "row" {
+                assert!(trips <= Some(ROUND_TRIPS_OF_ROW), "{label}: {trips:?} round trips");
+            }
             let row = ROUND_TRIPS.iter().position(|bound| (bound.0, bound.1) == (name, buffers));
             assert_eq!(row.is_some(), !products.is_empty(), "{label}: in the table, or no product");
             for product in products {

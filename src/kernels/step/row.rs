@@ -16,6 +16,12 @@ static SHADER: Shader = Shader {
     records: 1,
 };
 
+/// Partial sums of the first layer that a thread loads at a time.
+const PARTS_AT_ONCE: usize = 16;
+
+/// Blocks of outputs of a network of which each thread finds out by itself what the loss needs to know of a row.
+const FEW: usize = 8;
+
 /// All of a step that goes along the rows of a batch: from the first layer's sums to the loss, and back to its delta.
 /// Buffers: parameters with the partial sums behind them, targets, order, activations with their deltas behind them,
 /// metrics [slots, groups] as [`Tuning::batch_groups`] counts them.
@@ -49,6 +55,10 @@ impl Kernel for Row {
         vec![("WEIGHTED", self.shape.targets.weighted), ("DROPOUT", self.shape.has_dropout())]
     }
 
+    fn choices(&self) -> Vec<(&'static str, u32)> {
+        self.shape.known()
+    }
+
     fn pieces(&self) -> Vec<(&'static str, Piece)> {
         [self.shape.targets.pieces(), vec![self.shape.activation_piece()]].concat()
     }
@@ -76,11 +86,11 @@ impl Kernel for Row {
     fn latency(&self, tuning: &Tuning) -> Latency {
         let StepShape { layers, parts, targets, .. } = &self.shape;
         let team = Team::of(tuning, self.shape.rows);
-        // The first layer: eight parts at a time.
+        // The first layer: sixteen parts at a time.
         let width = blocks(layers[0].outputs);
         let (chunks, slices) = (team.chunks(width).len(), team.slices_of_parts(width, *parts));
-        let turns = chunks * parts.div_ceil(8 * slices);
-        let operations = 120 * turns + 8 * slices + chunks * EPILOGUE;
+        let turns = chunks * parts.div_ceil(PARTS_AT_ONCE * slices);
+        let operations = 180 * turns + 8 * slices + chunks * EPILOGUE;
         let first = Latency::default().with(turns, usize::from(slices > 1), operations);
         let latency = layers.iter().skip(1).fold(first.with(0, 1, 0), |all, layer| {
             Through::both(team, layer).into_iter().fold(all, |all, pass| all + pass.latency())
@@ -101,13 +111,15 @@ impl Kernel for Row {
         let held = |width: usize| if width <= most { 4 * together * width } else { 0 };
         let published = |width: usize| usize::from(width > most);
 
-        // The first layer's outputs: eight parts at a time, and the bias.
+        // The first layer's outputs: sixteen parts at a time, and the bias.
         let width = blocks(layers[0].outputs);
         let stores = copies(0) * rows * 4 * width;
-        let mut cost = Cost::dispatch(0, stores, (parts + 1) * rows * 4 * width);
         let slices = team.slices_of_parts(width, *parts);
-        let loads = threads * (1 + 8 * parts.div_ceil(8 * slices));
-        cost = cost.with(groups * 4 * loads * team.chunks(width).len(), 0, 0);
+        let whole = PARTS_AT_ONCE * parts.div_ceil(PARTS_AT_ONCE * slices);
+        // By itself a thread of a known network leaves out the parts that are not there.
+        let loads = if slices == 1 && self.shape.is_known() { *parts } else { whole };
+        let mut cost =
+            Cost::dispatch(rows * 4 * width * slices * (1 + loads), stores, (parts + 1) * rows * 4 * width);
         if slices > 1 {
             let sums = 4 * together * width * slices.next_multiple_of(4);
             cost = cost.sharing(groups * sums, groups * 4 * threads, groups);
@@ -129,10 +141,13 @@ impl Kernel for Row {
             cost = cost.with(rows * 4 * inputs, rows * 4 * inputs, 0);
         }
 
-        // Three passes over the outputs for losses of classes, else one; a row's number, targets and weight.
+        // A pass over the outputs, and for losses of classes one for the prediction and two for the softmax, of few outputs by
+        // each thread; a row's number, targets and weight.
         let width = blocks(layers[layers.len() - 1].outputs);
         let classes = targets.loss.of_classes();
-        let (passes, targets_read) = if classes { (3, 1) } else { (1, 4 * width) };
+        let few = width <= FEW && together * width <= threads;
+        let softmax = if few { 2 * width } else { 2 };
+        let (passes, targets_read) = if classes { (2 + softmax, 1) } else { (1, 4 * width) };
         let of_row = 1 + targets_read + if targets.weighted { width } else { 0 };
         let z = rows * passes * 4 * width;
         let [from_storage, from_held] = if width <= most { [0, z] } else { [z, 0] };
@@ -144,10 +159,15 @@ impl Kernel for Row {
         );
         // The statistics are three numbers, of a sample two: all are read for each block, and one of each at the end.
         let losses = threads.min(together * width);
-        let [statistics, at_end] = if classes { [3 * rows, 2 * together * groups] } else { [0, 0] };
+        let of_block = if few { 2 } else { 5 };
+        let at_end = if classes { 2 * together * groups } else { 0 };
+        let statistics = match classes {
+            true => rows * if few { 1 } else { 4 },
+            false => 0,
+        };
         let zeros = 4 * together;
         let cost = cost.sharing(
-            from_held + 5 * rows * width + groups * losses + at_end,
+            from_held + of_block * rows * width + groups * losses + at_end,
             deltas + statistics + 2 * rows + groups * (threads + zeros),
             groups * (1 + usize::from(classes) + published(width)),
         );
@@ -180,7 +200,7 @@ impl Team {
 
     /// Threads that share the parts of a block of the first layer, of which a row has so many.
     fn slices_of_parts(self, width: usize, parts: usize) -> usize {
-        (self.threads / (self.rows * width.min(self.most()))).min(parts.div_ceil(8))
+        (self.threads / (self.rows * width.min(self.most()))).min(parts.div_ceil(PARTS_AT_ONCE))
     }
 }
 
@@ -226,19 +246,18 @@ impl Through {
 
     /// What the weights, the operand and the sums cost.
     fn cost(self, rows: usize, groups: usize) -> Cost {
-        let Team { threads, rows: together } = self.team;
+        let together = self.team.rows;
         let most = self.team.most();
         let pieces = self.inner.div_ceil(most);
         let mut cost = Cost::default();
         for [chunk, slices] in self.chunks() {
             if self.forward {
-                cost = cost.with(groups * threads * 4, 0, 0);
+                cost = cost.with(groups * pieces * chunk * slices * 4, 0, 0);
             }
             for piece in 0..pieces {
                 let count = most.min(self.inner - piece * most);
                 // Behind the last block comes the last again, times 0.
-                let of_slice = |slice: usize| count.saturating_sub(slice).div_ceil(self.at_once * slices);
-                let taken = self.at_once * (0..slices).map(of_slice).sum::<usize>();
+                let taken = count.next_multiple_of(self.at_once * slices);
                 cost += Cost::dispatch(groups * chunk * taken * 16, 0, 0).sharing(
                     groups * chunk * taken * 4 * together,
                     0,

@@ -9,6 +9,9 @@ use super::LayerUpdate;
 /// The most layers that these kernels take: so many the uniform has room for.
 pub const MOST_LAYERS: usize = 64;
 
+/// Layers of a network for which machine code of its own is made.
+const MOST_KNOWN: usize = 4;
+
 /// Words of the uniform of a network without its layers (`shaders/common/network_fields.wgsl`).
 pub(super) const NETWORK_WORDS: usize = 16;
 
@@ -224,6 +227,28 @@ impl StepShape {
         words.extend(self.layer_words());
         words.resize(NETWORK_WORDS + LAYER_WORDS * MOST_LAYERS, 0);
         uniform(&words)
+    }
+
+    /// Whether machine code of its own is made for the network: the shader computes its places.
+    pub(super) fn is_known(&self) -> bool {
+        self.base == 0 && self.layers.len() <= MOST_KNOWN
+    }
+
+    /// The override constants of `shaders/common/known_network.wgsl`.
+    pub(super) fn known(&self) -> Vec<(&'static str, u32)> {
+        const NAMES: [&str; 9] =
+            ["LAYERS", "INPUTS", "PARTS", "PARTIALS", "CAPACITY", "UNITS_0", "UNITS_1", "UNITS_2", "UNITS_3"];
+        let known = self.is_known();
+        // In order and without gaps, as the shader has them.
+        let mut end = 0;
+        for layer in self.layers.iter().filter(|_| known) {
+            assert_eq!(layer.offset, end, "where the weights of a layer begin");
+            end += (layer.inputs + 1) * blocks(layer.outputs);
+        }
+        let units = |layer: usize| self.layers.get(layer).map_or(0, |layer| layer.outputs);
+        let sizes = [self.layers.len(), self.layers[0].inputs, self.parts, self.layout.partials(), self.room];
+        let all = sizes.into_iter().chain((0..MOST_KNOWN).map(units));
+        NAMES.into_iter().zip(all.map(|size| if known { word(size) } else { 0 })).collect()
     }
 
     /// The network without its layers, which begin at `start` of their table.
