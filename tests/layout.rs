@@ -54,6 +54,22 @@ fn every_shader_file_has_a_kernel() {
     }
 }
 
+/// What `scripts/mutate-shaders` breaks stands in the shaders, and becomes something else.
+#[test]
+fn mutations_are_of_what_stands_in_the_shaders() {
+    let read =
+        |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let list = read("scripts/mutations");
+    let mutations: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("mutate ")).collect();
+    assert!(mutations.len() > 400);
+    for mutation in mutations {
+        let [file, from, " ", to, ""] = mutation.split('\'').collect::<Vec<_>>()[..] else {
+            panic!("{mutation}")
+        };
+        assert!(read(&format!("shaders/{}", file.trim())).contains(from) && from != to, "{mutation}");
+    }
+}
+
 #[test]
 fn every_variant_is_valid_and_named_after_its_file() {
     each(|kernel, module| {

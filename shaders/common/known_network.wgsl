@@ -36,7 +36,7 @@ fn units_of(l: u32) -> u32 {
     return select(select(UNITS_0, UNITS_1, l == 1u), select(UNITS_2, UNITS_3, l == 3u), l > 1u);
 }
 
-// What the weights and biases of so many layers take.
+// What the weights and biases of so many layers take, of all but the last at most.
 fn parameters_below(l: u32) -> u32 {
     return select(0u, (INPUTS + 1u) * blocks(UNITS_0), l > 0u) + select(0u, (UNITS_0 + 1u) * blocks(UNITS_1), l > 1u)
         + select(0u, (UNITS_1 + 1u) * blocks(UNITS_2), l > 2u);

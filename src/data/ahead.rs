@@ -2,6 +2,8 @@
 //!
 //! What is the same for all rows is done once for all of them, and nothing waits for the end of a row that is as long as it is.
 
+use std::ops::Range;
+
 use super::columns::{Columns, Run};
 use super::decimal::{CELLS, Decimals, LANES};
 use super::notation::ReadAs;
@@ -11,6 +13,12 @@ use super::row::{Cells, Row};
 
 /// Rows are looked at together that have about so many bytes: what is found of them stays in the nearest cache.
 const BYTES: usize = 1 << 13;
+
+/// Divides columns of numbers into those that are read together.
+pub(super) fn together(columns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = columns.end;
+    columns.step_by(CELLS).map(move |first| first..end.min(first + CELLS))
+}
 
 /// What was found of some rows; memory is kept from rows to rows.
 #[derive(Default)]
@@ -141,7 +149,9 @@ impl Look<'_> {
             while (bounds[first] as usize) < *start {
                 first += 1;
             }
-            let is_whole = bounds.get(first + width).is_some_and(|bound| *bound as usize == end + 1);
+            // Behind the last bound stand those of other pieces.
+            let is_whole =
+                bounds[..=count].get(first + width).is_some_and(|bound| *bound as usize == end + 1);
             self.ahead.firsts.push(is_whole.then_some(first));
             first += if is_whole { width } else { 0 };
         }
@@ -156,12 +166,10 @@ impl Look<'_> {
                 Run::Category(_) => None,
             })
         };
-        let together = || {
-            runs().flat_map(|columns| {
-                columns.clone().step_by(CELLS).map(|first| (first, CELLS.min(columns.end - first)))
-            })
+        let cells = || {
+            runs().flat_map(|columns| together(columns.clone())).map(|columns| (columns.start, columns.len()))
         };
-        *in_row = (together().map(|(_, count)| count.div_ceil(LANES)).sum(), together().count());
+        *in_row = (cells().map(|(_, count)| count.div_ceil(LANES)).sum(), cells().count());
         // Room for what is read together in all rows, and for those of a row that are read beyond them.
         numbers.resize(firsts.len() * in_row.0 + CELLS / LANES, [0.0; LANES]);
         others.resize(firsts.len() * in_row.1, 0);
@@ -171,7 +179,7 @@ impl Look<'_> {
                 (vector, word) = (vector + in_row.0, word + in_row.1);
                 continue;
             };
-            for (column, count) in together() {
+            for (column, count) in cells() {
                 if let Some(room) = numbers[vector..].first_chunk_mut() {
                     let cells = &bounds[*first + column..];
                     others[word] = blocks.decimals(self.decimals, self.text, cells, count, read_as, room);
@@ -206,6 +214,7 @@ mod tests {
 
     #[test]
     fn rows_are_those_that_are_found_one_by_one() {
+        let mut ahead = Ahead::default();
         let columns = columns(3, vec![Run::Numbers(0..2), Run::Category(2)]);
         let long = "1.5,2,".to_owned() + &"a".repeat(300);
         let some = ["1,2,a", "1,2", "-3.5,,", "1,2,3,4", ",,", &long, "x,7.25,b", "1,2,c"];
@@ -216,7 +225,7 @@ mod tests {
                     let text = format!("in front of them{end}{}{last}", rows.join(end));
                     let quoted = first == 3;
                     let piece = piece(&text, &rows, quoted);
-                    let (mut ahead, mut decimals) = (Ahead::default(), Decimals::new());
+                    let mut decimals = Decimals::new();
                     let (mut regular, mut cells) = (0, Cells::default());
                     for (rows, places) in rows.chunks(7).zip(piece.rows.chunks(7)) {
                         let read_as = Some(ReadAs { point: b'.', empty: true });
@@ -241,6 +250,21 @@ mod tests {
                     assert_eq!(regular, if quoted { 0 } else { 30 }, "{first}");
                 }
             }
+        }
+    }
+
+    /// A row of one cell that ends where one of forty has ended in the piece before.
+    #[test]
+    fn bounds_of_a_piece_before_count_for_no_row() {
+        let columns = columns(40, vec![Run::Numbers(0..40)]);
+        let (whole, one) = (["1"; 40].join(","), "1".repeat(79));
+        let (mut ahead, mut decimals) = (Ahead::default(), Decimals::new());
+        let read_as = Some(ReadAs { point: b'.', empty: false });
+        for (last, cells) in [(&whole, 40), (&one, 1), (&whole, 40), (&one, 1)] {
+            let rows = [&whole[..], last];
+            let piece = piece(&(whole.clone() + "\n" + last), &rows, false);
+            ahead.look(&piece, &piece.rows, (&columns, b','), read_as, &mut decimals);
+            assert_eq!(ahead.row(&piece, 1, (piece.rows[1], 40, b',')).0.len(), cells);
         }
     }
 

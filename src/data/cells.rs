@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ahead::Numbers;
+use super::ahead::{Numbers, together};
 use super::dataset::Features;
 use super::decimal::{CELLS, Decimals, LANES};
 use super::notation::ReadAs;
@@ -50,9 +50,8 @@ impl RowParser {
         ahead: &mut Numbers<'_>,
         floats: &mut Vec<f32>,
     ) -> Result<()> {
-        for first in columns.clone().step_by(CELLS) {
-            let columns = first..columns.end.min(first + CELLS);
-            let (length, count) = (floats.len(), columns.len());
+        for columns in together(columns) {
+            let (first, length, count) = (columns.start, floats.len(), columns.len());
             let mut room = [[0.0; LANES]; CELLS / LANES];
             let (numbers, mut others) = match ahead.next(count) {
                 Some(found) => found,

@@ -21,6 +21,9 @@ use crate::{Error, Result};
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;
 
+/// Bytes of blank lines in front of a row at most.
+const MOST_BLANK: usize = 1 << 26;
+
 /// The pieces of a table.
 pub(super) struct Pieces {
     stream: Stream,
@@ -196,6 +199,13 @@ impl Pieces {
         }
         if self.filled - scan.start > self.limit {
             self.fault = Some(self.too_long(scan.start));
+            return true;
+        }
+        // Places within a piece are 32 bits.
+        if scan.start > MOST_BLANK && scan.rows.is_empty() {
+            let place = Place::row(self.line_of(scan.start));
+            self.fault =
+                Some(self.stream.error(place, "a row", format!("blank lines, {MOST_BLANK} bytes of them")));
             return true;
         }
         false

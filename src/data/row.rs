@@ -121,7 +121,7 @@ impl WithBlocks for Find<'_> {
 }
 
 impl<'a> Row<'a> {
-    /// A row of so many cells, of which `text` has the bounds, and room behind them.
+    /// A row of so many cells in `text`, which begin and end at these bounds; there is room behind them.
     #[inline]
     pub(super) fn new(text: &'a [u8], bounds: &'a [u32], length: usize) -> Self {
         Self { text, bounds, length }

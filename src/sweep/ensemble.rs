@@ -37,8 +37,8 @@ pub struct Fit {
 
 impl Candidates<'_> {
     /// Picks `count` times by the loss: less than eight times from all networks, else in four bags, each of which has a quarter of
-    /// them, chosen by the seed. Gives the networks that were picked, by their places, each with how often, in the order of their first picks, and how good they are
-    /// together.
+    /// them, chosen by the seed. Gives the networks that were picked, by their places, each with how often, in the order of their
+    /// first picks, and how good they are together.
     pub fn picked(&self, count: usize, seed: u64) -> Option<(Vec<(usize, u32)>, Fit)> {
         let single: Vec<Vec<f64>> = self.outputs.iter().map(|outputs| self.shares(outputs)).collect();
         let mut picks = Vec::new();

@@ -272,6 +272,23 @@ fn what_spreadsheets_write_is_read_or_explained() {
 }
 
 /// Predictions never shift against the lines of their file.
+/// Where a row stands in a piece of a file are 32 bits.
+#[test]
+fn blank_lines_without_end_are_refused() {
+    let place = Workplace::new();
+    let text = |blank: usize| "a,b,y\n1,2,p\n3,4,q\n".to_owned() + &"\n".repeat(blank) + "5,6,p\n7,8,q\n";
+    place.write("some.csv", text(1 << 20));
+    let outcome = place.succeed(&["inspect", "some.csv"]);
+    assert!(outcome.stdout.starts_with("4 rows, "), "{}", outcome.stdout);
+    place.write("t.csv", text(70 << 20));
+    let outcome = place.run(&["inspect", "t.csv"]);
+    assert_eq!(outcome.code, 2);
+    let (row, rest) = outcome.stderr.split_once(": expected a row, found blank lines, ").unwrap();
+    assert_eq!(rest, "67108864 bytes of them\n");
+    let row: usize = row.strip_prefix("error: t.csv, row ").unwrap().parse().unwrap();
+    assert!((1 << 26..70 << 20).contains(&row), "{row}");
+}
+
 #[test]
 fn a_blank_line_in_one_column_is_refused() {
     let place = Workplace::new();

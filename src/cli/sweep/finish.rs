@@ -138,7 +138,7 @@ impl<'b> Finish<'b> {
             warn("no ensemble: no member was trained to its end on all folds");
         }
         let number = first.record.member;
-        if ["dropped", "time"].contains(&first.record.end.as_str()) {
+        if first.record.is_broken_off() {
             warn(&format!(
                 "no member was trained to its end on all folds: the best, member {number}, is judged by {} epochs, and trained by its \
                  settings on all rows",

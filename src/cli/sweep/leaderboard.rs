@@ -29,8 +29,7 @@ pub fn ranked(records: &[Record]) -> Vec<Ranked> {
 /// The best member. Of members on folds the settings are trained once more, to their end: what a member gave that was broken off
 /// says nothing of that, as long as there are others.
 pub fn best(ranked: &[Ranked], are_on_folds: bool) -> Option<&Ranked> {
-    let is_whole = |ranked: &&Ranked| !["dropped", "time"].contains(&ranked.record.end.as_str());
-    let whole = ranked.iter().filter(|_| are_on_folds).find(is_whole);
+    let whole = ranked.iter().filter(|_| are_on_folds).find(|ranked| !ranked.record.is_broken_off());
     whole.or(ranked.first())
 }
 

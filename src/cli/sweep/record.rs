@@ -92,6 +92,11 @@ impl Record {
         self.end == "done" && self.score().is_some()
     }
 
+    /// Whether it was broken off before the end of its training.
+    pub fn is_broken_off(&self) -> bool {
+        ["dropped", "time"].contains(&self.end.as_str())
+    }
+
     /// What the member is judged by; nothing of one that has failed.
     pub fn score(&self) -> Option<Score> {
         let loss = self.loss.filter(|loss| loss.is_finite() && self.end != "failed")?;

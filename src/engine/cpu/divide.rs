@@ -23,13 +23,14 @@ pub fn runs(vectors: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).map(move |number| range(vectors, number, count))
 }
 
-/// Does something with the length of a run, which is `most` at most, as a constant: `by_length!(length, most, N => f::<N>())`.
+/// Does something with the length of a run, which is `most` and 5 at most, as a constant: `by_length!(length, most, N => f::<N>())`.
 /// Where `most` is known to the compiler, nothing is made of lengths above it.
 macro_rules! by_length {
     ($length:expr, $most:expr, $N:ident => $work:expr) => {
         by_length!(@each $length, $most, $N => $work, 5 4 3 2)
     };
     (@each $length:expr, $most:expr, $N:ident => $work:expr, $($count:literal)*) => {
+        debug_assert!($length <= $most && $most <= 5, "the length of a run");
         match $length {
             $($count if $most >= $count => {
                 const $N: usize = $count;

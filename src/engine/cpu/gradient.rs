@@ -1,7 +1,8 @@
 //! Gradients by the parameters of dense layers, and the updates that they are for.
 //!
 //! Plain gradient descent adds its updates to the weights. Other optimizers take the gradient a tile at a time: while it stands in
-//! registers or the nearest cache the weights that belong to it are updated. It is kept as a whole only where its norm is clipped.
+//! registers or the nearest cache the weights that belong to it are updated. It is kept as a whole only where its norm is clipped, and
+//! by an input layer.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -26,10 +27,11 @@ use crate::step::formula::{Coefficients, Formula, Lanes, WithFormula, update_vec
 use crate::step::{StepRecord, UpdateRule};
 use crate::vectors::vectorized;
 
-/// Numbers of a tile, of whole rows: few enough that it stays in the nearest cache with the weights and their state.
+/// Numbers of a tile, of eight whole rows or more: unless rows are long it stays in the nearest cache with the weights and their
+/// state.
 const TILE: usize = 1 << 11;
 
-/// Rows of a tile whose product copies the deltas first.
+/// Rows of a tile whose product copies the deltas first: with fewer, copying would take most of the time.
 const ROWS_OF_COPIES: usize = 256;
 
 /// An update of the weights of a piece.

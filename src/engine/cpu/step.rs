@@ -179,7 +179,7 @@ impl DividedNetwork {
         }
     }
 
-    /// Updates all that part `part` owns; unless they are there, from gradients that are computed first.
+    /// Updates all that part `part` owns: from gradients that are there where their norm is clipped, else as they are computed.
     fn update(&self, part: usize, step: Step<'_>) {
         let clips = self.rule.clip_norm.is_some();
         let squares = || self.squares.iter().flat_map(Parts::read_all).sum();

@@ -16,10 +16,11 @@ static SHADER: Shader = Shader {
     records: 1,
 };
 
-/// Partial sums of the first layer that a thread loads at a time.
+/// Partial sums of the first layer that a thread loads at a time (`first_sums.wgsl`).
 const PARTS_AT_ONCE: usize = 16;
 
-/// Blocks of outputs of a network of which each thread finds out by itself what the loss needs to know of a row.
+/// Blocks of outputs of a network of which each thread finds out by itself what the loss needs to know of a row (`few` in the
+/// shader).
 const FEW: usize = 8;
 
 /// All of a step that goes along the rows of a batch: from the first layer's sums to the loss, and back to its delta.
@@ -157,7 +158,8 @@ impl Kernel for Row {
             rows * 4 * width + 2 * groups,
             rows * (targets.loss.flop() * 4 * width + 3),
         );
-        // The statistics are three numbers, of a sample two: all are read for each block, and one of each at the end.
+        // A sample is two numbers, the statistics three, unless each thread finds them itself, and the prediction one: samples and
+        // statistics are read for each block, one of a sample and the prediction at the end.
         let losses = threads.min(together * width);
         let of_block = if few { 2 } else { 5 };
         let at_end = if classes { 2 * together * groups } else { 0 };

@@ -229,9 +229,17 @@ impl StepShape {
         uniform(&words)
     }
 
-    /// Whether machine code of its own is made for the network: the shader computes its places.
+    /// Whether machine code of its own is made for the network: its layers stand where the shader computes that they do, one behind
+    /// the other.
     pub(super) fn is_known(&self) -> bool {
-        self.base == 0 && self.layers.len() <= MOST_KNOWN
+        let (mut offset, mut place) = (0, 0);
+        let stands_there = |layer: &LayerPlace| {
+            let is_there = (layer.offset, layer.place) == (offset, place);
+            offset += (layer.inputs + 1) * blocks(layer.outputs);
+            place += self.room * blocks(layer.outputs);
+            is_there
+        };
+        self.room == self.rows && self.layers.len() <= MOST_KNOWN && self.layers.iter().all(stands_there)
     }
 
     /// The override constants of `shaders/common/known_network.wgsl`.
@@ -239,12 +247,6 @@ impl StepShape {
         const NAMES: [&str; 9] =
             ["LAYERS", "INPUTS", "PARTS", "PARTIALS", "CAPACITY", "UNITS_0", "UNITS_1", "UNITS_2", "UNITS_3"];
         let known = self.is_known();
-        // In order and without gaps, as the shader has them.
-        let mut end = 0;
-        for layer in self.layers.iter().filter(|_| known) {
-            assert_eq!(layer.offset, end, "where the weights of a layer begin");
-            end += (layer.inputs + 1) * blocks(layer.outputs);
-        }
         let units = |layer: usize| self.layers.get(layer).map_or(0, |layer| layer.outputs);
         let sizes = [self.layers.len(), self.layers[0].inputs, self.parts, self.layout.partials(), self.room];
         let all = sizes.into_iter().chain((0..MOST_KNOWN).map(units));

@@ -115,6 +115,7 @@ pub fn update_vectors<S: Simd, F: Formula>(
     let (first, second) = (&mut first[..length(0)], &mut second[..length(1)]);
     for (i, (p, g)) in parameters.iter_mut().zip(gradients).enumerate() {
         let mut number = Lanes(simd, *p);
+        // In the place of state that the optimizer has not stands any number.
         let state = |state: &[S::f32s]| Lanes(simd, state.get(i).copied().unwrap_or(*g));
         let mut states = [state(first), state(second)];
         F::update(c, &mut number, Lanes(simd, *g), &mut states);
