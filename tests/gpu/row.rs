@@ -156,10 +156,13 @@ fn every_part_of_the_first_layer_is_added_once_and_the_bias_too() {
             let shape =
                 StepShape::new(&network(&[inputs, 3], false), &UpdateRule::sgd(0.1), false, 3, tuning)
                     .unwrap();
-            // Whatever its order, the sum of quarters is exact.
-            let values = vec![0.25; 4 * shape.layout().state_distance()];
+            // Whatever its order, the sum of quarters is exact; each part has other numbers.
+            let mut values = vec![0.25; 4 * shape.layout().state_distance()];
+            let (parts, part) = (shape.parts(), 4 * shape.rows());
+            let sums = values[4 * shape.layout().partials()..].chunks_mut(part).take(parts);
+            (1..).zip(sums).for_each(|(number, sums)| sums.fill(0.25 * number as f32));
             let [got, _] = run_with(lab, tuning, &shape, &values, &[1; 6], 3);
-            let want = 0.25 * (shape.parts() + 1) as f32;
+            let want = 0.25 * (1 + parts * (parts + 1) / 2) as f32;
             for row in got[4 * shape.place(1)..].chunks(4).take(3) {
                 assert_eq!(row, [want, want, want, 0.0], "{inputs} inputs");
             }
