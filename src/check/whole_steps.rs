@@ -16,11 +16,13 @@ use crate::reference::{ReferenceNetwork, bounds, ops};
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
 /// Layer sizes, and most rows and live rows of a batch, of classifiers with ReLU and plain gradient descent. The third and
-/// the fourth have a layer that no workgroup of rows can hold; the code of the fourth is for any network.
-const SHAPES: [(&[usize], usize, usize); 5] = [
+/// the fifth have a layer that no workgroup of rows can hold; the fourth has as many layers as code is made for, the code of the
+/// fifth is for any network.
+const SHAPES: [(&[usize], usize, usize); 6] = [
     (&[13, 5], 9, 9),
     (&[33, 17, 65], 40, 33),
     (&[17, 62, 530, 5], 33, 33),
+    (&[9, 7, 6, 11, 5], 9, 7),
     (&[20, 6, 270, 9, 12, 5], 11, 9),
     (&[784, 300, 100, 10], 64, 64),
 ];
