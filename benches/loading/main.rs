@@ -1,10 +1,15 @@
 //! Reading: MNIST as gzipped IDX, and as a CSV table, and a table of numbers and text, beside what the `csv` crate alone
 //! needs for the same bytes.
 //!
-//! `cargo bench --bench loading` ends with the ratio of the two, taken in turn.
+//! `cargo bench --bench loading` ends with the ratio of the two, taken in turn. `-- --write FILE ROWS` writes that table of numbers and
+//! text, and `-- --read FILE` reads a table once and prints the seconds: `scripts/bench-reading` calls both.
 
+mod mixed;
+
+use std::env::args;
+use std::fs::File;
 use std::hint::black_box;
-use std::io::Cursor;
+use std::io::{BufWriter, Cursor, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,36 +46,39 @@ fn table(data: &Dataset, cell: impl Fn(u8) -> String) -> Arc<[u8]> {
     text.into_bytes().into()
 }
 
-/// Numbers of several lengths, categories and missing cells, with a header.
-fn mixed() -> Arc<[u8]> {
-    let mut text: String = (0..25).map(|column| format!("x{column},")).collect();
-    text += "a,b,c,d,e,class\n";
-    for row in 0..ROWS as u64 {
-        for cell in 0..30 {
-            let spread = (row * 31 + cell).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            match (spread % 100, cell) {
-                (0, _) => {}
-                (_, 0..20) => {
-                    let decimals = cell as usize % 5 + 1;
-                    text += &format!("{:.decimals$}", spread as f64 / 1e5 - 80.0);
-                }
-                (_, 20..25) => text += &(spread % 10_000).to_string(),
-                _ => text += &format!("cat{}", spread % (2 + (cell - 25) * 9)),
-            }
-            text.push(',');
-        }
-        text += if row % 2 == 0 { "0\n" } else { "1\n" };
-    }
-    text.into_bytes().into()
-}
-
 /// What training does before it has all rows.
 fn read(table: &Arc<[u8]>) {
     let stream = Cursor::new(Arc::clone(table));
-    let mut reader = Reader::from_csv(Path::new("table.csv"), stream, &ReadOptions::default())
-        .expect("the table can be read");
+    let reader = Reader::from_csv(Path::new("table.csv"), stream, &ReadOptions::default());
+    assert_eq!(read_to_end(reader), ROWS);
+}
+
+/// Reads all rows, and counts them.
+fn read_to_end(reader: tinytrain::Result<Reader>) -> usize {
+    let mut reader = reader.expect("the table can be read");
     reader.read_to_end().expect("the table can be read");
-    assert_eq!(black_box(reader.rows()), ROWS);
+    black_box(reader.rows())
+}
+
+/// Reads a file, and prints its rows and the seconds that took.
+fn read_file(path: &Path) {
+    let source = Source::Csv { path: path.to_owned() };
+    let begun = Instant::now();
+    let rows = read_to_end(Reader::open(&source, &ReadOptions::default()));
+    println!("{rows} {}", begun.elapsed().as_secs_f64());
+}
+
+/// Writes the table of numbers and text to a file.
+fn write_file(path: &Path, rows: usize) {
+    let mut file = BufWriter::new(File::create(path).expect("the file can be written"));
+    mixed::write(rows, &mut file).and_then(|()| file.flush()).expect("the file can be written");
+}
+
+/// The table of numbers and text.
+fn mixed_table() -> Arc<[u8]> {
+    let mut text = Vec::new();
+    mixed::write(ROWS, &mut text).expect("memory can be written");
+    text.into()
 }
 
 /// What the parser alone does.
@@ -113,6 +121,14 @@ fn compare(name: &str, table: &Arc<[u8]>) {
 }
 
 fn main() {
+    let arguments: Vec<String> = args().collect();
+    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[1..] {
+        ["--read", path, ..] => return read_file(Path::new(path)),
+        ["--write", path, rows, ..] => {
+            return write_file(Path::new(path), rows.parse().expect("a number of rows"));
+        }
+        _ => {}
+    }
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
@@ -124,7 +140,7 @@ fn main() {
     let tables = [
         ("bytes", table(&data, |pixel| pixel.to_string())),
         ("numbers", table(&data, |pixel| format!("{:.3}", f64::from(pixel) / 255.0))),
-        ("numbers and text", mixed()),
+        ("numbers and text", mixed_table()),
     ];
     let mut group = criterion.benchmark_group("loading");
     group.throughput(Throughput::Bytes(data.features.len() as u64));

@@ -27,6 +27,7 @@ impl Reader {
             values: self.values,
             table: self.table.clone(),
             known_rows: self.known_rows,
+            likely_rows: 0,
             threads: self.threads,
             form: self.form.clone(),
             times: self.times.clone(),

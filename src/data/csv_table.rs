@@ -58,7 +58,16 @@ pub(super) struct CsvRows {
     pub length: Option<u64>,
 }
 
+/// Rows may be shorter by one in so many bytes than the first ones: more room than is needed costs nothing, as it is not touched.
+const SHORTER: u64 = 16;
+
 impl CsvRows {
+    /// How many rows there may be; 0 where the length of the file is not known.
+    pub(super) fn likely(&self) -> usize {
+        let rows = self.length.unwrap_or(0) / self.row_bytes.max(1) as u64;
+        usize::try_from(rows + rows / SHORTER).unwrap_or(0)
+    }
+
     /// Looks at the first rows and decides how the table is written and which columns are read.
     /// Rows of the `others` follow.
     pub(super) fn open(

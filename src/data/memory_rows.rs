@@ -8,7 +8,7 @@ use super::classes::{Label, MOST_LABELS};
 use super::columns::{Column, Schema};
 use super::dataset::Features;
 use super::reader::{Form, Reader, State};
-use super::table::{Chunk, Missing, Table, reserve};
+use super::table::{Chunk, Missing, Room, Table, reserve};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -148,7 +148,7 @@ impl Reader {
         };
         let mut table = Table::new();
         table.features = features;
-        table.append(chunk, &name)?;
+        table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
         table.classify();
         Ok(Self {
             name,
@@ -157,6 +157,7 @@ impl Reader {
             values: columns,
             table,
             known_rows: Some(count),
+            likely_rows: 0,
             threads,
             form: Form::Table { schema, left_out: Vec::new(), as_text: Vec::new(), written: Box::default() },
             times: None,

@@ -16,7 +16,7 @@ use super::idx::{Images, read_labels};
 use super::locate::Source;
 use super::numbers_as_text::NumbersAsText;
 use super::stream::Stream;
-use super::table::{Chunk, Table};
+use super::table::{Chunk, Room, Table};
 use super::{BLOCK_ROWS, TargetsRef};
 use crate::{Error, Result};
 
@@ -55,6 +55,8 @@ pub struct Reader {
     pub(super) values: usize,
     pub(super) table: Table,
     pub(super) known_rows: Option<usize>,
+    /// Rows of a table, as its length and its first rows say; 0 where that cannot be told, or not all of them are kept.
+    pub(super) likely_rows: usize,
     /// Most threads for work on whole columns; nothing is one for each core.
     pub(super) threads: Option<usize>,
     pub(super) form: Form,
@@ -134,6 +136,7 @@ impl Reader {
             as_text: rows.table.as_text(),
             written: rows.table.written().into(),
         };
+        let likely_rows = rows.likely();
         let times = options.timed.then(Times::default);
         let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, &times)?));
         let (labels_name, table) = (name.clone(), Table::new());
@@ -144,6 +147,7 @@ impl Reader {
             values,
             table,
             known_rows: None,
+            likely_rows,
             threads: options.threads,
             form,
             times,
@@ -181,6 +185,7 @@ impl Reader {
             values: 0,
             table,
             known_rows,
+            likely_rows: 0,
             threads: options.threads,
             form,
             times,
@@ -203,7 +208,8 @@ impl Reader {
     fn receive_block(&mut self) -> Result<bool> {
         let before = self.rows();
         while let Some(chunk) = self.receive()? {
-            self.table.append(chunk, &self.name)?;
+            let (rows, expected) = (chunk.features.len() / self.inputs, self.likely_rows);
+            self.table.append(chunk, &Room { name: &self.name, rows, expected })?;
             // After the last row whose number was known, the end of the file is still to be looked at.
             let at_end = self.known_rows == Some(self.rows());
             if self.rows().is_multiple_of(BLOCK_ROWS) && !at_end {
@@ -364,7 +370,8 @@ impl Reader {
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
     pub fn take_block(&mut self) -> Block {
         let table = std::mem::replace(&mut self.table, Table::new());
-        // Later rows count on from their numbers.
+        // Later rows count on from their numbers, and are not kept beside these.
+        self.likely_rows = 0;
         self.table.dictionaries = table.dictionaries;
         Block { features: table.features, ids: table.ids }
     }

@@ -281,16 +281,16 @@ impl Table {
     }
 
     /// Adds rows at the end, whose classes are still to be found.
-    pub(super) fn append(&mut self, chunk: Chunk, name: &Path) -> Result<()> {
-        self.append_labels(&chunk, name)?;
+    pub(super) fn append(&mut self, chunk: Chunk, room: &Room<'_>) -> Result<()> {
+        self.append_labels(&chunk, room)?;
         // Pieces come in order, and so do the parsers that have met none before.
         self.missing = self.missing.take().or_else(|| Some((chunk.name.clone(), chunk.missing?)));
-        grow(&mut self.values, chunk.values.len(), name)?;
-        grow(&mut self.weights, chunk.weights.len(), name)?;
+        room.make(&mut self.values, chunk.values.len())?;
+        room.make(&mut self.weights, chunk.weights.len())?;
         self.values.extend_from_slice(&chunk.values);
         self.weights.extend_from_slice(&chunk.weights);
-        grow(&mut self.groups, chunk.groups.len(), name)?;
-        grow(&mut self.times, chunk.times.len(), name)?;
+        room.make(&mut self.groups, chunk.groups.len())?;
+        room.make(&mut self.times, chunk.times.len())?;
         self.groups.extend_from_slice(&chunk.groups);
         self.times.extend_from_slice(&chunk.times);
         self.ids.extend(chunk.ids);
@@ -299,19 +299,19 @@ impl Table {
             dictionary.labels.extend(new);
         }
         if let (Features::Bytes(bytes), Features::Floats(_)) = (&self.features, &chunk.features) {
-            self.features = Features::Floats(floats(bytes, chunk.features.len(), name)?);
+            self.features = Features::Floats(floats(bytes, chunk.features.len(), room.name)?);
         }
         match (&mut self.features, &chunk.features) {
             (Features::Bytes(all), Features::Bytes(new)) => {
-                grow(all, new.len(), name)?;
+                room.make(all, new.len())?;
                 all.extend_from_slice(new);
             }
             (Features::Floats(all), Features::Bytes(new)) => {
-                grow(all, new.len(), name)?;
+                room.make(all, new.len())?;
                 all.extend(new.iter().copied().map(f32::from));
             }
             (Features::Floats(all), Features::Floats(new)) => {
-                grow(all, new.len(), name)?;
+                room.make(all, new.len())?;
                 all.extend_from_slice(new);
             }
             (Features::Bytes(_), Features::Floats(_)) => unreachable!("became floats above"),
@@ -320,11 +320,11 @@ impl Table {
         Ok(())
     }
 
-    fn append_labels(&mut self, chunk: &Chunk, name: &Path) -> Result<()> {
-        grow(&mut self.numbers, chunk.labels.len(), name)?;
+    fn append_labels(&mut self, chunk: &Chunk, room: &Room<'_>) -> Result<()> {
+        room.make(&mut self.numbers, chunk.labels.len())?;
         self.numbers.extend_from_slice(&chunk.labels);
         let unclassified = self.numbers.len().saturating_sub(self.labels.len());
-        grow(&mut self.labels, unclassified, name)?;
+        room.make(&mut self.labels, unclassified)?;
         self.names.extend_from_slice(&chunk.new_labels);
         self.files.resize(self.names.len(), chunk.name.clone());
         Ok(())
@@ -362,13 +362,30 @@ fn floats(bytes: &[u8], extra: usize, name: &Path) -> Result<Vec<f32>> {
     Ok(floats)
 }
 
-/// Makes room for `extra` more values, and for as many again as there are, so that growing stays cheap.
-fn grow<T>(values: &mut Vec<T>, extra: usize, name: &Path) -> Result<()> {
-    if values.capacity() - values.len() >= extra {
-        Ok(())
-    } else {
-        // Where there is no room for twice as many, there may be for those that come.
-        reserve(values, extra.max(values.len()), name).or_else(|_| reserve(values, extra, name))
+/// For how many rows memory is asked for when some are appended.
+pub(super) struct Room<'a> {
+    /// The file, in messages.
+    pub(super) name: &'a Path,
+    /// The rows that are appended.
+    pub(super) rows: usize,
+    /// Rows that the whole table may have; 0 where that is not known, or not all of them are kept.
+    pub(super) expected: usize,
+}
+
+impl Room<'_> {
+    /// Makes room for `extra` more values: for all that are expected, or else for as many again as there are, so that growing stays
+    /// cheap.
+    fn make<T>(&self, values: &mut Vec<T>, extra: usize) -> Result<()> {
+        if values.capacity() - values.len() >= extra {
+            return Ok(());
+        }
+        let expected = (extra / self.rows.max(1)).saturating_mul(self.expected);
+        // Where there is no room for so many, there may be for those that come.
+        [expected.saturating_sub(values.len()), values.len()]
+            .into_iter()
+            .filter(|more| *more > extra)
+            .find_map(|more| reserve(values, more, self.name).ok())
+            .map_or_else(|| reserve(values, extra, self.name), Ok)
     }
 }
 
