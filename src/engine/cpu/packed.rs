@@ -3,6 +3,7 @@
 //!
 //! As in `tiles.rs` every number of C is one chain of multiply-adds, so a product has the same bits here and there.
 
+use std::array::from_fn;
 use std::cell::RefCell;
 
 use bytemuck::cast_slice_mut;
@@ -10,7 +11,7 @@ use pulp::{Simd, WithSimd};
 
 use super::aligned::Aligned;
 use super::divide::{LANES, by_length, runs};
-use super::tiles::{add_outer, height, next_height, width};
+use super::tiles::{add_columns, add_rows, height, next_height, width};
 use super::view::View;
 use crate::vectors::vectorized;
 
@@ -285,19 +286,12 @@ impl<S: Simd> Block<'_, S> {
         let b = &self.b[at * depth..][..N * depth].as_chunks::<N>().0[..depth];
         match self.factors {
             Factors::Rows(a) => {
-                let mut rows = [&[0.0; 0][..]; M];
-                for (m, slice) in rows.iter_mut().enumerate() {
-                    *slice = &a.values()[(row + m) * a.row_stride()..][..depth];
-                }
-                for k in 0..depth {
-                    add_outer(simd, &mut sums, rows.iter().map(|row| row[k]), &b[k]);
-                }
+                let rows = from_fn(|m| &a.values()[(row + m) * a.row_stride()..][..depth]);
+                add_rows::<S, M, N>(simd, &mut sums, rows, b);
             }
             Factors::Packed(a) => {
                 let a = &a[row * depth..][..M * depth].as_chunks::<M>().0[..depth];
-                for k in 0..depth {
-                    add_outer(simd, &mut sums, a[k].iter().copied(), &b[k]);
-                }
+                add_columns::<S, M, N>(simd, &mut sums, a, b);
             }
         }
         for (m, sums) in sums.iter().enumerate() {

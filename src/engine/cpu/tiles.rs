@@ -146,6 +146,50 @@ impl<S: Simd> Operands<'_, S> {
     }
 }
 
+/// Steps of the inner dimension that are written out one behind the other: counting them takes instructions, too, of which a
+/// processor begins only so many at once.
+const STEPS: usize = 4;
+
+/// `sums` += A B for some rows of A, each as long as B has rows.
+#[inline(always)]
+pub fn add_rows<S: Simd, const M: usize, const N: usize>(
+    simd: S,
+    sums: &mut [[S::f32s; N]; M],
+    a: [&[f32]; M],
+    b: &[[S::f32s; N]],
+) {
+    let (steps, rest) = b.as_chunks::<STEPS>();
+    let chunks = a.map(|row| &row.as_chunks::<STEPS>().0[..steps.len()]);
+    for (number, b) in steps.iter().enumerate() {
+        let factors = chunks.map(|row| &row[number]);
+        for (step, b) in b.iter().enumerate() {
+            add_outer(simd, sums, factors.iter().map(|row| row[step]), b);
+        }
+    }
+    for (k, b) in (steps.len() * STEPS..).zip(rest) {
+        add_outer(simd, sums, a.iter().map(|row| row[k]), b);
+    }
+}
+
+/// `sums` += A B for some rows of A, of which the numbers of each column stand side by side.
+#[inline(always)]
+pub fn add_columns<S: Simd, const M: usize, const N: usize>(
+    simd: S,
+    sums: &mut [[S::f32s; N]; M],
+    a: &[[f32; M]],
+    b: &[[S::f32s; N]],
+) {
+    let ((a_steps, a_rest), (b_steps, b_rest)) = (a.as_chunks::<STEPS>(), b.as_chunks::<STEPS>());
+    for (a, b) in a_steps.iter().zip(b_steps) {
+        for (a, b) in a.iter().zip(b) {
+            add_outer(simd, sums, a.iter().copied(), b);
+        }
+    }
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        add_outer(simd, sums, a.iter().copied(), b);
+    }
+}
+
 /// `sums` += `factors` x `b`. A factor is read where it is needed: all at once would take the registers of sums.
 #[inline(always)]
 pub fn add_outer<S: Simd, const M: usize, const N: usize>(
