@@ -35,6 +35,14 @@ impl Aligned {
             self[before..end].fill(0.0);
         }
     }
+
+    /// So many numbers, of any values. Takes memory only where it has never held as many.
+    pub fn room(&mut self, length: usize) -> &mut [f32] {
+        if self.length < length {
+            self.resize(length);
+        }
+        &mut self[..length]
+    }
 }
 
 impl Deref for Aligned {

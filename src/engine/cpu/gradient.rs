@@ -16,7 +16,7 @@ use super::divided::DividedNetwork;
 use super::first_layer::Panel;
 use super::groups::QUAD;
 use super::inputs::{Held, Inputs};
-use super::list_products::{add_list, most_vectors};
+use super::list_products::{RUNS, add_list, delta_by_runs, most_vectors};
 use super::lists::{Lists, Quad};
 use super::parts::Parts;
 use super::product;
@@ -206,18 +206,21 @@ impl<F: Formula> WithSimd for ListsUpdateBy<'_, F> {
         let tensors = [&mut *values.weights, &mut *first.weights, &mut *second.weights];
         let mut tensors = tensors.map(|tensor| S::as_mut_simd_f32s(tensor).0);
         let (vectors, (_, most)) = (width / S::F32_LANES, most_vectors(S::F32_LANES));
-        let delta = (S::as_simd_f32s(delta.values()).0, delta.row_stride() / S::F32_LANES);
+        let mut copy = RUNS.take();
+        let (delta, rows) = delta_by_runs::<S>(delta, vectors, &mut copy);
         for (group, list) in lists.each().chain(lists.empty().map(|group| (group, &[][..]))) {
-            let rows = group * QUAD * vectors..(group + 1) * QUAD * vectors;
+            let inputs = group * QUAD * vectors..(group + 1) * QUAD * vectors;
             let mut tensors =
-                tensors.each_mut().map(|tensor| tensor.get_mut(rows.clone()).unwrap_or_default());
+                tensors.each_mut().map(|tensor| tensor.get_mut(inputs.clone()).unwrap_or_default());
             for run in runs(vectors, most) {
                 let at = (vectors, run.start);
                 by_length!(run.len(), most, N => {
+                    let delta = delta[rows * run.start..rows * run.end].as_chunks::<N>().0;
                     update_run::<S, F, N>(simd, &c, &mut tensors, list, delta, at);
                 });
             }
         }
+        RUNS.set(copy);
     }
 }
 
@@ -228,11 +231,11 @@ fn update_run<S: Simd, F: Formula, const N: usize>(
     c: &Coefficients<Lanes<S>>,
     [weights, first, second]: &mut [&mut [S::f32s]; 3],
     list: &[Quad],
-    delta: (&[S::f32s], usize),
+    delta: &[[S::f32s; N]],
     (width, at): (usize, usize),
 ) {
     let mut sums = [[simd.splat_f32s(0.0); N]; QUAD];
-    add_list(simd, &mut sums, list, delta, at);
+    add_list(simd, &mut sums, list, delta);
     for (sums, start) in sums.iter().zip((at..).step_by(width)) {
         let states = [&mut **first, &mut **second];
         let states = states.map(|state| state.get_mut(start..start + N).unwrap_or_default());

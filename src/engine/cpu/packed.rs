@@ -57,7 +57,7 @@ pub fn add_packed(c: &mut [f32], stride: usize, a: View<'_>, b: View<'_>) {
     } else {
         // The first layer's inputs behind an input layer are divided where a column of the table ends.
         let mut copy = std::mem::take(&mut blocks.c);
-        let whole = room(&mut copy, rows * width);
+        let whole = copy.room(rows * width);
         for (to, from) in whole.chunks_exact_mut(width).zip(c.chunks(stride)) {
             to[..columns].copy_from_slice(&from[..columns]);
             to[columns..].fill(0.0);
@@ -95,14 +95,14 @@ impl WithSimd for AddPacked<'_> {
                 let factors = if are_rows {
                     Factors::Rows(a)
                 } else {
-                    let to = room(&mut blocks.a, a.row_count() * depth.len());
+                    let to = blocks.a.room(a.row_count() * depth.len());
                     pack_columns::<S>(a, to);
                     Factors::Packed(to)
                 };
                 for column in (0..columns).step_by(COLUMNS) {
                     let b = b.columns(column..columns.min(column + COLUMNS));
                     let vectors = b.column_count().div_ceil(LANES) * (LANES / S::F32_LANES);
-                    let packed = room(&mut blocks.b, vectors * S::F32_LANES * depth.len());
+                    let packed = blocks.b.room(vectors * S::F32_LANES * depth.len());
                     let (packed, _) = S::as_mut_simd_f32s(packed);
                     pack(simd, b, vectors, packed);
                     let block = Block {
@@ -118,14 +118,6 @@ impl WithSimd for AddPacked<'_> {
             }
         }
     }
-}
-
-/// So many numbers of some memory, of which more is only taken where it has never held as many.
-fn room(memory: &mut Aligned, numbers: usize) -> &mut [f32] {
-    if memory.len() < numbers {
-        memory.resize(numbers);
-    }
-    &mut memory[..numbers]
 }
 
 /// Copies A, whose rows are columns in memory: for each tile, one step of the inner dimension after the other.
