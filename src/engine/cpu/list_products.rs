@@ -150,7 +150,8 @@ impl WithSimd for ForwardSparse<'_> {
         let rows = z.len() / width;
         let mut copy = RUNS.take();
         let is_one = width <= most;
-        let by_runs = if is_one { &mut *z } else { copy_to_runs::<S>(z, (rows, width, width), most, &mut copy) };
+        let by_runs =
+            if is_one { &mut *z } else { copy_to_runs::<S>(z, (rows, width, width), most, &mut copy) };
         for run in runs(width, most) {
             by_length!(run.len(), most, N => {
                 let z = by_runs[rows * run.start..rows * run.end].as_chunks_mut::<N>().0;
