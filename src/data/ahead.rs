@@ -1,11 +1,13 @@
-//! Some rows that are looked at together before they are parsed one by one: where their cells stand, and which numbers they are.
+//! Some rows that are looked at together before they are parsed one by one: where their cells stand, and which inputs they are.
 //!
 //! What is the same for all rows is done once for all of them, and nothing waits for the end of a row that is as long as it is.
 
 use std::ops::Range;
 
+use super::categories::{MISSING, Numbering};
+use super::classes::Interner;
 use super::columns::{Columns, Run};
-use super::decimal::{CELLS, Decimals, LANES};
+use super::decimal::{CELLS, Decimals};
 use super::notation::ReadAs;
 use super::piece::Piece;
 use super::places::{BLOCK, Blocks, WithBlocks, in_blocks};
@@ -13,6 +15,12 @@ use super::row::{Cells, Row};
 
 /// Rows are looked at together that have about so many bytes: what is found of them stays in the nearest cache.
 const BYTES: usize = 1 << 13;
+
+/// Stands for a label that is not known. No label has this number.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Bits of a word.
+pub(super) const WORD: usize = u32::BITS as usize;
 
 /// Divides columns of numbers into those that are read together.
 pub(super) fn together(columns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
@@ -27,32 +35,34 @@ pub(super) struct Ahead {
     bounds: Vec<u32>,
     /// The place of each row's first cell among them; nothing of a row that has not as many cells as the table.
     firsts: Vec<Option<usize>>,
-    /// The numbers of those that have, a whole number of vectors for as many cells as are read together.
-    numbers: Vec<[f32; LANES]>,
-    /// For as many cells as are read together a bit for each that is no short decimal.
-    others: Vec<u32>,
-    /// Vectors of each row, and words of `others`.
-    in_row: (usize, usize),
+    /// Inputs of each row; 0 where none have been read.
+    width: usize,
+    /// The inputs of all rows, and room for what is read together beyond them.
+    inputs: Vec<f32>,
+    /// Of each row a bit for each input that is still to be read, from the lowest of some words on.
+    unread: Vec<u32>,
+    /// The number of each row's label, if it is known.
+    labels: Vec<u32>,
+    /// The columns that are read together, and the first input of each.
+    runs: Vec<(usize, Range<usize>)>,
     /// For rows of which nothing was found.
     cells: Cells,
 }
 
-/// The numbers of a row that was looked at; none of another.
+/// What was read of a row.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<'a> {
-    numbers: &'a [[f32; LANES]],
-    others: &'a [u32],
+pub(super) struct Known<'a> {
+    /// A bit for each input that is still to be read, from the lowest of the first word on.
+    pub unread: &'a [u32],
+    /// The number of its label, if it is known.
+    pub label: Option<u32>,
 }
 
-impl<'a> Numbers<'a> {
-    /// Those of the next cells that are read together, and a bit for each that is something else.
-    #[inline]
-    pub(super) fn next(&mut self, count: usize) -> Option<(&'a [[f32; LANES]], u32)> {
-        let (others, rest) = self.others.split_first()?;
-        let (numbers, behind) = self.numbers.split_at_checked(count.div_ceil(LANES))?;
-        *self = Self { numbers: behind, others: rest };
-        Some((numbers, *others))
-    }
+/// What texts are known.
+pub(super) struct Texts<'a> {
+    /// Of the columns of categories, in their order.
+    pub numberings: &'a [Numbering],
+    pub labels: &'a Interner,
 }
 
 impl Ahead {
@@ -61,43 +71,66 @@ impl Ahead {
         (BYTES * piece.rows.len() / piece.text.len().max(1)).max(1)
     }
 
-    /// Looks at some rows of a piece, and reads their numbers, too, if it is said how.
+    /// Finds the cells of some rows of a piece; whether each row has as many as the table.
     pub(super) fn look(
         &mut self,
         piece: &Piece,
         rows: &[(usize, usize)],
         (columns, delimiter): (&Columns, u8),
-        read_as: Option<ReadAs>,
-        decimals: &mut Decimals,
-    ) {
+    ) -> bool {
         self.firsts.clear();
-        self.in_row = (0, 0);
+        self.labels.clear();
+        self.width = 0;
         if piece.has_quotes {
             self.firsts.resize(rows.len(), None);
-            return;
+            return false;
         }
-        in_blocks(Look { ahead: self, text: &piece.text, rows, columns, delimiter, read_as, decimals });
+        in_blocks(Look { ahead: self, text: &piece.text, rows, width: columns.count, delimiter });
+        self.firsts.iter().all(Option::is_some)
     }
 
-    /// One of these rows.
+    /// Reads the inputs of rows that were looked at and have as many cells as the table, one row after the other. Those that are no
+    /// short decimals and no known texts have any value.
+    pub(super) fn read(
+        &mut self,
+        piece: &Piece,
+        columns: &Columns,
+        read_as: ReadAs,
+        decimals: &mut Decimals,
+        texts: Texts<'_>,
+    ) -> &[f32] {
+        let (width, rows) = (columns.inputs(), self.firsts.len());
+        self.width = width;
+        self.inputs.resize(rows * width + CELLS, 0.0);
+        self.unread.clear();
+        self.unread.resize(rows * words(width), 0);
+        self.labels.resize(rows, UNKNOWN);
+        in_blocks(Read { ahead: self, text: &piece.text, columns, read_as, decimals, texts });
+        &self.inputs[..rows * width]
+    }
+
+    /// One of these rows, and what [`Ahead::read`] has read of it, if that was called.
     #[inline]
     pub(super) fn row<'a>(
         &'a mut self,
         piece: &'a Piece,
         row: usize,
-        (place, width, delimiter): ((usize, usize), usize, u8),
-    ) -> (Row<'a>, Numbers<'a>) {
+        (place, cells, delimiter): ((usize, usize), usize, u8),
+    ) -> (Row<'a>, Known<'a>) {
         let Some(first) = self.firsts[row] else {
             let row = self.cells.of(&piece.text, place, delimiter, piece.has_quotes);
-            return (row, Numbers { numbers: &[], others: &[] });
+            return (row, Known { unread: &[], label: None });
         };
-        let (vectors, words) = self.in_row;
-        let numbers = Numbers {
-            numbers: &self.numbers[row * vectors..][..vectors],
-            others: &self.others[row * words..][..words],
-        };
-        (Row::new(&piece.text, &self.bounds[first..], width), numbers)
+        let words = words(self.width);
+        let unread = &self.unread[row * words..][..words];
+        let label = self.labels.get(row).copied().filter(|label| *label != UNKNOWN);
+        (Row::new(&piece.text, &self.bounds[first..], cells), Known { unread, label })
     }
+}
+
+/// How many words have a bit for each of so many inputs.
+fn words(inputs: usize) -> usize {
+    inputs.div_ceil(WORD)
 }
 
 /// See [`Ahead::look`].
@@ -105,29 +138,17 @@ struct Look<'a> {
     ahead: &'a mut Ahead,
     text: &'a [u8],
     rows: &'a [(usize, usize)],
-    columns: &'a Columns,
+    width: usize,
     delimiter: u8,
-    read_as: Option<ReadAs>,
-    decimals: &'a mut Decimals,
 }
 
 impl WithBlocks for Look<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_blocks(mut self, blocks: impl Blocks) {
-        self.find_cells(blocks);
-        if let Some(read_as) = self.read_as {
-            self.read_numbers(read_as, blocks);
-        }
-    }
-}
-
-impl Look<'_> {
-    #[inline(always)]
-    fn find_cells(&mut self, blocks: impl Blocks) {
-        let (text, bounds, width) = (self.text, &mut self.ahead.bounds, self.columns.count);
-        let (Some((start, _)), Some((_, end))) = (self.rows.first(), self.rows.last()) else { return };
+    fn with_blocks(self, blocks: impl Blocks) {
+        let Self { ahead: Ahead { bounds, firsts, .. }, text, rows, width, delimiter } = self;
+        let (Some((start, _)), Some((_, end))) = (rows.first(), rows.last()) else { return };
         let (mut at, mut count) = (*start, 1);
         // The line end behind the last row is looked for, too.
         while at <= *end && at < text.len() {
@@ -135,7 +156,7 @@ impl Look<'_> {
             if bounds.len() < count + 2 * BLOCK {
                 bounds.resize(2 * (count + 2 * BLOCK), 0);
             }
-            let found = blocks.places_in(&text[at..], [self.delimiter, b'\n', b'\r']);
+            let found = blocks.places_in(&text[at..], [delimiter, b'\n', b'\r']);
             if let Some(room) = bounds[count..].first_chunk_mut() {
                 blocks.write(found, at as u32 + 1, room);
             }
@@ -144,7 +165,7 @@ impl Look<'_> {
         }
         (bounds[0], bounds[count]) = (*start as u32, text.len() as u32 + 1);
         let mut first = 0;
-        for (start, end) in self.rows {
+        for (start, end) in rows {
             // Behind a row there may be two bytes of a line end, and blank lines.
             while (bounds[first] as usize) < *start {
                 first += 1;
@@ -152,41 +173,84 @@ impl Look<'_> {
             // Behind the last bound stand those of other pieces.
             let is_whole =
                 bounds[..=count].get(first + width).is_some_and(|bound| *bound as usize == end + 1);
-            self.ahead.firsts.push(is_whole.then_some(first));
+            firsts.push(is_whole.then_some(first));
             first += if is_whole { width } else { 0 };
         }
     }
+}
+
+/// See [`Ahead::read`].
+struct Read<'a> {
+    ahead: &'a mut Ahead,
+    text: &'a [u8],
+    columns: &'a Columns,
+    read_as: ReadAs,
+    decimals: &'a mut Decimals,
+    texts: Texts<'a>,
+}
+
+impl WithBlocks for Read<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn read_numbers(&mut self, read_as: ReadAs, blocks: impl Blocks) {
-        let Ahead { bounds, firsts, numbers, others, in_row, .. } = &mut *self.ahead;
-        let runs = || {
-            self.columns.runs.iter().filter_map(|run| match run {
-                Run::Numbers(columns) => Some(columns),
-                Run::Category(_) => None,
-            })
-        };
-        let cells = || {
-            runs().flat_map(|columns| together(columns.clone())).map(|columns| (columns.start, columns.len()))
-        };
-        *in_row = (cells().map(|(_, count)| count.div_ceil(LANES)).sum(), cells().count());
-        // Room for what is read together in all rows, and for those of a row that are read beyond them.
-        numbers.resize(firsts.len() * in_row.0 + CELLS / LANES, [0.0; LANES]);
-        others.resize(firsts.len() * in_row.1, 0);
-        let (mut vector, mut word) = (0, 0);
-        for first in firsts {
-            let Some(first) = first else {
-                (vector, word) = (vector + in_row.0, word + in_row.1);
-                continue;
-            };
-            for (column, count) in cells() {
-                if let Some(room) = numbers[vector..].first_chunk_mut() {
-                    let cells = &bounds[*first + column..];
-                    others[word] = blocks.decimals(self.decimals, self.text, cells, count, read_as, room);
-                }
-                (vector, word) = (vector + count.div_ceil(LANES), word + 1);
+    fn with_blocks(self, blocks: impl Blocks) {
+        let Self { ahead, text, columns, read_as, decimals, texts } = self;
+        let Ahead { bounds, firsts, width, inputs, unread, labels, runs, .. } = ahead;
+        let (width, words) = (*width, words(*width));
+        let firsts = || firsts.iter().flatten();
+        runs.clear();
+        for (input, run) in columns.runs_and_inputs() {
+            if let Run::Numbers(columns) = run {
+                let first = columns.start;
+                runs.extend(
+                    together(columns.clone()).map(|columns| (input + columns.start - first, columns)),
+                );
             }
         }
+        // One row after the other, and categories behind them: more numbers may be written than there are.
+        for (row, first) in firsts().enumerate() {
+            for (input, columns) in &*runs {
+                if let Some(room) = inputs[row * width + input..].first_chunk_mut() {
+                    let cells = &bounds[first + columns.start..];
+                    let others = blocks.decimals(decimals, text, cells, columns.len(), read_as, room);
+                    mark(&mut unread[row * words..], *input, others);
+                }
+            }
+        }
+        // One column after the other: what is found in one row does not wait for that of the row before.
+        let place = |first: usize, column: usize| {
+            let (start, end) = (bounds[first + column] as usize, bounds[first + column + 1] as usize - 1);
+            (&text[..end], end - start)
+        };
+        let categories = columns.runs_and_inputs().filter_map(|(input, run)| match run {
+            Run::Category(column) => Some((input, *column)),
+            Run::Numbers(_) => None,
+        });
+        for ((input, column), numbering) in categories.zip(texts.numberings) {
+            for (row, first) in firsts().enumerate() {
+                let (bytes, length) = place(*first, column);
+                // A missing one may be refused.
+                let number = numbering.find_recent(bytes, length).unwrap_or(MISSING);
+                inputs[row * width + input] = number as f32;
+                mark(&mut unread[row * words..], input, u32::from(number == MISSING));
+            }
+        }
+        if let Some(column) = columns.target {
+            for (label, first) in labels.iter_mut().zip(firsts()) {
+                let (bytes, length) = place(*first, column);
+                *label = texts.labels.find_recent(bytes, length).unwrap_or(UNKNOWN);
+            }
+        }
+    }
+}
+
+/// Sets the bits of some inputs from this one on.
+#[inline(always)]
+fn mark(words: &mut [u32], input: usize, bits: u32) {
+    let (word, bits) = (input / WORD, u64::from(bits) << (input % WORD));
+    words[word] |= bits as u32;
+    if bits >> WORD != 0 {
+        words[word + 1] |= (bits >> WORD) as u32;
     }
 }
 
@@ -212,6 +276,10 @@ mod tests {
         Piece { name, text, rows, has_quotes, before: 0, line: 1, spare }
     }
 
+    fn read_as(empty: bool) -> ReadAs {
+        ReadAs { point: b'.', empty }
+    }
+
     #[test]
     fn rows_are_those_that_are_found_one_by_one() {
         let mut ahead = Ahead::default();
@@ -225,29 +293,17 @@ mod tests {
                     let text = format!("in front of them{end}{}{last}", rows.join(end));
                     let quoted = first == 3;
                     let piece = piece(&text, &rows, quoted);
-                    let mut decimals = Decimals::new();
-                    let (mut regular, mut cells) = (0, Cells::default());
-                    for (rows, places) in rows.chunks(7).zip(piece.rows.chunks(7)) {
-                        let read_as = Some(ReadAs { point: b'.', empty: true });
-                        ahead.look(&piece, places, (&columns, b','), read_as, &mut decimals);
+                    for (rows, places) in rows.chunks(5).zip(piece.rows.chunks(5)) {
+                        let are_alike = rows.iter().all(|row| row.matches(',').count() == 2);
+                        let found = ahead.look(&piece, places, (&columns, b','));
+                        assert_eq!(found, are_alike && !quoted, "{rows:?}");
                         for (row, (text, place)) in rows.iter().zip(places).enumerate() {
-                            let (found, mut numbers) = ahead.row(&piece, row, (*place, columns.count, b','));
+                            let (found, known) = ahead.row(&piece, row, (*place, columns.count, b','));
                             let expected: Vec<&[u8]> = text.as_bytes().split(|byte| *byte == b',').collect();
                             assert_eq!(found.cells().collect::<Vec<_>>(), expected, "{text} {end:?}");
-                            let expected = cells.of(text.as_bytes(), (0, text.len()), b',', false);
-                            assert_eq!(numbers.others.len(), usize::from(expected.len() == 3 && !quoted));
-                            let Some((numbers, others)) = numbers.next(2) else { continue };
-                            regular += 1;
-                            for (column, number) in numbers[0][..2].iter().enumerate() {
-                                let number = (others >> column & 1 == 0).then_some(*number);
-                                match expected.cell(column) {
-                                    b"" => assert!(number.is_some_and(f32::is_nan)),
-                                    cell => assert_eq!(number, str::from_utf8(cell).unwrap().parse().ok()),
-                                }
-                            }
+                            assert!(known.unread.is_empty() && known.label.is_none());
                         }
                     }
-                    assert_eq!(regular, if quoted { 0 } else { 30 }, "{first}");
                 }
             }
         }
@@ -258,34 +314,82 @@ mod tests {
     fn bounds_of_a_piece_before_count_for_no_row() {
         let columns = columns(40, vec![Run::Numbers(0..40)]);
         let (whole, one) = (["1"; 40].join(","), "1".repeat(79));
-        let (mut ahead, mut decimals) = (Ahead::default(), Decimals::new());
-        let read_as = Some(ReadAs { point: b'.', empty: false });
+        let mut ahead = Ahead::default();
         for (last, cells) in [(&whole, 40), (&one, 1), (&whole, 40), (&one, 1)] {
             let rows = [&whole[..], last];
             let piece = piece(&(whole.clone() + "\n" + last), &rows, false);
-            ahead.look(&piece, &piece.rows, (&columns, b','), read_as, &mut decimals);
+            assert_eq!(ahead.look(&piece, &piece.rows, (&columns, b',')), cells == 40);
             assert_eq!(ahead.row(&piece, 1, (piece.rows[1], 40, b',')).0.len(), cells);
         }
     }
 
+    /// Numbers of two runs, more than a word has bits, around columns of categories, of which one is the label.
     #[test]
-    fn numbers_of_several_runs_are_handed_out_in_their_order() {
-        let cells: Vec<String> = (0..60).map(|cell| cell.to_string()).collect();
-        let columns = columns(60, vec![Run::Numbers(0..35), Run::Category(35), Run::Numbers(37..60)]);
-        let row = cells.join(",");
-        let rows = [&row[..]; 5];
-        let piece = piece(&format!("in front of them\n{}\n", rows.join("\n")), &rows, false);
+    fn inputs_are_those_of_their_cells() {
+        let runs = vec![
+            Run::Category(0),
+            Run::Numbers(1..41),
+            Run::Category(41),
+            Run::Category(42),
+            Run::Numbers(44..70),
+        ];
+        let columns = Columns { target: Some(43), ..columns(72, runs) };
+        let texts = ["a", "bb", "a text of more bytes than are compared", "", "new", " a"];
+        let numbers = ["1.5", "-12.25", "", "12345678901234567890", "-7", "x", "0.000123", "9"];
+        let mut numberings: Vec<Numbering> = (0..3).map(|_| Numbering::new()).collect();
+        let mut labels = Interner::new("label");
+        for (row, text) in (1..).zip(&texts[..3]) {
+            numberings.iter_mut().for_each(|numbering| {
+                numbering.add(text.as_bytes(), false, row).unwrap();
+            });
+            labels.add(text.as_bytes(), row).unwrap();
+        }
+        numberings[1].add(b"", true, 4).unwrap();
+        // What has come is kept at hand when it comes for the second time.
+        for text in &texts[..4] {
+            numberings.iter_mut().for_each(|numbering| {
+                numbering.find(text.as_bytes(), text.len());
+            });
+            labels.find(text.as_bytes(), text.len());
+        }
         let (mut ahead, mut decimals) = (Ahead::default(), Decimals::new());
-        let read_as = Some(ReadAs { point: b'.', empty: false });
-        ahead.look(&piece, &piece.rows, (&columns, b','), read_as, &mut decimals);
-        for (row, place) in piece.rows.iter().enumerate() {
-            let (_, mut numbers) = ahead.row(&piece, row, (*place, 60, b','));
-            for run in [0..32, 32..35, 37..60] {
-                let (found, others) = numbers.next(run.len()).unwrap();
-                let expected: Vec<f32> = run.clone().map(|number| number as f32).collect();
-                assert_eq!((&found.as_flattened()[..run.len()], others), (&expected[..], 0));
+        // Fewer rows than before, and more.
+        for rows in [7, 2, 40] {
+            for empty in [false, true] {
+                let cell = |row: usize, column: usize| match column {
+                    0 | 41..44 => texts[(row + column) % texts.len()],
+                    _ => numbers[(row * row + column * 5) % numbers.len()],
+                };
+                let rows: Vec<String> = (0..rows)
+                    .map(|row| (0..72).map(|column| cell(row, column)).collect::<Vec<_>>().join(","))
+                    .collect();
+                let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+                let piece = piece(&format!("in front of all of them\n{}\n", rows.join("\n")), &rows, false);
+                assert!(ahead.look(&piece, &piece.rows, (&columns, b',')));
+                let known = Texts { numberings: &numberings, labels: &labels };
+                let inputs = ahead.read(&piece, &columns, read_as(empty), &mut decimals, known).to_vec();
+                assert_eq!(inputs.len(), rows.len() * columns.inputs());
+                let inputs_of_rows = inputs.chunks(columns.inputs());
+                for ((row, inputs), place) in inputs_of_rows.enumerate().zip(&piece.rows) {
+                    let (_, known) = ahead.row(&piece, row, (*place, 72, b','));
+                    let of_inputs = (0..1).chain(1..41).chain(41..43).chain(44..70);
+                    for ((input, value), column) in inputs.iter().enumerate().zip(of_inputs) {
+                        let is_read = known.unread[input / WORD] >> (input % WORD) & 1 == 0;
+                        let expected = match (column, cell(row, column)) {
+                            (0 | 41 | 42, text) => (text == "a" || text == "bb")
+                                .then(|| texts.iter().position(|other| *other == text).unwrap() as f32 + 1.0),
+                            (_, "") => empty.then_some(f32::NAN),
+                            (_, number) => number.parse().ok().filter(|_| number.len() < 17),
+                        };
+                        let found = is_read.then_some(value.to_bits());
+                        assert_eq!(found, expected.map(f32::to_bits), "{row} {column}");
+                    }
+                    let beyond = known.unread[known.unread.len() - 1] >> (columns.inputs() % WORD);
+                    assert_eq!(beyond, 0);
+                    let label = ["a", "bb"].iter().position(|text| *text == cell(row, 43));
+                    assert_eq!(known.label, label.map(|label| label as u32));
+                }
             }
-            assert!(numbers.next(1).is_none());
         }
     }
 }

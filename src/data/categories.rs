@@ -45,8 +45,13 @@ impl Numbering {
     /// The number of a cell, which is the last `length` bytes, if it has come before.
     #[inline]
     pub(super) fn find(&mut self, bytes: &[u8], length: usize) -> Option<u32> {
-        // That of missing cells stands one below the others.
-        self.interner.find(bytes, length).map(|number| number.wrapping_add(1))
+        self.interner.find(bytes, length).map(number)
+    }
+
+    /// The same where it has come lately.
+    #[inline(always)]
+    pub(super) fn find_recent(&self, bytes: &[u8], length: usize) -> Option<u32> {
+        self.interner.find_recent(bytes, length).map(number)
     }
 
     /// Numbers a cell of this row, which has not come before; or says what should have stood there.
@@ -62,6 +67,12 @@ impl Numbering {
     pub(super) fn take_new(&mut self) -> Vec<Label> {
         self.interner.take_new()
     }
+}
+
+/// The number of a category that has this one among the texts of its column: that of missing cells stands one below the others.
+#[inline(always)]
+fn number(text: u32) -> u32 {
+    text.wrapping_add(1)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::ahead::{Numbers, together};
+use super::ahead::together;
 use super::dataset::Features;
-use super::decimal::{CELLS, Decimals, LANES};
+use super::decimal::{CELLS, Decimals};
 use super::notation::ReadAs;
 use super::number::{GROUP, Value, digits, feature, float, small, small_at_end};
 use super::places::{Blocks, WithBlocks, in_blocks};
@@ -18,12 +18,11 @@ impl RowParser {
         &mut self,
         at: &At<'_>,
         columns: Range<usize>,
-        ahead: &mut Numbers<'_>,
         features: &mut Features,
     ) -> Result<()> {
         if self.table.missing_numbers.is_empty() {
             match features {
-                Features::Floats(floats) => return self.parse_floats(at, columns, ahead, floats),
+                Features::Floats(floats) => return self.parse_floats(at, columns, floats),
                 Features::Bytes(bytes) => {
                     if parse_bytes(at.row, columns.clone(), bytes) {
                         return Ok(());
@@ -43,27 +42,13 @@ impl RowParser {
     }
 
     /// Appends columns of any numbers.
-    fn parse_floats(
-        &mut self,
-        at: &At<'_>,
-        columns: Range<usize>,
-        ahead: &mut Numbers<'_>,
-        floats: &mut Vec<f32>,
-    ) -> Result<()> {
+    fn parse_floats(&mut self, at: &At<'_>, columns: Range<usize>, floats: &mut Vec<f32>) -> Result<()> {
         for columns in together(columns) {
             let (first, length, count) = (columns.start, floats.len(), columns.len());
-            let mut room = [[0.0; LANES]; CELLS / LANES];
-            let (numbers, mut others) = match ahead.next(count) {
-                Some(found) => found,
-                None => {
-                    let (row, read_as, decimals) = (at.row, self.read_as(), &mut self.decimals);
-                    let others = in_blocks(Read { row, columns, read_as, decimals, numbers: &mut room });
-                    (&room[..count.div_ceil(LANES)], others)
-                }
-            };
-            // Whole vectors, which are copied without a call.
-            numbers.iter().for_each(|numbers| floats.extend_from_slice(numbers));
-            floats.truncate(length + count);
+            let mut numbers = [0.0; CELLS];
+            let (row, read_as, decimals) = (at.row, self.read_as(), &mut self.decimals);
+            let mut others = in_blocks(Read { row, columns, read_as, decimals, numbers: &mut numbers });
+            floats.extend_from_slice(&numbers[..count]);
             while others != 0 {
                 let place = others.trailing_zeros() as usize;
                 floats[length + place] = self.float(at, first + place)?;
@@ -75,7 +60,7 @@ impl RowParser {
 
     /// A cell that is longer than most, among the first of its text, or no number; NaN where it is missing.
     #[inline(never)]
-    fn float(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+    pub(super) fn float(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
         let found = float(at.row.cell(column), self.table.dialect.numbers);
         found.or_else(|fault| self.without_number(at, column, fault))
     }
@@ -87,7 +72,7 @@ struct Read<'a> {
     columns: Range<usize>,
     read_as: ReadAs,
     decimals: &'a mut Decimals,
-    numbers: &'a mut [[f32; LANES]; CELLS / LANES],
+    numbers: &'a mut [f32; CELLS],
 }
 
 impl WithBlocks for Read<'_> {
@@ -183,12 +168,12 @@ mod tests {
         fn with_blocks(self, blocks: impl Blocks) -> Self::Output {
             let Self(row, columns, empty) = self;
             let read_as = ReadAs { point: b'.', empty };
-            let (mut decimals, mut numbers) = (Decimals::new(), [[0.0; LANES]; CELLS / LANES]);
+            let (mut decimals, mut numbers) = (Decimals::new(), [0.0; CELLS]);
             let (decimals, room) = (&mut decimals, &mut numbers);
             let others =
                 Read { row, columns: 0..columns, read_as, decimals, numbers: room }.with_blocks(blocks);
             assert_eq!(u64::from(others) >> columns, 0);
-            let numbers = numbers.as_flattened()[..columns].iter().enumerate();
+            let numbers = numbers[..columns].iter().enumerate();
             numbers.map(|(cell, number)| (others >> cell & 1 == 0).then_some(*number)).collect()
         }
     }

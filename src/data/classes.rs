@@ -207,6 +207,12 @@ impl Interner {
         self.recent.find(bytes, length).or_else(|| self.find_older(&bytes[bytes.len() - length..]))
     }
 
+    /// The same where it has come lately.
+    #[inline(always)]
+    pub(super) fn find_recent(&self, bytes: &[u8], length: usize) -> Option<u32> {
+        self.recent.find(bytes, length)
+    }
+
     #[inline(never)]
     fn find_older(&mut self, cell: &[u8]) -> Option<u32> {
         let number = self.numbers.get(cell.trim_ascii()).copied()?;

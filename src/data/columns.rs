@@ -172,6 +172,15 @@ impl Columns {
         self.runs.iter().map(Run::len).sum()
     }
 
+    /// The runs, and the first input of each.
+    pub(super) fn runs_and_inputs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.runs.iter().scan(0, |inputs, run| {
+            let first = *inputs;
+            *inputs += run.len();
+            Some((first, run))
+        })
+    }
+
     /// What a model must know of them.
     pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };

@@ -65,10 +65,10 @@ pub(super) fn read(
     bounds: &[u32],
     count: usize,
     read_as: ReadAs,
-    numbers: &mut [[f32; LANES]; CELLS / LANES],
+    numbers: &mut [f32; CELLS],
 ) -> Option<u32> {
     let mut unread = 0;
-    for (first, numbers) in (0..count).step_by(LANES).zip(numbers) {
+    for (first, numbers) in (0..count).step_by(LANES).zip(numbers.as_chunks_mut().0) {
         let bits;
         (*numbers, bits) = read_lanes(v4, text, &bounds[first..], (count - first).min(LANES), read_as)?;
         unread |= u32::from(bits) << first;
@@ -88,7 +88,7 @@ fn read_lanes(
     let (f, all) = (v4.avx512f, |number: u64| cast::<_, __m512i>(v4.splat_u64s(number)));
     let starts: &[u32; LANES] = bounds.first_chunk()?;
     let ends: &[u32; LANES] = bounds.get(1..)?.first_chunk()?;
-    let first = (ends[0] as usize).checked_sub(CHARACTERS + 1)?.min(text.len().checked_sub(BYTES)?);
+    let first = (ends[0] as usize).checked_sub(CHARACTERS + 2)?.min(text.len().checked_sub(BYTES)?);
     if *ends.get(count.checked_sub(1)?)? as usize > first + BYTES + 1 {
         return None;
     }
@@ -99,26 +99,29 @@ fn read_lanes(
     let are_there = f._mm512_test_epi64_mask(lengths, lengths);
     let wanted = u8::MAX >> (LANES - count);
 
-    // The last 16 characters of each: the pair of double words in which they begin, and those behind.
-    let places = f._mm512_sub_epi64(ends, all((first + CHARACTERS + 1) as u64));
+    // The last 16 characters of each: the pair of double words in which the one in front of them stands, and those behind.
+    let places = f._mm512_sub_epi64(ends, all((first + CHARACTERS + 2) as u64));
     let in_pairs = f._mm512_shuffle_epi32::<0b10_10_00_00>(f._mm512_srli_epi64::<2>(places));
     let pair = |skipped: u64| {
         let places = f._mm512_add_epi32(in_pairs, all(skipped | (skipped + 1) << 32));
         f._mm512_permutex2var_epi32(low, places, high)
     };
-    let begun = f._mm512_slli_epi64::<3>(f._mm512_and_si512(places, all(3)));
+    let in_front = f._mm512_slli_epi64::<3>(f._mm512_and_si512(places, all(3)));
+    let begun = f._mm512_add_epi64(in_front, all(BITS));
     let left = f._mm512_sub_epi64(all(WORD), begun);
-    let joined = |first, second| {
+    let joined = |first, second, begun, left| {
         f._mm512_or_si512(f._mm512_srlv_epi64(first, begun), f._mm512_sllv_epi64(second, left))
     };
-    let middle = pair(2);
-    let back = joined(middle, pair(4));
+    let (middle, last) = (pair(2), pair(4));
+    let back = joined(middle, last, begun, left);
+    // One character before it, for a minus in front of as many digits.
+    let shifted = joined(middle, last, in_front, f._mm512_add_epi64(left, all(BITS)));
 
-    // Whether cells begin with a minus, which stands in these words, and their sizes without it.
-    let sizes = |words| {
+    // Which cells begin with a minus, if they stand in these words after so many bits of them, and their sizes without it.
+    let without_minus = |words, turned, may_begin| {
         // Turned round, a word has the first character of its cell in front.
-        let others = f._mm512_xor_si512(f._mm512_rolv_epi64(words, lengths), all(b'-'.into()));
-        let minus = f._mm512_mask_testn_epi64_mask(are_there, others, all(0xff));
+        let others = f._mm512_xor_si512(f._mm512_rolv_epi64(words, turned), all(b'-'.into()));
+        let minus = f._mm512_mask_testn_epi64_mask(may_begin, others, all(0xff));
         (minus, f._mm512_mask_sub_epi64(lengths, minus, lengths, all(BITS)))
     };
     // Digits there must be.
@@ -126,9 +129,10 @@ fn read_lanes(
         let digits = f._mm512_mask_sub_epi64(sizes, points, sizes, all(BITS));
         f._mm512_test_epi64_mask(digits, digits)
     };
-    let are_long = f._mm512_cmpgt_epu64_mask(lengths, all(WORD));
+    let several = f._mm512_cmpgt_epu64_mask(lengths, all(BITS));
+    let (minus, sizes) = without_minus(shifted, f._mm512_sub_epi64(lengths, all(BITS)), several);
+    let are_long = f._mm512_cmpgt_epu64_mask(sizes, all(WORD));
     let (numbers, scales, minus, are_numbers) = if are_long & wanted == 0 {
-        let (minus, sizes) = sizes(back);
         let back = Words::new(v4, back, sizes, point);
         let are_numbers = has_digits(sizes, back.points);
         let are_numbers = f._mm512_mask_testn_epi64_mask(are_numbers, back.others, back.others);
@@ -136,8 +140,10 @@ fn read_lanes(
         let (low, high): (__m512d, __m512d) = (cast(SCALES[0]), cast(v4.splat_f64s(1.0)));
         (back.numbers, f._mm512_permutex2var_pd(low, back.behind, high), minus, are_numbers)
     } else {
-        let front = joined(pair(0), middle);
-        let (minus, sizes) = sizes(f._mm512_mask_mov_epi64(back, are_long, front));
+        let front = joined(pair(0), middle, begun, left);
+        let begins_in_front = f._mm512_cmpgt_epu64_mask(lengths, all(WORD));
+        let words = f._mm512_mask_mov_epi64(back, begins_in_front, front);
+        let (minus, sizes) = without_minus(words, lengths, are_there);
         let front_sizes = f._mm512_max_epi64(f._mm512_sub_epi64(sizes, all(WORD)), all(0));
         let front = Words::new(v4, front, front_sizes, point);
         let back = Words::new(v4, back, f._mm512_min_epi64(sizes, all(WORD)), point);
@@ -208,10 +214,10 @@ mod tests {
         #[inline(always)]
         fn call(self) -> Self::Output {
             let Self(v4, text, bounds, count, empty) = self;
-            let mut numbers = [[0.0; LANES]; CELLS / LANES];
+            let mut numbers = [0.0; CELLS];
             let unread = read(v4, text, bounds, count, ReadAs { point: b'.', empty }, &mut numbers)?;
             assert_eq!(u64::from(unread) >> count, 0);
-            let numbers = numbers.as_flattened()[..count].iter().enumerate();
+            let numbers = numbers[..count].iter().enumerate();
             Some(numbers.map(|(cell, number)| (unread >> cell & 1 == 0).then_some(*number)).collect())
         }
     }
@@ -281,12 +287,14 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_left_to_others() {
-        let faults: [&[u8]; 12] = [
+        let faults: [&[u8]; 14] = [
             b"-",
             b".",
             b"-.",
             b"--1",
             b"1-",
+            b"1234567-9",
+            b"12345678-9",
             b"1.2.3",
             b"12345678.1.",
             b".123456789.1",
@@ -332,8 +340,8 @@ mod tests {
         let expected = Some(vec![Some(1.5), Some(-2.0), Some(3.0)]);
         for front in 0..30 {
             for behind in [0, 100, 128, 200] {
-                // Sixteen characters and a cell, of which the last 16 are read, or the text has too few for two vectors.
-                let fits = front + 3 >= CHARACTERS && front + 9 + behind >= BYTES;
+                // The last 16 characters of a cell and the one in front of them are read, and the text has enough for two vectors.
+                let fits = front + 3 > CHARACTERS && front + 9 + behind >= BYTES;
                 let read = read_cells(&vec![b'9'; front], &cells, &vec![b'9'; behind], false);
                 let expected = expected.clone().filter(|_| fits && V4::try_new().is_some());
                 assert_eq!(read, expected, "{front} {behind}");

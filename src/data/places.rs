@@ -6,7 +6,7 @@ pub(super) const BLOCK: usize = 64;
 /// Places that are written without looking whether there are so many.
 const AT_A_TIME: usize = 8;
 
-use super::decimal::{CELLS, Decimals, LANES};
+use super::decimal::{CELLS, Decimals};
 use super::notation::ReadAs;
 
 /// Looks for bytes in a block with some kind of vectors.
@@ -34,7 +34,7 @@ pub(super) trait Blocks: Copy {
         bounds: &[u32],
         count: usize,
         read_as: ReadAs,
-        numbers: &mut [[f32; LANES]; CELLS / LANES],
+        numbers: &mut [f32; CELLS],
     ) -> u32 {
         read_decimals(decimals, text, bounds, count, read_as, numbers)
     }
@@ -63,10 +63,10 @@ fn read_decimals(
     bounds: &[u32],
     count: usize,
     read_as: ReadAs,
-    numbers: &mut [[f32; LANES]; CELLS / LANES],
+    numbers: &mut [f32; CELLS],
 ) -> u32 {
     let others = decimals.read(text, bounds, count, read_as);
-    *numbers = bytemuck::cast(decimals.numbers);
+    *numbers = decimals.numbers;
     others
 }
 
@@ -131,7 +131,7 @@ mod longer {
     use pulp::{NullaryFnOnce, Simd, cast};
 
     use super::super::decimal512;
-    use super::{BLOCK, Blocks, CELLS, Decimals, LANES, ReadAs, WithBlocks, read_decimals};
+    use super::{BLOCK, Blocks, CELLS, Decimals, ReadAs, WithBlocks, read_decimals};
 
     /// Work with vectors that the processor has.
     pub(super) struct On<Work, Vectors>(pub Work, pub Vectors);
@@ -172,7 +172,7 @@ mod longer {
             bounds: &[u32],
             count: usize,
             read_as: ReadAs,
-            numbers: &mut [[f32; LANES]; CELLS / LANES],
+            numbers: &mut [f32; CELLS],
         ) -> u32 {
             decimal512::read(self, text, bounds, count, read_as, numbers)
                 .unwrap_or_else(|| read_decimals(decimals, text, bounds, count, read_as, numbers))

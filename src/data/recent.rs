@@ -36,18 +36,18 @@ impl Recent {
     }
 
     /// The number of the text that is the last `length` bytes, if it is here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, bytes: &[u8], length: usize) -> Option<u32> {
         let key = key(bytes, length)?;
         let place = place(key);
         let (found, number) = self.places[place];
-        if found == key { Some(number) } else { self.find_beside(key, place) }
+        if is_same(found, key) { Some(number) } else { self.find_beside(key, place) }
     }
 
     /// The same beside its place.
     fn find_beside(&self, key: Key, place: usize) -> Option<u32> {
         let (found, number) = self.places[place ^ 1];
-        (found == key).then_some(number)
+        is_same(found, key).then_some(number)
     }
 
     /// Puts a text in its place, or beside it if that is free and its place is not. Two texts that come in turn and have the same
@@ -63,7 +63,7 @@ impl Recent {
 }
 
 /// Without a branch that depends on the text: lengths change from row to row, and would be guessed wrong.
-#[inline]
+#[inline(always)]
 fn key(bytes: &[u8], length: usize) -> Option<Key> {
     let mask = MASKS.get(length)?;
     let last = bytes.last_chunk().copied().unwrap_or_else(|| copied(bytes));
@@ -82,7 +82,13 @@ fn copied(bytes: &[u8]) -> [u8; LONGEST] {
     last
 }
 
-#[inline]
+/// Whether they are the same, with one branch.
+#[inline(always)]
+fn is_same((a, a_length): Key, (b, b_length): Key) -> bool {
+    (a[0] ^ b[0]) | (a[1] ^ b[1]) | u64::from(a_length ^ b_length) == 0
+}
+
+#[inline(always)]
 fn place(([first, last], length): Key) -> usize {
     // The highest bits of a product depend on all bits of its factors (D. E. Knuth, "The Art of Computer Programming", 6.4).
     let mixed = (first.rotate_left(23) ^ last ^ u64::from(length)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

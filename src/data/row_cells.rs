@@ -40,10 +40,10 @@ impl RowParser {
         number.map_err(|expected| table.cell_error(at, column, &expected))
     }
 
-    /// The number of the row's label, if the table has labels.
+    /// The number of the row's label, if the table has labels, which may be known already.
     #[inline]
-    pub(super) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
-        let Some(column) = self.table.columns.target else { return Ok(None) };
+    pub(super) fn label(&mut self, at: &At<'_>, known: Option<u32>) -> Result<Option<u32>> {
+        let Some(column) = self.table.columns.target.filter(|_| known.is_none()) else { return Ok(known) };
         let (bytes, length) = at.row.up_to(column);
         match self.labels.find(bytes, length) {
             Some(number) => Ok(Some(number)),

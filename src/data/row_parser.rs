@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
-use super::ahead::{Ahead, Numbers};
+use super::ahead::{Ahead, Texts, WORD};
 use super::categories::Numbering;
 use super::classes::Interner;
 use super::columns::{Run, Why};
@@ -25,6 +25,8 @@ pub(super) struct RowParser {
     pub labels: Interner,
     /// Of the columns of categories, in their order.
     pub numberings: Vec<Numbering>,
+    /// Where each input stands.
+    cells: Vec<Cell>,
     pub groups: Groups,
     pub decimals: Box<Decimals>,
     /// Whether a value was none of a byte.
@@ -33,6 +35,15 @@ pub(super) struct RowParser {
     pub missing: FirstMissing,
     /// Features of chunks that are gone, of all parsers.
     spare: Spare<Features>,
+}
+
+/// What an input is.
+#[derive(Clone, Copy)]
+enum Cell {
+    /// A number in this column.
+    Number(usize),
+    /// A category in this column, which is the one with this number among those of categories.
+    Category(usize, usize),
 }
 
 /// What a parser knows of numbers that are missing.
@@ -84,10 +95,21 @@ impl<'a> At<'a> {
 
 impl RowParser {
     pub(super) fn new(table: Arc<CsvTable>, spare: Spare<Features>) -> Self {
-        let categories = table.columns.runs.iter().filter(|run| matches!(run, Run::Category(_)));
+        let mut numberings = Vec::new();
+        let mut cells = Vec::new();
+        for run in &table.columns.runs {
+            match run {
+                Run::Numbers(columns) => cells.extend(columns.clone().map(Cell::Number)),
+                Run::Category(column) => {
+                    cells.push(Cell::Category(*column, numberings.len()));
+                    numberings.push(Numbering::new());
+                }
+            }
+        }
         Self {
             labels: Interner::new("label"),
-            numberings: categories.map(|_| Numbering::new()).collect(),
+            numberings,
+            cells,
             groups: Groups::default(),
             decimals: Box::new(Decimals::new()),
             floats: false,
@@ -132,40 +154,77 @@ impl RowParser {
         chunk: &mut Chunk,
     ) -> Result<()> {
         let (columns, delimiter) = (&table.columns, table.dialect.delimiter);
-        let reads = matches!(chunk.features, Features::Floats(_)) && table.missing_numbers.is_empty();
-        let read_as = self.read_as();
-        ahead.look(piece, rows, (columns, delimiter), reads.then_some(read_as), &mut self.decimals);
-        for ((row, place), before) in rows.iter().enumerate().zip(before..) {
-            let (row, numbers) = ahead.row(piece, row, (*place, columns.count, delimiter));
-            self.row(table, &At::new(row, piece, place.0), numbers, before, chunk)?;
+        let are_alike = ahead.look(piece, rows, (columns, delimiter));
+        // The first input of each row, where they are read together.
+        let (mut place, mut width) = (chunk.features.len(), 0);
+        if are_alike
+            && table.missing_numbers.is_empty()
+            && let Features::Floats(floats) = &mut chunk.features
+        {
+            let texts = Texts { numberings: &self.numberings, labels: &self.labels };
+            floats.extend_from_slice(ahead.read(piece, columns, self.read_as(), &mut self.decimals, texts));
+            width = columns.inputs();
+        }
+        for ((row, of_row), before) in rows.iter().enumerate().zip(before..) {
+            let (row, known) = ahead.row(piece, row, (*of_row, columns.count, delimiter));
+            let at = At::new(row, piece, of_row.0);
+            table.check_cells(&at)?;
+            if width > 0 {
+                self.unread(&at, known.unread, place, &mut chunk.features)?;
+            } else {
+                self.inputs(table, &at, &mut chunk.features)?;
+            }
+            place += width;
+            self.others(table, &at, known.label, before, chunk)?;
         }
         Ok(())
     }
 
-    /// Parses a row, of which so many come before.
-    fn row(
-        &mut self,
-        table: &CsvTable,
-        at: &At<'_>,
-        mut numbers: Numbers<'_>,
-        before: u64,
-        chunk: &mut Chunk,
-    ) -> Result<()> {
-        table.check_cells(at)?;
+    /// Puts the inputs of a row in their places of which a bit stands in these words; the first of them has this place.
+    fn unread(&mut self, at: &At<'_>, words: &[u32], place: usize, features: &mut Features) -> Result<()> {
+        for (word, first) in words.iter().zip((0..).step_by(WORD)) {
+            let mut word = *word;
+            while word != 0 {
+                let input = first + word.trailing_zeros() as usize;
+                word &= word - 1;
+                let value = match self.cells[input] {
+                    Cell::Number(column) => self.float(at, column)?,
+                    Cell::Category(column, category) => self.category(at, category, column)? as f32,
+                };
+                if let Features::Floats(floats) = features {
+                    floats[place + input] = value;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the inputs of a row.
+    fn inputs(&mut self, table: &CsvTable, at: &At<'_>, features: &mut Features) -> Result<()> {
         let mut categories = 0;
         for run in &table.columns.runs {
             match run {
-                Run::Numbers(columns) => {
-                    self.parse_features(at, columns.clone(), &mut numbers, &mut chunk.features)?;
-                }
+                Run::Numbers(columns) => self.parse_features(at, columns.clone(), features)?,
                 Run::Category(column) => {
-                    chunk.features.push_whole(self.category(at, categories, *column)?);
+                    features.push_whole(self.category(at, categories, *column)?);
                     categories += 1;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Parses what a row holds besides inputs.
+    fn others(
+        &mut self,
+        table: &CsvTable,
+        at: &At<'_>,
+        label: Option<u32>,
+        before: u64,
+        chunk: &mut Chunk,
+    ) -> Result<()> {
         self.check_row_numbers(at, before)?;
-        chunk.labels.extend(self.label(at)?);
+        chunk.labels.extend(self.label(at, label)?);
         for column in &table.columns.values {
             chunk.values.push(self.number(at, *column, "a value to predict")?);
         }
