@@ -11,7 +11,8 @@ use super::decimal::{CELLS, Decimals};
 use super::notation::ReadAs;
 use super::piece::Piece;
 use super::places::{BLOCK, Blocks, WithBlocks, in_blocks};
-use super::row::{Cells, Row};
+use super::row::{Cells, Row, make_room};
+use super::unquoted::Unquoted;
 
 /// Rows are looked at together that have about so many bytes: what is found of them stays in the nearest cache.
 const BYTES: usize = 1 << 13;
@@ -43,6 +44,8 @@ pub(super) struct Ahead {
     unread: Vec<u32>,
     /// The number of each row's label, if it is known.
     labels: Vec<u32>,
+    /// The text of rows some of which have quotes.
+    unquoted: Unquoted,
     /// The columns that are read together, and the first input of each.
     runs: Vec<(usize, Range<usize>)>,
     /// For rows of which nothing was found.
@@ -81,11 +84,7 @@ impl Ahead {
         self.firsts.clear();
         self.labels.clear();
         self.width = 0;
-        if piece.has_quotes {
-            self.firsts.resize(rows.len(), None);
-            return false;
-        }
-        in_blocks(Look { ahead: self, text: &piece.text, rows, width: columns.count, delimiter });
+        in_blocks(Look { ahead: self, piece, rows, width: columns.count, delimiter });
         self.firsts.iter().all(Option::is_some)
     }
 
@@ -105,7 +104,7 @@ impl Ahead {
         self.unread.clear();
         self.unread.resize(rows * words(width), 0);
         self.labels.resize(rows, UNKNOWN);
-        in_blocks(Read { ahead: self, text: &piece.text, columns, read_as, decimals, texts });
+        in_blocks(Read { ahead: self, piece, columns, read_as, decimals, texts });
         &self.inputs[..rows * width]
     }
 
@@ -124,8 +123,14 @@ impl Ahead {
         let words = words(self.width);
         let unread = &self.unread[row * words..][..words];
         let label = self.labels.get(row).copied().filter(|label| *label != UNKNOWN);
-        (Row::new(&piece.text, &self.bounds[first..], cells), Known { unread, label })
+        (Row::new(text(&self.unquoted, piece), &self.bounds[first..], cells), Known { unread, label })
     }
+}
+
+/// The text in which the cells of a piece's rows were found.
+#[inline]
+fn text<'a>(unquoted: &'a Unquoted, piece: &'a Piece) -> &'a [u8] {
+    if piece.has_quotes { unquoted.text() } else { &piece.text }
 }
 
 /// How many words have a bit for each of so many inputs.
@@ -136,7 +141,7 @@ fn words(inputs: usize) -> usize {
 /// See [`Ahead::look`].
 struct Look<'a> {
     ahead: &'a mut Ahead,
-    text: &'a [u8],
+    piece: &'a Piece,
     rows: &'a [(usize, usize)],
     width: usize,
     delimiter: u8,
@@ -147,42 +152,58 @@ impl WithBlocks for Look<'_> {
 
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) {
-        let Self { ahead: Ahead { bounds, firsts, .. }, text, rows, width, delimiter } = self;
+        let Self { ahead: Ahead { bounds, firsts, unquoted, .. }, piece, rows, width, delimiter } = self;
         let (Some((start, _)), Some((_, end))) = (rows.first(), rows.last()) else { return };
-        let (mut at, mut count) = (*start, 1);
-        // The line end behind the last row is looked for, too.
-        while at <= *end && at < text.len() {
-            // Room for those of a block, for the first and the last, and for what is read beyond them.
-            if bounds.len() < count + 2 * BLOCK {
-                bounds.resize(2 * (count + 2 * BLOCK), 0);
-            }
-            let found = blocks.places_in(&text[at..], [delimiter, b'\n', b'\r']);
-            if let Some(room) = bounds[count..].first_chunk_mut() {
-                blocks.write(found, at as u32 + 1, room);
-            }
-            count += found.count_ones() as usize;
-            at += BLOCK;
-        }
-        (bounds[0], bounds[count]) = (*start as u32, text.len() as u32 + 1);
+        let (place, has_quotes) = ((*start, *end), piece.has_quotes);
+        let count = match has_quotes {
+            true => unquoted.copy(&piece.text, place, delimiter, bounds, blocks),
+            false => Some(find_cells(&piece.text, place, delimiter, bounds, blocks)),
+        };
+        let Some(count) = count else { return firsts.resize(rows.len(), None) };
+        let now = |place| if has_quotes { unquoted.place(place) } else { place };
         let mut first = 0;
         for (start, end) in rows {
             // Behind a row there may be two bytes of a line end, and blank lines.
-            while (bounds[first] as usize) < *start {
+            while (bounds[first] as usize) < now(*start) {
                 first += 1;
             }
             // Behind the last bound stand those of other pieces.
             let is_whole =
-                bounds[..=count].get(first + width).is_some_and(|bound| *bound as usize == end + 1);
+                bounds[..=count].get(first + width).is_some_and(|bound| *bound as usize == now(*end) + 1);
             firsts.push(is_whole.then_some(first));
             first += if is_whole { width } else { 0 };
         }
     }
 }
 
+/// Writes where each cell begins from one place of a text to another, where a line may end, and returns the place of the last bound.
+#[inline(always)]
+fn find_cells(
+    text: &[u8],
+    (start, end): (usize, usize),
+    delimiter: u8,
+    bounds: &mut Vec<u32>,
+    blocks: impl Blocks,
+) -> usize {
+    let (mut at, mut count) = (start, 1);
+    // The line end behind the last row is looked for, too.
+    while at <= end && at < text.len() {
+        make_room(bounds, count);
+        let found = blocks.places_in(&text[at..], [delimiter, b'\n', b'\r']);
+        if let Some(room) = bounds[count..].first_chunk_mut() {
+            blocks.write(found, at as u32 + 1, room);
+        }
+        count += found.count_ones() as usize;
+        at += BLOCK;
+    }
+    (bounds[0], bounds[count]) = (start as u32, text.len() as u32 + 1);
+    count
+}
+
 /// See [`Ahead::read`].
 struct Read<'a> {
     ahead: &'a mut Ahead,
-    text: &'a [u8],
+    piece: &'a Piece,
     columns: &'a Columns,
     read_as: ReadAs,
     decimals: &'a mut Decimals,
@@ -194,8 +215,9 @@ impl WithBlocks for Read<'_> {
 
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) {
-        let Self { ahead, text, columns, read_as, decimals, texts } = self;
-        let Ahead { bounds, firsts, width, inputs, unread, labels, runs, .. } = ahead;
+        let Self { ahead, piece, columns, read_as, decimals, texts } = self;
+        let Ahead { bounds, firsts, unquoted, width, inputs, unread, labels, runs, .. } = ahead;
+        let text = text(unquoted, piece);
         let (width, words) = (*width, words(*width));
         let firsts = || firsts.iter().flatten();
         runs.clear();
@@ -289,17 +311,28 @@ mod tests {
         for end in ["\n", "\r\n", "\r", "\n\n", "\n \n"] {
             for last in ["", end] {
                 for first in 0..some.len() {
-                    let rows: Vec<&str> = some.iter().cycle().skip(first).take(40).copied().collect();
+                    // Cells with quotes, and some with a quote in the middle, where rows are found one by one.
+                    let (quoted, odd) = (first % 3 == 1, first % 3 == 2);
+                    let written = |cell: &str| if quoted { format!("\"{cell}\"") } else { cell.to_owned() };
+                    let rows = some.iter().cycle().skip(first).take(40);
+                    let rows: Vec<String> =
+                        rows.map(|row| row.split(',').map(written).collect::<Vec<_>>().join(",")).collect();
+                    let rows: Vec<String> =
+                        rows.into_iter().map(|row| if odd { row.replace('a', "a\"") } else { row }).collect();
+                    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
                     let text = format!("in front of them{end}{}{last}", rows.join(end));
-                    let quoted = first == 3;
-                    let piece = piece(&text, &rows, quoted);
+                    let piece = piece(&text, &rows, quoted || odd);
                     for (rows, places) in rows.chunks(5).zip(piece.rows.chunks(5)) {
                         let are_alike = rows.iter().all(|row| row.matches(',').count() == 2);
+                        let is_odd = odd && rows.iter().any(|row| row.contains('"'));
                         let found = ahead.look(&piece, places, (&columns, b','));
-                        assert_eq!(found, are_alike && !quoted, "{rows:?}");
+                        // Of the row behind these some bytes are looked at, too.
+                        assert!(found == (are_alike && !is_odd) || odd && !found, "{rows:?}");
                         for (row, (text, place)) in rows.iter().zip(places).enumerate() {
                             let (found, known) = ahead.row(&piece, row, (*place, columns.count, b','));
-                            let expected: Vec<&[u8]> = text.as_bytes().split(|byte| *byte == b',').collect();
+                            let expected = if quoted { text.replace('"', "") } else { (*text).to_owned() };
+                            let expected: Vec<&[u8]> =
+                                expected.as_bytes().split(|byte| *byte == b',').collect();
                             assert_eq!(found.cells().collect::<Vec<_>>(), expected, "{text} {end:?}");
                             assert!(known.unread.is_empty() && known.label.is_none());
                         }
@@ -355,16 +388,20 @@ mod tests {
         let (mut ahead, mut decimals) = (Ahead::default(), Decimals::new());
         // Fewer rows than before, and more.
         for rows in [7, 2, 40] {
-            for empty in [false, true] {
+            for (empty, quoted) in [(false, false), (true, false), (false, true), (true, true)] {
                 let cell = |row: usize, column: usize| match column {
                     0 | 41..44 => texts[(row + column) % texts.len()],
                     _ => numbers[(row * row + column * 5) % numbers.len()],
                 };
+                let written = |row: usize, column: usize| match quoted && (row + column) % 3 > 0 {
+                    true => format!("\"{}\"", cell(row, column)),
+                    false => cell(row, column).to_owned(),
+                };
                 let rows: Vec<String> = (0..rows)
-                    .map(|row| (0..72).map(|column| cell(row, column)).collect::<Vec<_>>().join(","))
+                    .map(|row| (0..72).map(|column| written(row, column)).collect::<Vec<_>>().join(","))
                     .collect();
                 let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-                let piece = piece(&format!("in front of all of them\n{}\n", rows.join("\n")), &rows, false);
+                let piece = piece(&format!("in front of all of them\n{}\n", rows.join("\n")), &rows, quoted);
                 assert!(ahead.look(&piece, &piece.rows, (&columns, b',')));
                 let known = Texts { numberings: &numberings, labels: &labels };
                 let inputs = ahead.read(&piece, &columns, read_as(empty), &mut decimals, known).to_vec();

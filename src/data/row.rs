@@ -97,10 +97,7 @@ impl WithBlocks for Find<'_> {
         let Self { bounds, text, start, end, delimiter } = self;
         let (mut at, mut count) = (start, 1);
         loop {
-            // Room for those of a block, for the first and the last, and for what is read beyond them.
-            if bounds.len() < count + 2 * BLOCK {
-                bounds.resize(2 * (count + 2 * BLOCK), 0);
-            }
+            make_room(bounds, count);
             if at >= end {
                 break;
             }
@@ -117,6 +114,14 @@ impl WithBlocks for Find<'_> {
         bounds[0] = start as u32;
         bounds[count] = end as u32 + 1;
         count
+    }
+}
+
+/// Makes room behind so many bounds: for those of a block, for the first and the last, and for what is read beyond them.
+#[inline(always)]
+pub(super) fn make_room(bounds: &mut Vec<u32>, count: usize) {
+    if bounds.len() < count + 2 * BLOCK {
+        bounds.resize(2 * (count + 2 * BLOCK), 0);
     }
 }
 

@@ -125,12 +125,14 @@ impl RowEnds {
                     }
                 }
                 State::Inside => {
-                    let Some(found) = memchr(b'"', &text[self.place..]) else {
+                    let Some(at) = self.marks.next(text, self.place, blocks) else {
                         self.place = text.len();
                         return None;
                     };
-                    self.place += found + 1;
-                    self.state = State::AfterQuote;
+                    self.place = at + 1;
+                    if text[at] == b'"' {
+                        self.state = State::AfterQuote;
+                    }
                 }
                 State::AfterQuote => {
                     let is_second = *text.get(self.place)? == b'"';
