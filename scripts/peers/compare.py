@@ -3,7 +3,7 @@
 usage: compare.py TINYTRAIN ROUNDS PYTHON PEER...   (a peer: torch-cpu, torch-compiled, torch-cuda,
   torch-cuda-graph, jax, numpy)
 
-WORKLOADS="W1 W3" in the environment measures these alone.
+WORKLOADS="W1 W3" in the environment measures these alone, VECTORS=256 holds all programs to AVX2.
 """
 
 import gzip
@@ -17,11 +17,13 @@ import sys
 import tempfile
 import time
 
+import avx2
 import exponentials
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "docs" / "BENCHMARKS.md"
-BEGIN, END = "<!-- bench-peers: begin -->", "<!-- bench-peers: end -->"
+SECTION = "bench-peers, AVX2" if avx2.is_asked_for() else "bench-peers"
+BEGIN, END = f"<!-- {SECTION}: begin -->", f"<!-- {SECTION}: end -->"
 OURS = {
     "W1": "--epochs 10",
     "W3": "--epochs 3 --hidden 32 --batch-size 16",
@@ -45,7 +47,8 @@ def measured(command):
     """Standard output, seconds from start to end, and the largest resident set in MiB."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begun = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=errors)
+        held = avx2.VARIABLES if avx2.is_asked_for() else {}
+        process = subprocess.Popen(command, stdout=output, stderr=errors, env=os.environ | held)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begun
         if os.waitstatus_to_exitcode(status) != 0:
@@ -114,6 +117,8 @@ def main():
         f"`scripts/bench-peers`, {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores of {processor()}. Medians of {rounds}",
         "rounds in which every program ran once, in turn; the ratio is its epoch time to ours.",
     ]
+    if avx2.is_asked_for():
+        lines.append("All of them held to AVX2 (`VECTORS=256`).")
     for workload in os.environ.get("WORKLOADS", " ".join(OURS)).split():
         runs = {}
         for number in range(int(rounds)):
@@ -151,7 +156,7 @@ def main():
     if BEGIN in text and END in text:
         text = text[: text.index(BEGIN)] + section + text[text.index(END) + len(END) :]
     else:
-        text = text.rstrip() + f"\n\n## Beside PyTorch and JAX\n\n{section}\n"
+        text = text.rstrip() + f"\n\n## Beside PyTorch and JAX{', held to AVX2' if avx2.is_asked_for() else ''}\n\n{section}\n"
     TABLE.write_text(text)
     print(section)
 

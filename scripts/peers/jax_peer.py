@@ -5,12 +5,15 @@ usage: jax_peer.py WORKLOAD
 
 import sys
 
+import avx2
 import jax
 import jax.numpy as jnp
 from work import BETAS, EPS, WORKLOADS, data, run
 
 # Products in f32, as ours are: GPUs would round their factors to 10 bits.
 jax.config.update("jax_default_matmul_precision", "highest")
+if avx2.is_asked_for():
+    avx2.hold_jax()
 workload = sys.argv[1]
 work = WORKLOADS[workload]
 (x, y), (test_x, test_y) = [[jnp.asarray(values) for values in part] for part in data(work)]
