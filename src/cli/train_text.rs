@@ -48,11 +48,15 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
 
 /// What is said of columns of text that may be meant as numbers: a line for each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
-    let line = |NumbersAsText { column, cell }: &NumbersAsText| {
-        format!(
+    let line = |NumbersAsText { column, cell, decimal }: &NumbersAsText| match decimal {
+        Some(mark) => format!(
+            "column {column} holds numbers with another decimal mark, such as {cell}, which are read as text: --decimal {mark} says \
+             that all numbers are written so"
+        ),
+        None => format!(
             "column {column} holds numbers with a sign or a unit, such as {cell}, which are read as text: write plain numbers for \
              their values to count"
-        )
+        ),
     };
     columns.iter().map(line).collect()
 }

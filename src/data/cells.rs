@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::ahead::together;
 use super::dataset::Features;
 use super::decimal::{CELLS, Decimals};
+use super::known::together;
 use super::notation::ReadAs;
 use super::number::{GROUP, Value, digits, feature, float, small, small_at_end};
 use super::places::{Blocks, WithBlocks, in_blocks};

@@ -103,8 +103,8 @@ pub(super) struct Columns {
     /// Those of them that are told from their values alone, with the value of the first row: they must count up to the
     /// end.
     pub counted: Vec<(usize, f64)>,
-    /// Columns of text that may be meant as numbers, with a cell.
-    pub as_text: Vec<(usize, String)>,
+    /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
+    pub as_text: Vec<(usize, (String, Option<char>))>,
 }
 
 /// Inputs that are read alike.

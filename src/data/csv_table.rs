@@ -227,7 +227,11 @@ impl CsvTable {
     pub(super) fn as_text(&self) -> Vec<NumbersAsText> {
         let as_text = self.columns.as_text.iter();
         as_text
-            .map(|(column, cell)| NumbersAsText { column: self.name_of(*column), cell: cell.clone() })
+            .map(|(column, (cell, decimal))| NumbersAsText {
+                column: self.name_of(*column),
+                cell: cell.clone(),
+                decimal: *decimal,
+            })
             .collect()
     }
 

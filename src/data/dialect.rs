@@ -153,9 +153,8 @@ impl Sample {
 
     /// How numbers are written, of which the decimal mark may be `said`.
     fn notation(&self, delimiter: u8, said: Option<u8>) -> Notation {
-        let columns = self.rows.iter().map(ByteRecord::len).max().unwrap_or(0);
         let is_grouped = |point: u8| {
-            (0..columns)
+            (0..self.width())
                 .any(|column| self.is_grouped(column, Notation { point, grouped: true }, said.is_some()))
         };
         match said {
@@ -172,16 +171,22 @@ impl Sample {
     /// without any doubt: one with a fraction, or several marks in numbers that are not all of one length. Where the
     /// decimal mark was said, the other one is in no doubt.
     fn is_grouped(&self, column: usize, notation: Notation, is_said: bool) -> bool {
-        let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
-        let cells: Vec<&[u8]> = cells.filter(|cell| !is_missing(cell)).collect();
-        let is_number =
-            |cell: &[u8]| str::from_utf8(cell).is_ok_and(|text| notation.plain(text).parse::<f64>().is_ok());
+        let Some(cells) = self.numbers(column, notation) else { return false };
         let differ = cells.windows(2).any(|pair| pair[0].len() != pair[1].len());
         let is_sure = |cell: &&[u8]| {
             grouped(cell, notation.point)
                 .is_some_and(|number| is_said || number.is_sure && (differ || cell.contains(&notation.point)))
         };
-        cells.iter().any(is_sure) && cells.iter().all(|cell| is_number(cell))
+        cells.iter().any(is_sure)
+    }
+
+    /// The cells of a column but the first and missing ones, if they are all numbers in this notation.
+    fn numbers(&self, column: usize, notation: Notation) -> Option<Vec<&[u8]>> {
+        let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
+        let cells: Vec<&[u8]> = cells.filter(|cell| !is_missing(cell)).collect();
+        let is_number =
+            |cell: &&[u8]| str::from_utf8(cell).is_ok_and(|text| notation.plain(text).parse::<f64>().is_ok());
+        cells.iter().all(is_number).then_some(cells)
     }
 
     /// Whether the rows are all of one length, and the decimal commas in their numbers are just the commas that another
@@ -201,11 +206,9 @@ impl Sample {
             && self.rows.iter().zip(&other.rows).all(|(row, other)| decimals(row) + 1 == other.len())
     }
 
-    /// A decimal comma where numbers are written with one and none with a point.
+    /// A decimal comma where numbers are written with one and none with a point; where commas stand between cells, only if all of a
+    /// column are numbers then.
     fn decimal(&self, delimiter: u8) -> u8 {
-        if delimiter == b',' {
-            return b'.';
-        }
         let cells = || self.rows.iter().flatten().map(<[u8]>::trim_ascii);
         let written_with = |mark: u8| {
             move |cell: &[u8]| {
@@ -215,8 +218,23 @@ impl Sample {
                 parts.len() == 2 && !parts[1].is_empty() && digits(whole) && digits(parts[1])
             }
         };
-        let (commas, points) = (cells().any(written_with(b',')), cells().any(written_with(b'.')));
+        let commas = match delimiter {
+            b',' => (0..self.width()).any(|column| self.has_decimal_commas(column)),
+            _ => cells().any(written_with(b',')),
+        };
+        let points = cells().any(written_with(b'.'));
         if commas && !points { b',' } else { b'.' }
+    }
+
+    /// Whether all cells of a column but the first are numbers with a decimal comma, or whole ones, and some have a comma.
+    fn has_decimal_commas(&self, column: usize) -> bool {
+        self.numbers(column, Notation { point: b',', grouped: false })
+            .is_some_and(|cells| cells.iter().any(|cell| cell.contains(&b',')))
+    }
+
+    /// The cells of the longest row.
+    fn width(&self) -> usize {
+        self.rows.iter().map(ByteRecord::len).max().unwrap_or(0)
     }
 
     /// A number that may be one of thousands or a fraction, where nothing tells which: all of its column that have a mark have
@@ -227,11 +245,10 @@ impl Sample {
             b';' => b",.",
             _ => b",",
         };
-        let columns = self.rows.iter().map(ByteRecord::len).max().unwrap_or(0);
         let is_number =
             |cell: &[u8]| !cell.is_empty() && cell.iter().all(|byte| b"-.,0123456789".contains(byte));
         marks.iter().find_map(|mark| {
-            (0..columns).find_map(|column| {
+            (0..self.width()).find_map(|column| {
                 let cells = || self.rows.iter().filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
                 let with: Vec<&[u8]> =
                     cells().filter(|cell| is_number(cell) && cell.contains(mark)).collect();
@@ -351,6 +368,12 @@ mod tests {
             ("a;b\n1.234.567;x\n12.345.678;y\n", b';', b','),
             ("a,b\n\"1,234.5\",x\n999,y\n", b',', b'.'),
             ("a,b\n\"1,234,567\",x\n999,y\n", b',', b'.'),
+            // Decimal commas between commas.
+            ("a,b\n\"1,5\",x\n\"-0,25\",y\n", b',', b','),
+            ("a,b\n\"1,5\",x\n3,y\n,z\n", b',', b','),
+            ("a,b\n\"1,5\",2.5\n\"3,5\",4.5\n", b',', b'.'),
+            ("a,b\n\"1,5\",x\n\"3,4,5\",y\n", b',', b'.'),
+            ("a,b\n\"1,5\",x\nnone of them,y\n", b',', b'.'),
         ] {
             let (dialect, _) = Dialect::find(text.as_bytes(), true, &Format::default());
             assert_eq!((dialect.delimiter, dialect.numbers.point), (delimiter, decimal), "{text}");

@@ -23,6 +23,7 @@ mod header;
 mod idx;
 mod image;
 mod inputs;
+mod known;
 mod labelled;
 mod locate;
 mod memory_rows;

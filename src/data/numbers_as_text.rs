@@ -1,4 +1,5 @@
-//! Columns of text in which most cells are a number with a sign or a unit: `$1,200`, `12%`, `3 kg`, `1 234`.
+//! Columns of text in which most cells are a number with a sign or a unit: `$1,200`, `12%`, `3 kg`, `1 234`; or with another decimal
+//! mark than the table's.
 
 use std::collections::HashMap;
 
@@ -8,6 +9,9 @@ use super::shown::show;
 
 /// Signs of currencies.
 const CURRENCIES: &str = "$€£¥₹₽₩₺₪₫฿¢";
+
+/// Decimal marks.
+const DECIMALS: [char; 2] = ['.', ','];
 
 /// Blanks and marks that stand between groups of digits.
 const MARKS: &str = ".,' \u{a0}\u{2009}\u{202f}";
@@ -25,22 +29,26 @@ pub struct NumbersAsText {
     pub column: String,
     /// One of its cells, as messages show it.
     pub cell: String,
+    /// The decimal mark with which its cells are numbers, if nothing else stands in the way.
+    pub decimal: Option<char>,
 }
 
 impl Header<'_> {
-    /// A cell of a column of text of which most cells in the first rows are a number with the same sign or unit.
-    pub(super) fn number_as_text(&self, column: usize) -> Option<String> {
+    /// A cell of a column of text of which most cells in the first rows are a number with the same sign, unit or decimal mark; and
+    /// this mark.
+    pub(super) fn number_as_text(&self, column: usize) -> Option<(String, Option<char>)> {
         let cells = self.data_rows().filter_map(|row| row.get(column));
         let texts: Vec<&[u8]> = cells.filter(|cell| self.dialect.kind(cell) == Kind::Text).collect();
         let mut units: HashMap<String, usize> = HashMap::new();
         texts.iter().filter_map(|cell| unit(cell)).for_each(|unit| *units.entry(unit).or_default() += 1);
         let (most, count) = units.into_iter().max_by_key(|(_, count)| *count)?;
         let cell = texts.iter().find(|cell| unit(cell).is_some_and(|unit| unit == most))?;
-        (count * 2 > texts.len()).then(|| show(cell))
+        let mark = most.chars().next().filter(|mark| DECIMALS.contains(mark));
+        (count * 2 > texts.len()).then(|| (show(cell), mark))
     }
 }
 
-/// What stands beside a number in a cell; nothing but blanks between its digits is a blank.
+/// What stands beside a number in a cell; nothing but blanks between its digits is a blank, nothing but a decimal mark this mark.
 fn unit(cell: &[u8]) -> Option<String> {
     let text = str::from_utf8(cell).ok()?.trim().trim_start_matches(['-', '+']);
     let (before, rest) = text.split_at(text.find(|letter: char| letter.is_ascii_digit())?);
@@ -60,11 +68,19 @@ fn unit(cell: &[u8]) -> Option<String> {
     };
     let is_unit = |text: &str| ["%", "‰"].contains(&text) || is_currency(text) || is_word(text);
     match (before, behind) {
-        ("", "") => (groups.len() > 1 && is_grouped).then(|| " ".to_owned()),
+        ("", "") if groups.len() == 1 => decimal(number).map(String::from),
+        ("", "") => is_grouped.then(|| " ".to_owned()),
         ("", unit) => (is_grouped && is_unit(unit)).then(|| unit.to_owned()),
         (sign, "") => (is_grouped && (is_currency(sign) || is_code(sign))).then(|| sign.to_owned()),
         _ => None,
     }
+}
+
+/// The decimal mark of a number that has no other.
+fn decimal(number: &str) -> Option<char> {
+    let is_mark = |letter: &char| !letter.is_ascii_digit();
+    let mark = number.chars().find(is_mark).filter(|mark| DECIMALS.contains(mark))?;
+    (number.chars().filter(is_mark).count() == 1 && !number.ends_with(mark)).then_some(mark)
 }
 
 #[cfg(test)]
@@ -85,6 +101,8 @@ mod tests {
             ("1 234", " "),
             ("1\u{a0}234\u{a0}567,5", " "),
             ("1 234 €", "€"),
+            ("-1,25", ","),
+            ("1.5", "."),
         ] {
             assert_eq!(unit(cell.as_bytes()).as_deref(), Some(expected), "{cell}");
         }
@@ -100,7 +118,10 @@ mod tests {
             "Q1 2",
             "4 Main St",
             "room 5",
-            "1.5",
+            "12",
+            "1,",
+            "1,2,3",
+            "1.234,5",
             "$x",
         ] {
             assert_eq!(unit(cell.as_bytes()), None, "{cell}");

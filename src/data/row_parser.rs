@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
-use super::ahead::{Ahead, Texts, WORD};
+use super::ahead::Ahead;
 use super::categories::Numbering;
 use super::classes::Interner;
 use super::columns::{Run, Why};
@@ -12,6 +12,7 @@ use super::csv_table::CsvTable;
 use super::dataset::Features;
 use super::decimal::Decimals;
 use super::groups::Groups;
+use super::known::{Texts, WORD};
 use super::piece::Piece;
 use super::row::Row;
 use super::shown::{show, show_name};

@@ -220,6 +220,23 @@ fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
     refused(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"], line);
 }
 
+/// Without a word they would be categories, or left out as text that differs from row to row.
+#[test]
+fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
+    let place = Workplace::new();
+    let fraction = |row: usize| format!("\"{},{}5\"", row % 9, row * 7 % 60);
+    let point = |row: usize| format!("{}.5", row % 6);
+    place.write("t.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &number, &class], ""));
+    let inspected = place.succeed(&["inspect", "t.csv"]).stdout;
+    assert!(inspected.contains("--decimal ,") && !inspected.contains("categories"), "{inspected}");
+    // A number with a point beside them leaves no mark for both.
+    place.write("both.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &point, &class], ""));
+    let line = "warning: column a holds numbers with another decimal mark, such as \"0,05\", which are read as text: --decimal , \
+                says that all numbers are written so";
+    let warned = train(&place, &["--data", "both.csv"]);
+    assert!(warned.code == 0 && warned.stderr.contains(line), "{}", warned.stderr);
+}
+
 #[test]
 fn what_spreadsheets_write_is_read_or_explained() {
     let place = Workplace::new();

@@ -58,7 +58,8 @@ def main():
     folder = Path(sys.argv[1])
     dialects = itertools.product(DELIMITERS, QUOTING, ["\n", "\r\n"], [".", ","], [False, True])
     for seed, (delimiter, quoting, line_end, point, has_mark) in enumerate(dialects):
-        if (delimiter, point) == (",", ","):
+        # Nothing would tell the two commas apart.
+        if (delimiter, point, quoting) == (",", ",", csv.QUOTE_NONE):
             continue
         rows = 5000 if seed % 29 == 0 else random.Random(seed).randrange(3, 120)
         header, lines, holds = table(random.Random(seed), delimiter, quoting, line_end, point, rows)

@@ -79,5 +79,5 @@ fn what_python_writes_is_read_back() {
         }
         checked += 1;
     }
-    assert_eq!(checked, 112);
+    assert_eq!(checked, 124);
 }
