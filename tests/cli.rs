@@ -87,6 +87,8 @@ mod tables;
 mod tensorboard;
 #[path = "cli/train.rs"]
 mod train;
+#[path = "cli/times.rs"]
+mod times;
 #[path = "cli/tune.rs"]
 mod tune;
 #[path = "cli/vectors.rs"]

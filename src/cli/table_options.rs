@@ -290,8 +290,9 @@ pub struct HeldOut {
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
     pub group: Option<String>,
-    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate, and rows
-    /// of one time stay together; it is no input.
+    /// Column of a table that says when a row is of: the last rows test, those before them validate, and rows of one time stay
+    /// together; it is no input. It holds numbers, or dates such as 2026-11-22 or 2026/11/22, also with a time of the day behind a
+    /// blank or T: 10:30, 10:30:00 or 10:30:00.5, and an offset from UTC, such as Z or +02:00; without one a time is of UTC.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     pub time: Option<String>,
     /// Ends training when so many epochs in a row have brought nothing better on the validation data.

@@ -55,6 +55,7 @@ mod table;
 mod target;
 mod targets;
 mod transform;
+mod time;
 mod unquoted;
 mod workers;
 mod zstd;
