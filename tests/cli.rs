@@ -57,6 +57,8 @@ mod model;
 mod names;
 #[path = "cli/odd_tables.rs"]
 mod odd_tables;
+#[path = "cli/other_files.rs"]
+mod other_files;
 #[path = "cli/parts.rs"]
 mod parts;
 #[path = "cli/predict.rs"]

@@ -383,27 +383,6 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
 }
 
 #[test]
-fn files_of_other_programs_are_called_by_their_names() {
-    let place = Workplace::new();
-    for (name, start, what) in [
-        ("t.parquet", &b"PAR1\x15\x04\x15\x20"[..], "a Parquet file"),
-        ("t.xlsx", b"PK\x03\x04\x14\0\0\0", "a ZIP archive, as workbooks (.xlsx) are"),
-        ("t.arrow", b"ARROW1\0\0\xff\xff", "an Arrow file"),
-    ] {
-        place.write(name, [start, &[0, 255, 10, 34, 44, 10]].concat());
-        refused(&place, &["--data", name], &format!("{name}: expected a table as text (CSV), found {what}"));
-        let packed = format!("{name}.csv");
-        place.write("one.csv", table());
-        place.write(&packed, [start, &[0, 255]].concat());
-        let expected = format!("{packed}: expected a table as text (CSV), found {what}");
-        refused(&place, &["--data", "one.csv", &packed], &expected);
-    }
-    // A column may be called so.
-    place.write("names.csv", table().replacen("a,", "PAR1,", 1));
-    assert_eq!(train(&place, &["--data", "names.csv"]).code, 0);
-}
-
-#[test]
 fn names_with_commas_between_them_are_told_apart() {
     let place = Workplace::new();
     place.write("t.csv", table());
