@@ -1,5 +1,6 @@
 //! `tinytrain train --folds`: a cross-validation.
 
+use std::iter;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -20,7 +21,7 @@ use super::train_figures::accuracy;
 use super::train_options::Options;
 use super::train_text::{Chosen, as_text, data_line, left_out, plan_line};
 use super::training::{Known, Preset};
-use super::unused_options::refuse_unused;
+use super::unused_options::{refuse_unused, refuse_unused_rate};
 
 /// What a fold gave.
 pub struct FoldResult {
@@ -57,7 +58,7 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut folds =
-        Folds { options, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
+        Folds { options, own, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
     for index in 0..count {
@@ -118,6 +119,8 @@ fn in_fold(error: anyhow::Error, index: usize, count: usize) -> anyhow::Error {
 /// The folds on their way.
 struct Folds<'a> {
     options: &'a Options,
+    /// What stands on the command line.
+    own: &'a Given,
     /// What the defaults depend on.
     known: Known,
     count: usize,
@@ -147,6 +150,9 @@ impl Folds<'_> {
         let split = tinytrain::data::Split { fold, ..data_options.split };
         let data = TrainingData::new(reader, validation, None, &DataOptions { split, ..data_options })?;
         let config = options.config(self.known.of(&data), self.measured.clone());
+        if index == 0 {
+            refuse_unused_rate(self.own, iter::once((&config, &data)))?;
+        }
         let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
         console.progress().begin(&format!("fold {}/{count}", index + 1), config.epochs);
         let device = self.device.clone();

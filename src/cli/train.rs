@@ -1,5 +1,6 @@
 //! `tinytrain train`.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
-use super::unused_options::refuse_unused;
+use super::unused_options::{refuse_unused, refuse_unused_rate};
 use super::{folds, run_folder};
 
 /// Trains and saves. `matches` are those of the subcommand.
@@ -148,6 +149,7 @@ impl Call<'_> {
         let measured = options.kernels.measured(&device, &mut notices);
         let data = TrainingData::new(reader, validation, test, &settings.data)?;
         let config = options.config(known.of(&data), measured);
+        refuse_unused_rate(self.own, iter::once((&config, &data)))?;
         if data.predicts_values()
             && options.training.columns.task(options.training.learning.loss)? == Task::Auto
         {

@@ -68,6 +68,14 @@ fn options_without_an_effect_are_refused() {
             "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
         ),
         (
+            &["--lr-embeddings", "2"],
+            "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows",
+        ),
+        (
+            &["--lr-embeddings", "2", "--folds", "3"],
+            "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows",
+        ),
+        (
             &["--auc-by-epoch"],
             "--auc-by-epoch: expected validation or test data to measure it over, found none",
         ),
@@ -85,6 +93,8 @@ fn options_without_an_effect_are_refused() {
         let line = format!("{}: expected a table, found images, which have no columns", options[0]);
         refused(&place, options, &line);
     }
+    let line = "--lr-embeddings: expected columns with embeddings, found images, without --embeddings";
+    refused(&place, &["--lr-embeddings", "2"], line);
     let line = "--task: expected a table for regression, found images, which have labels";
     refused(&place, &["--task", "regression"], line);
     // The members of a sweep have what they have in common.
@@ -93,6 +103,9 @@ fn options_without_an_effect_are_refused() {
     let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
     let line = "error: --scale-target: expected values to predict, found classes";
     assert_eq!((outcome.code, outcome.error()), (2, line));
+    let outcome = place.run(&[&sweep[..], &["--preset", "plain", "--lr-embeddings", "2"]].concat());
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("error: --lr-embeddings: expected columns with"), "{}", outcome.stderr);
     place.succeed(&[&sweep[..], &["--lr-scale", "2", "--auc-by-epoch"]].concat());
     // What a preset says is not said by the user, nor when a run goes on with its settings.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
@@ -103,7 +116,7 @@ fn options_without_an_effect_are_refused() {
         &["--weight", "w", "--exclude", "w"][..],
         &["--categorical", "t", "g", "--only", "t", "g"],
         &["--scale", "none", "--embeddings", "none"],
-        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale"],
+        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale", "--one-hot", "2"],
     ] {
         place.succeed(&[&TRAIN[..], &["m.safetensors", "--data", "t.csv"], options].concat());
     }
