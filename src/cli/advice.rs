@@ -43,6 +43,9 @@ fn advised(error: &Error) -> String {
         {
             format!("{error}; --target names another column")
         }
+        Error::Data { expected, .. } if expected.starts_with("labels of classes (values are predicted") => {
+            format!("{error}; --task regression predicts them")
+        }
         Error::Data { expected, .. } if expected.contains("with the decimal ") => {
             format!("{error}; --decimal says that fractions of this file are written otherwise")
         }
@@ -55,6 +58,7 @@ fn decision(setting: &'static str) -> &'static str {
     match setting {
         "target" => "name it with --target",
         "header" => "say --header yes or --header no",
+        "task" => "--task classification takes them for classes, --task regression for values",
         "decimal" => "--decimal names the mark of fractions; separators of thousands must be removed",
         _ => "--only names the inputs, --exclude what is none",
     }

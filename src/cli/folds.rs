@@ -16,10 +16,11 @@ use super::given::Given;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output::{Console, Unwritable, warn};
+use super::table_options::Task;
 use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
-use super::train_text::{Chosen, as_text, data_line, left_out, plan_line};
+use super::train_text::{Chosen, as_text, data_line, left_out, odd_labels, plan_line, task_line};
 use super::training::{Known, Preset};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 
@@ -136,6 +137,16 @@ struct Folds<'a> {
 }
 
 impl Folds<'_> {
+    /// What is said of all rows, once.
+    fn look_at(&mut self, data: &TrainingData, console: &Console) -> Result<()> {
+        odd_labels(data.odd_labels()).iter().for_each(|warning| console.warn(warning));
+        let training = &self.options.training;
+        if training.columns.task(training.learning.loss)? == Task::Auto {
+            self.notices.extend(task_line(data));
+        }
+        Ok(())
+    }
+
     fn fold(
         &mut self,
         index: usize,
@@ -152,6 +163,7 @@ impl Folds<'_> {
         let config = options.config(self.known.of(&data), self.measured.clone());
         if index == 0 {
             refuse_unused_rate(self.own, iter::once((&config, &data)))?;
+            self.look_at(&data, console)?;
         }
         let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
         console.progress().begin(&format!("fold {}/{count}", index + 1), config.epochs);

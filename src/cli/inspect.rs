@@ -13,7 +13,7 @@ use super::inspect_model::{model_fields, model_text};
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, left_out};
+use super::train_text::{as_text, left_out, odd_labels};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -178,6 +178,7 @@ impl<'a> Found<'a> {
         }
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
+        lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());
         lines.extend(self.target_lines());
         if let Some(written) = reader.written() {

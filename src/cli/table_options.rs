@@ -100,7 +100,8 @@ pub struct Columns {
           num_args = 1.., allow_negative_numbers = true)]
     target: Vec<String>,
     /// Whether a table's target holds classes to be told apart, or numbers to be predicted. [default: as --loss says, else
-    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes]
+    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes; where all rows show more of them,
+    /// it must be said]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides

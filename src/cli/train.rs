@@ -23,6 +23,7 @@ use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
+use super::train_text::task_line;
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 use super::{folds, run_folder};
 
@@ -150,12 +151,8 @@ impl Call<'_> {
         let data = TrainingData::new(reader, validation, test, &settings.data)?;
         let config = options.config(known.of(&data), measured);
         refuse_unused_rate(self.own, iter::once((&config, &data)))?;
-        if data.predicts_values()
-            && options.training.columns.task(options.training.learning.loss)? == Task::Auto
-        {
-            let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
-                        classification takes them for classes";
-            notices.push(text.to_owned());
+        if options.training.columns.task(options.training.learning.loss)? == Task::Auto {
+            notices.extend(task_line(&data));
         }
         let setting = Setting { config: &config, preset: known.preset, given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
