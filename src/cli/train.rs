@@ -13,6 +13,7 @@ use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Checkpoint, Keep, Run, TrainingData};
 
+use super::args::Format;
 use super::config_file::OF_A_CALL;
 use super::given::{self, Given, given};
 use super::interrupt::Interrupts;
@@ -25,7 +26,7 @@ use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
 use super::train_text::task_line;
 use super::unused_options::{refuse_unused, refuse_unused_rate};
-use super::{folds, run_folder};
+use super::{advice, folds, run_folder};
 
 /// Trains and saves. `matches` are those of the subcommand.
 ///
@@ -153,6 +154,9 @@ impl Call<'_> {
         refuse_unused_rate(self.own, iter::once((&config, &data)))?;
         if options.training.columns.task(options.training.learning.loss)? == Task::Auto {
             notices.extend(task_line(&data));
+        }
+        if options.format == Format::Text {
+            notices.extend(advice::of_validation(self.given, &data).map(str::to_owned));
         }
         let setting = Setting { config: &config, preset: known.preset, given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
