@@ -34,7 +34,9 @@ pub struct Written {
           allow_hyphen_values = true)]
     row_limit: usize,
     /// Cells that stand for a missing value, besides empty ones and NA, N/A, NaN, NaT, null, ?, - and \N; what a model was
-    /// trained with is known to it.
+    /// trained with is known to it. Several stand side by side, numbers below 0 too (`--missing-marker -999 XX`); behind `=`, which
+    /// other text that begins with a minus needs, stands one, and the option once more for the next
+    /// (`--missing-marker=--- --missing-marker=XX`).
     #[arg(long, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_negative_numbers = true)]
     missing_marker: Vec<String>,
 }
