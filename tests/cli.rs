@@ -87,10 +87,10 @@ mod sweep_resumed;
 mod tables;
 #[path = "cli/tensorboard.rs"]
 mod tensorboard;
-#[path = "cli/train.rs"]
-mod train;
 #[path = "cli/times.rs"]
 mod times;
+#[path = "cli/train.rs"]
+mod train;
 #[path = "cli/tune.rs"]
 mod tune;
 #[path = "cli/vectors.rs"]

@@ -96,8 +96,9 @@ impl Written {
 #[derive(Debug, Clone, Args)]
 pub struct Columns {
     /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. With a loss of values, the
-    /// columns that hold the values to predict. [default: the column named label, class, target or y; of labels also the
-    /// only column of text, if nothing else may be one, or the first of MNIST's 785 columns]
+    /// columns that hold the values to predict. [default: the column named label, class, target or y, of labels not y beside a
+    /// column x and one of text; of labels also the only column of text, if nothing else may be one, or the first of MNIST's 785
+    /// columns]
     #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           num_args = 1.., allow_negative_numbers = true)]
     target: Vec<String>,
