@@ -57,6 +57,8 @@ mod model;
 mod names;
 #[path = "cli/odd_tables.rs"]
 mod odd_tables;
+#[path = "cli/other_files.rs"]
+mod other_files;
 #[path = "cli/parts.rs"]
 mod parts;
 #[path = "cli/predict.rs"]
@@ -85,6 +87,8 @@ mod sweep_resumed;
 mod tables;
 #[path = "cli/tensorboard.rs"]
 mod tensorboard;
+#[path = "cli/times.rs"]
+mod times;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tune.rs"]

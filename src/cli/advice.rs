@@ -1,6 +1,46 @@
 //! The library's errors in the words of the command line: it speaks of settings, users give options.
 
 use tinytrain::Error;
+use tinytrain::train::TrainingData;
+
+use super::given::Given;
+
+/// Options that say which data train and where the results go, but nothing of how it is trained.
+const OF_DATA: [&str; 24] = [
+    "data",
+    "target",
+    "task",
+    "only",
+    "exclude",
+    "categorical",
+    "weight",
+    "missing",
+    "missing-marker",
+    "header",
+    "delimiter",
+    "decimal",
+    "row-limit",
+    "test",
+    "test-fraction",
+    "group",
+    "time",
+    "seed",
+    "device",
+    "threads",
+    "out",
+    "format",
+    "verbose",
+    "tensorboard",
+];
+
+/// What is said of validation data where a table has none and nobody has chosen another network than the usual one.
+pub fn of_validation(given: &Given, data: &TrainingData) -> Option<&'static str> {
+    let is_bare = given.iter().all(|(name, _)| OF_DATA.contains(&name.as_str()));
+    (is_bare && data.is_table() && !data.validates()).then_some(
+        "without validation data the plain network trains; --validation-fraction 0.2 trains with the preset for tables, which \
+         predicts better on most tables (docs/TABLES.md)",
+    )
+}
 
 /// What is said of an error: settings by the names of their options, and which option may help.
 pub fn told(error: &anyhow::Error) -> String {
@@ -43,6 +83,9 @@ fn advised(error: &Error) -> String {
         {
             format!("{error}; --target names another column")
         }
+        Error::Data { expected, .. } if expected.starts_with("labels of classes (values are predicted") => {
+            format!("{error}; --task regression predicts them")
+        }
         Error::Data { expected, .. } if expected.contains("with the decimal ") => {
             format!("{error}; --decimal says that fractions of this file are written otherwise")
         }
@@ -55,6 +98,7 @@ fn decision(setting: &'static str) -> &'static str {
     match setting {
         "target" => "name it with --target",
         "header" => "say --header yes or --header no",
+        "task" => "--task classification takes them for classes, --task regression for values",
         "decimal" => "--decimal names the mark of fractions; separators of thousands must be removed",
         _ => "--only names the inputs, --exclude what is none",
     }

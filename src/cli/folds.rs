@@ -1,5 +1,6 @@
 //! `tinytrain train --folds`: a cross-validation.
 
+use std::iter;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -15,12 +16,13 @@ use super::given::Given;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output::{Console, Unwritable, warn};
+use super::table_options::Task;
 use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
-use super::train_text::{Chosen, as_text, data_line, left_out, plan_line};
+use super::train_text::{Chosen, as_text, data_line, left_out, odd_labels, plan_line, task_line};
 use super::training::{Known, Preset};
-use super::unused_options::refuse_unused;
+use super::unused_options::{refuse_unused, refuse_unused_rate};
 
 /// What a fold gave.
 pub struct FoldResult {
@@ -57,7 +59,7 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut folds =
-        Folds { options, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
+        Folds { options, own, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
     for index in 0..count {
@@ -118,6 +120,8 @@ fn in_fold(error: anyhow::Error, index: usize, count: usize) -> anyhow::Error {
 /// The folds on their way.
 struct Folds<'a> {
     options: &'a Options,
+    /// What stands on the command line.
+    own: &'a Given,
     /// What the defaults depend on.
     known: Known,
     count: usize,
@@ -133,6 +137,16 @@ struct Folds<'a> {
 }
 
 impl Folds<'_> {
+    /// What is said of all rows, once.
+    fn look_at(&mut self, data: &TrainingData, console: &Console) -> Result<()> {
+        odd_labels(data.odd_labels()).iter().for_each(|warning| console.warn(warning));
+        let training = &self.options.training;
+        if training.columns.task(training.learning.loss)? == Task::Auto {
+            self.notices.extend(task_line(data));
+        }
+        Ok(())
+    }
+
     fn fold(
         &mut self,
         index: usize,
@@ -147,6 +161,10 @@ impl Folds<'_> {
         let split = tinytrain::data::Split { fold, ..data_options.split };
         let data = TrainingData::new(reader, validation, None, &DataOptions { split, ..data_options })?;
         let config = options.config(self.known.of(&data), self.measured.clone());
+        if index == 0 {
+            refuse_unused_rate(self.own, iter::once((&config, &data)))?;
+            self.look_at(&data, console)?;
+        }
         let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
         console.progress().begin(&format!("fold {}/{count}", index + 1), config.epochs);
         let device = self.device.clone();

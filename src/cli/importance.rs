@@ -1,6 +1,6 @@
 //! `tinytrain importance`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::output::{print_line, print_object};
 use super::places;
 use super::progress;
 use super::table_options::Written;
-use super::text::{Align, counted, table};
+use super::text::{Align, counted, shell_word, table};
 
 /// The longest bar, in characters.
 const LONGEST: f64 = 30.0;
@@ -68,6 +68,22 @@ pub struct Options {
     written: Written,
 }
 
+/// Endings of names that say of a file that it is no SVG.
+const OTHERS: [&str; 15] = [
+    "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "ps", "eps", "html", "csv", "json",
+    "txt",
+];
+
+/// Refuses the name of a file that says of the picture that it is something else.
+fn refuse_name(svg: &Path) -> tinytrain::Result<()> {
+    let ending = svg.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    if !ending.is_some_and(|ending| OTHERS.contains(&ending.as_str())) {
+        return Ok(());
+    }
+    let svg = shell_word(svg);
+    Err(Error::Config(format!("--svg: expected a name for SVG, which is what is written, found {svg}")))
+}
+
 /// Measures and prints.
 ///
 /// # Errors
@@ -83,6 +99,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         (places::file(&evaluand.source), "which holds the data"),
     ];
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
+    options.svg.as_deref().map_or(Ok(()), refuse_name)?;
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
     let FoundRows { data, name: file, .. } = evaluand.rows(&model, reader)?;

@@ -11,9 +11,9 @@ use tinytrain::train::load_model;
 use super::args::Format;
 use super::inspect_model::{model_fields, model_text};
 use super::output::{print_line, print_object};
-use super::table_options::Columns;
+use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, left_out};
+use super::train_text::{as_text, left_out, odd_labels};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -38,6 +38,14 @@ pub struct Options {
     /// Most threads that read a table; they change nothing of what is read. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     threads: Option<usize>,
+    /// Column of a table whose rows with the same cell are held out of training together, as with `tinytrain train`; it is no input.
+    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
+          allow_hyphen_values = true)]
+    group: Option<String>,
+    /// Column of a table that says when a row is of, by which rows are held out of training, as with `tinytrain train`; it is no
+    /// input.
+    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    time: Option<String>,
     #[command(flatten)]
     columns: Columns,
 }
@@ -57,13 +65,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (source, _) = places::training(&options.data)?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
+    let mut read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
+    (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
     let mut reader = Reader::open(&source, &read)?;
     reader.read_to_end()?;
     let found = Found::of(&reader);
     match options.format {
         Format::Json => print_object(&found.fields())?,
-        Format::Text => print_all(&found.text(&options.data, &options.columns))?,
+        Format::Text => print_all(&found.text(options))?,
     }
     // What training would refuse.
     reader.check_classes()?;
@@ -145,7 +154,7 @@ impl<'a> Found<'a> {
         if self.reader.values() > 0 { "regression" } else { "classification" }
     }
 
-    fn text(&self, files: &[PathBuf], given: &Columns) -> Vec<String> {
+    fn text(&self, options: &Options) -> Vec<String> {
         let reader = self.reader;
         let rows = counted(reader.rows() as u64, "row", "rows");
         let mut lines = match (reader.image(), self.columns.len()) {
@@ -169,14 +178,21 @@ impl<'a> Found<'a> {
         }
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
+        lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());
         lines.extend(self.target_lines());
         if let Some(written) = reader.written() {
-            lines.extend([
-                String::new(),
-                "the same, said by options:".to_owned(),
-                self.command(files, written) + &given.said(reader.values() > 0),
-            ]);
+            let apart = [("group", &options.group), ("time", &options.time)];
+            let apart = apart.iter().find_map(|(name, column)| Some((*name, column.as_ref()?)));
+            let needs = apart.map_or_else(String::new, |(name, _)| {
+                format!(" (--{name} needs rows to hold out: add --validation-fraction, --test-fraction or --folds)")
+            });
+            let mut command =
+                self.command(&options.data, written) + &options.columns.said(reader.values() > 0);
+            if let Some((name, column)) = apart {
+                command += &format!(" --{name}={}", quoted(OsStr::new(column)));
+            }
+            lines.extend([String::new(), format!("the same, said by options{needs}:"), command]);
         }
         lines
     }

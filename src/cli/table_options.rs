@@ -34,7 +34,9 @@ pub struct Written {
           allow_hyphen_values = true)]
     row_limit: usize,
     /// Cells that stand for a missing value, besides empty ones and NA, N/A, NaN, NaT, null, ?, - and \N; what a model was
-    /// trained with is known to it.
+    /// trained with is known to it. Several stand side by side, numbers below 0 too (`--missing-marker -999 XX`); behind `=`, which
+    /// other text that begins with a minus needs, stands one, and the option once more for the next
+    /// (`--missing-marker=--- --missing-marker=XX`).
     #[arg(long, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_negative_numbers = true)]
     missing_marker: Vec<String>,
 }
@@ -94,13 +96,15 @@ impl Written {
 #[derive(Debug, Clone, Args)]
 pub struct Columns {
     /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. With a loss of values, the
-    /// columns that hold the values to predict. [default: the column named label, class, target or y; of labels also the
-    /// only column of text, if nothing else may be one, or the first of MNIST's 785 columns]
+    /// columns that hold the values to predict. [default: the column named label, class, target or y, of labels not y beside a
+    /// column x and one of text; of labels also the only column of text, if nothing else may be one, or the first of MNIST's 785
+    /// columns]
     #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           num_args = 1.., allow_negative_numbers = true)]
     target: Vec<String>,
     /// Whether a table's target holds classes to be told apart, or numbers to be predicted. [default: as --loss says, else
-    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes]
+    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes; where all rows show more of them,
+    /// it must be said]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides
@@ -290,8 +294,9 @@ pub struct HeldOut {
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
     pub group: Option<String>,
-    /// Column of a table that says when a row is of, a number or a date: the last rows test, those before them validate, and rows
-    /// of one time stay together; it is no input.
+    /// Column of a table that says when a row is of: the last rows test, those before them validate, and rows of one time stay
+    /// together; it is no input. It holds numbers, or dates such as 2026-11-22 or 2026/11/22, also with a time of the day behind a
+    /// blank or T: 10:30, 10:30:00 or 10:30:00.5, and an offset from UTC, such as Z or +02:00; without one a time is of UTC.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     pub time: Option<String>,
     /// Ends training when so many epochs in a row have brought nothing better on the validation data.

@@ -1,5 +1,6 @@
 //! `tinytrain train`.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,6 +13,7 @@ use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
 use tinytrain::train::{Checkpoint, Keep, Run, TrainingData};
 
+use super::args::Format;
 use super::config_file::OF_A_CALL;
 use super::given::{self, Given, given};
 use super::interrupt::Interrupts;
@@ -22,8 +24,9 @@ use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
-use super::unused_options::refuse_unused;
-use super::{folds, run_folder};
+use super::train_text::task_line;
+use super::unused_options::{refuse_unused, refuse_unused_rate};
+use super::{advice, folds, run_folder};
 
 /// Trains and saves. `matches` are those of the subcommand.
 ///
@@ -148,12 +151,12 @@ impl Call<'_> {
         let measured = options.kernels.measured(&device, &mut notices);
         let data = TrainingData::new(reader, validation, test, &settings.data)?;
         let config = options.config(known.of(&data), measured);
-        if data.predicts_values()
-            && options.training.columns.task(options.training.learning.loss)? == Task::Auto
-        {
-            let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
-                        classification takes them for classes";
-            notices.push(text.to_owned());
+        refuse_unused_rate(self.own, iter::once((&config, &data)))?;
+        if options.training.columns.task(options.training.learning.loss)? == Task::Auto {
+            notices.extend(task_line(&data));
+        }
+        if options.format == Format::Text {
+            notices.extend(advice::of_validation(self.given, &data).map(str::to_owned));
         }
         let setting = Setting { config: &config, preset: known.preset, given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);

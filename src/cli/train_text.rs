@@ -1,9 +1,12 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
-use tinytrain::data::{Code, Column, Encoding, LeftOut, Map, NumbersAsText, Transform, Why};
+use tinytrain::data::{
+    Code, Column, Encoding, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Transform, Why,
+};
+use tinytrain::error::excerpt;
 use tinytrain::model::Meaning;
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
-use tinytrain::train::{Config, Epoch, Score};
+use tinytrain::train::{Config, Epoch, Score, TrainingData};
 
 use super::args::Hidden;
 use super::text::{counted, grouped, loss, percent};
@@ -11,6 +14,9 @@ use super::training::Preset;
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
+
+/// The most labels of one kind that a warning names.
+const MOST_LABELS: usize = 8;
 
 /// Which settings nobody gave, and where they come from.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +52,22 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
     reasons.into_iter().filter_map(line).collect()
 }
 
+/// What is said of the task that numbers were taken for, where nobody has named it.
+pub fn task_line(data: &TrainingData) -> Option<String> {
+    if data.predicts_values() {
+        let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
+                    classification takes them for classes";
+        return Some(text.to_owned());
+    }
+    let count = data.outputs();
+    (data.infers_classes() && data.is_table()).then(|| {
+        format!(
+            "the target holds {count} different whole numbers, so they are taken for classes (classification, loss cross-entropy); \
+             --task regression predicts them as values"
+        )
+    })
+}
+
 /// What is said of columns of text that may be meant as numbers: a line for each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
     let line = |NumbersAsText { column, cell, decimal }: &NumbersAsText| match decimal {
@@ -59,6 +81,34 @@ pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
         ),
     };
     columns.iter().map(line).collect()
+}
+
+/// What is said of labels that may be slips: one line at most.
+pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
+    let place = |odd: &OddLabel| {
+        let file = odd.file.as_ref().map_or_else(String::new, |file| format!("{}, ", file.display()));
+        format!("\"{}\" ({file}row {})", excerpt(&odd.label), odd.row)
+    };
+    let group = |(why, one, several): (Oddity, &str, &str)| {
+        let labels: Vec<&OddLabel> = odd.iter().filter(|odd| odd.why == why).collect();
+        let (plural, says) = if labels.len() == 1 { ("", one) } else { ("s", several) };
+        let mut shown: Vec<String> = labels.iter().take(MOST_LABELS).map(|label| place(label)).collect();
+        if labels.len() > MOST_LABELS {
+            shown.push(format!("... ({} in all)", labels.len()));
+        }
+        (!labels.is_empty()).then(|| format!("label{plural} {} {says}", shown.join(", ")))
+    };
+    let groups = [
+        (Oddity::Number, "is a number among text", "are numbers among text"),
+        (Oddity::Text, "is text among numbers", "are text among numbers"),
+        (Oddity::Single, "has a single row", "have a single row each"),
+    ];
+    let groups: Vec<String> = groups.into_iter().filter_map(group).collect();
+    let ending = match odd.len() {
+        1 => "it counts as a class; mend it if it is a slip",
+        _ => "each counts as a class; mend what is a slip",
+    };
+    if odd.is_empty() { Vec::new() } else { vec![format!("{}: {ending}", groups.join(", "))] }
 }
 
 /// How columns are scaled, in a word.

@@ -1,6 +1,7 @@
 //! Options of a command line that would change nothing of what is trained on such data.
 
 use tinytrain::schedule::Measurements;
+use tinytrain::train::{Config, TrainingData};
 use tinytrain::{Error, Result};
 
 use super::given::Given;
@@ -12,6 +13,22 @@ const OF_TABLES: [&str; 7] = ["weight", "exclude", "only", "categorical", "one-h
 /// Options that a table to validate or to test on has a use for, too.
 const OF_ALL_TABLES: [&str; 7] =
     ["target", "header", "delimiter", "decimal", "row-limit", "missing-marker", "missing"];
+
+/// Refuses a learning rate of embeddings where no input has one, which the categories of all rows tell: few are one-hot.
+///
+/// # Errors
+/// As [`refuse_unused`].
+pub fn refuse_unused_rate<'a>(
+    given: &Given,
+    mut trained: impl Iterator<Item = (&'a Config, &'a TrainingData)>,
+) -> Result<()> {
+    let is_given = given.iter().any(|(name, _)| name == "lr-embeddings");
+    if !is_given || trained.any(|(config, data)| config.data.inputs.embeds(data.transform())) {
+        return Ok(());
+    }
+    let text = "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows";
+    Err(Error::Config(text.to_owned()))
+}
 
 /// Refuses the first option that has no effect on these data. `given` are those of the command line: what a preset or a file of
 /// settings says may go without an effect.
@@ -40,6 +57,16 @@ pub fn refuse_unused(given: &Given, options: &Options, opened: &Opened) -> Resul
     if value("lr-scale").is_some() && !inputs.scaled {
         return unused("lr-scale", "--learn-scale beside it", "inputs without factors");
     }
+    if value("lr-embeddings").is_some() && !inputs.periodic {
+        let found = match opened.reader.schema() {
+            None => "images, without --embeddings",
+            Some(schema) if schema.categories.is_empty() => "only numbers, without --embeddings",
+            Some(_) => "",
+        };
+        if !found.is_empty() {
+            return unused("lr-embeddings", "columns with embeddings", found);
+        }
+    }
     let Some(schema) = opened.reader.schema() else {
         let has_others = options.held_out.validation.is_some() || options.held_out.test.is_some();
         let others = if has_others { &[][..] } else { &OF_ALL_TABLES };
@@ -51,9 +78,6 @@ pub fn refuse_unused(given: &Given, options: &Options, opened: &Opened) -> Resul
             None => Ok(()),
         };
     };
-    if value("lr-embeddings").is_some() && schema.categories.is_empty() && !inputs.periodic {
-        return unused("lr-embeddings", "columns with embeddings", "only numbers, without --embeddings");
-    }
     if value("scale-target").is_some() && of_classes {
         return unused("scale-target", "values to predict", "classes");
     }

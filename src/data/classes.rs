@@ -90,6 +90,11 @@ impl Classes {
         self.names.is_empty()
     }
 
+    /// Whether all of them are numbers.
+    pub fn are_numbers(&self) -> bool {
+        self.is_numeric
+    }
+
     /// Whether the classes are the whole numbers from 0 on.
     pub fn are_counted(&self) -> bool {
         self.names.iter().enumerate().all(|(class, name)| *name == class.to_string())
@@ -144,6 +149,11 @@ pub(super) fn not_classes(
 fn are_different<T: Eq + Hash>(mut items: impl Iterator<Item = T>) -> bool {
     let mut seen = HashSet::new();
     items.all(|item| seen.insert(item))
+}
+
+/// Whether a label counts as a number.
+pub(super) fn is_number(label: &str) -> bool {
+    number(label).is_some()
 }
 
 /// A label as a finite number.

@@ -105,6 +105,8 @@ pub(super) struct Columns {
     pub counted: Vec<(usize, f64)>,
     /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
     pub as_text: Vec<(usize, (String, Option<char>))>,
+    /// How many different numbers the first rows of the target show, where these alone have made classes of them.
+    pub few_numbers: Option<usize>,
 }
 
 /// Inputs that are read alike.

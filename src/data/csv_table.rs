@@ -236,7 +236,7 @@ impl CsvTable {
     }
 
     /// The name of a column, or else its index.
-    fn name_of(&self, column: usize) -> String {
+    pub(super) fn name_of(&self, column: usize) -> String {
         match &self.names {
             Some(names) if !names[column].is_empty() => names[column].clone(),
             _ => column.to_string(),

@@ -135,6 +135,8 @@ impl Header<'_> {
         };
         let (target, values) =
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
+        let inferred = target.filter(|_| wanted.infer_values);
+        let few_numbers = inferred.and_then(|target| self.few_numbers(target));
         let runs = runs(&inputs);
         let texts = inputs.iter().filter(|(_, is_category)| *is_category).map(|(column, _)| *column);
         let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
@@ -149,6 +151,7 @@ impl Header<'_> {
             left_out,
             counted,
             as_text,
+            few_numbers,
             ..Columns::default()
         })
     }

@@ -1,20 +1,27 @@
 //! Whether the labels that a reader has delivered are classes, and those of a model.
 
-use super::classes::{Classes, not_classes};
+use super::classes::{Classes, FEW_CLASSES, not_classes};
 use super::columns::Column;
 use super::dataset::Dataset;
-use super::reader::Reader;
+use super::reader::{Form, Reader};
 use super::shown::show_name;
+use super::target::undecided_task;
 use super::transform::Transform;
 use crate::error::Place;
 use crate::{Error, Result};
 
 impl Reader {
+    /// Whether the labels are numbers that the first rows alone have made classes of: there were few of them.
+    pub fn infers_classes(&self) -> bool {
+        matches!(self.form, Form::Table { few_numbers: Some(_), .. }) && self.classes().are_numbers()
+    }
+
     /// Checks that the labels so far are classes to be told apart.
     ///
     /// # Errors
     /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
-    /// label of its own in more than half of the rows.
+    /// label of its own in more than half of the rows. [`Error::Undecided`] when the first rows alone have made classes of
+    /// numbers, and there are over 20.
     pub fn check_classes(&self) -> Result<()> {
         if self.values() > 0 {
             return Ok(());
@@ -30,7 +37,15 @@ impl Reader {
             let found = format!("only label {}", classes.some_names());
             return error(None, "labels of two or more classes", found);
         }
-        match not_classes(names, classes, self.labels().len()) {
+        let not_classes = not_classes(names, classes, self.labels().len());
+        if let Form::Table { few_numbers: Some(few), .. } = self.form
+            && classes.len() > FEW_CLASSES
+            && not_classes.as_ref().is_none_or(|(_, label)| label.is_none())
+        {
+            let all = classes.len().to_string();
+            return Err(undecided_task(&self.labels_name, &shown(target), few, &all));
+        }
+        match not_classes {
             Some((found, label)) => {
                 let expected =
                     "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
@@ -101,6 +116,13 @@ impl Reader {
         let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
         Error::Data { path: path.to_owned(), place, expected, found }
     }
+}
+
+/// A column of labels in a question: its name, or else its index.
+fn shown(column: Option<&Column>) -> String {
+    let name = column.and_then(|column| column.name.as_deref()).filter(|name| !name.is_empty());
+    let index = || column.map_or_else(String::new, |column| format!("column {}", column.position));
+    name.map_or_else(index, |name| show_name(name.as_bytes()))
 }
 
 /// A column of a table as a place in it; nowhere for images, which have none.

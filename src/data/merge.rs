@@ -11,6 +11,7 @@ use super::csv_table::CsvTable;
 use super::dataset::Features;
 use super::row_parser::Parsed;
 use super::table::Chunk;
+use super::target::undecided_task;
 use crate::{Error, Result};
 
 /// Takes the pieces of a table in their order.
@@ -72,7 +73,10 @@ impl Merger {
         }
         if let Some(label) = self.labels.add_labels(thread, &mut chunk.new_labels) {
             let column = self.table.columns.target.unwrap_or_default();
-            too_many(most(column, &label, "labels: classification needs classes"));
+            let (row, error) = most(column, &label, "labels: classification needs classes");
+            let asks =
+                |few| undecided_task(&name, &self.table.name_of(column), few, &format!("over {MOST_LABELS}"));
+            too_many((row, self.table.columns.few_numbers.map_or(error, asks)));
         }
         if let Some(error) = first.map(|(_, error)| error).or(fault) {
             return Err(error);

@@ -72,8 +72,15 @@ pub(super) enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
     /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
-    /// and how it is written.
-    Table { schema: Schema, left_out: Vec<LeftOut>, as_text: Vec<NumbersAsText>, written: Box<Format> },
+    /// how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
+    /// of them.
+    Table {
+        schema: Schema,
+        left_out: Vec<LeftOut>,
+        as_text: Vec<NumbersAsText>,
+        written: Box<Format>,
+        few_numbers: Option<usize>,
+    },
 }
 
 pub(super) enum State {
@@ -135,6 +142,7 @@ impl Reader {
             left_out,
             as_text: rows.table.as_text(),
             written: rows.table.written().into(),
+            few_numbers: rows.table.columns.few_numbers,
         };
         let likely_rows = rows.likely();
         let times = options.timed.then(Times::default);

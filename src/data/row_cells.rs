@@ -2,12 +2,12 @@
 
 use super::categories::MISSING;
 use super::dialect::Kind;
-use super::groups::time;
 use super::notation::{ReadAs, grouped};
 use super::number::{expected_feature, float};
 use super::row_parser::{At, FirstMissing, RowParser};
 use super::shown::show;
 use super::table::Missing;
+use super::time::time;
 use crate::Result;
 
 impl RowParser {
@@ -94,7 +94,7 @@ impl RowParser {
         let Some(column) = self.table.columns.time else { return Ok(None) };
         let found = time(at.row.cell(column));
         let expected =
-            "a time: a number, or a date such as 2026-11-22, 2026-11-22 10:30:00 or 2026-11-22T10:30:00Z";
+            "a time: a number, or a date such as 2026-11-22, 2026/11/22 10:30 or 2026-11-22T10:30:00+02:00";
         found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 

@@ -144,17 +144,23 @@ impl Stream {
         self.inner = Box::new(Cursor::new(start).chain(rest));
     }
 
-    /// Refuses files that hold tables, but none of text: what they are is of more use than what their bytes are not.
+    /// Refuses files that hold tables, but none of text in UTF-8: what they are is of more use than what their bytes are not.
     fn refuse_other_formats(&mut self) -> Result<()> {
-        let what = match self.peek(8)?[..] {
-            [b'P', b'K', 3, 4, ..] => "a ZIP archive, as workbooks (.xlsx) are",
+        let (what, remedy) = match self.peek(8)?[..] {
+            [b'P', b'K', 3, 4, ..] => ("a ZIP archive, as workbooks (.xlsx) are", "save the table as CSV"),
             [b'P', b'A', b'R', b'1', next, ..] if next.is_ascii_control() && !next.is_ascii_whitespace() => {
-                "a Parquet file"
+                ("a Parquet file", "pandas writes it as CSV by read_parquet and to_csv(FILE, index=False)")
             }
-            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0] => "an Arrow file",
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0] => {
+                ("an Arrow file", "pandas writes it as CSV by read_feather and to_csv(FILE, index=False)")
+            }
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+                let found = "text in UTF-16; save it as UTF-8";
+                return Err(self.error(Place::default(), "text in UTF-8", found));
+            }
             _ => return Ok(()),
         };
-        Err(self.error(Place::default(), "a table as text (CSV)", what))
+        Err(self.error(Place::default(), "a table as text (CSV)", format!("{what}; {remedy}")))
     }
 
     /// Drops the mark that some programs write in front of UTF-8, and a first line `sep=;` that tells a spreadsheet program the

@@ -341,6 +341,15 @@ impl Table {
         self.class_of.iter().position(|of| *of as usize == class)
     }
 
+    /// The label of each class that came first.
+    pub(super) fn first_labels(&self) -> Vec<Option<usize>> {
+        let mut firsts = vec![None; self.classes.len()];
+        for (label, class) in self.class_of.iter().enumerate() {
+            firsts[*class as usize].get_or_insert(label);
+        }
+        firsts
+    }
+
     /// Finds the classes of the rows that were appended last.
     pub(super) fn classify(&mut self) {
         if self.names.len() > self.class_of.len() {

@@ -1,11 +1,12 @@
 //! Which column of a table is the target, where nobody has named it.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::classes::FEW_CLASSES;
 use super::columns::Header;
 use super::dialect::Kind;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Names by which a target is known where nobody names it.
 const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
@@ -23,6 +24,14 @@ pub(super) fn named_target(names: Option<&[String]>, count: usize) -> Option<usi
         [] if count == MNIST_COLUMNS => Some(0),
         _ => None,
     }
+}
+
+/// The error for a target of numbers of which the first rows show few enough to be classes, and all rows too many.
+pub(super) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -> Error {
+    let question = format!(
+        "does target {target} hold classes, or values to predict? The first rows show {few} different numbers, all rows {all}"
+    );
+    Error::Undecided { path: path.to_owned(), setting: "task", question }
 }
 
 impl Header<'_> {
@@ -91,6 +100,13 @@ impl Header<'_> {
         let is_text = self.kinds(column).any(|kind| kind == Kind::Text);
         let has_fractions = values.iter().any(|value| value.fract() != 0.0);
         !is_text && (has_fractions || different.len() > FEW_CLASSES)
+    }
+
+    /// How many different numbers the first rows of a column show, where they show nothing else.
+    pub(super) fn few_numbers(&self, column: usize) -> Option<usize> {
+        let kinds = self.kinds(column).filter(|kind| *kind != Kind::Missing);
+        let values = kinds.map(|kind| kind.number().map(f64::to_bits)).collect::<Option<HashSet<u64>>>();
+        values.map(|different| different.len()).filter(|count| *count > 0)
     }
 
     /// Whether a column of numbers may hold labels: a few whole numbers, each in some rows.

@@ -30,8 +30,22 @@ impl Default for InputOptions {
 impl InputOptions {
     /// Whether a network for such rows needs an input layer: then their categories stay numbers.
     pub fn need_layer(&self, encoding: &Encoding) -> bool {
-        let embeds = |code: &Code| matches!(code, Code::Category { .. }) && code.inputs() > self.most_one_hot;
-        self.periodic || self.scaled || encoding.columns.iter().any(embeds)
+        self.periodic || self.scaled || encoding.columns.iter().any(|code| self.embeds_categories(code))
+    }
+
+    /// Whether a column or more of rows that this transform makes becomes an embedding.
+    pub fn embeds(&self, transform: &Transform) -> bool {
+        match transform {
+            Transform::Columns(encoding) => encoding.columns.iter().any(|code| match code {
+                Code::Number { .. } => self.periodic,
+                Code::Category { .. } => self.embeds_categories(code),
+            }),
+            Transform::Bytes | Transform::None => self.periodic,
+        }
+    }
+
+    fn embeds_categories(&self, code: &Code) -> bool {
+        matches!(code, Code::Category { .. }) && !code.is_binary() && code.inputs() > self.most_one_hot
     }
 
     /// The input layer of a network for rows of so many numbers that this transform makes, where one is needed.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, Reader, Rows, Scale, Scaling, TargetScale,
-    Transform, is_sorted,
+    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale, Scaling,
+    TargetScale, Transform, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
@@ -44,6 +44,8 @@ pub struct TrainingData {
     is_weighed: bool,
     /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
     target_scale: Option<TargetScale>,
+    /// Labels of all rows of the training file that may be slips, as far as these were read before training.
+    odd_labels: Vec<OddLabel>,
 }
 
 impl TrainingData {
@@ -79,7 +81,7 @@ impl TrainingData {
         let is_whole = needs_all || is_sorted(reader.labels());
         reader.check_classes()?;
         reader.check_values()?;
-        let file_rows = reader.total_rows();
+        let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
         let name = reader.name().to_owned();
         let held_out =
             if options.split.is_none() { Vec::new() } else { reader.divide(&options.split)?.into() };
@@ -149,6 +151,7 @@ impl TrainingData {
             tested_rows,
             is_weighed: false,
             target_scale,
+            odd_labels,
         })
     }
 
@@ -314,6 +317,16 @@ impl TrainingData {
         self.reader.check_weights()
     }
 
+    /// Whether the rows are those of a table that holds no images.
+    pub fn is_table(&self) -> bool {
+        !self.reader.holds_images()
+    }
+
+    /// Whether the labels are numbers that the first rows alone have made classes of.
+    pub fn infers_classes(&self) -> bool {
+        self.reader.infers_classes()
+    }
+
     /// Columns that are no inputs, though nobody has said so.
     pub fn left_out(&self) -> &[LeftOut] {
         self.reader.left_out()
@@ -322,6 +335,11 @@ impl TrainingData {
     /// Columns of text that may be meant as numbers.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
         self.reader.numbers_as_text()
+    }
+
+    /// Labels that may be slips.
+    pub fn odd_labels(&self) -> &[OddLabel] {
+        &self.odd_labels
     }
 
     /// What inputs and outputs stand for, as far as the rows so far tell.

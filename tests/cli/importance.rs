@@ -82,6 +82,13 @@ fn people_see_bars_and_a_picture() {
     let outcome = place.run(&["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", "t.csv"]);
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("--svg: expected a file of its own"), "{}", outcome.stderr);
+    for name in ["i.png", "i.PDF", "i.html"] {
+        let importance = ["importance", "--model", "m.safetensors", "--device", "cpu", "--svg", name];
+        let outcome = place.run(&importance);
+        let line = format!("error: --svg: expected a name for SVG, which is what is written, found {name}");
+        assert_eq!((outcome.code, outcome.error()), (2, line.as_str()));
+        assert!(!place.path(name).exists(), "{name}");
+    }
 }
 
 #[test]

@@ -106,3 +106,53 @@ fn a_model_and_images_are_described() {
     assert_eq!(outcome.code, 2);
     assert!(outcome.error().contains("row 2, column 5 (class)"), "{}", outcome.stderr);
 }
+
+#[test]
+fn columns_of_groups_and_times_are_no_inputs() {
+    let place = Workplace::new();
+    let row =
+        |row: usize| format!("{},p{},2026/11/{:02} 10:30,{}\n", row * 7 % 10, row % 9, 1 + row % 28, row % 2);
+    place.write("t.csv", "a,a person,day,y\n".to_owned() + &(0..60).map(row).collect::<String>());
+    for (option, column, said) in
+        [("--group", "a person", "--group='a person'"), ("--time", "day", "--time=day")]
+    {
+        let other = if column == "day" { "a person" } else { "day" };
+        let options = ["t.csv", "--target", "y", option, column, "--exclude", other];
+        let json = place.succeed(&[&["inspect", "--format", "json"][..], &options].concat()).objects();
+        let columns = json[0]["columns"].as_array().unwrap();
+        assert_eq!((columns.len(), &columns[0]["name"]), (1, &json!("a")));
+        let text = place.succeed(&[&["inspect"][..], &options].concat()).stdout;
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[lines.len() - 2],
+            format!(
+                "the same, said by options ({option} needs rows to hold out: add --validation-fraction, --test-fraction or \
+                 --folds):"
+            )
+        );
+        let command = lines[lines.len() - 1];
+        assert!(command.ends_with(&format!(" --target y --only a {said}")), "{command}");
+        let said = said.replace('\'', "");
+        let mut words: Vec<&str> =
+            command.split(' ').skip(1).take_while(|word| !word.starts_with(option)).collect();
+        words.extend([
+            said.as_str(),
+            "--test-fraction",
+            "0.2",
+            "--device",
+            "cpu",
+            "--epochs",
+            "1",
+            "--out",
+            "m.safetensors",
+        ]);
+        place.succeed(&words);
+        assert_eq!(place.model("m.safetensors").entry(&option[2..]), column);
+    }
+    let outcome = place.run(&["inspect", "t.csv", "--target", "y", "--time", "a person"]);
+    assert_eq!(outcome.code, 2);
+    let line = "error: t.csv, row 2, column 2 (a person): expected a time: a number, or a date such as 2026-11-22, 2026/11/22 10:30 or \
+                2026-11-22T10:30:00+02:00, found \"p0\"";
+    assert_eq!(outcome.error(), line);
+    assert_eq!(place.run(&["inspect", "t.csv", "--group", "day", "--time", "day"]).code, 2);
+}

@@ -105,3 +105,137 @@ fn a_network_that_has_learnt_nothing_is_warned_of() {
     let good = train(&place, &["--epochs", "20", "--format", "json"]);
     assert_eq!((good.stderr.as_str(), &good.objects().last().unwrap()["warning"]), ("", &json!(null)));
 }
+
+/// Rows of a number and one of these labels in turn, the last ones once more as they are.
+fn labelled(labels: &[&str], rows: usize, last: &[&str]) -> String {
+    let label = |row: usize| labels[row % labels.len()];
+    let labels = (0..rows).map(label).chain(last.iter().copied());
+    let rows = labels.enumerate().map(|(row, label)| format!("{},{label}\n", row * 7 % 13));
+    "x,y\n".to_owned() + &rows.collect::<String>()
+}
+
+#[test]
+fn numbers_that_are_taken_for_classes_are_said() {
+    let place = Workplace::new();
+    let line = "the target holds 3 different whole numbers, so they are taken for classes (classification, loss cross-entropy); --task \
+                regression predicts them as values";
+    let said = |arguments: &[&str]| {
+        let outcome = train(&place, &[&["--epochs", "2"], arguments].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stderr.lines().any(|found| found == line)
+    };
+    place.write("t.csv", labelled(&["5", "7", "9"], 120, &[]));
+    assert!(
+        said(&[]) && said(&["--folds", "2"][..]) && said(&["--format", "json"]) && said(&["--task", "auto"])
+    );
+    for silent in [
+        &["--task", "classification"][..],
+        &["--loss", "cross-entropy"],
+        &["--task", "regression"],
+        &["--quiet"],
+    ] {
+        assert!(!said(silent), "{silent:?}");
+    }
+    place.write("t.csv", labelled(&["c5", "c7", "c9"], 120, &[]));
+    let outcome = train(&place, &["--epochs", "2"]);
+    assert!(!outcome.stderr.contains("taken for"), "{}", outcome.stderr);
+    place.write("t.csv", crate::program::Rows::new(120, 3).csv());
+    let outcome = train(&place, &["--epochs", "2"]);
+    assert!(outcome.stdout.contains("images of 8 x 8"), "{}", outcome.stdout);
+    assert!(!outcome.stderr.contains("taken for"), "{}", outcome.stderr);
+}
+
+#[test]
+fn numbers_of_which_only_the_first_rows_show_few_are_asked_about() {
+    let place = Workplace::new();
+    let sorted = |most: usize, last: &str| {
+        let row = |row: usize| format!("{},{}\n", row * 7 % 13, (row / 60).min(most));
+        "x,price\n".to_owned() + &(0..2000).map(row).collect::<String>() + last
+    };
+    let question = "error: t.csv: does target price hold classes, or values to predict? The first rows show 2 different numbers, all \
+                    rows";
+    let remedy = "--task classification takes them for classes, --task regression for values";
+    let target = ["--target", "price", "--epochs", "1"];
+    for scale in ["auto", "none"] {
+        for (last, all) in [("", 34), ("1,unknown\n", 35)] {
+            place.write("t.csv", sorted(99, last));
+            let outcome = train(&place, &[&target[..], &["--scale", scale]].concat());
+            assert_eq!((outcome.code, outcome.error()), (2, format!("{question} {all}; {remedy}").as_str()));
+        }
+    }
+    place.write("t.csv", sorted(99, ""));
+    let inspected = place.run(&["inspect", "t.csv", "--target", "price"]);
+    assert_eq!((inspected.code, inspected.error()), (2, format!("{question} 34; {remedy}").as_str()));
+    for task in ["classification", "regression"] {
+        assert_eq!(train(&place, &[&target[..], &["--task", task]].concat()).code, 0, "{task}");
+    }
+    // As many as the rule for the first rows allows.
+    place.write("t.csv", sorted(19, ""));
+    let outcome = train(&place, &target);
+    assert!(outcome.stderr.contains("the target holds 20 different whole numbers"), "{}", outcome.stderr);
+    place.write("t.csv", sorted(20, ""));
+    assert_eq!(train(&place, &target).error(), format!("{question} 21; {remedy}"));
+    // A fraction leaves no doubt.
+    place.write("t.csv", sorted(99, "1,2.5\n"));
+    let line = "error: t.csv, row 2002, column 2 (price): expected labels of classes (values are predicted by regression, with the loss \
+                mse, mae or huber), found 2.5, a fraction; --task regression predicts them";
+    assert_eq!(train(&place, &target).error(), line);
+    // More than are kept as labels.
+    let row = |row: usize| format!("{},{}\n", row * 7 % 13, row.saturating_sub(100));
+    place.write("t.csv", "x,price\n".to_owned() + &(0..66_000).map(row).collect::<String>());
+    let question = question.replace("show 2", "show 1");
+    assert_eq!(train(&place, &target).error(), format!("{question} over 65536; {remedy}"));
+}
+
+#[test]
+fn labels_that_may_be_slips_are_warned_of_in_one_line() {
+    let place = Workplace::new();
+    let warning = |table: &str, arguments: &[&str]| {
+        place.write("t.csv", table);
+        let outcome = train(&place, &[&["--epochs", "1", "--target", "y", "--quiet"], arguments].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let lines: Vec<&str> =
+            outcome.stderr.lines().filter(|line| line.starts_with("warning: label")).collect();
+        assert!(lines.len() < 2, "{}", outcome.stderr);
+        lines.first().map_or_else(String::new, |line| (*line).to_owned())
+    };
+    let text = labelled(&["0", "1"], 300, &["yes"]);
+    let yes = "warning: label \"yes\" (row 302) is text among numbers: it counts as a class; mend it if it is a slip";
+    assert_eq!(warning(&text, &[]), yes);
+    assert_eq!(warning(&text, &["--test-fraction", "0.2", "--format", "json"]), yes);
+    assert_eq!(warning(&text, &["--folds", "2"]), yes);
+    let number = labelled(&["c0", "c1"], 5000, &["7"]);
+    assert_eq!(
+        warning(&number, &[]),
+        "warning: label \"7\" (row 5002) is a number among text: it counts as a class; mend it if it is a slip"
+    );
+    assert_eq!(
+        warning(&labelled(&["0", "1"], 98, &["ja", "nein", "2"]), &[]),
+        "warning: labels \"ja\" (row 100), \"nein\" (row 101) are text among numbers, label \"2\" (row 102) has a single row: each \
+         counts as a class; mend what is a slip"
+    );
+    assert_eq!(
+        warning(&labelled(&["a", "b"], 98, &["c", "B"]), &[]),
+        "warning: labels \"B\" (row 101), \"c\" (row 100) have a single row each: each counts as a class; mend what is a slip"
+    );
+    for usual in [
+        labelled(&["a", "b"], 97, &["c", "B"]),
+        labelled(&["a", "b", "1", "2"], 100, &[]),
+        labelled(&["0", "1"], 100, &[]),
+    ] {
+        assert_eq!(warning(&usual, &[]), "");
+    }
+    // Of several files the row is told with the file.
+    place.write("u.csv", "x,y\n1,yes\n");
+    let line = warning(&labelled(&["0", "1"], 300, &[]), &["--data", "u.csv"]);
+    assert!(line.starts_with("warning: label \"yes\" (u.csv, row 2) is text"), "{line}");
+    place.write("t.csv", text);
+    let inspected = place.succeed(&["inspect", "t.csv", "--target", "y"]).stdout;
+    assert!(inspected.lines().any(|line| format!("warning: {line}") == yes), "{inspected}");
+    let sweep = [
+        "sweep", "--data", "t.csv", "--target", "y", "--device", "cpu", "--trials", "1", "--epochs", "1",
+        "--out", "s",
+    ];
+    let outcome = place.succeed(&sweep);
+    assert!(outcome.stderr.lines().any(|line| format!("warning: {line}") == yes), "{}", outcome.stderr);
+}

@@ -68,6 +68,14 @@ fn options_without_an_effect_are_refused() {
             "--lr-embeddings: expected columns with embeddings, found only numbers, without --embeddings",
         ),
         (
+            &["--lr-embeddings", "2"],
+            "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows",
+        ),
+        (
+            &["--lr-embeddings", "2", "--folds", "3"],
+            "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows",
+        ),
+        (
             &["--auc-by-epoch"],
             "--auc-by-epoch: expected validation or test data to measure it over, found none",
         ),
@@ -85,6 +93,8 @@ fn options_without_an_effect_are_refused() {
         let line = format!("{}: expected a table, found images, which have no columns", options[0]);
         refused(&place, options, &line);
     }
+    let line = "--lr-embeddings: expected columns with embeddings, found images, without --embeddings";
+    refused(&place, &["--lr-embeddings", "2"], line);
     let line = "--task: expected a table for regression, found images, which have labels";
     refused(&place, &["--task", "regression"], line);
     // The members of a sweep have what they have in common.
@@ -93,6 +103,9 @@ fn options_without_an_effect_are_refused() {
     let outcome = place.run(&[&sweep[..], &["--scale-target", "none"]].concat());
     let line = "error: --scale-target: expected values to predict, found classes";
     assert_eq!((outcome.code, outcome.error()), (2, line));
+    let outcome = place.run(&[&sweep[..], &["--preset", "plain", "--lr-embeddings", "2"]].concat());
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("error: --lr-embeddings: expected columns with"), "{}", outcome.stderr);
     place.succeed(&[&sweep[..], &["--lr-scale", "2", "--auc-by-epoch"]].concat());
     // What a preset says is not said by the user, nor when a run goes on with its settings.
     let preset = ["--data", "text.csv", "--preset", "table", "--epochs", "3"];
@@ -103,7 +116,7 @@ fn options_without_an_effect_are_refused() {
         &["--weight", "w", "--exclude", "w"][..],
         &["--categorical", "t", "g", "--only", "t", "g"],
         &["--scale", "none", "--embeddings", "none"],
-        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale"],
+        &["--lr-embeddings", "0.5", "--lr-scale", "2", "--learn-scale", "--one-hot", "2"],
     ] {
         place.succeed(&[&TRAIN[..], &["m.safetensors", "--data", "t.csv"], options].concat());
     }
@@ -397,27 +410,6 @@ fn errors_are_rows_of_the_file_and_rows_of_training_are_told() {
     assert_eq!(eval(&["--data", "new.csv", "t.csv"]).2.trim_end(), both);
     place.write("t.csv", "a,class\n".to_owned() + &rows(&[&number, &label], "") + "1,no\n");
     assert_eq!(eval(&["--data", "t.csv"]).2, "");
-}
-
-#[test]
-fn files_of_other_programs_are_called_by_their_names() {
-    let place = Workplace::new();
-    for (name, start, what) in [
-        ("t.parquet", &b"PAR1\x15\x04\x15\x20"[..], "a Parquet file"),
-        ("t.xlsx", b"PK\x03\x04\x14\0\0\0", "a ZIP archive, as workbooks (.xlsx) are"),
-        ("t.arrow", b"ARROW1\0\0\xff\xff", "an Arrow file"),
-    ] {
-        place.write(name, [start, &[0, 255, 10, 34, 44, 10]].concat());
-        refused(&place, &["--data", name], &format!("{name}: expected a table as text (CSV), found {what}"));
-        let packed = format!("{name}.csv");
-        place.write("one.csv", table());
-        place.write(&packed, [start, &[0, 255]].concat());
-        let expected = format!("{packed}: expected a table as text (CSV), found {what}");
-        refused(&place, &["--data", "one.csv", &packed], &expected);
-    }
-    // A column may be called so.
-    place.write("names.csv", table().replacen("a,", "PAR1,", 1));
-    assert_eq!(train(&place, &["--data", "names.csv"]).code, 0);
 }
 
 #[test]

@@ -211,3 +211,36 @@ fn the_preset_clips_what_is_scaled() {
         assert_eq!(model.stdout.contains("clipped"), clips, "{scale}: {}", model.stdout);
     }
 }
+
+#[test]
+fn a_bare_command_says_what_validation_data_are_good_for() {
+    let place = workplace();
+    let line = "without validation data the plain network trains; --validation-fraction 0.2 trains with the preset for tables, which \
+                predicts better on most tables (docs/TABLES.md)";
+    let said = |data: &str, arguments: &[&str]| {
+        let train = ["train", "--data", data, "--device", "cpu", "--out", "m.safetensors"];
+        let outcome = place.succeed(&[&train[..], arguments].concat());
+        outcome.stderr.lines().filter(|found| *found == line).count()
+    };
+    place.write("small.csv", "a,b,class\n".to_owned() + &"1,2,x\n3,1,y\n2,2,x\n".repeat(10));
+    for bare in
+        [&[][..], &["--target", "class", "--test-fraction", "0.2", "--seed", "3", "--task", "classification"]]
+    {
+        assert_eq!(said("small.csv", bare), 1, "{bare:?}");
+    }
+    for silent in [
+        &["--validation-fraction", "0.2", "--epochs", "2"][..],
+        &["--preset", "plain"],
+        &["--hidden", "4"],
+        &["--epochs", "2"],
+        &["--lr", "0.01"],
+        &["--quiet"],
+        &["--format", "json"],
+    ] {
+        assert_eq!(said("small.csv", silent), 0, "{silent:?}");
+    }
+    let folds = ["train", "--data", "small.csv", "--device", "cpu", "--folds", "2"];
+    assert!(!place.succeed(&folds).stderr.contains("preset"));
+    place.write("images.csv", crate::program::Rows::new(60, 3).csv());
+    assert_eq!(said("images.csv", &[]), 0);
+}

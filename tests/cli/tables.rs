@@ -283,3 +283,20 @@ fn rows_without_end_are_refused_where_they_begin() {
     place.write("t.csv", format!("{}a\n", "a,".repeat(300)) + &"1,".repeat(300) + "0\n");
     refused(&place, &limit, &["t.csv, row 1", "at most 256 columns", "can be raised"]);
 }
+
+#[test]
+fn several_markers_of_missing_values_are_given_in_two_ways() {
+    let place = Workplace::new();
+    let row = |row: usize| format!("{},{}.5,c{}\n", row * 7 % 11, row, row % 2);
+    let odd = "-999,1.5,c1\n---,XX,c0\n";
+    place.write("t.csv", "a,b,y\n".to_owned() + &(0..40).map(row).collect::<String>() + odd);
+    for options in [
+        &["--missing-marker", "-999", "XX", "--missing-marker=---"][..],
+        &["--missing-marker=-999", "--missing-marker=XX", "--missing-marker=---"],
+    ] {
+        trained(&place, &[&["--data", "t.csv"], options].concat());
+        let model = place.model("m.safetensors");
+        assert_eq!(model.entry("missing_values"), "[\"-999\",\"XX\",\"---\"]", "{options:?}");
+    }
+    refused(&place, &["--data", "t.csv", "--missing-marker=-999", "XX"], &["unexpected argument 'XX'"]);
+}
