@@ -81,8 +81,10 @@ pub struct Instruction {
 pub struct Loop {
     /// Index of its first instruction.
     pub head: usize,
-    /// Index of the last branch to it.
+    /// Index of its last instruction.
     pub end: usize,
+    /// Index of the last branch to its head: its last instruction, unless that branch leaves a loop within it.
+    pub back: usize,
 }
 
 impl Loop {
@@ -145,8 +147,14 @@ impl Assembly {
                 ends.insert(head, index);
             }
         }
-        self.loops = ends.into_iter().map(|(head, end)| Loop { head, end }).collect();
+        self.loops = ends.into_iter().map(|(head, end)| Loop { head, end, back: end }).collect();
         self.loops.sort_unstable_by_key(|each| each.head);
+        // Where the way out of an inner loop is the way back of the one round it, the rest of the inner one stands behind.
+        for outer in (0..self.loops.len()).rev() {
+            let inner = self.loops[outer + 1..].iter().filter(|each| self.loops[outer].contains(each.head));
+            let end = inner.map(|each| each.end).max();
+            self.loops[outer].end = self.loops[outer].end.max(end.unwrap_or(0));
+        }
     }
 }
 

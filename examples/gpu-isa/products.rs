@@ -66,7 +66,7 @@ impl Walk {
 
     /// The innermost loop round loop `inner`, itself included, in which something is loaded; else `inner`.
     fn loading(&self, assembly: &Assembly, inner: usize) -> usize {
-        let Loop { head, end } = assembly.loops[inner];
+        let Loop { head, end, .. } = assembly.loops[inner];
         let around = assembly.loops.iter().enumerate().filter(|(_, each)| {
             let loads = self.sum(assembly, each.head..each.end + 1, &[Class::Load]) > 0;
             each.contains(head) && each.contains(end) && loads
@@ -74,9 +74,10 @@ impl Walk {
         around.min_by_key(|(_, each)| each.end - each.head).map_or(inner, |(number, _)| number)
     }
 
-    fn product(&self, assembly: &Assembly, Loop { head, end }: Loop) -> ProductLoop {
+    fn product(&self, assembly: &Assembly, Loop { head, end, back }: Loop) -> ProductLoop {
         let range = head..end + 1;
-        let rounds = self.steps[end].visits;
+        let Step { visits, returns, .. } = self.steps[back];
+        let rounds = if back == end { visits } else { returns };
         let per_round = |count: u64| count as f64 / rounds.max(1) as f64;
         let multiply_adds = self.sum(assembly, range.clone(), &[Class::MultiplyAdd]);
         let others = self.sum(assembly, range.clone(), &[Class::Vector, Class::Slow]);

@@ -13,6 +13,8 @@ const MOST: u64 = 20_000_000;
 pub struct Step {
     /// How often it was executed.
     pub visits: u64,
+    /// How often it led back to an earlier instruction.
+    pub returns: u64,
     /// Cycles that it waited.
     pub waited: f64,
     /// How often it waited for a whole round trip to memory.
@@ -117,6 +119,7 @@ pub fn walk(
         };
         if taken {
             if target <= index {
+                walk.steps[index].returns += 1;
                 walk.clocks.iter_mut().for_each(Clock::jump);
             }
             index = target;

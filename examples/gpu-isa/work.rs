@@ -100,9 +100,12 @@ pub fn tilings(asked: Option<&str>) -> Result<Vec<(String, Tuning)>> {
     match asked {
         None => {}
         Some("candidates") => {
-            // Those with broadcasts are for subgroups of 8.
-            let able =
-                |tile: &&MatmulTile| !matches!(tile, MatmulTile::Broadcast | MatmulTile::BroadcastTall);
+            // Those with broadcasts are for subgroups of 8, and fewer than 32 threads for processors.
+            let able = |tile: &&MatmulTile| match tile {
+                MatmulTile::Direct { across, down } => across * down >= 32,
+                MatmulTile::Broadcast | MatmulTile::BroadcastTall => false,
+                _ => true,
+            };
             for tile in MatmulTile::CANDIDATES.iter().filter(able) {
                 all.push((format!("product {tile}"), Tuning { product: *tile, ..built_in }));
                 all.push((format!("column {tile}"), Tuning { column: *tile, ..built_in }));

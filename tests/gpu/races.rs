@@ -3,7 +3,13 @@
 use std::collections::BTreeSet;
 
 use tinytrain::gpu::{Program, read_buffer};
-use tinytrain::kernels::{Grid, Kernel, Map, MapKernel, RadixSort, StepRecord, Tuning, grid, program};
+use tinytrain::kernels::{
+    FeatureFormat, Grid, Kernel, Map, MapKernel, Matmul, MatmulTile, RadixSort, Samples, StepRecord, Tuning,
+    grid, program,
+};
+use tinytrain::model::Network;
+use tinytrain::schedule::{Schedule, ScheduleKind, TrainingStep};
+use tinytrain::step::UpdateRule;
 
 use crate::cost::kernels;
 use crate::extents::{different, one_of_each};
@@ -70,6 +76,28 @@ impl<'a> Watch<'a> {
         logged.races(&read(length)[1..])
     }
 
+    /// Tells of each barrier of a kernel what it is called, its number, and, if asked, whether the kernel races without it.
+    fn try_barriers(
+        &self,
+        kernel: &dyn Kernel,
+        tuning: &Tuning,
+        rows: usize,
+        mut told: impl FnMut(&'static str, usize, &dyn Fn() -> bool),
+    ) {
+        let original = program(kernel, tuning, self.lab.context.carrier);
+        let source = text(&original, &resolved(&original));
+        for barrier in ["workgroupBarrier();", "storageBarrier();"] {
+            for (number, (place, _)) in source.match_indices(barrier).enumerate() {
+                let races = || {
+                    let without = source[..place].to_owned() + &source[place + barrier.len()..];
+                    let without = original.rewritten(without, original.bindings().to_vec());
+                    !self.races(kernel, tuning, &without, rows).is_empty()
+                };
+                told(barrier, number, &races);
+            }
+        }
+    }
+
     /// The first race of each kernel that has one.
     fn first_races(&self, kernels: &[Box<dyn Kernel>], tuning: &Tuning, rows: usize) -> Vec<String> {
         let first = |kernel: &dyn Kernel| {
@@ -104,6 +132,55 @@ fn no_kernel_races_on_real_gpus() {
         let found = watch.first_races(&kernels(shape, &tuning), &tuning, shape[0]);
         assert!(found.is_empty(), "{found:#?}");
     }
+}
+
+/// The shapes that `Tuning::GPU` has for tiles of products, and the still larger one of wide layers.
+fn shipped_tiles() -> [MatmulTile; 3] {
+    let widest = MatmulTile::TiledTall { across: 16, down: 16, inner: 4 };
+    [Tuning::GPU.product, Tuning::GPU.wide, widest]
+}
+
+/// The products of a training step: several tiles of any shape across, down and along the inner dimension, the last of them in
+/// part.
+fn products(kind: ScheduleKind, tuning: &Tuning) -> Vec<Box<dyn Kernel>> {
+    let network = Network::classifier(&[75, 70, 69]).unwrap();
+    let rule = UpdateRule::sgd(0.5);
+    let step = TrainingStep::new(&network, &rule, ROWS_OF_PRODUCTS);
+    let samples = Samples { stored: FeatureFormat::Bytes, count: ROWS_OF_PRODUCTS };
+    let dispatches = Schedule::train(kind, &step, samples, tuning).dispatches;
+    let mut all: Vec<_> = dispatches.into_iter().map(|dispatch| dispatch.kernel).collect();
+    all.retain(|kernel| tuning.tile_of(kernel.layout()).is_some());
+    all
+}
+
+const ROWS_OF_PRODUCTS: usize = 67;
+
+/// Every product in every tile shape, as deep as it is shipped, and one of two transposed matrices.
+#[test]
+fn no_shipped_tile_races() {
+    let lab = apart();
+    let (watch, _turn) = (Watch::new(lab), lab.turn());
+    for tile in shipped_tiles() {
+        let tuning = Tuning { product: tile, wide: tile, ..Tuning::GPU };
+        let mut kernels = products(ScheduleKind::Fused, &tuning);
+        assert_eq!(kernels.len(), 5, "two forward, two of weights, one of inputs");
+        kernels.push(Box::new(Matmul {
+            m: ROWS_OF_PRODUCTS,
+            n: 70,
+            k: 75,
+            matrices: 1,
+            transpose_a: true,
+            transpose_b: true,
+            bias: false,
+            relu: false,
+        }));
+        let found = watch.first_races(&kernels, &tuning, ROWS_OF_PRODUCTS);
+        assert!(found.is_empty(), "{tile}: {found:#?}");
+    }
+    let kernels = products(ScheduleKind::TwoDispatch, &Tuning::GPU);
+    assert_eq!(kernels.len(), 1, "column");
+    let found = watch.first_races(&kernels, &Tuning::GPU, ROWS_OF_PRODUCTS);
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// Without variants that differ in what they compute alone.
@@ -149,27 +226,34 @@ fn no_barrier_can_be_spared() {
         if !names.contains(&name) {
             continue;
         }
-        let original = program(&*kernel, &tuning, lab.context.carrier);
-        let source = text(&original, &resolved(&original));
-        for barrier in ["workgroupBarrier();", "storageBarrier();"] {
-            for (number, (place, _)) in source.match_indices(barrier).enumerate() {
-                all.insert((name, barrier, number));
-                if needed.contains(&(name, barrier, number)) {
-                    continue;
-                }
-                let without = source[..place].to_owned() + &source[place + barrier.len()..];
-                let without = original.rewritten(without, original.bindings().to_vec());
-                if !watch.races(&*kernel, &tuning, &without, rows).is_empty() {
-                    needed.insert((name, barrier, number));
-                }
+        watch.try_barriers(&*kernel, &tuning, rows, |barrier, number, races| {
+            all.insert((name, barrier, number));
+            if !needed.contains(&(name, barrier, number)) && races() {
+                needed.insert((name, barrier, number));
             }
-        }
+        });
     }
     let spared: Vec<_> = all.difference(&needed).collect();
     assert!(
         spared.is_empty() && names.iter().all(|name| all.iter().any(|(of, ..)| of == name)),
         "{spared:?}"
     );
+}
+
+/// Without one of the two barriers of its loop the body races in each tile shape, as deep as it is shipped; and where threads
+/// share the inner dimension, without one of the two round their sums.
+#[test]
+fn no_barrier_of_shipped_tiles_can_be_spared() {
+    let lab = apart();
+    let (watch, _turn) = (Watch::new(lab), lab.turn());
+    for (tile, sums) in shipped_tiles().into_iter().zip([true, true, false]) {
+        let tuning = Tuning { product: tile, wide: tile, ..Tuning::GPU };
+        let kernels = products(ScheduleKind::Fused, &tuning);
+        let mut needed = Vec::new();
+        watch.try_barriers(&*kernels[0], &tuning, ROWS_OF_PRODUCTS, |_, _, races| needed.push(races()));
+        // The sums come first in the text.
+        assert_eq!(needed, [sums, sums, true, true], "{tile}");
+    }
 }
 
 /// Workgroups that write the same word race too, and barriers do not help.

@@ -91,7 +91,7 @@ fn walked(text: &str, params: [u32; 4]) -> (Assembly, Walk) {
 fn instructions_are_read_as_they_stand() {
     let assembly = Assembly::parse(PRODUCT);
     assert_eq!(assembly.instructions.len(), 22);
-    assert_eq!(assembly.loops, [Loop { head: 7, end: 19 }]);
+    assert_eq!(assembly.loops, [Loop { head: 7, end: 19, back: 19 }]);
     let load = &assembly.instructions[13];
     assert_eq!((load.name.as_str(), load.class, load.words), ("buffer_load_dwordx4", Class::Load, 4));
     assert_eq!(load.operands[..3], [Operand::Vectors(8, 4), Operand::Vectors(5, 1), Operand::Scalars(12, 4)]);
@@ -165,6 +165,22 @@ fn products_are_found_where_they_are_made() {
     // A single multiply-add is no product.
     let (assembly, walk) = walked(PRODUCT, [64, 5, 0, 0]);
     assert_eq!(walk.products(&assembly), []);
+}
+
+#[test]
+fn the_way_out_of_a_loop_may_be_the_way_back_of_the_one_round_it() {
+    // Four rounds of the inner one, in each of which products are made; the load is in the outer one.
+    let inner = "    s_add_u32 s20, s20, 1\n    s_mov_b32 s21, 0\nBB5:\n    s_cmp_ge_u32 s21, 4\n    s_cbranch_scc1 BB1\n"
+        .to_owned()
+        + &"    v_fmac_f32_e32 v4, v8, v9\n".repeat(16)
+        + "    s_add_u32 s21, s21, 1\n    s_branch BB5\nBB4:";
+    let (before, rest) = PRODUCT.split_once("    v_fmac_f32").unwrap();
+    let (_, behind) = rest.split_once("BB4:").unwrap();
+    let (assembly, walk) = walked(&[before, &inner, behind].concat(), [64, 5, 0, 0]);
+    assert_eq!(assembly.loops, [Loop { head: 7, end: 37, back: 19 }, Loop { head: 18, end: 37, back: 37 }]);
+    let products = walk.products(&assembly);
+    assert_eq!(products.len(), 1);
+    assert_eq!((products[0].rounds, products[0].multiply_adds, products[0].trips), (5, 64.0, 1.0));
 }
 
 #[test]

@@ -92,12 +92,14 @@ impl Kernel for Row {
         let (chunks, slices) = (team.chunks(width).len(), team.slices_of_parts(width, *parts));
         let turns = chunks * parts.div_ceil(PARTS_AT_ONCE * slices);
         let operations = 180 * turns + 8 * slices + chunks * EPILOGUE;
-        let first = Latency::default().with(turns, usize::from(slices > 1), operations);
-        let latency = layers.iter().skip(1).fold(first.with(0, 1, 0), |all, layer| {
+        let published = usize::from(width > team.most());
+        let first = Latency::default().with(turns, usize::from(slices > 1) + 1 + published, operations);
+        let latency = layers.iter().skip(1).fold(first, |all, layer| {
             Through::both(team, layer).into_iter().fold(all, |all, pass| all + pass.latency())
         });
         let outputs = layers[layers.len() - 1].outputs;
-        let barriers = 1 + usize::from(targets.loss.of_classes());
+        let published = usize::from(blocks(outputs) > team.most());
+        let barriers = 1 + published + usize::from(targets.loss.of_classes());
         latency.with(0, barriers, targets.operations(outputs))
     }
 
@@ -237,7 +239,9 @@ impl Through {
     /// What a thread does one after the other.
     fn latency(self) -> Latency {
         let pieces = self.inner.div_ceil(self.team.most());
-        self.chunks().into_iter().fold(Latency::default(), |all, [_, slices]| {
+        // The barrier of what is wider than workgroup memory has room for.
+        let published = Latency::default().with(0, usize::from(self.outer > self.team.most()), 0);
+        self.chunks().into_iter().fold(published, |all, [_, slices]| {
             let turns = self.inner.div_ceil(self.at_once * slices);
             // A block takes 16 multiply-adds a row, and as many others.
             let operations = turns * self.at_once * (16 + 16 * self.team.rows);
