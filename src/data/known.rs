@@ -220,7 +220,7 @@ mod tests {
                     0 | 41..44 => texts[(row + column) % texts.len()],
                     _ => numbers[(row * row + column * 5) % numbers.len()],
                 };
-                let written = |row: usize, column: usize| match quoted && (row + column) % 3 > 0 {
+                let written = |row: usize, column: usize| match quoted && !(row + column).is_multiple_of(3) {
                     true => format!("\"{}\"", cell(row, column)),
                     false => cell(row, column).to_owned(),
                 };
