@@ -1,6 +1,5 @@
 //! `tinytrain train --folds`: a cross-validation.
 
-use std::iter;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -162,7 +161,7 @@ impl Folds<'_> {
         let data = TrainingData::new(reader, validation, None, &DataOptions { split, ..data_options })?;
         let config = options.config(self.known.of(&data), self.measured.clone());
         if index == 0 {
-            refuse_unused_rate(self.own, iter::once((&config, &data)))?;
+            refuse_unused_rate(self.own, &config, &data)?;
             self.look_at(&data, console)?;
         }
         let rows = [data.rows().unwrap_or(0), data.held_out_rows()];

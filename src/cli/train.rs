@@ -1,6 +1,5 @@
 //! `tinytrain train`.
 
-use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -151,7 +150,7 @@ impl Call<'_> {
         let measured = options.kernels.measured(&device, &mut notices);
         let data = TrainingData::new(reader, validation, test, &settings.data)?;
         let config = options.config(known.of(&data), measured);
-        refuse_unused_rate(self.own, iter::once((&config, &data)))?;
+        refuse_unused_rate(self.own, &config, &data)?;
         if options.training.columns.task(options.training.learning.loss)? == Task::Auto {
             notices.extend(task_line(&data));
         }

@@ -18,12 +18,9 @@ const OF_ALL_TABLES: [&str; 7] =
 ///
 /// # Errors
 /// As [`refuse_unused`].
-pub fn refuse_unused_rate<'a>(
-    given: &Given,
-    mut trained: impl Iterator<Item = (&'a Config, &'a TrainingData)>,
-) -> Result<()> {
+pub fn refuse_unused_rate(given: &Given, config: &Config, data: &TrainingData) -> Result<()> {
     let is_given = given.iter().any(|(name, _)| name == "lr-embeddings");
-    if !is_given || trained.any(|(config, data)| config.data.inputs.embeds(data.transform())) {
+    if !is_given || config.data.inputs.embeds(data.transform()) {
         return Ok(());
     }
     let text = "--lr-embeddings: expected columns with embeddings, found none: no column has more categories than --one-hot allows";

@@ -168,6 +168,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(expected, 157_054);
+        assert_eq!(expected, 157_420);
     }
 }

@@ -73,8 +73,8 @@ fn training_goes_on_when_the_reader_goes_away() {
     let place = Workplace::new();
     place.write("t.csv", "0,1\n1,2\n0,1\n1,3\n");
     let train = |out| {
-        [&["train", "--data", "t.csv", "--target", "0", "--device", "cpu", "--out", out], &EPOCHS[..]]
-            .concat()
+        let task = ["--target", "0", "--task", "classification"];
+        [&["train", "--data", "t.csv", "--device", "cpu", "--out", out], &task[..], &EPOCHS[..]].concat()
     };
     place.succeed(&train("whole.safetensors"));
     for format in ["text", "json"] {

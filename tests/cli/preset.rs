@@ -222,7 +222,7 @@ fn a_bare_command_says_what_validation_data_are_good_for() {
         let outcome = place.succeed(&[&train[..], arguments].concat());
         outcome.stderr.lines().filter(|found| *found == line).count()
     };
-    place.write("small.csv", "a,b,class\n".to_owned() + &"1,2,x\n3,1,y\n2,2,x\n".repeat(10));
+    place.write("small.csv", "a,b,class\n".to_owned() + &"1,2,x\n3,1,y\n2,2,x\n".repeat(4));
     for bare in
         [&[][..], &["--target", "class", "--test-fraction", "0.2", "--seed", "3", "--task", "classification"]]
     {

@@ -50,7 +50,7 @@ fn bytes_that_are_no_text() {
     }
     // UTF-16, as some spreadsheets export it.
     let utf16: Vec<u8> = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_error(&csv_error(utf16), &["t.csv, row 1, column 1: expected text"]);
+    assert_error(&csv_error(utf16), &["t.csv: expected text in UTF-8, found text in UTF-16"]);
 }
 
 #[test]

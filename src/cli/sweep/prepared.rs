@@ -13,7 +13,7 @@ use super::planned::{Common, Planned, Tried, of_member};
 use crate::cli::opened::{Opened, Places};
 use crate::cli::train_text::{as_text, odd_labels};
 use crate::cli::training::Known;
-use crate::cli::unused_options::{refuse_unused, refuse_unused_rate};
+use crate::cli::unused_options::refuse_unused;
 
 /// A sweep of which nothing is trained yet.
 pub struct Prepared {
@@ -53,7 +53,6 @@ impl Prepared {
         notices.extend(as_text(opened.reader.numbers_as_text()));
         let measured = common.base.kernels.measured(&device, &mut notices);
         let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;
-        refuse_unused_rate(&own, members.iter().map(|member| (&member.config, member.data[0].training())))?;
         let training = members.first().map(|member| member.data[0].training());
         notices.extend(training.into_iter().flat_map(|data| odd_labels(data.odd_labels())));
         Ok(Self { common, tried, planned, members, sources, device, notices })
