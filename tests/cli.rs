@@ -55,6 +55,8 @@ mod model;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/odd_cells.rs"]
+mod odd_cells;
 #[path = "cli/odd_tables.rs"]
 mod odd_tables;
 #[path = "cli/other_files.rs"]

@@ -133,10 +133,8 @@ impl CsvRows {
             later: &[],
         };
         if format.decimal.or(known_decimal).is_none()
-            && !dialect.numbers.grouped
-            && let Some(number) = sample.doubtful_number(dialect.delimiter)
+            && let Some(question) = sample.question_of_decimals(&dialect)
         {
-            let question = format!("is {number} a fraction, or are these thousands?");
             return Err(header.undecided("decimal", question));
         }
         let has_header = match format.header {
@@ -255,6 +253,10 @@ impl CsvTable {
 
     /// Checks that a row is as long as the first.
     pub(super) fn check_cells(&self, at: &At<'_>) -> Result<()> {
+        if let Some(column) = at.row.escaped {
+            let expected = "a quote inside a cell written twice, not behind a backslash";
+            return Err(self.cell_error(at, column, expected));
+        }
         if at.row.len() == self.columns.count {
             return Ok(());
         }

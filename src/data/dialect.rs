@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::notation::{Notation, grouped};
 use super::number::is_missing;
-use super::shown::show;
 
 /// Delimiters that are looked for.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
@@ -181,7 +180,7 @@ impl Sample {
     }
 
     /// The cells of a column but the first and missing ones, if they are all numbers in this notation.
-    fn numbers(&self, column: usize, notation: Notation) -> Option<Vec<&[u8]>> {
+    pub(super) fn numbers(&self, column: usize, notation: Notation) -> Option<Vec<&[u8]>> {
         let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
         let cells: Vec<&[u8]> = cells.filter(|cell| !is_missing(cell)).collect();
         let is_number =
@@ -233,29 +232,8 @@ impl Sample {
     }
 
     /// The cells of the longest row.
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.rows.iter().map(ByteRecord::len).max().unwrap_or(0)
-    }
-
-    /// A number that may be one of thousands or a fraction, where nothing tells which: all of its column that have a mark have
-    /// three digits behind it. Numbers with a point are only asked about where semicolons stand between cells, as where a comma
-    /// is the decimal mark.
-    pub(super) fn doubtful_number(&self, delimiter: u8) -> Option<String> {
-        let marks: &[u8] = match delimiter {
-            b';' => b",.",
-            _ => b",",
-        };
-        let is_number =
-            |cell: &[u8]| !cell.is_empty() && cell.iter().all(|byte| b"-.,0123456789".contains(byte));
-        marks.iter().find_map(|mark| {
-            (0..self.width()).find_map(|column| {
-                let cells = || self.rows.iter().filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
-                let with: Vec<&[u8]> =
-                    cells().filter(|cell| is_number(cell) && cell.contains(mark)).collect();
-                let is_doubtful = with.iter().all(|cell| may_be_thousands(cell, *mark));
-                with.first().filter(|_| is_doubtful).map(|cell| show(cell))
-            })
-        })
     }
 
     /// How many cells most rows have, where the first has one and they have more: it is a title.
@@ -289,16 +267,6 @@ impl Sample {
     }
 }
 
-/// Whether a number has one mark with three digits behind it and one to three in front, the first of them not 0: it may
-/// be thousands as well as a fraction.
-fn may_be_thousands(cell: &[u8], mark: u8) -> bool {
-    let cell = cell.strip_prefix(b"-").unwrap_or(cell);
-    let Some(at) = cell.iter().position(|byte| *byte == mark) else { return false };
-    let (whole, rest) = (&cell[..at], &cell[at + 1..]);
-    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
-    (1..=3).contains(&whole.len()) && whole[0] != b'0' && rest.len() == 3 && digits(whole) && digits(rest)
-}
-
 impl Kind {
     /// The number, if it is one.
     pub(super) fn number(self) -> Option<f64> {
@@ -312,38 +280,6 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_told_from_fractions_or_asked_about() {
-        let doubt = |text: &str| {
-            let (dialect, sample) = Dialect::find(text.as_bytes(), true, &Format::default());
-            sample.doubtful_number(dialect.delimiter).filter(|_| !dialect.numbers.grouped)
-        };
-        for text in [
-            "a;b\n1,234;x\n999;y\n",
-            "a\tb\n12,500\tx\n-7\ty\n",
-            "a;b\n1.234;x\n999;y\n",
-            "a,b\n\"1,234\",x\n\"5,678\",y\n",
-            "a;b\n1,234;x\n5,678;y\n",
-            "a\tb\n31,544\tx\n5,678\ty\n",
-            "a;b\n31.544;x\n5.678;y\n",
-        ] {
-            assert!(doubt(text).is_some(), "{text}");
-        }
-        for text in [
-            "a;b\n1,234;x\n0,999;y\n",
-            "a;b\n1,234;x\n9,99;y\n",
-            "a;b\n1,5;x\n999;y\n",
-            "a,b\n1.234,x\n999,y\n",
-            "a\tb\n1.234\tx\n999\ty\n",
-            "a;b\n1,234;x\n0,678;y\n",
-            "a;b\n1,234;x\n5,67;y\n",
-            "a,b\n\"1,234,567\",x\n999,y\n",
-            "a,b\n\"Smith, J\",x\n999,y\n",
-        ] {
-            assert_eq!(doubt(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn delimiters_and_decimals_are_found() {

@@ -15,6 +15,7 @@ mod decimal;
 mod decimal512;
 mod delivery;
 mod dialect;
+mod doubtful;
 mod encoded;
 mod encoding;
 mod folds;

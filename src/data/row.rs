@@ -16,6 +16,8 @@ pub(super) struct Cells {
     bounds: Vec<u32>,
     /// The text of a row with quotes, without them.
     unquoted: Vec<u8>,
+    /// The first cell of this row that a quote behind a backslash ends before its text does.
+    escaped: Option<usize>,
 }
 
 /// A row whose cells are known.
@@ -26,6 +28,8 @@ pub(super) struct Row<'a> {
     /// Those of its cells, and room behind them.
     bounds: &'a [u32],
     length: usize,
+    /// The first cell that a quote behind a backslash ends before its text does: it was meant as part of the text.
+    pub escaped: Option<usize>,
 }
 
 impl Cells {
@@ -42,15 +46,16 @@ impl Cells {
             self.unquote(&text[start..end], delimiter);
             let length = self.bounds.len() - 1;
             self.bounds.extend([0; BLOCK]);
-            return Row { text: &self.unquoted, bounds: &self.bounds, length };
+            return Row { text: &self.unquoted, bounds: &self.bounds, length, escaped: self.escaped };
         }
         let length = in_blocks(Find { bounds: &mut self.bounds, text, start, end, delimiter });
-        Row { text, bounds: &self.bounds, length }
+        Row::new(text, &self.bounds, length)
     }
 
     /// The same of a row with quotes; the states are those of the `csv` crate.
     fn unquote(&mut self, row: &[u8], delimiter: u8) {
         self.bounds.clear();
+        self.escaped = None;
         self.unquoted.clear();
         self.unquoted.resize(FRONT, 0);
         self.bounds.push(FRONT as u32);
@@ -66,6 +71,9 @@ impl Cells {
                     let [b'"', after @ ..] = rest else { break };
                     self.unquoted.push(b'"');
                     rest = after;
+                }
+                if self.unquoted.ends_with(b"\\") && rest.first().is_some_and(|next| *next != delimiter) {
+                    self.escaped.get_or_insert(self.bounds.len() - 1);
                 }
             }
             let length = memchr::memchr(delimiter, rest).unwrap_or(rest.len());
@@ -129,7 +137,7 @@ impl<'a> Row<'a> {
     /// A row of so many cells in `text`, which begin and end at these bounds; there is room behind them.
     #[inline]
     pub(super) fn new(text: &'a [u8], bounds: &'a [u32], length: usize) -> Self {
-        Self { text, bounds, length }
+        Self { text, bounds, length, escaped: None }
     }
 
     /// How many cells there are.
@@ -191,6 +199,24 @@ mod tests {
         });
         assert!(found[0] == found[1] && found[1] == found[2], "{found:?}");
         std::mem::take(&mut found[0])
+    }
+
+    #[test]
+    fn quotes_behind_backslashes_are_seen_where_they_end_a_cell_early() {
+        for (row, expected) in [
+            (r#"1,"a \"b\" c",x"#, Some(1)),
+            (r#""\"a\"",x"#, Some(0)),
+            (r#"1,"C:\",x"#, None),
+            (r#"1,"C:\""#, None),
+            (r#"1,"a\""b",x"#, None),
+            (r#"1,a\"b,x"#, None),
+            (r#"1,"a"b,x"#, None),
+        ] {
+            let mut cells = Cells::default();
+            // Of a row before nothing is left.
+            cells.of(br#""\"a""#, (0, 5), b',', true);
+            assert_eq!(cells.of(row.as_bytes(), (0, row.len()), b',', true).escaped, expected, "{row}");
+        }
     }
 
     #[test]

@@ -1,19 +1,16 @@
 //! Tables and options that go wrong easily: what has no effect, or cannot be learnt, is refused or said.
 
-use std::io::Write;
-use std::process::Stdio;
-
 use crate::program::{Outcome, Workplace};
 
-const TRAIN: [&str; 8] = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--out"];
+pub const TRAIN: [&str; 8] = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--out"];
 
-fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
+pub fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
     place.run(&[&TRAIN[..], &["m.safetensors"], arguments].concat())
 }
 
 /// Refused in this one line.
 #[track_caller]
-fn refused(place: &Workplace, arguments: &[&str], line: &str) {
+pub fn refused(place: &Workplace, arguments: &[&str], line: &str) {
     let outcome = train(place, arguments);
     assert_eq!((outcome.code, outcome.error()), (2, format!("error: {line}").as_str()), "{arguments:?}");
 }
@@ -24,6 +21,20 @@ fn table() -> String {
         format!("{},{},{},{},{}\n", row * 7 % 10, 1 + row % 3, row % 6, ["x", "y", "z"][row % 3], row % 2)
     };
     "a,w,g,t,class\n".to_owned() + &(0..60).map(row).collect::<String>()
+}
+
+/// Rows of these cells, with something behind each.
+pub fn rows(cells: &[&dyn Fn(usize) -> String], end: &str) -> String {
+    let row = |row: usize| cells.iter().map(|cell| cell(row)).collect::<Vec<_>>().join(",") + end + "\n";
+    (0..60).map(row).collect()
+}
+
+pub fn number(row: usize) -> String {
+    (row * 7 % 10).to_string()
+}
+
+pub fn class(row: usize) -> String {
+    ["no", "yes"][row % 2].to_owned()
 }
 
 #[test]
@@ -173,129 +184,6 @@ fn held_out_rows_of_one_class_are_said() {
     let line =
         "the rows of no.csv are all of one class, no: they have no AUC, and their other figures say little";
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
-}
-
-/// Rows of these cells, with something behind each.
-fn rows(cells: &[&dyn Fn(usize) -> String], end: &str) -> String {
-    let row = |row: usize| cells.iter().map(|cell| cell(row)).collect::<Vec<_>>().join(",") + end + "\n";
-    (0..60).map(row).collect()
-}
-
-fn number(row: usize) -> String {
-    (row * 7 % 10).to_string()
-}
-
-fn class(row: usize) -> String {
-    ["no", "yes"][row % 2].to_owned()
-}
-
-#[test]
-fn numbers_with_a_sign_or_a_unit_are_warned_of_once() {
-    let place = Workplace::new();
-    let price = |row: usize| format!("\"${},{}00\"", row % 5 + 1, row % 9 + 1);
-    let text = |row: usize| ["red", "blue", "5 kg"][row % 3].to_owned();
-    place.write("t.csv", "a,price,text,class\n".to_owned() + &rows(&[&number, &price, &text, &class], ""));
-    let line = "warning: column price holds numbers with a sign or a unit, such as \"$1,100\", which are read as text: write \
-                plain numbers for their values to count";
-    let said = |options: &[&str]| {
-        let outcome =
-            train(&place, &[&["--data", "t.csv", "--target", "class", "--quiet"][..], options].concat());
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        outcome
-            .stderr
-            .lines()
-            .filter(|line| line.contains("numbers with a sign"))
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(said(&[]), [line]);
-    assert_eq!(said(&["--categorical", "price"]), [""; 0]);
-    let folds = [
-        "train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--data", "t.csv", "--target", "class",
-        "--folds", "2",
-    ];
-    assert_eq!(place.succeed(&folds).stderr.matches(line).count(), 1);
-    let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
-    assert!(inspected.contains(line.strip_prefix("warning: ").unwrap()), "{inspected}");
-    // A target, too, where it is taken for classes; as values it is refused.
-    let share = |row: usize| format!("{} %", row % 4);
-    place.write("target.csv", "a,share\n".to_owned() + &rows(&[&number, &share], ""));
-    let outcome = train(&place, &["--data", "target.csv", "--target", "share", "--quiet"]);
-    assert!(
-        outcome.stderr.contains("column share holds numbers with a sign or a unit, such as \"0 %\""),
-        "{}",
-        outcome.stderr
-    );
-    let line = "target.csv, row 2, column 2 (share): expected a value to predict: a number, found \"0 %\"";
-    refused(&place, &["--data", "target.csv", "--target", "share", "--task", "regression"], line);
-}
-
-/// Without a word they would be categories, or left out as text that differs from row to row.
-#[test]
-fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
-    let place = Workplace::new();
-    let fraction = |row: usize| format!("\"{},{}5\"", row % 9, row * 7 % 60);
-    let point = |row: usize| format!("{}.5", row % 6);
-    place.write("t.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &number, &class], ""));
-    let inspected = place.succeed(&["inspect", "t.csv"]).stdout;
-    assert!(inspected.contains("--decimal ,") && !inspected.contains("categories"), "{inspected}");
-    // A number with a point beside them leaves no mark for both.
-    place.write("both.csv", "a,b,class\n".to_owned() + &rows(&[&fraction, &point, &class], ""));
-    let line = "warning: column a holds numbers with another decimal mark, such as \"0,05\", which are read as text: --decimal , \
-                says that all numbers are written so";
-    let warned = train(&place, &["--data", "both.csv"]);
-    assert!(warned.code == 0 && warned.stderr.contains(line), "{}", warned.stderr);
-}
-
-#[test]
-fn what_spreadsheets_write_is_read_or_explained() {
-    let place = Workplace::new();
-    let body = rows(&[&number, &class], "");
-    // The delimiter in a line of its own, which counts as a line.
-    let table = "sep=;\r\na;class\r\n".to_owned() + &body.replace(',', ";").replace('\n', "\r\n");
-    place.write("sep.csv", &table);
-    place.write("mark.csv", format!("\u{feff}{table}"));
-    place.write("bad.csv", table.replacen("\r\n7;yes", "\r\n7;yes;x", 1));
-    let trained = |file: &str| {
-        let outcome = train(&place, &["--data", file, "--format", "json"]);
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        (place.model("m.safetensors").tensors, outcome.objects()[0]["rows"].clone())
-    };
-    place.write("t.csv", "a,class\n".to_owned() + &body);
-    let plain = trained("t.csv");
-    assert!(trained("sep.csv") == plain && trained("mark.csv") == plain);
-    refused(
-        &place,
-        &["--data", "bad.csv"],
-        "bad.csv, row 4: expected 2 cells, as many as in the first row, found 3",
-    );
-    let parts = place.succeed(&["predict", "--model", "m.safetensors", "sep.csv", "mark.csv"]).stdout;
-    assert_eq!(parts.lines().count(), 121);
-    // A title above the header.
-    place.write("title.csv", "Sales of 2025\n\na,class\n".to_owned() + &body);
-    let line = "title.csv, row 1: expected 2 cells, as in the rows below (is it a title? Remove what stands above the header), \
-                found \"Sales of 2025\"";
-    refused(&place, &["--data", "title.csv"], line);
-    // Delimiters at the ends of all rows, of which later ones hold something.
-    place.write("ends.csv", "a,class,,\n".to_owned() + &rows(&[&number, &class], ",,"));
-    assert!(trained("ends.csv") == plain);
-    let outcome = train(&place, &["--data", "ends.csv"]);
-    let line =
-        "2 columns left out, having neither a name nor a value: 2, 3; --exclude leaves it out without a word";
-    assert!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
-    assert_eq!(
-        place.succeed(&["predict", "--model", "m.safetensors", "ends.csv"]).stdout.lines().count(),
-        61
-    );
-    let one = "a,class,\n".to_owned() + &rows(&[&number, &class], ",").repeat(3);
-    let later = format!("{one}1,no,5\n");
-    let mut command = place.command(&[&TRAIN[..], &["m.safetensors", "--data", "-"]].concat());
-    let mut child =
-        command.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(later.as_bytes()).unwrap();
-    let error = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
-    let line = "row 182, column 3 (): expected no value, as in the first rows (the column has no name: give it one), found \"5\"";
-    assert!(error.contains(line), "{error}");
 }
 
 /// Predictions never shift against the lines of their file.

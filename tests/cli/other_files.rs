@@ -1,16 +1,10 @@
 //! Files that hold no table as text in UTF-8.
 
+use crate::odd_tables::refused;
 use crate::program::{Points, Workplace};
 
 fn table() -> String {
     Points::new(60, 3).csv(["low", "mid", "high"])
-}
-
-/// Refused in this one line.
-#[track_caller]
-fn refused(place: &Workplace, arguments: &[&str], line: &str) {
-    let outcome = place.run(&[&["train", "--device", "cpu"][..], arguments].concat());
-    assert_eq!((outcome.code, outcome.error()), (2, format!("error: {line}").as_str()), "{arguments:?}");
 }
 
 #[test]
