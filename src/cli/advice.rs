@@ -3,39 +3,15 @@
 use tinytrain::Error;
 use tinytrain::train::TrainingData;
 
-use super::given::Given;
+use super::given::{Given, OF_ROWS};
 
-/// Options that say which data train and where the results go, but nothing of how it is trained.
-const OF_DATA: [&str; 24] = [
-    "data",
-    "target",
-    "task",
-    "only",
-    "exclude",
-    "categorical",
-    "weight",
-    "missing",
-    "missing-marker",
-    "header",
-    "delimiter",
-    "decimal",
-    "row-limit",
-    "test",
-    "test-fraction",
-    "group",
-    "time",
-    "seed",
-    "device",
-    "threads",
-    "out",
-    "format",
-    "verbose",
-    "tensorboard",
-];
+/// Options that say where results go and how they are told, and how many threads work.
+const OF_RESULTS: [&str; 5] = ["threads", "out", "format", "verbose", "tensorboard"];
 
 /// What is said of validation data where a table has none and nobody has chosen another network than the usual one.
 pub fn of_validation(given: &Given, data: &TrainingData) -> Option<&'static str> {
-    let is_bare = given.iter().all(|(name, _)| OF_DATA.contains(&name.as_str()));
+    let is_bare =
+        given.iter().all(|(name, _)| OF_ROWS.contains(&name.as_str()) || OF_RESULTS.contains(&name.as_str()));
     (is_bare && data.is_table() && !data.validates()).then_some(
         "without validation data the plain network trains; --validation-fraction 0.2 trains with the preset for tables, which \
          predicts better on most tables (docs/TABLES.md)",

@@ -18,6 +18,29 @@ struct Line {
     options: TrainOptions,
 }
 
+/// Options that say which rows train and test, and where: neither what trains nor how.
+pub const OF_ROWS: [&str; 19] = [
+    "data",
+    "target",
+    "task",
+    "weight",
+    "exclude",
+    "only",
+    "categorical",
+    "missing",
+    "missing-marker",
+    "header",
+    "delimiter",
+    "decimal",
+    "row-limit",
+    "test",
+    "test-fraction",
+    "group",
+    "time",
+    "seed",
+    "device",
+];
+
 /// Options by their long names, each with its values; a flag has none.
 pub type Given = Vec<(String, Vec<String>)>;
 

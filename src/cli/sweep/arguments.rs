@@ -5,7 +5,7 @@ use serde_json::Value;
 use tinytrain::sweep::Settings;
 use tinytrain::{Error, Result};
 
-use crate::cli::given::{self, Given, given};
+use crate::cli::given::{self, Given, OF_ROWS, given};
 use crate::cli::train_options;
 
 /// Options of `train` that a member does not have.
@@ -23,34 +23,9 @@ const NOT_OF_MEMBERS: [&str; 11] = [
     "fallback",
 ];
 
-/// Options that are the same for all members, since they decide which rows there are, what a score means, or what trains.
-const FIXED: [&str; 25] = [
-    "data",
-    "target",
-    "task",
-    "loss",
-    "scale-target",
-    "weight",
-    "exclude",
-    "only",
-    "categorical",
-    "missing",
-    "missing-marker",
-    "header",
-    "delimiter",
-    "decimal",
-    "row-limit",
-    "test",
-    "test-fraction",
-    "validation",
-    "validation-fraction",
-    "group",
-    "time",
-    "seed",
-    "device",
-    "checked",
-    "no-tune",
-];
+/// Options that are the same for all members, besides [`OF_ROWS`], since they decide which rows there are, what a score means, or
+/// what trains.
+const FIXED: [&str; 6] = ["loss", "scale-target", "validation", "validation-fraction", "checked", "no-tune"];
 
 /// The options that all members have.
 #[derive(Debug, Clone)]
@@ -116,7 +91,7 @@ pub fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<(
     let command = given::command();
     let longs: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_long()).collect();
     for name in names {
-        let expected = if FIXED.contains(&name) || NOT_OF_MEMBERS.contains(&name) {
+        let expected = if OF_ROWS.contains(&name) || FIXED.contains(&name) || NOT_OF_MEMBERS.contains(&name) {
             format!(
                 "an option that may differ from member to member, found {name:?}; it belongs on the command line"
             )
