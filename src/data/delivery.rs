@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::csv_table::CsvRows;
-use super::table::Chunk;
+use super::gather::Wanted;
+use super::table::{Chunk, Table};
 use super::workers::Workers;
 use super::{BLOCK_ROWS, idx::CHUNK_ROWS, idx::Images};
 use crate::Result;
@@ -52,20 +53,22 @@ impl Delivery {
         Workers::start(rows, threads, times).map(Self::Table)
     }
 
-    /// The next rows; nothing at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
+    /// Adds the wanted rows to a table; false at the end, which may have come behind some of them.
+    pub(super) fn fill(&mut self, table: &mut Table, wanted: Wanted) -> Result<bool> {
         let (chunks, thread) = match self {
             Self::Images(chunks, thread) => (chunks, thread),
-            Self::Table(workers) => return workers.next(),
+            Self::Table(workers) => return workers.fill(table, wanted),
         };
-        if let Ok(chunk) = chunks.recv() {
-            return chunk.map(Some);
+        while let Ok(chunk) = chunks.recv() {
+            if wanted.add(table, chunk?)? {
+                return Ok(true);
+            }
         }
         // The end, or the thread has panicked, and so does this one.
         if let Some(thread) = thread.take() {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
-        Ok(None)
+        Ok(false)
     }
 }
 

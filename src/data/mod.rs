@@ -19,6 +19,7 @@ mod doubtful;
 mod encoded;
 mod encoding;
 mod folds;
+mod gather;
 mod groups;
 mod header;
 mod idx;

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::TargetsRef;
 use super::classes::Classes;
 use super::columns::{LeftOut, Schema, Selection};
 use super::csv_table::CsvRows;
 use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::delivery::{Delivery, Times};
 use super::dialect::Format;
+use super::gather::Wanted;
 use super::idx::{Images, read_labels};
 use super::locate::Source;
 use super::numbers_as_text::NumbersAsText;
 use super::stream::Stream;
-use super::table::{Chunk, Room, Table};
-use super::{BLOCK_ROWS, TargetsRef};
+use super::table::Table;
 use crate::{Error, Result};
 
 /// What a reader has to know besides the files.
@@ -202,7 +203,7 @@ impl Reader {
         })
     }
 
-    /// Waits until one more block of [`BLOCK_ROWS`] rows is in, or the end of the file.
+    /// Waits until one more block of [`BLOCK_ROWS`](super::BLOCK_ROWS) rows is in, or the end of the file.
     ///
     /// `Ok(false)` once everything had been delivered before the call.
     pub fn next_block(&mut self) -> Result<bool> {
@@ -215,35 +216,24 @@ impl Reader {
 
     fn receive_block(&mut self) -> Result<bool> {
         let before = self.rows();
-        while let Some(chunk) = self.receive()? {
-            let (rows, expected) = (chunk.features.len() / self.inputs, self.likely_rows);
-            self.table.append(chunk, &Room { name: &self.name, rows, expected })?;
-            // After the last row whose number was known, the end of the file is still to be looked at.
-            let at_end = self.known_rows == Some(self.rows());
-            if self.rows().is_multiple_of(BLOCK_ROWS) && !at_end {
-                break;
+        match &mut self.state {
+            State::Reading(delivery) => {
+                let (name, inputs) = (self.name.clone(), self.inputs);
+                let wanted = Wanted { name, inputs, expected: self.likely_rows, known: self.known_rows };
+                let delivery = delivery.get_mut().unwrap_or_else(PoisonError::into_inner);
+                if !delivery.fill(&mut self.table, wanted)? {
+                    self.state = State::Complete;
+                }
+            }
+            State::Complete => return Ok(false),
+            State::Failed => {
+                let name = self.name.display();
+                return Err(Error::Config(format!("{name}: cannot go on after an error")));
             }
         }
         self.table.classify();
         self.check_missing()?;
         Ok(self.rows() > before)
-    }
-
-    fn receive(&mut self) -> Result<Option<Chunk>> {
-        match &mut self.state {
-            State::Reading(delivery) => {
-                let chunk = delivery.get_mut().unwrap_or_else(PoisonError::into_inner).next()?;
-                if chunk.is_none() {
-                    self.state = State::Complete;
-                }
-                Ok(chunk)
-            }
-            State::Complete => Ok(None),
-            State::Failed => {
-                let name = self.name.display();
-                Err(Error::Config(format!("{name}: cannot go on after an error")))
-            }
-        }
     }
 
     /// Reads everything that is left.

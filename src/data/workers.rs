@@ -1,11 +1,12 @@
-//! Threads that read a table and parse it, and hand over its pieces in order.
+//! Threads that read a table and parse it, and put its pieces together in order.
 //!
-//! A thread reads a piece and parses it itself, while the text is in its core's caches. One thread reads at a time.
+//! A thread reads a piece and parses it itself, while the text is in its core's caches. One thread reads at a time, and one adds
+//! rows to the table at a time; nobody waits for the latter.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{JoinHandle, available_parallelism};
 use std::time::Instant;
 
@@ -14,36 +15,37 @@ use super::ahead::Ahead;
 use super::csv_table::{CsvRows, CsvTable};
 use super::dataset::Features;
 use super::delivery::{Times, note};
+use super::gather::{Done, Gatherer, Wanted};
 use super::merge::Merger;
 use super::piece::{PIECE_BYTES, Piece};
 use super::pieces::Pieces;
-use super::row_parser::{Parsed, RowParser};
+use super::row_parser::RowParser;
 use super::spare::Spare;
-use super::table::Chunk;
+use super::table::Table;
 use crate::Result;
 use crate::threads::spawn;
 
 /// Pieces that may wait until they are asked for: a block at least, but no more of them than this.
 const MOST_WAITING: usize = 64;
 
+/// Pieces that may wait for each thread at least.
+const LEAST_WAITING: usize = 4;
+
 /// Threads, unless another number is said: more would wait for the one that reads.
 const MOST_THREADS: usize = 8;
-
-/// Pieces that are there when the one who waits for them is woken, unless no more come for now: to wake it for each costs time.
-const AT_A_TIME: usize = 4;
 
 /// A table that is read. Dropping it stops the threads, without waiting for them, behind the pieces they are at.
 pub(super) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    merger: Box<Merger>,
 }
 
 /// What the threads have in common.
 struct Shared {
     source: Mutex<Source>,
     state: Mutex<State>,
-    /// Notified where pieces are there, or none will come any more.
+    gatherer: Mutex<Gatherer>,
+    /// Notified where the rows that somebody waits for are there, or no more will come.
     changed: Condvar,
     /// Notified where there is room for more.
     taken: Condvar,
@@ -67,18 +69,12 @@ struct State {
     done: VecDeque<Option<Result<Done>>>,
     /// Pieces that were asked for.
     taken: usize,
-    /// Threads that parse now.
-    parsing: usize,
+    /// Whether somebody waits for rows.
+    is_wanted: bool,
     /// Threads that have not ended.
     left: usize,
     /// Whether nobody wants more.
     is_stopped: bool,
-}
-
-/// What a thread has made of a piece.
-struct Done {
-    thread: usize,
-    parsed: Parsed,
 }
 
 impl Workers {
@@ -92,16 +88,16 @@ impl Workers {
         let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
         let all_pieces = length.map_or(usize::MAX, |bytes| bytes as usize / PIECE_BYTES + 1);
         let wanted = threads.unwrap_or_else(cores).clamp(1, all_pieces);
-        let least = 2 * AT_A_TIME + 2 * wanted;
+        let least = LEAST_WAITING * wanted;
         let shared = Arc::new(Shared {
             source: Mutex::new(Source { first: Some(first), pieces, next: 0, is_over: false }),
             state: Mutex::default(),
+            gatherer: Mutex::new(Gatherer::new(Merger::new(Arc::clone(&table), wanted))),
             changed: Condvar::new(),
             taken: Condvar::new(),
             waiting: (BLOCK_ROWS * row_bytes / PIECE_BYTES).clamp(least, MOST_WAITING.max(least)),
         });
-        let merger = Box::new(Merger::new(Arc::clone(&table), wanted));
-        let (mut workers, spare) = (Self { shared, threads: Vec::new(), merger }, Spare::default());
+        let (mut workers, spare) = (Self { shared, threads: Vec::new() }, Spare::default());
         for thread in 0..wanted {
             let mut parser = Parser::new(&table, &spare, thread, times);
             workers.shared.state().left += 1;
@@ -115,24 +111,25 @@ impl Workers {
         Ok(workers)
     }
 
-    /// The next rows; nothing at the end.
+    /// Adds the wanted rows to a table; false at the end, which may have come behind some of them.
     ///
     /// # Errors
     /// That of the first row with a fault, and those of the file.
-    pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
-        match self.shared.take() {
-            Some(done) => {
-                let Done { thread, parsed } = done?;
-                self.merger.merge(thread, parsed).map(Some)
-            }
-            None => {
-                // The end, or a thread has panicked, and so does this one.
-                for thread in self.threads.drain(..) {
-                    thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-                }
-                Ok(None)
+    pub(super) fn fill(&mut self, table: &mut Table, wanted: Wanted) -> Result<bool> {
+        let shared = &self.shared;
+        shared.gatherer().lend(std::mem::replace(table, Table::new()), wanted);
+        shared.state().is_wanted = true;
+        let is_filled = shared.wait();
+        // Who has added the last of them lets go of the table next.
+        let (filled, fault) = shared.gatherer().give_back().unwrap_or_else(|| unreachable!("lent above"));
+        *table = filled;
+        if !is_filled {
+            // The end, or a thread has panicked, and so does this one.
+            for thread in self.threads.drain(..) {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic));
             }
         }
+        fault.map(|()| is_filled)
     }
 }
 
@@ -168,6 +165,10 @@ impl Shared {
         self.taken.notify_all();
     }
 
+    fn gatherer(&self) -> MutexGuard<'_, Gatherer> {
+        self.gatherer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads and parses pieces until there are none, or nobody wants more.
     fn work(&self, parser: &mut Parser) {
         while let Some((number, piece)) = self.read() {
@@ -175,12 +176,38 @@ impl Shared {
             let mut state = self.state();
             let place = number - state.taken;
             state.done[place] = Some(done);
-            state.parsing -= 1;
-            let ready = || state.done.iter().take_while(|done| done.is_some()).count();
-            if state.parsing == 0 || place < AT_A_TIME && ready() >= AT_A_TIME {
-                self.changed.notify_one();
+            drop(state);
+            self.gather();
+        }
+    }
+
+    /// Adds the pieces that are ready to the table of whom waits for them, unless another thread does it.
+    fn gather(&self) {
+        // Where a thread has found another one here, what it has parsed is left to that one.
+        while self.state().is_ready() {
+            let mut gatherer = match self.gatherer.try_lock() {
+                Ok(gatherer) => gatherer,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            while let Some(done) = self.take() {
+                if gatherer.add(done) {
+                    self.state().is_wanted = false;
+                    self.changed.notify_all();
+                }
             }
         }
+    }
+
+    /// Waits until the rows that are wanted are there; false if fewer will come.
+    fn wait(&self) -> bool {
+        // What was parsed while nobody waited.
+        self.gather();
+        let mut state = self.state();
+        while state.is_wanted && state.left > 0 && !state.is_stopped {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !std::mem::replace(&mut state.is_wanted, false)
     }
 
     /// The next piece, or what is wrong with it, when there is room for it, and its number.
@@ -207,26 +234,27 @@ impl Shared {
         source.next += 1;
         let mut state = self.state();
         state.done.push_back(None);
-        state.parsing += 1;
         Some((number, piece))
     }
 
-    /// The next piece that was parsed, as soon as it is there; nothing at the end.
+    /// The next piece that was parsed, if it is there and somebody waits for it.
     fn take(&self) -> Option<Result<Done>> {
         let mut state = self.state();
-        loop {
-            if let Some(Some(_)) = state.done.front() {
-                state.taken += 1;
-                let done = state.done.pop_front().flatten();
-                drop(state);
-                self.taken.notify_one();
-                return done;
-            }
-            if state.left == 0 || state.is_stopped {
-                return None;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        if !state.is_ready() {
+            return None;
         }
+        state.taken += 1;
+        let done = state.done.pop_front().flatten();
+        drop(state);
+        self.taken.notify_one();
+        done
+    }
+}
+
+impl State {
+    /// Whether somebody waits for the next piece, and it is there.
+    fn is_ready(&self) -> bool {
+        self.is_wanted && matches!(self.done.front(), Some(Some(_)))
     }
 }
 
