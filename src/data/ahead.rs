@@ -6,7 +6,7 @@ use super::columns::Columns;
 use super::decimal::Decimals;
 use super::known::{Found, Known, KnownOfRow, Texts};
 use super::notation::ReadAs;
-use super::piece::Piece;
+use super::piece::{Part, Piece};
 use super::places::{BLOCK, Blocks, WithBlocks, in_blocks};
 use super::row::{Cells, Row, make_room};
 use super::unquoted::Unquoted;
@@ -14,13 +14,18 @@ use super::unquoted::Unquoted;
 /// Rows are looked at together that have about so many bytes: what is found of them stays in the nearest cache.
 const BYTES: usize = 1 << 13;
 
+/// Stands for the place of a row that has not as many cells as the table.
+const ODD: u32 = u32::MAX;
+
 /// What was found of some rows; memory is kept from rows to rows.
 #[derive(Default)]
 pub(super) struct Ahead {
     /// Where each cell of all rows begins, and what stands between rows, and one behind the last; there may be room for more.
     bounds: Vec<u32>,
-    /// The place of each row's first cell among them; nothing of a row that has not as many cells as the table.
-    firsts: Vec<Option<usize>>,
+    /// The place of each row's first cell among them, or `ODD`.
+    firsts: Vec<u32>,
+    /// Where each row begins and ends in the piece.
+    places: Vec<(usize, usize)>,
     /// The text of rows some of which have quotes.
     unquoted: Unquoted,
     /// What was read of all rows together.
@@ -30,22 +35,39 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// How many rows of a piece are looked at together.
-    pub(super) fn rows(piece: &Piece) -> usize {
-        (BYTES * piece.rows.len() / piece.text.len().max(1)).max(1)
+    /// The rows of a piece that are looked at together.
+    pub(super) fn parts(piece: &Piece) -> impl Iterator<Item = Part<'_>> {
+        piece.parts(BYTES)
     }
 
     /// Finds the cells of some rows of a piece; whether each row has as many as the table.
     pub(super) fn look(
         &mut self,
         piece: &Piece,
-        rows: &[(usize, usize)],
+        part: Part<'_>,
         (columns, delimiter): (&Columns, u8),
     ) -> bool {
         self.firsts.clear();
+        self.places.clear();
         self.known.clear();
-        in_blocks(Look { ahead: self, piece, rows, width: columns.count, delimiter });
-        self.firsts.iter().all(Option::is_some)
+        let width = columns.count;
+        match part {
+            Part::Places(places) => self.places.extend_from_slice(places),
+            Part::Lines(start, end) => {
+                let place = (start, end);
+                if in_blocks(LookAtLines { ahead: self, piece, place, width, delimiter }) {
+                    return true;
+                }
+                self.places.extend(piece.places_of_lines(start, end));
+            }
+        }
+        in_blocks(Look { ahead: self, piece, width, delimiter });
+        !self.firsts.contains(&ODD)
+    }
+
+    /// How many rows were looked at.
+    pub(super) fn count(&self) -> usize {
+        self.places.len()
     }
 
     /// Reads the inputs of rows that were looked at and have as many cells as the table, one row after the other. Those that are no
@@ -62,19 +84,27 @@ impl Ahead {
         known.read(Found { text: text(unquoted, piece), bounds, firsts }, columns, read_as, decimals, texts)
     }
 
-    /// One of these rows, and what [`Ahead::read`] has read of it, if that was called.
+    /// What [`Ahead::read`] has read of these rows.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// One of these rows, what [`Ahead::read`] has read of it, if that was called, and where it begins in the piece.
     #[inline]
     pub(super) fn row<'a>(
         &'a mut self,
         piece: &'a Piece,
         row: usize,
-        (place, cells, delimiter): ((usize, usize), usize, u8),
-    ) -> (Row<'a>, KnownOfRow<'a>) {
-        let Some(first) = self.firsts[row] else {
+        (cells, delimiter): (usize, u8),
+    ) -> (Row<'a>, KnownOfRow<'a>, usize) {
+        let place = self.places[row];
+        if self.firsts[row] == ODD {
             let row = self.cells.of(&piece.text, place, delimiter, piece.has_quotes);
-            return (row, KnownOfRow::default());
-        };
-        (Row::new(text(&self.unquoted, piece), &self.bounds[first..], cells), self.known.of_row(row))
+            return (row, KnownOfRow::default(), place.0);
+        }
+        let bounds = &self.bounds[self.firsts[row] as usize..];
+        let found = Row::new(text(&self.unquoted, piece), bounds, cells);
+        (found, self.known.of_row(row), place.0)
     }
 }
 
@@ -88,7 +118,6 @@ fn text<'a>(unquoted: &'a Unquoted, piece: &'a Piece) -> &'a [u8] {
 struct Look<'a> {
     ahead: &'a mut Ahead,
     piece: &'a Piece,
-    rows: &'a [(usize, usize)],
     width: usize,
     delimiter: u8,
 }
@@ -98,17 +127,18 @@ impl WithBlocks for Look<'_> {
 
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) {
-        let Self { ahead: Ahead { bounds, firsts, unquoted, .. }, piece, rows, width, delimiter } = self;
+        let Self { ahead: Ahead { bounds, firsts, places: rows, unquoted, .. }, piece, width, delimiter } =
+            self;
         let (Some((start, _)), Some((_, end))) = (rows.first(), rows.last()) else { return };
         let (place, has_quotes) = ((*start, *end), piece.has_quotes);
         let count = match has_quotes {
             true => unquoted.copy(&piece.text, place, delimiter, bounds, blocks),
             false => Some(find_cells(&piece.text, place, delimiter, bounds, blocks)),
         };
-        let Some(count) = count else { return firsts.resize(rows.len(), None) };
+        let Some(count) = count else { return firsts.resize(rows.len(), ODD) };
         let now = |place| if has_quotes { unquoted.place(place) } else { place };
         let mut first = 0;
-        for (start, end) in rows {
+        for (start, end) in &*rows {
             // Behind a row there may be two bytes of a line end, and blank lines.
             while (bounds[first] as usize) < now(*start) {
                 first += 1;
@@ -116,9 +146,59 @@ impl WithBlocks for Look<'_> {
             // Behind the last bound stand those of other pieces.
             let is_whole =
                 bounds[..=count].get(first + width).is_some_and(|bound| *bound as usize == now(*end) + 1);
-            firsts.push(is_whole.then_some(first));
+            firsts.push(if is_whole { first as u32 } else { ODD });
             first += if is_whole { width } else { 0 };
         }
+    }
+}
+
+/// Finds the cells of rows that are lines of a piece, if all have as many as the table; whether they have.
+struct LookAtLines<'a> {
+    ahead: &'a mut Ahead,
+    piece: &'a Piece,
+    /// Where the first begins, and where the last ends, behind its line end.
+    place: (usize, usize),
+    width: usize,
+    delimiter: u8,
+}
+
+impl WithBlocks for LookAtLines<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_blocks(self, blocks: impl Blocks) -> bool {
+        let Self {
+            ahead: Ahead { bounds, firsts, places, .. },
+            piece,
+            place: (start, end),
+            width,
+            delimiter,
+        } = self;
+        let (text, line_end) = (&piece.text[..end], piece.line_end());
+        let (mut at, mut count, mut rows) = (start, 0, 0);
+        while at < end {
+            make_room(bounds, count + 1);
+            let feeds = blocks.places_in(&text[at..], [b'\n']);
+            // Of two bytes of a line end each ends a cell: nothing stands between them.
+            let found = feeds | blocks.places_in(&text[at..], [delimiter, b'\r']);
+            if let Some(room) = bounds[count + 1..].first_chunk_mut() {
+                blocks.write(found, at as u32 + 1, room);
+            }
+            count += found.count_ones() as usize;
+            rows += feeds.count_ones() as usize;
+            at += BLOCK;
+        }
+        bounds[0] = start as u32;
+        // If there are as many cells as in so many rows, and each row ends where it should, no line ends elsewhere.
+        let stride = width + line_end - 1;
+        let ends = || bounds.iter().skip(stride).step_by(stride).take(rows);
+        let are_alike = count == rows * stride && ends().all(|bound| text[*bound as usize - 1] == b'\n');
+        if are_alike {
+            firsts.extend((0..rows).map(|row| (row * stride) as u32));
+            let begin = |row| bounds[row * stride] as usize;
+            places.extend((0..rows).map(|row| (begin(row), begin(row + 1) - line_end)));
+        }
+        are_alike
     }
 }
 
@@ -149,6 +229,7 @@ fn find_cells(
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::columns::Run;
+    use super::super::piece::Rows;
     use super::*;
     use crate::data::spare::Spare;
 
@@ -164,10 +245,60 @@ pub(super) mod tests {
             at = start + row.len();
             (start, at)
         });
-        let rows = places.collect();
+        let rows = Rows::Places(places.collect());
         let text = text.as_bytes().to_vec();
         let (name, spare) = (std::path::Path::new("t").into(), Spare::default());
         Piece { name, text, rows, has_quotes, before: 0, line: 1, spare }
+    }
+
+    /// The cells of some rows of a piece, and whether all have as many.
+    fn cells(
+        ahead: &mut Ahead,
+        piece: &Piece,
+        part: Part<'_>,
+        columns: &Columns,
+    ) -> (bool, Vec<(String, usize)>) {
+        let are_alike = ahead.look(piece, part, (columns, b','));
+        let rows = (0..ahead.count()).map(|row| {
+            let (found, known, start) = ahead.row(piece, row, (columns.count, b','));
+            assert!(known.unread.is_empty() && known.label.is_none());
+            let cells: Vec<_> = found.cells().map(String::from_utf8_lossy).collect();
+            (cells.join("|"), start)
+        });
+        (are_alike, rows.collect())
+    }
+
+    #[test]
+    fn rows_that_are_lines_are_those_that_are_found_one_by_one() {
+        let mut ahead = Ahead::default();
+        let columns = columns(3, vec![Run::Numbers(0..2), Run::Category(2)]);
+        let long = "1.5,2,".to_owned() + &"a".repeat(300);
+        let some = ["1,2,a", "-3.5,,", ",,", &long, "x,7.25,b"];
+        // What has too few cells, and too many; and both, which are as many as they should be.
+        for odd in [&[][..], &["1,2"], &["1,2,3,4"], &["1,2", "1,2,3,4"], &["1,2,3,4", "1,2"], &["1"]] {
+            for (end, bytes) in [("\n", 10), ("\n", 100), ("\r\n", 10), ("\r\n", 100), ("\r\n", 5000)] {
+                let mut rows: Vec<&str> = some.iter().cycle().take(40).copied().collect();
+                rows.splice(7..7, odd.iter().copied());
+                let text = rows.join(end) + end;
+                let by_places = piece(&text, &rows, false);
+                let mut by_lines = piece(&text, &[], false);
+                by_lines.rows = Rows::Lines(rows.len(), end.len());
+                assert_eq!((by_lines.count(), by_lines.places()), (rows.len(), by_places.places()));
+                let (are_alike, expected) =
+                    cells(&mut ahead, &by_places, Part::Places(&by_places.places()), &columns);
+                let (mut all_alike, mut found) = (true, Vec::new());
+                for part in by_lines.parts(bytes) {
+                    let (are_alike, some) = cells(&mut ahead, &by_lines, part, &columns);
+                    assert!(
+                        are_alike == some.iter().all(|(row, _)| row.matches('|').count() == 2),
+                        "{some:?}"
+                    );
+                    all_alike &= are_alike;
+                    found.extend(some);
+                }
+                assert_eq!((all_alike, found), (are_alike, expected), "{odd:?} {end:?} {bytes}");
+            }
+        }
     }
 
     #[test]
@@ -190,20 +321,17 @@ pub(super) mod tests {
                     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
                     let text = format!("in front of them{end}{}{last}", rows.join(end));
                     let piece = piece(&text, &rows, quoted || odd);
-                    for (rows, places) in rows.chunks(5).zip(piece.rows.chunks(5)) {
+                    for (rows, places) in rows.chunks(5).zip(piece.places().chunks(5)) {
                         let are_alike = rows.iter().all(|row| row.matches(',').count() == 2);
                         let is_odd = odd && rows.iter().any(|row| row.contains('"'));
-                        let found = ahead.look(&piece, places, (&columns, b','));
+                        let (found, cells) = cells(&mut ahead, &piece, Part::Places(places), &columns);
                         // Of the row behind these some bytes are looked at, too.
                         assert!(found == (are_alike && !is_odd) || odd && !found, "{rows:?}");
-                        for (row, (text, place)) in rows.iter().zip(places).enumerate() {
-                            let (found, known) = ahead.row(&piece, row, (*place, columns.count, b','));
-                            let expected = if quoted { text.replace('"', "") } else { (*text).to_owned() };
-                            let expected: Vec<&[u8]> =
-                                expected.as_bytes().split(|byte| *byte == b',').collect();
-                            assert_eq!(found.cells().collect::<Vec<_>>(), expected, "{text} {end:?}");
-                            assert!(known.unread.is_empty() && known.label.is_none());
-                        }
+                        let expected = rows.iter().zip(places).map(|(row, (start, _))| {
+                            let row = if quoted { row.replace('"', "") } else { (*row).to_owned() };
+                            (row.replace(',', "|"), *start)
+                        });
+                        assert_eq!(cells, expected.collect::<Vec<_>>(), "{end:?}");
                     }
                 }
             }
@@ -219,8 +347,9 @@ pub(super) mod tests {
         for (last, cells) in [(&whole, 40), (&one, 1), (&whole, 40), (&one, 1)] {
             let rows = [&whole[..], last];
             let piece = piece(&(whole.clone() + "\n" + last), &rows, false);
-            assert_eq!(ahead.look(&piece, &piece.rows, (&columns, b',')), cells == 40);
-            assert_eq!(ahead.row(&piece, 1, (piece.rows[1], 40, b',')).0.len(), cells);
+            let part = Part::Places(&piece.places());
+            assert_eq!(ahead.look(&piece, part, (&columns, b',')), cells == 40);
+            assert_eq!(ahead.row(&piece, 1, (40, b',')).0.len(), cells);
         }
     }
 }

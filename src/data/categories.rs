@@ -1,9 +1,13 @@
 //! Columns of categories: the different texts of each, numbered as they come.
 
 use super::classes::{Classes, Interner, Label};
+use super::recent;
 
 /// What stands for a missing cell among the numbers of a column's categories.
 pub(super) const MISSING: u32 = 0;
+
+/// What stands among them for a cell that is not known.
+pub(super) const UNKNOWN: u32 = number(recent::UNKNOWN);
 
 /// The categories of a column by their numbers, which count from 1 in the order in which they come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,10 +52,18 @@ impl Numbering {
         self.interner.find(bytes, length).map(number)
     }
 
-    /// The same where it has come lately.
+    /// The numbers of some cells that have come lately; see [`recent::Recent::find_each`].
     #[inline(always)]
-    pub(super) fn find_recent(&self, bytes: &[u8], length: usize) -> Option<u32> {
-        self.interner.find_recent(bytes, length).map(number)
+    pub(super) fn find_each(
+        &self,
+        text: &[u8],
+        bounds: &[u32],
+        firsts: &[u32],
+        column: usize,
+        numbers: &mut Vec<u32>,
+    ) {
+        self.interner.recent().find_each(text, bounds, firsts, column, numbers);
+        numbers.iter_mut().for_each(|text| *text = number(*text));
     }
 
     /// Numbers a cell of this row, which has not come before; or says what should have stood there.
@@ -71,7 +83,7 @@ impl Numbering {
 
 /// The number of a category that has this one among the texts of its column: that of missing cells stands one below the others.
 #[inline(always)]
-fn number(text: u32) -> u32 {
+const fn number(text: u32) -> u32 {
     text.wrapping_add(1)
 }
 

@@ -217,10 +217,10 @@ impl Interner {
         self.recent.find(bytes, length).or_else(|| self.find_older(&bytes[bytes.len() - length..]))
     }
 
-    /// The same where it has come lately.
+    /// Cells that have come lately.
     #[inline(always)]
-    pub(super) fn find_recent(&self, bytes: &[u8], length: usize) -> Option<u32> {
-        self.recent.find(bytes, length)
+    pub(super) fn recent(&self) -> &Recent {
+        &self.recent
     }
 
     #[inline(never)]

@@ -169,6 +169,15 @@ impl Schema {
 }
 
 impl Columns {
+    /// Whether rows have nothing that is looked at but inputs and labels.
+    pub(super) fn are_inputs_and_labels(&self) -> bool {
+        let Self { values, weight, group, time, id, left_out, counted, .. } = self;
+        values.is_empty()
+            && [weight, group, time, id].iter().all(|column| column.is_none())
+            && counted.is_empty()
+            && left_out.iter().all(|(_, why)| *why != Why::Empty)
+    }
+
     /// How many inputs there are.
     pub(super) fn inputs(&self) -> usize {
         self.runs.iter().map(Run::len).sum()

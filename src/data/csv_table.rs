@@ -116,7 +116,7 @@ impl CsvRows {
                 "{width} cells, as in the rows below (is it a title? Remove what stands above the header)"
             );
             return Err(error(
-                Place::row(first.line(first.rows[0].0)),
+                Place::row(first.line(first.places()[0].0)),
                 &expected,
                 &show(names[0].as_bytes()),
             ));
@@ -182,7 +182,7 @@ impl CsvRows {
         let mut table = RawTable::new(about.names.clone(), about.columns.count, about.dialect.clone());
         let mut cells = Cells::default();
         let mut push = |piece: &Piece| {
-            for place in &piece.rows {
+            for place in &*piece.places() {
                 let row = cells.of(&piece.text, *place, about.dialect.delimiter, piece.has_quotes);
                 let at = At::new(row, piece, place.0);
                 about.check_cells(&at)?;
@@ -330,7 +330,7 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
     }
     // What is wrong with a row is said when it is parsed.
     while let Ok(Some(piece)) = pieces.next() {
-        for place in piece.rows.iter().skip(known) {
+        for place in piece.places().iter().skip(known) {
             let row = cells.of(&piece.text, *place, header.dialect.delimiter, piece.has_quotes);
             empty.retain(|column| {
                 let kind = if row.len() == header.count {
@@ -345,7 +345,7 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
         if empty.is_empty() {
             break;
         }
-        known = known.saturating_sub(piece.rows.len());
+        known = known.saturating_sub(piece.count());
     }
     Ok(found)
 }
@@ -353,7 +353,7 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
 /// The cells of the first row, which must be text: what is not cannot be told from a header.
 fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
     let mut cells = Cells::default();
-    let place = first.rows[0];
+    let place = first.places()[0];
     let row = cells.of(&first.text, place, delimiter, first.has_quotes);
     let (line, most) = (first.line(place.0), (row_limit / BYTES_A_COLUMN).max(1));
     if row.len() > most {

@@ -11,8 +11,10 @@ use super::row_parser::Parsed;
 use super::table::{Chunk, Room, Table};
 use crate::Result;
 
-/// What somebody waits for: rows up to the end of a block.
+/// What somebody waits for.
 pub(super) struct Wanted {
+    /// Whether it is all rows that are left, or those up to the end of a block.
+    pub all: bool,
     /// The file, in messages.
     pub name: PathBuf,
     /// Values of a row.
@@ -48,7 +50,7 @@ impl Wanted {
         let rows = chunk.features.len() / self.inputs;
         table.append(chunk, &Room { name: &self.name, rows, expected: self.expected })?;
         let rows = table.features.len() / self.inputs;
-        Ok(rows.is_multiple_of(BLOCK_ROWS) && self.known != Some(rows))
+        Ok(!self.all && rows.is_multiple_of(BLOCK_ROWS) && self.known != Some(rows))
     }
 }
 

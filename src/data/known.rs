@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use super::categories::{MISSING, Numbering};
+use super::categories::{MISSING, Numbering, UNKNOWN};
 use super::classes::Interner;
 use super::columns::{Columns, Run};
 use super::decimal::{CELLS, Decimals};
 use super::notation::ReadAs;
 use super::places::{Blocks, WithBlocks, in_blocks};
-
-/// Stands for a label that is not known. No label has this number.
-const UNKNOWN: u32 = u32::MAX;
+use super::recent;
 
 /// Bits of a word.
 pub(super) const WORD: usize = u32::BITS as usize;
@@ -30,8 +28,10 @@ pub(super) struct Known {
     inputs: Vec<f32>,
     /// Of each row a bit for each input that is still to be read, from the lowest of some words on.
     unread: Vec<u32>,
-    /// The number of each row's label, if it is known.
+    /// The number of each row's label, or [`recent::UNKNOWN`]; none where there are no labels.
     labels: Vec<u32>,
+    /// Those of the categories of one column.
+    categories: Vec<u32>,
     /// The columns that are read together, and the first input of each.
     runs: Vec<(usize, Range<usize>)>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Found<'a> {
     /// Where cells begin in this text, and one behind the last; a cell ends one byte before the next begins. There is room behind.
     pub bounds: &'a [u32],
     /// The place of each row's first cell among them.
-    pub firsts: &'a [Option<usize>],
+    pub firsts: &'a [u32],
 }
 
 /// What texts are known.
@@ -60,6 +60,8 @@ pub(super) struct Texts<'a> {
     /// Of the columns of categories, in their order.
     pub numberings: &'a [Numbering],
     pub labels: &'a Interner,
+    /// Whether a cell that is missing is left to others.
+    pub refuses_missing: bool,
 }
 
 impl Known {
@@ -83,16 +85,26 @@ impl Known {
         self.inputs.resize(rows * width + CELLS, 0.0);
         self.unread.clear();
         self.unread.resize(rows * words(width), 0);
-        self.labels.resize(rows, UNKNOWN);
         in_blocks(Read { known: self, found, columns, read_as, decimals, texts });
         &self.inputs[..rows * width]
+    }
+
+    /// The number of each row's label, of which there are none where the table has none; nothing if one is not known.
+    pub(super) fn labels(&self) -> Option<&[u32]> {
+        (!self.labels.contains(&recent::UNKNOWN)).then_some(&self.labels)
+    }
+
+    /// Whether all inputs of a row have been read.
+    #[inline]
+    pub(super) fn is_read(&self, row: usize) -> bool {
+        self.of_row(row).unread.iter().all(|word| *word == 0)
     }
 
     /// What was read of one of these rows.
     #[inline]
     pub(super) fn of_row(&self, row: usize) -> KnownOfRow<'_> {
         let words = words(self.width);
-        let label = self.labels.get(row).copied().filter(|label| *label != UNKNOWN);
+        let label = self.labels.get(row).copied().filter(|label| *label != recent::UNKNOWN);
         KnownOfRow { unread: &self.unread[row * words..][..words], label }
     }
 }
@@ -118,9 +130,8 @@ impl WithBlocks for Read<'_> {
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) {
         let Self { known, found: Found { text, bounds, firsts }, columns, read_as, decimals, texts } = self;
-        let Known { width, inputs, unread, labels, runs } = known;
+        let Known { width, inputs, unread, labels, categories, runs } = known;
         let (width, words) = (*width, words(*width));
-        let firsts = || firsts.iter().flatten();
         runs.clear();
         for (input, run) in columns.runs_and_inputs() {
             if let Run::Numbers(columns) = run {
@@ -131,38 +142,31 @@ impl WithBlocks for Read<'_> {
             }
         }
         // One row after the other, and categories behind them: more numbers may be written than there are.
-        for (row, first) in firsts().enumerate() {
+        for (row, first) in firsts.iter().enumerate() {
             for (input, columns) in &*runs {
                 if let Some(room) = inputs[row * width + input..].first_chunk_mut() {
-                    let cells = &bounds[first + columns.start..];
+                    let cells = &bounds[*first as usize + columns.start..];
                     let others = blocks.decimals(decimals, text, cells, columns.len(), read_as, room);
                     mark(&mut unread[row * words..], *input, others);
                 }
             }
         }
         // One column after the other: what is found in one row does not wait for that of the row before.
-        let place = |first: usize, column: usize| {
-            let (start, end) = (bounds[first + column] as usize, bounds[first + column + 1] as usize - 1);
-            (&text[..end], end - start)
-        };
-        let categories = columns.runs_and_inputs().filter_map(|(input, run)| match run {
+        let columns_of = columns.runs_and_inputs().filter_map(|(input, run)| match run {
             Run::Category(column) => Some((input, *column)),
             Run::Numbers(_) => None,
         });
-        for ((input, column), numbering) in categories.zip(texts.numberings) {
-            for (row, first) in firsts().enumerate() {
-                let (bytes, length) = place(*first, column);
-                // A missing one may be refused.
-                let number = numbering.find_recent(bytes, length).unwrap_or(MISSING);
-                inputs[row * width + input] = number as f32;
-                mark(&mut unread[row * words..], input, u32::from(number == MISSING));
+        for ((input, column), numbering) in columns_of.zip(texts.numberings) {
+            numbering.find_each(text, bounds, firsts, column, categories);
+            let rows = inputs.chunks_mut(width).zip(unread.chunks_mut(words));
+            for ((inputs, unread), number) in rows.zip(&*categories) {
+                inputs[input] = *number as f32;
+                let is_unread = *number == UNKNOWN || *number == MISSING && texts.refuses_missing;
+                unread[input / WORD] |= u32::from(is_unread) << (input % WORD);
             }
         }
         if let Some(column) = columns.target {
-            for (label, first) in labels.iter_mut().zip(firsts()) {
-                let (bytes, length) = place(*first, column);
-                *label = texts.labels.find_recent(bytes, length).unwrap_or(UNKNOWN);
-            }
+            texts.labels.recent().find_each(text, bounds, firsts, column, labels);
         }
     }
 }
@@ -181,6 +185,7 @@ fn mark(words: &mut [u32], input: usize, bits: u32) {
 mod tests {
     use super::super::ahead::Ahead;
     use super::super::ahead::tests::piece;
+    use super::super::piece::Part;
     use super::*;
 
     /// Numbers of two runs, more than a word has bits, around columns of categories, of which one is the label.
@@ -229,19 +234,20 @@ mod tests {
                     .collect();
                 let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
                 let piece = piece(&format!("in front of all of them\n{}\n", rows.join("\n")), &rows, quoted);
-                assert!(ahead.look(&piece, &piece.rows, (&columns, b',')));
-                let known = Texts { numberings: &numberings, labels: &labels };
+                assert!(ahead.look(&piece, Part::Places(&piece.places()), (&columns, b',')));
+                let known = Texts { numberings: &numberings, labels: &labels, refuses_missing: !empty };
                 let inputs = ahead
                     .read(&piece, &columns, ReadAs { point: b'.', empty }, &mut decimals, known)
                     .to_vec();
                 assert_eq!(inputs.len(), rows.len() * columns.inputs());
                 let inputs_of_rows = inputs.chunks(columns.inputs());
-                for ((row, inputs), place) in inputs_of_rows.enumerate().zip(&piece.rows) {
-                    let (_, known) = ahead.row(&piece, row, (*place, 72, b','));
+                for (row, inputs) in inputs_of_rows.enumerate() {
+                    let (_, known, _) = ahead.row(&piece, row, (72, b','));
                     let of_inputs = (0..1).chain(1..41).chain(41..43).chain(44..70);
                     for ((input, value), column) in inputs.iter().enumerate().zip(of_inputs) {
                         let is_read = known.unread[input / WORD] >> (input % WORD) & 1 == 0;
                         let expected = match (column, cell(row, column)) {
+                            (41, "") => empty.then_some(MISSING as f32),
                             (0 | 41 | 42, text) => (text == "a" || text == "bb")
                                 .then(|| texts.iter().position(|other| *other == text).unwrap() as f32 + 1.0),
                             (_, "") => empty.then_some(f32::NAN),

@@ -27,6 +27,7 @@ mod image;
 mod inputs;
 mod known;
 mod labelled;
+mod lines;
 mod locate;
 mod memory_rows;
 mod merge;

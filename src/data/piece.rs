@@ -1,7 +1,10 @@
 //! A piece of a table's text, and the memory in which it stands.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
+
+use memchr::{memchr, memrchr};
 
 use super::row_ends::count_lines;
 use super::spare::Spare;
@@ -15,8 +18,7 @@ pub(super) struct Piece {
     /// The file, or what stands for it in messages.
     pub name: Arc<Path>,
     pub text: Vec<u8>,
-    /// Where each row begins and ends, its line end left out; blank lines are none.
-    pub rows: Vec<(usize, usize)>,
+    pub rows: Rows,
     /// Whether a quote stands anywhere.
     pub has_quotes: bool,
     /// Rows of the table before these.
@@ -25,6 +27,31 @@ pub(super) struct Piece {
     pub line: u64,
     /// Texts of pieces that are gone.
     pub spare: Spare<Vec<u8>>,
+}
+
+/// The rows of a piece.
+pub(super) enum Rows {
+    /// Where each begins and ends, its line end left out; blank lines are none.
+    Places(Vec<(usize, usize)>),
+    /// So many rows, each of which is a line that ends with so many bytes.
+    Lines(usize, usize),
+}
+
+/// Some of the rows of a piece that follow one another, at least one.
+#[derive(Clone, Copy)]
+pub(super) enum Part<'a> {
+    /// Where each begins and ends, its line end left out.
+    Places(&'a [(usize, usize)]),
+    /// All lines from this place up to that one, behind a line end, each of which is a row.
+    Lines(usize, usize),
+}
+
+/// See [`Piece::parts`].
+struct Parts<'a> {
+    piece: &'a Piece,
+    bytes: usize,
+    /// Where the rest begins: the number of a row where places are known, or else a place in the text.
+    rest: usize,
 }
 
 impl Drop for Piece {
@@ -40,5 +67,66 @@ impl Piece {
     /// The line of the byte at this place.
     pub(super) fn line(&self, place: usize) -> u64 {
         self.line + count_lines(&self.text[..place])
+    }
+
+    /// How many rows there are.
+    pub(super) fn count(&self) -> usize {
+        match &self.rows {
+            Rows::Places(places) => places.len(),
+            Rows::Lines(rows, _) => *rows,
+        }
+    }
+
+    /// Where each row begins and ends, its line end left out.
+    pub(super) fn places(&self) -> Cow<'_, [(usize, usize)]> {
+        match &self.rows {
+            Rows::Places(places) => places.into(),
+            Rows::Lines(..) => self.places_of_lines(0, self.text.len()).collect(),
+        }
+    }
+
+    /// The same of some rows that are lines, with their line ends at these places.
+    pub(super) fn places_of_lines(&self, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
+        let line_end = self.line_end();
+        self.text[start..end].split_inclusive(|byte| *byte == b'\n').scan(start, move |start, line| {
+            let begin = *start;
+            *start += line.len();
+            Some((begin, *start - line_end))
+        })
+    }
+
+    /// Bytes with which rows that are lines end.
+    pub(super) fn line_end(&self) -> usize {
+        match self.rows {
+            Rows::Places(_) => 1,
+            Rows::Lines(_, line_end) => line_end,
+        }
+    }
+
+    /// The rows in parts of about so many bytes.
+    pub(super) fn parts(&self, bytes: usize) -> impl Iterator<Item = Part<'_>> {
+        Parts { piece: self, bytes, rest: 0 }
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        let Self { piece, bytes, rest: start } = *self;
+        match &piece.rows {
+            Rows::Places(places) => {
+                let rows = (bytes * places.len() / piece.text.len().max(1)).max(1);
+                self.rest = places.len().min(start + rows);
+                (start < self.rest).then(|| Part::Places(&places[start..self.rest]))
+            }
+            Rows::Lines(..) => {
+                let rest = &piece.text[start..];
+                let last = memrchr(b'\n', &rest[..rest.len().min(bytes)]);
+                // One line that is longer.
+                self.rest = start + last.or_else(|| memchr(b'\n', rest)).map_or(0, |last| last + 1);
+                (start < self.rest).then_some(Part::Lines(start, self.rest))
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
-use super::piece::{PIECE_BYTES, Piece};
+use super::lines::lines;
+use super::piece::{PIECE_BYTES, Piece, Rows};
 use super::places::{Blocks, WithBlocks, in_blocks};
 use super::row::Cells;
 use super::row_ends::{RowEnds, count_lines, is_blank};
@@ -20,6 +21,12 @@ use crate::{Error, Result};
 
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;
+
+/// Bytes of a row before one has been seen.
+const LIKELY_BYTES: usize = 64;
+
+/// Rows may be longer by one in so many bytes than those before.
+const LONGER: usize = 32;
 
 /// Bytes of blank lines in front of a row at most.
 const MOST_BLANK: usize = 1 << 26;
@@ -46,6 +53,8 @@ pub(super) struct Pieces {
     after_return: bool,
     /// Rows so far.
     rows: u64,
+    /// Rows so far, header and other files included, and their bytes.
+    all: (usize, usize),
     /// What ends the table where it should not end.
     fault: Option<Error>,
     /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there.
@@ -87,6 +96,7 @@ impl Pieces {
             is_read: false,
             after_return: false,
             rows: 0,
+            all: (0, 0),
             fault: None,
             has_one_column: false,
             blank_line: None,
@@ -144,13 +154,14 @@ impl Pieces {
         };
         self.rows = before;
         let mut cells = Cells::default();
-        let row = cells.of(&piece.text, piece.rows[0], self.delimiter, piece.has_quotes);
+        let first = piece.places()[0];
+        let row = cells.of(&piece.text, first, self.delimiter, piece.has_quotes);
         let found: Vec<String> =
             row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
         if found == names {
             return Ok(());
         }
-        let place = Place::row(piece.line(piece.rows[0].0));
+        let place = Place::row(piece.line(first.0));
         Err(self.stream.error(place, expected, list(&found)))
     }
 
@@ -161,14 +172,16 @@ impl Pieces {
             self.filled = 0;
             return Err(fault);
         }
+        if let Some(piece) = self.take_lines(most) {
+            return Ok(Some(piece));
+        }
         let mut scan = RowEnds::default();
         while !in_blocks(FindRows { pieces: self, scan: &mut scan, most }) {
             if self.is_read {
                 self.end(&mut scan);
                 break;
             }
-            if let Err(fault) = self.read() {
-                self.fault = Some(fault);
+            if self.fault.is_some() || !self.read(usize::MAX) {
                 break;
             }
         }
@@ -178,7 +191,37 @@ impl Pieces {
                 None => Ok(None),
             };
         }
-        Ok(Some(self.cut(scan)))
+        let end = scan.start.min(self.filled);
+        let lines = (!scan.has_quotes).then_some(scan.lines);
+        Ok(Some(self.cut(end, Rows::Places(scan.rows), lines)))
+    }
+
+    /// The next rows, where each is a line; nothing where they have to be looked for.
+    fn take_lines(&mut self, most: usize) -> Option<Piece> {
+        // Of one row no more is waited for than its end.
+        if most == 1 || self.has_one_column {
+            return None;
+        }
+        let wanted = self.likely_bytes(most);
+        let lines = loop {
+            let lines = lines(&self.buffer[..self.filled], most)?;
+            if lines.rows == most || self.filled >= wanted || self.is_read || !self.read(wanted) {
+                break lines;
+            }
+        };
+        // Where all are shorter than a row may be, each is.
+        (lines.rows > 0 && self.filled <= self.limit)
+            .then(|| self.cut(lines.end, Rows::Lines(lines.rows, lines.line_end), Some(lines.rows as u64)))
+    }
+
+    /// About how many bytes the next piece has, if so many rows are left for pieces that are equally long.
+    fn likely_bytes(&self, rows: usize) -> usize {
+        let bytes = match self.all {
+            (0, _) => rows.saturating_mul(LIKELY_BYTES),
+            (seen, bytes) => rows.saturating_mul(bytes / seen + 1),
+        };
+        let bytes = bytes / bytes.div_ceil(PIECE_BYTES).max(1);
+        bytes + bytes / LONGER
     }
 
     /// Finds rows in what has been read; whether they are a piece.
@@ -249,28 +292,32 @@ impl Pieces {
         true
     }
 
-    /// Reads more: as much as is there, since the rest of a pipe may take its time.
-    fn read(&mut self) -> Result<()> {
+    /// Reads more: as much as is there, since the rest of a pipe may take its time, and not beyond so many bytes. False where that
+    /// fails.
+    fn read(&mut self, most: usize) -> bool {
         if self.filled == self.buffer.len() {
             let length = (2 * self.filled).max(PIECE_BYTES + MORE_BYTES);
             self.buffer.resize(length, 0);
         }
+        let end = self.buffer.len().min(most.max(self.filled + 1));
         loop {
-            match self.stream.read(&mut self.buffer[self.filled..]) {
+            match self.stream.read(&mut self.buffer[self.filled..end]) {
                 Ok(count) => {
                     self.filled += count;
                     self.is_read = count == 0;
-                    return Ok(());
+                    return true;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.stream.fault(error)),
+                Err(error) => {
+                    self.fault = Some(self.stream.fault(error));
+                    return false;
+                }
             }
         }
     }
 
-    /// Takes what was found out of the buffer.
-    fn cut(&mut self, scan: RowEnds) -> Piece {
-        let end = scan.start.min(self.filled);
+    /// Takes rows out of the buffer, which end there, and have so many lines, unless these are still to be counted.
+    fn cut(&mut self, end: usize, rows: Rows, lines: Option<u64>) -> Piece {
         let rest = &self.buffer[end..self.filled];
         let mut buffer = self.spare.take().unwrap_or_default();
         buffer.resize((PIECE_BYTES + MORE_BYTES).max(rest.len()), 0);
@@ -283,17 +330,16 @@ impl Pieces {
             // The second half of a line end is no line.
             line: self.line - u64::from(self.after_return && text.first() == Some(&b'\n')),
             text,
-            rows: scan.rows,
-            has_quotes: scan.has_quotes,
+            rows,
+            has_quotes: lines.is_none(),
             before: self.rows,
             spare: self.spare.clone(),
         };
-        self.line = match piece.has_quotes {
-            true => piece.line(piece.text.len()),
-            false => piece.line + scan.lines,
-        };
+        self.line = lines.map_or_else(|| piece.line(piece.text.len()), |lines| piece.line + lines);
         self.after_return = piece.text.last() == Some(&b'\r');
-        self.rows += piece.rows.len() as u64;
+        let count = piece.count();
+        self.rows += count as u64;
+        self.all = (self.all.0 + count, self.all.1 + end);
         piece
     }
 
@@ -332,7 +378,7 @@ mod tests {
         let mut found = Vec::new();
         loop {
             match pieces.next_row() {
-                Ok(Some(piece)) => found.extend(piece.rows.iter().map(|(start, end)| {
+                Ok(Some(piece)) => found.extend(piece.places().iter().map(|(start, end)| {
                     (String::from_utf8_lossy(&piece.text[*start..*end]).into_owned(), piece.line(*start))
                 })),
                 Ok(None) => return (found, None),
@@ -369,7 +415,7 @@ mod tests {
             let text: String = (0..9).map(|row| format!("{row},{}{end}", cell(row))).collect();
             let mut pieces =
                 Pieces::new(Stream::new(Path::new("t"), Cursor::new(text)).unwrap(), &[], b',', 1000);
-            let first = |piece: Option<Piece>| piece.map(|piece| piece.line(piece.rows[0].0));
+            let first = |piece: Option<Piece>| piece.map(|piece| piece.line(piece.places()[0].0));
             let lines: Vec<Option<u64>> =
                 [3, 2, 3, 9, 9].map(|rows| first(pieces.take_of_all(rows).unwrap())).to_vec();
             assert_eq!(lines, [Some(1), Some(4), Some(6), Some(10), None], "{end:?}");

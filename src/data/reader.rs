@@ -207,39 +207,40 @@ impl Reader {
     ///
     /// `Ok(false)` once everything had been delivered before the call.
     pub fn next_block(&mut self) -> Result<bool> {
-        let received = self.receive_block();
-        if received.is_err() {
-            self.state = State::Failed;
-        }
-        received
+        self.receive(false)
     }
 
-    fn receive_block(&mut self) -> Result<bool> {
+    /// Reads everything that is left.
+    pub fn read_to_end(&mut self) -> Result<()> {
+        self.receive(true).map(|_| ())
+    }
+
+    /// Waits for one more block, or for all that are left; whether any rows came.
+    fn receive(&mut self, all: bool) -> Result<bool> {
         let before = self.rows();
-        match &mut self.state {
+        let received = match &mut self.state {
             State::Reading(delivery) => {
-                let (name, inputs) = (self.name.clone(), self.inputs);
-                let wanted = Wanted { name, inputs, expected: self.likely_rows, known: self.known_rows };
-                let delivery = delivery.get_mut().unwrap_or_else(PoisonError::into_inner);
-                if !delivery.fill(&mut self.table, wanted)? {
-                    self.state = State::Complete;
-                }
+                let (name, expected) = (self.name.clone(), self.likely_rows);
+                let wanted = Wanted { all, name, inputs: self.inputs, expected, known: self.known_rows };
+                delivery.get_mut().unwrap_or_else(PoisonError::into_inner).fill(&mut self.table, wanted)
             }
             State::Complete => return Ok(false),
             State::Failed => {
                 let name = self.name.display();
                 return Err(Error::Config(format!("{name}: cannot go on after an error")));
             }
-        }
+        };
         self.table.classify();
-        self.check_missing()?;
+        // What is missing stands in front of the row that is at fault.
+        match self.check_missing().and(received) {
+            Ok(true) => {}
+            Ok(false) => self.state = State::Complete,
+            Err(error) => {
+                self.state = State::Failed;
+                return Err(error);
+            }
+        }
         Ok(self.rows() > before)
-    }
-
-    /// Reads everything that is left.
-    pub fn read_to_end(&mut self) -> Result<()> {
-        while self.next_block()? {}
-        Ok(())
     }
 
     /// Whether all rows are here and the file proved to be whole.

@@ -6,6 +6,9 @@ const PLACES: usize = 512;
 /// The longest text that is kept.
 const LONGEST: usize = 16;
 
+/// Stands for the number of a text that is not here. No text has it.
+pub(super) const UNKNOWN: u32 = u32::MAX - 1;
+
 /// A place for each value of a weak hash, with the text that was there last and its number.
 pub(super) struct Recent {
     places: Box<[(Key, u32); PLACES]>,
@@ -44,7 +47,28 @@ impl Recent {
         if is_same(found, key) { Some(number) } else { self.find_beside(key, place) }
     }
 
-    /// The same beside its place.
+    /// The numbers of the cells of a column in some rows, of which the first cells have these places among the bounds: cells begin
+    /// at their bounds in the text and end one byte before the next.
+    ///
+    /// Not to be inlined: it takes all registers, and no vectors.
+    #[inline(never)]
+    pub(super) fn find_each(
+        &self,
+        text: &[u8],
+        bounds: &[u32],
+        firsts: &[u32],
+        column: usize,
+        numbers: &mut Vec<u32>,
+    ) {
+        let bounds = &bounds[column..];
+        numbers.clear();
+        numbers.extend(firsts.iter().map(|first| {
+            let (start, end) = (bounds[*first as usize] as usize, bounds[*first as usize + 1] as usize - 1);
+            self.find(&text[..end], end - start).unwrap_or(UNKNOWN)
+        }));
+    }
+
+    /// The number of a text beside its place.
     fn find_beside(&self, key: Key, place: usize) -> Option<u32> {
         let (found, number) = self.places[place ^ 1];
         is_same(found, key).then_some(number)

@@ -13,7 +13,7 @@ use super::dataset::Features;
 use super::decimal::Decimals;
 use super::groups::Groups;
 use super::known::{Texts, WORD};
-use super::piece::Piece;
+use super::piece::{Part, Piece};
 use super::row::Row;
 use super::shown::{show, show_name};
 use super::spare::Spare;
@@ -122,15 +122,13 @@ impl RowParser {
 
     /// Parses the rows of a piece, which come after those of all pieces before.
     pub(super) fn parse(&mut self, piece: &Piece, ahead: &mut Ahead) -> Parsed {
-        let values = piece.rows.len().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
+        let values = piece.count().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
         let features = Features::with_spare_room(self.spare.take(), values, self.floats);
         let mut chunk = Chunk { features, spare: self.spare.clone(), ..Chunk::default() };
         let table = Arc::clone(&self.table);
-        let mut together = piece.rows.chunks(Ahead::rows(piece));
         let mut before = piece.before;
-        let fault = together.try_for_each(|rows| {
-            self.rows(&table, piece, rows, before, ahead, &mut chunk)?;
-            before += rows.len() as u64;
+        let fault = Ahead::parts(piece).try_for_each(|part| {
+            before += self.rows(&table, piece, part, before, ahead, &mut chunk)?;
             Ok(())
         });
         let fault = fault.err();
@@ -144,41 +142,51 @@ impl RowParser {
         Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
     }
 
-    /// Parses some rows, of which so many come before.
+    /// Parses some rows, before which so many come, and says how many they are.
     fn rows(
         &mut self,
         table: &CsvTable,
         piece: &Piece,
-        rows: &[(usize, usize)],
+        part: Part<'_>,
         before: u64,
         ahead: &mut Ahead,
         chunk: &mut Chunk,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let (columns, delimiter) = (&table.columns, table.dialect.delimiter);
-        let are_alike = ahead.look(piece, rows, (columns, delimiter));
-        // The first input of each row, where they are read together.
-        let (mut place, mut width) = (chunk.features.len(), 0);
+        let are_alike = ahead.look(piece, part, (columns, delimiter));
+        let rows = ahead.count();
+        // The first input, and how many a row has, where they are read together.
+        let (place, mut width) = (chunk.features.len(), 0);
         if are_alike
             && table.missing_numbers.is_empty()
             && let Features::Floats(floats) = &mut chunk.features
         {
-            let texts = Texts { numberings: &self.numberings, labels: &self.labels };
+            let refuses_missing = table.refuses_missing;
+            let texts = Texts { numberings: &self.numberings, labels: &self.labels, refuses_missing };
             floats.extend_from_slice(ahead.read(piece, columns, self.read_as(), &mut self.decimals, texts));
             width = columns.inputs();
         }
-        for ((row, of_row), before) in rows.iter().enumerate().zip(before..) {
-            let (row, known) = ahead.row(piece, row, (*of_row, columns.count, delimiter));
-            let at = At::new(row, piece, of_row.0);
+        let labels = ahead.known().labels().filter(|_| width > 0 && columns.are_inputs_and_labels());
+        chunk.labels.extend_from_slice(labels.unwrap_or_default());
+        // Whether nothing is left to do but what has not been read.
+        let is_read = labels.is_some();
+        for (row, before) in (0..rows).zip(before..) {
+            if is_read && ahead.known().is_read(row) {
+                continue;
+            }
+            let (of_row, known, start) = ahead.row(piece, row, (columns.count, delimiter));
+            let at = At::new(of_row, piece, start);
             table.check_cells(&at)?;
             if width > 0 {
-                self.unread(&at, known.unread, place, &mut chunk.features)?;
+                self.unread(&at, known.unread, place + row * width, &mut chunk.features)?;
             } else {
                 self.inputs(table, &at, &mut chunk.features)?;
             }
-            place += width;
-            self.others(table, &at, known.label, before, chunk)?;
+            if !is_read {
+                self.others(table, &at, known.label, before, chunk)?;
+            }
         }
-        Ok(())
+        Ok(rows as u64)
     }
 
     /// Puts the inputs of a row in their places of which a bit stands in these words; the first of them has this place.
