@@ -133,7 +133,11 @@ impl WithBlocks for Look<'_> {
         let (place, has_quotes) = ((*start, *end), piece.has_quotes);
         let count = match has_quotes {
             true => unquoted.copy(&piece.text, place, delimiter, bounds, blocks),
-            false => Some(find_cells(&piece.text, place, delimiter, bounds, blocks)),
+            false => {
+                // With the line end behind the last row.
+                let text = &piece.text[..piece.text.len().min(end + 1)];
+                Some(find_cells(text, *start, delimiter, bounds, blocks).0)
+            }
         };
         let Some(count) = count else { return firsts.resize(rows.len(), ODD) };
         let now = |place| if has_quotes { unquoted.place(place) } else { place };
@@ -167,63 +171,63 @@ impl WithBlocks for LookAtLines<'_> {
 
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) -> bool {
-        let Self {
-            ahead: Ahead { bounds, firsts, places, .. },
-            piece,
-            place: (start, end),
-            width,
-            delimiter,
-        } = self;
-        let (text, line_end) = (&piece.text[..end], piece.line_end());
-        let (mut at, mut count, mut rows) = (start, 0, 0);
-        while at < end {
-            make_room(bounds, count + 1);
-            let feeds = blocks.places_in(&text[at..], [b'\n']);
-            // Of two bytes of a line end each ends a cell: nothing stands between them.
-            let found = feeds | blocks.places_in(&text[at..], [delimiter, b'\r']);
-            if let Some(room) = bounds[count + 1..].first_chunk_mut() {
-                blocks.write(found, at as u32 + 1, room);
-            }
-            count += found.count_ones() as usize;
-            rows += feeds.count_ones() as usize;
-            at += BLOCK;
-        }
-        bounds[0] = start as u32;
-        // If there are as many cells as in so many rows, and each row ends where it should, no line ends elsewhere.
+        let Self { ahead: Ahead { bounds, firsts, places, unquoted, .. }, piece, place, width, delimiter } =
+            self;
+        let (line_end, (_, end)) = (piece.line_end(), place);
+        // Of two bytes of a line end each ends a cell: nothing stands between them.
         let stride = width + line_end - 1;
-        let ends = || bounds.iter().skip(stride).step_by(stride).take(rows);
-        let are_alike = count == rows * stride && ends().all(|bound| text[*bound as usize - 1] == b'\n');
-        if are_alike {
-            firsts.extend((0..rows).map(|row| (row * stride) as u32));
+        let (text, end, count, rows) = if piece.has_quotes {
+            let Some(count) = unquoted.copy(&piece.text, place, delimiter, bounds, blocks) else {
+                return false;
+            };
+            places.extend(piece.places_of_lines(place.0, end));
+            (unquoted.text(), unquoted.place(end), count, places.len())
+        } else {
+            let (count, rows) = find_cells(&piece.text[..end], place.0, delimiter, bounds, blocks);
+            (&piece.text[..], end, count, rows)
+        };
+        // If as many lines end where rows of so many cells should, and the last one at the end, none ends elsewhere.
+        let mut ends = bounds[..count].iter().skip(stride).step_by(stride).take(rows);
+        let are_alike = bounds[..count].get(rows * stride).is_some_and(|bound| *bound as usize == end)
+            && ends.all(|bound| text[*bound as usize - 1] == b'\n');
+        if !are_alike {
+            places.clear();
+            return false;
+        }
+        firsts.extend((0..rows).map(|row| (row * stride) as u32));
+        if !piece.has_quotes {
             let begin = |row| bounds[row * stride] as usize;
             places.extend((0..rows).map(|row| (begin(row), begin(row + 1) - line_end)));
         }
-        are_alike
+        true
     }
 }
 
-/// Writes where each cell begins from one place of a text to another, where a line may end, and returns the place of the last bound.
+/// Writes where each cell of a text begins from this place on, where cells may end with a line, and returns the place of the last
+/// bound, which stands behind the text, and how many LF there are.
 #[inline(always)]
 fn find_cells(
     text: &[u8],
-    (start, end): (usize, usize),
+    start: usize,
     delimiter: u8,
     bounds: &mut Vec<u32>,
     blocks: impl Blocks,
-) -> usize {
-    let (mut at, mut count) = (start, 1);
-    // The line end behind the last row is looked for, too.
-    while at <= end && at < text.len() {
+) -> (usize, usize) {
+    let (mut at, mut count, mut lines) = (start, 1, 0);
+    while at < text.len() {
         make_room(bounds, count);
-        let found = blocks.places_in(&text[at..], [delimiter, b'\n', b'\r']);
+        let feeds = blocks.places_in(&text[at..], [b'\n']);
+        let found = feeds | blocks.places_in(&text[at..], [delimiter, b'\r']);
         if let Some(room) = bounds[count..].first_chunk_mut() {
             blocks.write(found, at as u32 + 1, room);
         }
         count += found.count_ones() as usize;
+        lines += feeds.count_ones() as usize;
         at += BLOCK;
     }
+    make_room(bounds, count);
     (bounds[0], bounds[count]) = (start as u32, text.len() as u32 + 1);
-    count
+    (count, lines)
 }
 
 #[cfg(test)]
@@ -276,12 +280,26 @@ pub(super) mod tests {
         let some = ["1,2,a", "-3.5,,", ",,", &long, "x,7.25,b"];
         // What has too few cells, and too many; and both, which are as many as they should be.
         for odd in [&[][..], &["1,2"], &["1,2,3,4"], &["1,2", "1,2,3,4"], &["1,2,3,4", "1,2"], &["1"]] {
-            for (end, bytes) in [("\n", 10), ("\n", 100), ("\r\n", 10), ("\r\n", 100), ("\r\n", 5000)] {
+            for (end, bytes, quoted) in [
+                ("\n", 10, false),
+                ("\n", 100, true),
+                ("\n", 5000, true),
+                ("\r\n", 10, true),
+                ("\r\n", 100, false),
+                ("\r\n", 5000, true),
+                ("\r\n", 5000, false),
+            ] {
                 let mut rows: Vec<&str> = some.iter().cycle().take(40).copied().collect();
                 rows.splice(7..7, odd.iter().copied());
+                let written = |row: &&str| row.replace('a', "\"\"").replace(",,", ",\"a,\"\"\",");
+                let rows: Vec<String> = match quoted {
+                    true => rows.iter().map(written).collect(),
+                    false => rows.iter().map(|row| (*row).to_owned()).collect(),
+                };
+                let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
                 let text = rows.join(end) + end;
-                let by_places = piece(&text, &rows, false);
-                let mut by_lines = piece(&text, &[], false);
+                let by_places = piece(&text, &rows, quoted);
+                let mut by_lines = piece(&text, &[], quoted);
                 by_lines.rows = Rows::Lines(rows.len(), end.len());
                 assert_eq!((by_lines.count(), by_lines.places()), (rows.len(), by_places.places()));
                 let (are_alike, expected) =

@@ -40,6 +40,7 @@ mod order;
 mod piece;
 mod pieces;
 mod places;
+mod quotes;
 mod raw_table;
 mod reader;
 mod recent;

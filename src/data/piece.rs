@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use super::row_ends::count_lines;
 use super::spare::Spare;
@@ -33,7 +33,7 @@ pub(super) struct Piece {
 pub(super) enum Rows {
     /// Where each begins and ends, its line end left out; blank lines are none.
     Places(Vec<(usize, usize)>),
-    /// So many rows, each of which is a line that ends with so many bytes.
+    /// So many rows, each of which is a line that ends with so many bytes: no line end is quoted.
     Lines(usize, usize),
 }
 
@@ -88,10 +88,9 @@ impl Piece {
     /// The same of some rows that are lines, with their line ends at these places.
     pub(super) fn places_of_lines(&self, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
         let line_end = self.line_end();
-        self.text[start..end].split_inclusive(|byte| *byte == b'\n').scan(start, move |start, line| {
-            let begin = *start;
-            *start += line.len();
-            Some((begin, *start - line_end))
+        memchr_iter(b'\n', &self.text[start..end]).scan(start, move |begin, feed| {
+            let behind = start + feed + 1;
+            Some((std::mem::replace(begin, behind), behind - line_end))
         })
     }
 

@@ -204,14 +204,16 @@ impl Pieces {
         }
         let wanted = self.likely_bytes(most);
         let lines = loop {
-            let lines = lines(&self.buffer[..self.filled], most)?;
+            let lines = lines(&self.buffer[..self.filled], self.delimiter, most)?;
             if lines.rows == most || self.filled >= wanted || self.is_read || !self.read(wanted) {
                 break lines;
             }
         };
         // Where all are shorter than a row may be, each is.
-        (lines.rows > 0 && self.filled <= self.limit)
-            .then(|| self.cut(lines.end, Rows::Lines(lines.rows, lines.line_end), Some(lines.rows as u64)))
+        (lines.rows > 0 && self.filled <= self.limit).then(|| {
+            let count = (!lines.has_quotes).then_some(lines.rows as u64);
+            self.cut(lines.end, Rows::Lines(lines.rows, lines.line_end), count)
+        })
     }
 
     /// About how many bytes the next piece has, if so many rows are left for pieces that are equally long.

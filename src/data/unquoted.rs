@@ -1,6 +1,7 @@
 //! Some rows without their quotes, and where their cells stand: what `row.rs` does for one row, for several at once.
 
 use super::places::{BLOCK, Blocks};
+use super::quotes::Before;
 use super::row::make_room;
 
 /// Bytes in front of the text: more than are looked at in front of a cell.
@@ -25,26 +26,6 @@ struct Block {
     place: u32,
 }
 
-/// Where quotes and other marks stand in a block: a bit for each of its bytes.
-struct Quotes {
-    /// Those that are left out. Of two that stand for one the second stays.
-    left_out: u64,
-    /// Delimiters and line ends that are not quoted.
-    marks: u64,
-    /// Quotes that open a cell where none begins.
-    faults: u64,
-}
-
-/// What stands in front of a block.
-struct Before {
-    /// All ones where it ends inside a quoted cell.
-    inside: u64,
-    /// 1 where the last byte closes a cell.
-    closed: u64,
-    /// 1 where a cell begins.
-    begun: u64,
-}
-
 impl Unquoted {
     /// Takes the quotes out of the text from `start` on, where a row begins, up to `end`, where a line may end. Writes where each cell
     /// begins and returns the place of the last bound. Nothing where a quote stands inside a cell that it does not begin.
@@ -61,7 +42,7 @@ impl Unquoted {
         self.blocks.clear();
         // Whole blocks are copied, of which some bytes count.
         self.text.resize(FRONT + (end - start) + 3 * BLOCK, 0);
-        let mut before = Before { inside: 0, closed: 0, begun: 1 };
+        let mut before = Before::default();
         let (mut at, mut to, mut count, mut faults) = (start, FRONT, 1, 0);
         while at <= end && at < text.len() {
             make_room(bounds, count);
@@ -117,35 +98,6 @@ impl Unquoted {
         let left_out = (block.left_out & ((1 << byte) - 1)).count_ones() as usize;
         block.place as usize + byte - left_out
     }
-}
-
-impl Before {
-    /// What the next block has; this stands in front of the one behind it then.
-    #[inline(always)]
-    fn quotes(&mut self, text: &[u8], delimiter: u8, blocks: impl Blocks) -> Quotes {
-        let quotes = blocks.places_in(text, [b'"']);
-        let marks = blocks.places_in(text, [delimiter, b'\n', b'\r']);
-        // From each quote to the one before the next: of two that stand for one the first ends what the second goes on with.
-        let inside = up_to_each(quotes) ^ self.inside;
-        let (opening, closing) = (quotes & inside, quotes & !inside);
-        let marks = marks & !inside;
-        let behind_closing = closing << 1 | self.closed;
-        let doubled = opening & behind_closing;
-        let faults = opening & !(doubled | marks << 1 | self.begun);
-        let last = BLOCK - 1;
-        *self =
-            Self { inside: (inside >> last).wrapping_neg(), closed: closing >> last, begun: marks >> last };
-        Quotes { left_out: quotes & !doubled, marks, faults }
-    }
-}
-
-/// For each bit whether there is an odd number of ones up to it.
-#[inline(always)]
-fn up_to_each(mut bits: u64) -> u64 {
-    for shift in [1, 2, 4, 8, 16, 32] {
-        bits ^= bits << shift;
-    }
-    bits
 }
 
 /// The bits of a word that are not left out, side by side from the lowest on.
