@@ -29,7 +29,7 @@ use crate::threads::spawn;
 const MOST_WAITING: usize = 64;
 
 /// Pieces that may wait for each thread at least.
-const LEAST_WAITING: usize = 4;
+const LEAST_WAITING: usize = 6;
 
 /// Threads, unless another number is said: more would wait for the one that reads.
 const MOST_THREADS: usize = 8;
