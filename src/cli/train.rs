@@ -23,7 +23,7 @@ use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
-use super::train_text::task_line;
+use super::train_text::{read_first_line, task_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 use super::{advice, folds, run_folder};
 
@@ -154,6 +154,7 @@ impl Call<'_> {
         if options.training.columns.task(options.training.learning.loss)? == Task::Auto {
             notices.extend(task_line(&data));
         }
+        notices.extend(read_first_line(&data));
         if options.format == Format::Text {
             notices.extend(advice::of_validation(self.given, &data).map(str::to_owned));
         }

@@ -6,7 +6,7 @@ use tinytrain::data::{
 use tinytrain::error::excerpt;
 use tinytrain::model::Meaning;
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
-use tinytrain::train::{Config, Epoch, Score, TrainingData};
+use tinytrain::train::{Config, Epoch, ReadFirst, Score, TrainingData};
 
 use super::args::Hidden;
 use super::text::{counted, grouped, loss, percent};
@@ -66,6 +66,19 @@ pub fn task_line(data: &TrainingData) -> Option<String> {
              --task regression predicts them as values"
         )
     })
+}
+
+/// Why training has waited for all rows, if it has.
+pub fn read_first_line(data: &TrainingData) -> Option<String> {
+    let reason = match data.read_first()? {
+        ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
+        ReadFirst::Scaled => "how columns are scaled depends on all of them",
+        ReadFirst::HeldOut => "some of them are held out",
+        ReadFirst::Values => "how the values to predict are scaled depends on all of them",
+        ReadFirst::Sorted => "they are sorted by label",
+    };
+    let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));
+    Some(format!("all{rows} rows are read before training starts, since {reason}"))
 }
 
 /// What is said of columns of text that may be meant as numbers: a line for each.

@@ -18,6 +18,7 @@ mod measures;
 mod plan;
 mod preset;
 mod probabilities;
+mod read_first;
 mod run;
 mod shared_data;
 mod trained;
@@ -40,6 +41,7 @@ pub use events::{ClassScores, End, Epoch, Event, OnEvent, Score, Started, Summar
 pub use importance::{Importance, Scoring, Shuffling, importances};
 pub use input_options::{EMBEDDING_SIZE, InputOptions, ONE_HOT_CATEGORIES};
 pub use measures::{Measure, measures};
+pub use read_first::ReadFirst;
 pub use run::Run;
 pub use shared_data::SharedData;
 pub use training_data::TrainingData;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
 use crate::train::evaluation::{check_inputs, test_set};
-use crate::train::{ClassWeights, DataOptions, TrainedRows};
+use crate::train::{ClassWeights, DataOptions, ReadFirst, TrainedRows};
 
 /// Rows that do not train.
 pub(crate) enum HeldOut {
@@ -36,6 +36,8 @@ pub struct TrainingData {
     pub(crate) transform: Transform,
     /// Whether all rows are here before training starts; the first epoch then takes them in an order over all of them.
     pub(crate) is_whole: bool,
+    /// Why there were more rows than those of the first block before training.
+    read_first: Option<ReadFirst>,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
     /// What tells the rows of the training file that test from others.
@@ -74,11 +76,13 @@ impl TrainingData {
         };
         let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
-        let needs_all = encodes || !options.split.is_none() || reader.values() > 0;
-        if needs_all || reader.values() == 0 && reader.classes().len() < 2 || is_sorted(reader.labels()) {
+        let read_first = ReadFirst::of(&reader, encodes, !options.split.is_none());
+        let has_more = !reader.is_complete();
+        if read_first.is_some() {
             reader.read_to_end()?;
         }
-        let is_whole = needs_all || is_sorted(reader.labels());
+        // A single label may be that of the first block alone.
+        let is_whole = read_first.is_some_and(|why| why != ReadFirst::Sorted) || is_sorted(reader.labels());
         reader.check_classes()?;
         reader.check_values()?;
         let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
@@ -147,6 +151,7 @@ impl TrainingData {
             test_name,
             transform,
             is_whole,
+            read_first: read_first.filter(|_| has_more),
             file_rows,
             tested_rows,
             is_weighed: false,
@@ -202,6 +207,11 @@ impl TrainingData {
     /// How values become inputs.
     pub fn transform(&self) -> &Transform {
         &self.transform
+    }
+
+    /// Why more rows were read than the first block before training can start, if that was so.
+    pub fn read_first(&self) -> Option<ReadFirst> {
+        self.read_first
     }
 
     /// Whether all rows were read before training, and are shuffled over the whole set from the first epoch on.

@@ -127,6 +127,36 @@ fn images_sorted_by_label_are_read_first() {
 }
 
 #[test]
+fn why_training_waits_for_all_rows_is_said() {
+    let place = Workplace::new();
+    place.write("points.csv", Points::new(5000, 3).csv(NAMES));
+    place.write("few.csv", Points::new(4000, 3).csv(NAMES));
+    place.write("sorted.csv", Points::new(13_000, 3).sorted().csv(NAMES));
+    let text =
+        Points::new(5000, 3).csv(["0", "1", "2"]).replace(",1\n", ",1,red\n").replace(",2\n", ",2,blue\n");
+    place.write("text.csv", text.replace(",0\n", ",0,\n").replacen("kind\n", "kind,color\n", 1));
+    let plain = ["--scale", "none"];
+    for (file, options, reason) in [
+        ("points.csv", &[][..], Some("how columns are scaled depends on all of them")),
+        ("text.csv", &[], Some("what stands for categories and missing cells depends on all of them")),
+        ("points.csv", &["--scale", "none", "--test-fraction", "0.1"], Some("some of them are held out")),
+        ("sorted.csv", &plain, Some("they are sorted by label")),
+        ("points.csv", &plain, None),
+        // The first block is all there is.
+        ("few.csv", &[], None),
+    ] {
+        let target = ["--data", file, "--target", "kind"];
+        let outcome = train(&place, &[&target[..], options].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let line = outcome.stderr.lines().find(|line| line.contains("before training starts"));
+        let rows = if file == "sorted.csv" { "13,000" } else { "5,000" };
+        let expected =
+            reason.map(|reason| format!("all {rows} rows are read before training starts, since {reason}"));
+        assert_eq!(line, expected.as_deref(), "{file} {options:?}");
+    }
+}
+
+#[test]
 fn one_odd_row_does_not_change_the_scaling_of_images() {
     let place = Workplace::new();
     let csv = Rows::new(200, 3).csv();

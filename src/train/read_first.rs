@@ -1,0 +1,32 @@
+//! Why all rows are read before training starts.
+
+use crate::data::{Reader, is_sorted};
+
+/// Why training does not start with the first block of rows, while others are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFirst {
+    /// What stands for missing cells, and which categories there are, depends on all rows.
+    Encoded,
+    /// So do the numbers by which columns are scaled.
+    Scaled,
+    /// A share of the rows is held out.
+    HeldOut,
+    /// The values to predict are scaled, and may be sorted.
+    Values,
+    /// The rows are sorted by label: all labels are known and say so, or the first rows have a single one.
+    Sorted,
+}
+
+impl ReadFirst {
+    /// Of a reader that has read its first block, whose columns are encoded by what they hold or are not.
+    pub(super) fn of(reader: &Reader, encodes: bool, holds_out: bool) -> Option<Self> {
+        match () {
+            () if encodes && reader.needs_encoding() => Some(Self::Encoded),
+            () if encodes => Some(Self::Scaled),
+            () if holds_out => Some(Self::HeldOut),
+            () if reader.values() > 0 => Some(Self::Values),
+            () if reader.classes().len() < 2 || is_sorted(reader.labels()) => Some(Self::Sorted),
+            () => None,
+        }
+    }
+}
