@@ -74,7 +74,8 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
         ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
         ReadFirst::Scaled => "how columns are scaled depends on all of them",
         ReadFirst::HeldOut => "some of them are held out",
-        ReadFirst::Values => "how the values to predict are scaled depends on all of them",
+        ReadFirst::Values => "they may be sorted by the values to predict",
+        ReadFirst::OneLabel => "the first ones have a single label",
         ReadFirst::Sorted => "they are sorted by label",
     };
     let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));

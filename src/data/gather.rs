@@ -33,7 +33,7 @@ pub(super) struct Done {
 
 /// What takes pieces in their order.
 pub(super) struct Gatherer {
-    merger: Box<Merger>,
+    merger: Merger,
     lent: Option<Lent>,
 }
 
@@ -56,7 +56,7 @@ impl Wanted {
 
 impl Gatherer {
     pub(super) fn new(merger: Merger) -> Self {
-        Self { merger: Box::new(merger), lent: None }
+        Self { merger, lent: None }
     }
 
     /// Takes a table, to which rows are to be added.

@@ -11,13 +11,15 @@ pub(super) struct Lines {
     pub end: usize,
     /// Bytes of each line end: one for LF, two for CR and LF.
     pub line_end: usize,
-    /// Whether a quote may stand in them.
+    /// Whether a quote stands in them or behind them.
     pub has_quotes: bool,
 }
 
 /// The whole lines of a text, so many at most. Nothing where one of them, or of the bytes that were looked at behind them, may be no
 /// row, or a part of one.
 pub(super) fn lines(text: &[u8], delimiter: u8, most: usize) -> Option<Lines> {
+    // The second half of a line end may be still to come.
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
     in_blocks(Count { text, delimiter, most })
 }
 
@@ -33,7 +35,7 @@ impl WithBlocks for Count<'_> {
 
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) -> Option<Lines> {
-        // Where a quote is found, there are more, and as many blocks in front of it as without them.
+        // Most texts have no quotes: they are followed only where the first one shows.
         self.count::<false>(blocks).or_else(|| self.count::<true>(blocks))
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Piece {
     pub name: Arc<Path>,
     pub text: Vec<u8>,
     pub rows: Rows,
-    /// Whether a quote stands anywhere.
+    /// Whether a quote may stand anywhere.
     pub has_quotes: bool,
     /// Rows of the table before these.
     pub before: u64,
@@ -94,7 +94,7 @@ impl Piece {
         })
     }
 
-    /// Bytes with which rows that are lines end.
+    /// Bytes with which rows that are lines end; 1 for other rows.
     pub(super) fn line_end(&self) -> usize {
         match self.rows {
             Rows::Places(_) => 1,

@@ -191,15 +191,18 @@ impl Pieces {
                 None => Ok(None),
             };
         }
-        let end = scan.start.min(self.filled);
+        let mut end = scan.start.min(self.filled);
+        // The second half of a line end goes with the first: rows that are lines may follow.
+        if self.buffer[..end].ends_with(b"\r") && self.buffer[end..self.filled].starts_with(b"\n") {
+            end += 1;
+        }
         let lines = (!scan.has_quotes).then_some(scan.lines);
         Ok(Some(self.cut(end, Rows::Places(scan.rows), lines)))
     }
 
     /// The next rows, where each is a line; nothing where they have to be looked for.
     fn take_lines(&mut self, most: usize) -> Option<Piece> {
-        // Of one row no more is waited for than its end.
-        if most == 1 || self.has_one_column {
+        if self.has_one_column {
             return None;
         }
         let wanted = self.likely_bytes(most);
@@ -421,6 +424,26 @@ mod tests {
             let lines: Vec<Option<u64>> =
                 [3, 2, 3, 9, 9].map(|rows| first(pieces.take_of_all(rows).unwrap())).to_vec();
             assert_eq!(lines, [Some(1), Some(4), Some(6), Some(10), None], "{end:?}");
+        }
+    }
+
+    /// Behind the first row, which is looked for by itself.
+    #[test]
+    fn rows_that_are_lines_are_counted_alone() {
+        for (end, quote) in [("\n", ""), ("\r\n", ""), ("\r\n", "\""), ("\n", "\"")] {
+            let text = format!("{quote}a{quote},1{end}").repeat(3 * BLOCK_ROWS);
+            let mut pieces =
+                Pieces::new(Stream::new(Path::new("t"), Cursor::new(text)).unwrap(), &[], b',', 1 << 20);
+            assert_eq!(pieces.next_row().unwrap().map(|piece| piece.count()), Some(1));
+            pieces.begin_rows(&[]);
+            let (mut rows, mut line) = (0, 2);
+            while let Some(piece) = pieces.next().unwrap() {
+                assert!(matches!(piece.rows, Rows::Lines(_, length) if length == end.len()), "{end:?}");
+                assert_eq!((piece.before, piece.line(0)), (rows as u64, line));
+                rows += piece.count();
+                line += piece.count() as u64;
+            }
+            assert_eq!(rows, 3 * BLOCK_ROWS - 1);
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) struct Quotes {
     pub left_out: u64,
     /// Delimiters and line ends that are not quoted.
     pub marks: u64,
-    /// Quotes that open a cell where none begins.
+    /// Quotes that open a cell where none begins, and what stands behind a quote that a backslash may have meant as part of a cell.
     pub faults: u64,
 }
 
@@ -24,11 +24,15 @@ pub(super) struct Before {
     closed: u64,
     /// 1 where a cell begins.
     begun: u64,
+    /// 1 where the last byte is a backslash.
+    escapes: u64,
+    /// 1 where the last byte closes a cell behind a backslash.
+    escaped: u64,
 }
 
 impl Default for Before {
     fn default() -> Self {
-        Self { inside: 0, closed: 0, begun: 1 }
+        Self { inside: 0, closed: 0, begun: 1, escapes: 0, escaped: 0 }
     }
 }
 
@@ -44,12 +48,28 @@ impl Before {
         let marks = marks & !inside;
         let behind_closing = closing << 1 | self.closed;
         let doubled = opening & behind_closing;
-        let faults = opening & !(doubled | marks << 1 | self.begun);
+        let misplaced = opening & !(doubled | marks << 1 | self.begun);
+        let backslashes = blocks.places_in(text, [b'\\']);
+        let escaped = closing & (backslashes << 1 | self.escapes);
+        // What is no end of the cell shows that it was not meant to end there.
+        let cut_off = (escaped << 1 | self.escaped) & !(marks | quotes) & within(text);
+        let faults = misplaced | cut_off;
         let last = BLOCK - 1;
-        *self =
-            Self { inside: (inside >> last).wrapping_neg(), closed: closing >> last, begun: marks >> last };
+        *self = Self {
+            inside: (inside >> last).wrapping_neg(),
+            closed: closing >> last,
+            begun: marks >> last,
+            escapes: backslashes >> last,
+            escaped: escaped >> last,
+        };
         Quotes { all: quotes, inside, left_out: quotes & !doubled, marks, faults }
     }
+}
+
+/// A bit for each byte of a block that a text has.
+#[inline(always)]
+fn within(text: &[u8]) -> u64 {
+    if text.len() < BLOCK { !(u64::MAX << text.len()) } else { u64::MAX }
 }
 
 /// For each bit whether there is an odd number of ones up to it.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, available_parallelism};
 use std::time::Instant;
 
@@ -185,11 +185,8 @@ impl Shared {
     fn gather(&self) {
         // Where a thread has found another one here, what it has parsed is left to that one.
         while self.state().is_ready() {
-            let mut gatherer = match self.gatherer.try_lock() {
-                Ok(gatherer) => gatherer,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return,
-            };
+            // Where a thread has panicked here, what it had taken is lost, and nothing may follow.
+            let Ok(mut gatherer) = self.gatherer.try_lock() else { return };
             while let Some(done) = self.take() {
                 if gatherer.add(done) {
                     self.state().is_wanted = false;

@@ -11,9 +11,11 @@ pub enum ReadFirst {
     Scaled,
     /// A share of the rows is held out.
     HeldOut,
-    /// The values to predict are scaled, and may be sorted.
+    /// There are values to predict, and no labels that would tell whether the rows are sorted by them.
     Values,
-    /// The rows are sorted by label: all labels are known and say so, or the first rows have a single one.
+    /// The first rows have a single label.
+    OneLabel,
+    /// The rows are sorted by label: all labels are known and say so.
     Sorted,
 }
 
@@ -25,8 +27,14 @@ impl ReadFirst {
             () if encodes => Some(Self::Scaled),
             () if holds_out => Some(Self::HeldOut),
             () if reader.values() > 0 => Some(Self::Values),
-            () if reader.classes().len() < 2 || is_sorted(reader.labels()) => Some(Self::Sorted),
+            () if reader.classes().len() < 2 => Some(Self::OneLabel),
+            () if is_sorted(reader.labels()) => Some(Self::Sorted),
             () => None,
         }
+    }
+
+    /// Whether it holds whatever the rows are that are still to be read, which then are shuffled over all of them.
+    pub(super) fn is_final(self) -> bool {
+        !matches!(self, Self::OneLabel | Self::Sorted)
     }
 }

@@ -77,12 +77,12 @@ impl TrainingData {
         let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
         let read_first = ReadFirst::of(&reader, encodes, !options.split.is_none());
-        let has_more = !reader.is_complete();
+        let of_first_block = reader.rows();
         if read_first.is_some() {
             reader.read_to_end()?;
         }
-        // A single label may be that of the first block alone.
-        let is_whole = read_first.is_some_and(|why| why != ReadFirst::Sorted) || is_sorted(reader.labels());
+        let is_whole = read_first.is_some_and(ReadFirst::is_final) || is_sorted(reader.labels());
+        let read_first = read_first.filter(|_| reader.rows() > of_first_block);
         reader.check_classes()?;
         reader.check_values()?;
         let (file_rows, odd_labels) = (reader.total_rows(), reader.odd_labels());
@@ -151,7 +151,7 @@ impl TrainingData {
             test_name,
             transform,
             is_whole,
-            read_first: read_first.filter(|_| has_more),
+            read_first,
             file_rows,
             tested_rows,
             is_weighed: false,

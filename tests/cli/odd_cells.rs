@@ -75,12 +75,23 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
 #[test]
 fn quotes_behind_backslashes_are_refused() {
     let place = Workplace::new();
-    let text =
-        |row: usize| if row == 40 { "\"say \\\"a\\\" twice\"".to_owned() } else { "\"C:\\\"".to_owned() };
-    place.write("t.csv", "a,text,class\n".to_owned() + &rows(&[&number, &text, &class], ""));
-    let line = "t.csv, row 42, column 2 (text): expected a quote inside a cell written twice, not behind a backslash, \
-                found \"say \\\\a\\\\\\\" twice\\\"\"";
-    refused(&place, &["--data", "t.csv"], line);
+    for (cell, found) in [
+        (r#""say \"a\" twice""#, r#"say \\a\\\" twice\""#),
+        (r#""C:\"x""#, r#"C:\\x\""#),
+        (r#""C:\"x"#, r"C:\\x"),
+    ] {
+        // Among others, and beside a quote inside a cell that it does not begin.
+        for beside in [r#""C:\""#, r#"t"0"#] {
+            let text = |row: usize| match row {
+                40 => cell.to_owned(),
+                41 => beside.to_owned(),
+                _ => r#""C:\""#.to_owned(),
+            };
+            place.write("t.csv", "a,text,class\n".to_owned() + &rows(&[&number, &text, &class], ""));
+            let line = "t.csv, row 42, column 2 (text): expected a quote inside a cell written twice, not behind a backslash, found \"";
+            refused(&place, &["--data", "t.csv"], &(line.to_owned() + found + "\""));
+        }
+    }
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn images_sorted_by_label_are_read_first() {
 fn why_training_waits_for_all_rows_is_said() {
     let place = Workplace::new();
     place.write("points.csv", Points::new(5000, 3).csv(NAMES));
-    place.write("few.csv", Points::new(4000, 3).csv(NAMES));
+    place.write("few.csv", Points::new(4096, 3).csv(NAMES));
     place.write("sorted.csv", Points::new(13_000, 3).sorted().csv(NAMES));
     let text =
         Points::new(5000, 3).csv(["0", "1", "2"]).replace(",1\n", ",1,red\n").replace(",2\n", ",2,blue\n");
@@ -140,13 +140,18 @@ fn why_training_waits_for_all_rows_is_said() {
         ("points.csv", &[][..], Some("how columns are scaled depends on all of them")),
         ("text.csv", &[], Some("what stands for categories and missing cells depends on all of them")),
         ("points.csv", &["--scale", "none", "--test-fraction", "0.1"], Some("some of them are held out")),
-        ("sorted.csv", &plain, Some("they are sorted by label")),
+        ("sorted.csv", &plain, Some("the first ones have a single label")),
+        (
+            "points.csv",
+            &["--target", "c", "--exclude", "kind", "--scale", "none"],
+            Some("they may be sorted by the values to predict"),
+        ),
         ("points.csv", &plain, None),
         // The first block is all there is.
         ("few.csv", &[], None),
     ] {
-        let target = ["--data", file, "--target", "kind"];
-        let outcome = train(&place, &[&target[..], options].concat());
+        let target = if options.contains(&"--target") { &[][..] } else { &["--target", "kind"] };
+        let outcome = train(&place, &[&["--data", file], target, options].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let line = outcome.stderr.lines().find(|line| line.contains("before training starts"));
         let rows = if file == "sorted.csv" { "13,000" } else { "5,000" };
