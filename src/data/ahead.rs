@@ -4,11 +4,11 @@
 
 use super::columns::Columns;
 use super::decimal::Decimals;
-use super::known::{Found, Known, KnownOfRow, Texts};
+use super::known::{Known, KnownOfRow, Texts};
 use super::notation::ReadAs;
 use super::piece::{Part, Piece};
 use super::places::{BLOCK, Blocks, WithBlocks, in_blocks};
-use super::row::{Cells, Row, make_room};
+use super::row::{Cells, Found, Row, make_room};
 use super::unquoted::Unquoted;
 
 /// Rows are looked at together that have about so many bytes: what is found of them stays in the nearest cache.

@@ -2,6 +2,7 @@
 
 use super::classes::{Classes, Interner, Label};
 use super::recent;
+use super::row::Found;
 
 /// What stands for a missing cell among the numbers of a column's categories.
 pub(super) const MISSING: u32 = 0;
@@ -52,17 +53,10 @@ impl Numbering {
         self.interner.find(bytes, length).map(number)
     }
 
-    /// The numbers of some cells that have come lately; see [`recent::Recent::find_each`].
+    /// The numbers of the cells of a column that have come lately; [`UNKNOWN`] of others.
     #[inline(always)]
-    pub(super) fn find_each(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        firsts: &[u32],
-        column: usize,
-        numbers: &mut Vec<u32>,
-    ) {
-        self.interner.recent().find_each(text, bounds, firsts, column, numbers);
+    pub(super) fn find_each(&self, found: Found<'_>, column: usize, numbers: &mut Vec<u32>) {
+        self.interner.recent().find_each(found, column, numbers);
         numbers.iter_mut().for_each(|text| *text = number(*text));
     }
 

@@ -9,6 +9,7 @@ use super::decimal::{CELLS, Decimals};
 use super::notation::ReadAs;
 use super::places::{Blocks, WithBlocks, in_blocks};
 use super::recent;
+use super::row::Found;
 
 /// Bits of a word.
 pub(super) const WORD: usize = u32::BITS as usize;
@@ -43,16 +44,6 @@ pub(super) struct KnownOfRow<'a> {
     pub unread: &'a [u32],
     /// The number of its label, if it is known.
     pub label: Option<u32>,
-}
-
-/// Rows whose cells have been found.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
-    pub text: &'a [u8],
-    /// Where cells begin in this text, and one behind the last; a cell ends one byte before the next begins. There is room behind.
-    pub bounds: &'a [u32],
-    /// The place of each row's first cell among them.
-    pub firsts: &'a [u32],
 }
 
 /// What texts are known.
@@ -129,7 +120,8 @@ impl WithBlocks for Read<'_> {
 
     #[inline(always)]
     fn with_blocks(self, blocks: impl Blocks) {
-        let Self { known, found: Found { text, bounds, firsts }, columns, read_as, decimals, texts } = self;
+        let Self { known, found, columns, read_as, decimals, texts } = self;
+        let Found { text, bounds, firsts } = found;
         let Known { width, inputs, unread, labels, categories, runs } = known;
         let (width, words) = (*width, words(*width));
         runs.clear();
@@ -157,7 +149,7 @@ impl WithBlocks for Read<'_> {
             Run::Numbers(_) => None,
         });
         for ((input, column), numbering) in columns_of.zip(texts.numberings) {
-            numbering.find_each(text, bounds, firsts, column, categories);
+            numbering.find_each(found, column, categories);
             let rows = inputs.chunks_mut(width).zip(unread.chunks_mut(words));
             for ((inputs, unread), number) in rows.zip(&*categories) {
                 inputs[input] = *number as f32;
@@ -166,7 +158,7 @@ impl WithBlocks for Read<'_> {
             }
         }
         if let Some(column) = columns.target {
-            texts.labels.recent().find_each(text, bounds, firsts, column, labels);
+            texts.labels.recent().find_each(found, column, labels);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Short texts that were looked up lately, found without a strong hash.
 
+use super::row::Found;
+
 /// How many are kept.
 const PLACES: usize = 512;
 
@@ -47,19 +49,12 @@ impl Recent {
         if is_same(found, key) { Some(number) } else { self.find_beside(key, place) }
     }
 
-    /// The numbers of the cells of a column in some rows, of which the first cells have these places among the bounds: cells begin
-    /// at their bounds in the text and end one byte before the next.
+    /// The numbers of the cells of a column, or [`UNKNOWN`].
     ///
     /// Not to be inlined: it takes all registers, and no vectors.
     #[inline(never)]
-    pub(super) fn find_each(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        firsts: &[u32],
-        column: usize,
-        numbers: &mut Vec<u32>,
-    ) {
+    pub(super) fn find_each(&self, found: Found<'_>, column: usize, numbers: &mut Vec<u32>) {
+        let Found { text, bounds, firsts } = found;
         let bounds = &bounds[column..];
         numbers.clear();
         numbers.extend(firsts.iter().map(|first| {

@@ -32,6 +32,16 @@ pub(super) struct Row<'a> {
     pub escaped: Option<usize>,
 }
 
+/// Rows whose cells have been found.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    pub text: &'a [u8],
+    /// Where cells begin in this text, and one behind the last; a cell ends one byte before the next begins. There is room behind.
+    pub bounds: &'a [u32],
+    /// The place of each row's first cell among them.
+    pub firsts: &'a [u32],
+}
+
 impl Cells {
     /// The cells of the row that stands at this place in a text, of less than [`MOST_BYTES`].
     #[inline]
