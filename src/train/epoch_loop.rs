@@ -126,7 +126,12 @@ impl EpochLoop {
     /// Rows that can be trained so far: whole batches, and at the end all.
     fn ready_rows(&self, data: &TrainingData) -> usize {
         let rows = data.reader.rows();
-        if data.reader.is_complete() { rows } else { rows - rows % self.batch }
+        match data.reader.is_complete() {
+            true => rows,
+            // The order of a later epoch is over all rows: there is none before they are here.
+            false if self.epoch > 1 => self.trained,
+            false => rows - rows % self.batch,
+        }
     }
 
     fn submit(&mut self, engine: &mut dyn Engine, data: &TrainingData, ready: usize) -> Result<usize> {
