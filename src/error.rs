@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The library's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -130,6 +131,18 @@ pub enum Error {
         /// The shape it was given.
         found: String,
     },
+    /// The time of a run was over before it began to train.
+    #[error(
+        "the time limit of {} is over before the first step: to read the data and prepare the network took {}",
+        humantime::format_duration(Duration::from_millis(limit.as_millis() as u64)),
+        humantime::format_duration(Duration::from_millis(taken.as_millis() as u64))
+    )]
+    NoTime {
+        /// How long the run might take.
+        limit: Duration,
+        /// How long it had taken by then.
+        taken: Duration,
+    },
     /// The loss of a training step is NaN or infinite.
     #[error(
         "the loss became {loss} at step {step} (epoch {epoch}, batch {batch}) with learning rate {learning_rate:?}"
@@ -205,7 +218,7 @@ impl Error {
             | Error::Config(_)
             | Error::Device(_)
             | Error::Shape { .. } => 2,
-            Error::Gpu(_) | Error::Thread { .. } | Error::Interrupted => 1,
+            Error::Gpu(_) | Error::Thread { .. } | Error::NoTime { .. } | Error::Interrupted => 1,
             Error::NonFiniteLoss { .. }
             | Error::NonFiniteModel { .. }
             | Error::NonFiniteTest { .. }

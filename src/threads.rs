@@ -1,5 +1,6 @@
 //! Threads that the system may refuse.
 
+mod hand_over;
 mod in_order;
 
 use std::io;
@@ -7,6 +8,9 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use crate::error::{Error, Result};
 use crate::memory::has_room_for_thread;
+#[cfg(test)]
+pub use hand_over::with_delays;
+pub use hand_over::{hand_over, steps_of_piece};
 pub use in_order::in_order;
 
 /// Starts a thread of this name, which does what `purpose` says.
@@ -19,6 +23,10 @@ pub fn spawn(
     work: impl FnOnce() + Send + 'static,
 ) -> Result<JoinHandle<()>> {
     let room = if has_room_for_thread() { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) };
+    let work = || {
+        hand_over();
+        work();
+    };
     room.and_then(|()| Builder::new().name(name.to_owned()).spawn(work))
         .map_err(|source| Error::Thread { purpose, source })
 }
@@ -28,5 +36,9 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {
+    let work = || {
+        hand_over();
+        work()
+    };
     has_room_for_thread().then(|| Builder::new().spawn_scoped(scope, work).ok())?
 }

@@ -84,7 +84,8 @@ impl Problem {
         let (rule, data) = (&self.options.rule, self.data());
         engine.train(&data.view(), &Vec::from_iter(0..ROWS as u32), &mut |_| Ok(()))?;
         engine.finish(&mut |_| Ok(()))?;
-        let got = [engine.parameters()?].into_iter().chain(engine.state()?.optimizer);
+        let (parameters, state) = engine.snapshot()?;
+        let got = [parameters].into_iter().chain(state.optimizer);
 
         let (x, values) = (wide(&self.x), wide(&self.values));
         let classes = super::indices(&self.classes);

@@ -60,7 +60,7 @@ impl TrainingRecord {
         let order: Vec<u32> = (0..data.rows() as u32).collect();
         engine.train(&data.view(), &order, &mut |_| Ok(()))?;
         engine.finish(&mut |_| Ok(()))?;
-        let (after, state) = (engine.parameters()?, engine.state()?);
+        let (after, state) = engine.snapshot()?;
         Ok(Self { rule: options.rule, config, steps, data, before, after, state })
     }
 

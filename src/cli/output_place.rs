@@ -78,19 +78,27 @@ impl OutputPlace {
         })
     }
 
-    /// Saves the model, in place of the one before, and says where.
+    /// Where the model goes.
+    ///
+    /// # Errors
+    /// Those of [`RunFolder::create`].
+    pub fn model_path(&mut self) -> Result<PathBuf> {
+        if let Self::Model(file) = self {
+            return Ok(file.path().to_owned());
+        }
+        self.folder()?.map(|folder| folder.file(MODEL)).ok_or(Error::Interrupted)
+    }
+
+    /// Saves the model, in place of the one before.
     ///
     /// # Errors
     /// [`Error::Write`]; the model before is then still there.
-    pub fn save(&mut self, model: &Model) -> Result<PathBuf> {
+    pub fn save(&mut self, model: &Model) -> Result<()> {
         let bytes = model.to_bytes()?;
         match self {
-            Self::Model(destination) => {
-                destination.write(&bytes)?;
-                Ok(destination.path().to_owned())
-            }
+            Self::Model(destination) => destination.write(&bytes),
             _ => match self.folder()? {
-                Some(folder) => folder.write(MODEL, &bytes),
+                Some(folder) => folder.write(MODEL, &bytes).map(drop),
                 None => Err(Error::Interrupted),
             },
         }

@@ -10,7 +10,7 @@ use tinytrain::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
 use tinytrain::schedule::Measurements;
-use tinytrain::train::{Checkpoint, Keep, Run, TrainingData};
+use tinytrain::train::{Checkpoint, Event, Keep, Run, TrainingData};
 
 use super::args::Format;
 use super::config_file::OF_A_CALL;
@@ -163,7 +163,7 @@ impl Call<'_> {
         if let Some(checkpoint) = &checkpoint {
             report = report.behind(checkpoint);
         }
-        let mut trained = Run::new(config.clone(), data, device.clone(), observer.clone())?;
+        let mut trained = Run::new(config.clone(), data, device.clone(), observer.clone())?.began_at(start);
         if let Some(checkpoint) = checkpoint {
             trained.resume(checkpoint)?;
         }
@@ -188,11 +188,13 @@ impl Call<'_> {
 fn drive(run: &mut Run, report: &mut TrainReport<'_>) -> tinytrain::Result<()> {
     let mut is_stopped = false;
     while let Some(event) = run.next()? {
+        // A run that is killed before its first step can go on, too.
+        let begins = matches!(event, Event::Started(_)) && run.steps() == 0;
         let is_interrupted = match report.take(event) {
             Err(Error::Interrupted) => !is_stopped,
             taken => taken.map(|()| false)?,
         };
-        if is_interrupted || !is_stopped && report.is_due(run) {
+        if is_interrupted || begins || !is_stopped && report.is_due(run) {
             report.save_checkpoint(run)?;
         }
         if is_interrupted {

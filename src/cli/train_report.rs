@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::Value;
@@ -28,6 +29,9 @@ use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, se
 use super::train_options::Options;
 use super::train_text::{Chosen, Table, as_text, data_line, left_out, odd_labels, plan_line};
 use super::training::Preset;
+
+/// How long a model that is kept may wait to be written.
+const MODEL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What is trained, and how it was asked for.
 #[derive(Clone, Copy)]
@@ -58,6 +62,10 @@ pub struct TrainReport<'a> {
     pub(super) is_plain: bool,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
+    /// The model that is kept, until it is written.
+    unsaved: Option<Arc<Model>>,
+    /// When a model was written last.
+    written: Instant,
     clock: Clock,
     /// What TensorBoard reads, if that is wanted.
     events: Option<EventLog<'a>>,
@@ -105,6 +113,8 @@ impl<'a> TrainReport<'a> {
             is_plain: preset == Preset::Plain,
             output,
             saved: None,
+            unsaved: None,
+            written: Instant::now(),
             clock: Clock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
             events: None,
             has_begun: false,
@@ -142,6 +152,7 @@ impl<'a> TrainReport<'a> {
     /// # Errors
     /// Those of the device and of the folder.
     pub fn save_checkpoint(&mut self, run: &mut Run) -> tinytrain::Result<()> {
+        self.write_model()?;
         if let OutputPlace::Folder(folder) = &mut self.output
             && let Some(mut checkpoint) = run.checkpoint()?
         {
@@ -207,13 +218,17 @@ impl<'a> TrainReport<'a> {
                     events.add(epoch)?;
                 }
                 if *is_kept {
-                    self.save(model, format!("the model after epoch {}", epoch.epoch))?;
+                    self.keep(model, format!("the model after epoch {}", epoch.epoch))?;
+                    // To sync a file takes longer than some epochs.
+                    if self.written.elapsed() >= MODEL_INTERVAL {
+                        self.write_model()?;
+                    }
                 }
             }
             Event::Interrupted { epoch, steps, model } => {
                 self.console.progress().clear();
-                self.save(model, format!("the model after step {steps}, in epoch {epoch}"))?;
-                return Ok(());
+                self.keep(model, format!("the model after step {steps}, in epoch {epoch}"))?;
+                return self.write_model();
             }
             Event::Started(started) => {
                 self.begin(started)?;
@@ -242,11 +257,20 @@ impl<'a> TrainReport<'a> {
         })
     }
 
-    fn save(&mut self, model: &Model, what: String) -> tinytrain::Result<()> {
-        let mut model = model.clone();
+    /// Takes a model in the place of the one before. It is written at the latest with a checkpoint and at the end.
+    fn keep(&mut self, model: &Arc<Model>, what: String) -> tinytrain::Result<()> {
+        self.saved = Some(Saved { what, path: self.output.model_path()? });
+        self.unsaved = Some(Arc::clone(model));
+        Ok(())
+    }
+
+    /// Writes the model that is kept, unless it is written.
+    fn write_model(&mut self) -> tinytrain::Result<()> {
+        let Some(model) = self.unsaved.take() else { return Ok(()) };
+        let mut model = Arc::unwrap_or_clone(model);
         model.settings.extend(self.settings.clone());
-        let path = self.output.save(&model)?;
-        self.saved = Some(Saved { what, path });
+        self.output.save(&model)?;
+        self.written = Instant::now();
         Ok(())
     }
 
@@ -256,9 +280,11 @@ impl<'a> TrainReport<'a> {
     /// What ended the run before its time, and where the last model is.
     pub fn end(mut self, trained: tinytrain::Result<Summary>) -> anyhow::Result<()> {
         self.console.progress().clear();
+        let written = self.write_model();
         if let Some(unwritable) = self.unwritable {
             return Err(unwritable.into());
         }
+        let trained = written.and(trained);
         let events = self.events.take().map_or(Ok(()), |events| events.end(&trained));
         let saved = self.saved.take();
         let told = match (trained, saved) {

@@ -72,6 +72,9 @@ impl TrainReport<'_> {
         let end = match summary.end {
             End::Patience => ", no better one since",
             End::Accuracy => ", as accurate as was asked for",
+            End::Time if summary.steps == 1 => {
+                ", when its time was over: one step takes longer than the limit"
+            }
             End::Time => ", when its time was over",
             End::Done | End::Interrupted => "",
         };

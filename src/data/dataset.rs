@@ -112,6 +112,11 @@ impl<'a> Rows<'a> {
         self.features.is_empty()
     }
 
+    /// Whether these are all rows of the data set: none is still to be read.
+    pub fn are_all(&self) -> bool {
+        self.total == Some(self.len())
+    }
+
     /// The classes of the rows; nothing where targets are values.
     pub fn labels(&self) -> &'a [u32] {
         self.targets.labels()

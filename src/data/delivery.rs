@@ -12,7 +12,7 @@ use super::table::{Chunk, Table};
 use super::workers::Workers;
 use super::{BLOCK_ROWS, idx::CHUNK_ROWS, idx::Images};
 use crate::Result;
-use crate::threads::spawn;
+use crate::threads::{hand_over, spawn};
 
 /// Chunks of images that may wait: a whole block, which is there when the one before is trained.
 const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
@@ -36,6 +36,7 @@ impl Delivery {
             let mut begun = times.is_some().then(Instant::now);
             let read = images.read(|chunk| {
                 note(times.as_ref(), begun);
+                hand_over();
                 let wanted = sender.send(Ok(chunk)).is_ok();
                 begun = times.is_some().then(Instant::now);
                 wanted
@@ -60,6 +61,7 @@ impl Delivery {
             Self::Table(workers) => return workers.fill(table, wanted),
         };
         while let Ok(chunk) = chunks.recv() {
+            hand_over();
             if wanted.add(table, chunk?)? {
                 return Ok(true);
             }

@@ -23,7 +23,7 @@ use super::row_parser::RowParser;
 use super::spare::Spare;
 use super::table::Table;
 use crate::Result;
-use crate::threads::spawn;
+use crate::threads::{hand_over, spawn};
 
 /// Pieces that may wait until they are asked for: a block at least, but no more of them than this.
 const MOST_WAITING: usize = 64;
@@ -172,7 +172,9 @@ impl Shared {
     /// Reads and parses pieces until there are none, or nobody wants more.
     fn work(&self, parser: &mut Parser) {
         while let Some((number, piece)) = self.read() {
+            hand_over();
             let done = piece.map(|piece| parser.parse(&piece));
+            hand_over();
             let mut state = self.state();
             let place = number - state.taken;
             state.done[place] = Some(done);
@@ -185,9 +187,11 @@ impl Shared {
     fn gather(&self) {
         // Where a thread has found another one here, what it has parsed is left to that one.
         while self.state().is_ready() {
+            hand_over();
             // Where a thread has panicked here, what it had taken is lost, and nothing may follow.
             let Ok(mut gatherer) = self.gatherer.try_lock() else { return };
             while let Some(done) = self.take() {
+                hand_over();
                 if gatherer.add(done) {
                     self.state().is_wanted = false;
                     self.changed.notify_all();
@@ -198,6 +202,7 @@ impl Shared {
 
     /// Waits until the rows that are wanted are there; false if fewer will come.
     fn wait(&self) -> bool {
+        hand_over();
         // What was parsed while nobody waited.
         self.gather();
         let mut state = self.state();

@@ -86,8 +86,8 @@ impl Engine for EnsembleEngine {
         untrained()
     }
 
-    fn state(&mut self) -> Result<EngineState> {
-        Ok(EngineState::default())
+    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+        untrained()
     }
 
     fn restore(&mut self, _: &Parameters, _: &EngineState) -> Result<()> {

@@ -113,11 +113,11 @@ pub trait Engine: Instrumented + Send {
     /// Those of the device.
     fn parameters(&mut self) -> Result<Parameters>;
 
-    /// What the optimizer remembers.
+    /// The parameters, what the optimizer remembers and the number of steps, all of one moment.
     ///
     /// # Errors
-    /// Those of the device.
-    fn state(&mut self) -> Result<EngineState>;
+    /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
+    fn snapshot(&mut self) -> Result<(Parameters, EngineState)>;
 
     /// Begins again with these parameters, this state and no rows, in the buffers and with the kernels that are there.
     ///

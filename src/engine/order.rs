@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Batches, Order};
-use crate::data::{Rows, rows_at};
+use crate::data::{BLOCK_ROWS, Rows, rows_at};
 use crate::error::{Error, Result};
 
 /// The order of an epoch as far as it was asked for, kept while an engine takes it piece by piece.
@@ -43,6 +43,34 @@ impl HostOrder {
         };
         &order[positions.start - made.positions.start..]
     }
+}
+
+/// Makes sure that the order of an epoch is made of no rows that are still to be read: that of the first epoch is made block by
+/// block, that of a later one over all rows.
+///
+/// # Errors
+/// [`Error::Config`] where rows are missing.
+pub(crate) fn check_epoch(batches: &Batches<'_>) -> Result<()> {
+    let Order::Epoch { epoch, .. } = batches.order else { return Ok(()) };
+    let (rows, end) = (&batches.rows, batches.positions.end);
+    let known = match epoch {
+        _ if rows.are_all() => rows.len(),
+        1 => rows.len() / BLOCK_ROWS * BLOCK_ROWS,
+        _ => 0,
+    };
+    if end <= known {
+        return Ok(());
+    }
+    Err(Error::Config(format!(
+        "cannot train row {end} of epoch {epoch}: the order of its rows is not known yet, {} of {} rows have been read",
+        rows.len(),
+        rows.total.map_or("an unknown number of".to_owned(), |total| total.to_string()),
+    )))
+}
+
+/// That somebody has asked for a snapshot of an engine between two moments.
+pub(crate) fn unpolled() -> Error {
+    Error::Config("cannot take a snapshot of an engine while steps are on their way".to_owned())
 }
 
 /// Makes sure that all of `order` are rows which are there: nothing on a device looks.

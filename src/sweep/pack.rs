@@ -159,8 +159,8 @@ impl Together for PackOnGpu {
         self.pack.parameters(member)
     }
 
-    fn state(&mut self, member: usize) -> Result<EngineState> {
-        self.pack.state(member)
+    fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
+        self.pack.snapshot(member)
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::worker::Job;
+use crate::threads::hand_over;
 
 /// What is left to train, for all threads.
 #[derive(Default)]
@@ -61,6 +62,7 @@ impl Queue {
                 return None;
             }
             state.idle += 1;
+            hand_over();
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }

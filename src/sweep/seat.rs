@@ -9,6 +9,7 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
 use crate::model::Parameters;
+use crate::threads::hand_over;
 
 /// Networks that are trained together, all on the same batches: what [`Engine`] asks of one, asked of one of them by its number.
 pub(super) trait Together: Send {
@@ -24,8 +25,8 @@ pub(super) trait Together: Send {
     /// See [`Engine::parameters`].
     fn parameters(&mut self, member: usize) -> Result<Parameters>;
 
-    /// See [`Engine::state`].
-    fn state(&mut self, member: usize) -> Result<EngineState>;
+    /// See [`Engine::snapshot`].
+    fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)>;
 
     /// See [`Engine::restore`].
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()>;
@@ -81,6 +82,7 @@ impl Engine for Seat {
         let Order::Epoch { seed, epoch } = batches.order else {
             return Err(Error::Config("networks are trained together in the order of an epoch".to_owned()));
         };
+        hand_over();
         let start = batches.positions.start;
         let mut table = self.table();
         match table.front {
@@ -104,8 +106,8 @@ impl Engine for Seat {
         self.table().networks.parameters(self.member)
     }
 
-    fn state(&mut self) -> Result<EngineState> {
-        self.table().networks.state(self.member)
+    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+        self.table().networks.snapshot(self.member)
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {

@@ -145,8 +145,8 @@ impl Together for TeamOnCpu {
         self.member(member)?.parameters()
     }
 
-    fn state(&mut self, member: usize) -> Result<EngineState> {
-        self.member(member)?.state()
+    fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
+        self.member(member)?.snapshot()
     }
 
     fn restore(&mut self, member: usize, parameters: &Parameters, state: &EngineState) -> Result<()> {

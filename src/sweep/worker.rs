@@ -11,6 +11,7 @@ use super::queue::Queue;
 use super::seat::{Seat, Together};
 use super::team;
 use crate::engine::Device;
+use crate::threads::hand_over;
 use crate::train::{Config, End, Epoch, Event, Run, SharedData};
 
 /// What all threads of a sweep share.
@@ -326,6 +327,7 @@ impl Going {
         let Outcome::Piece(fate) = outcome else { return true };
         let Self { index, fold, mut run, duration, .. } = self;
         run.leave();
+        hand_over();
         sender.send(Message::Piece { index, fold, piece: Piece { run, fate, duration } }).is_ok()
     }
 }

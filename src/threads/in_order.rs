@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::scope;
 
-use super::spawn_scoped;
+use super::{hand_over, spawn_scoped};
 
 /// Makes something of each item that `feed` hands over, on so many threads, and gives it to `take` on one more, in the order in
 /// which the items came. `feed` runs on this thread meanwhile; what it calls returns whether more items are wanted. Where the
@@ -30,6 +30,7 @@ pub fn in_order<T: Send, U: Send, E: Send>(
             spawn_scoped(scope, move || {
                 // The lock is held only until an item is there.
                 while let Ok((item, slot)) = { queue.lock().unwrap_or_else(PoisonError::into_inner).recv() } {
+                    hand_over();
                     // Where taking has ended, nobody misses it.
                     let _ = slot.send(make(item));
                 }

@@ -47,6 +47,9 @@ pub struct Progress {
     pub epoch: PartOfEpoch,
     /// The epoch of the model that is kept, counted from 1, and what speaks against that model.
     pub kept: Option<(usize, Option<Doubt>)>,
+    /// In which order the rows of this part of the epoch were trained; nothing in checkpoints of earlier versions, which did not say.
+    #[serde(default)]
+    pub order: Option<TrainedOrder>,
     /// What the training rows were, where all had been read.
     pub rows: Option<TrainedRows>,
     /// Whether later rows had shown something that the first ones had not, so that all were read before training began again.
@@ -60,6 +63,47 @@ pub struct TrainedRows {
     pub count: usize,
     /// The CRC-32 of their values, targets and weights as they stand in memory.
     pub sum: u32,
+}
+
+/// What tells the order in which rows of an epoch were trained from others: a run that goes on within an epoch has to take the
+/// rest of the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrainedOrder {
+    /// The seed.
+    pub seed: u64,
+    /// The epoch as [`rows_at`](crate::data::rows_at) counts it: behind the first, the order is over all rows.
+    pub epoch: usize,
+    /// Rows of a batch.
+    pub batch: usize,
+    /// Rows over which the order was made.
+    pub rows: usize,
+    /// Positions that were trained.
+    pub position: usize,
+    /// The CRC-32 of the row numbers at these positions.
+    pub sum: u32,
+}
+
+impl TrainedOrder {
+    /// Compares with the order of the run that goes on.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if they differ.
+    pub(super) fn check(&self, now: &Self) -> Result<()> {
+        if self == now {
+            return Ok(());
+        }
+        let words = |order: &Self| {
+            let Self { seed, epoch, batch, rows, position, sum } = order;
+            format!(
+                "seed {seed}, epoch {epoch}, batches of {batch}, {position} of {rows} rows, check sum {sum:08x}"
+            )
+        };
+        Err(Error::Config(format!(
+            "cannot resume: the checkpoint took its rows in another order ({}) than this run would ({}); start the run again",
+            words(self),
+            words(now)
+        )))
+    }
 }
 
 impl TrainedRows {
@@ -101,16 +145,25 @@ pub struct PartOfEpoch {
 }
 
 impl Progress {
-    /// Whether its counts are those of some run.
-    fn is_sound(&self) -> bool {
+    /// Whether its counts are those of some run, whose engine has done `step` steps.
+    fn is_sound(&self, step: u64) -> bool {
         let PartOfEpoch { batches, rows, loss, correct, .. } = &self.epoch;
+        let is_of_order = |order: &TrainedOrder| {
+            let of_rows = |rows: usize| (rows as u64).div_ceil(order.batch.max(1) as u64);
+            let steps = self.epochs.iter().map(|epoch| of_rows(epoch.rows)).chain([*batches]);
+            steps.fold(0, u64::saturating_add) == self.steps
+                && *batches == of_rows(*rows)
+                && *rows == order.position
+        };
         let kept = self.kept.as_ref().map(|(epoch, _)| epoch);
         self.epochs
             .iter()
             .zip(1..)
             .all(|(epoch, number)| epoch.epoch == number && epoch.train.loss.is_finite())
             && kept.is_none_or(|epoch| (1..=self.epochs.len()).contains(epoch))
+            && self.order.as_ref().is_none_or(is_of_order)
             && (*batches..=MOST_STEPS).contains(&self.steps)
+            && self.steps == step
             && *batches <= *rows as u64
             && *correct <= *rows as u64
             && self.rows.map_or(*rows as u64 <= MOST_STEPS, |all| *rows <= all.count)
@@ -168,8 +221,8 @@ impl Checkpoint {
         if kind.is_none_or(|kind| kind.states() != optimizer.len()) {
             return Err(bad(format!("what another optimizer remembers ({} of them)", optimizer.len())));
         }
-        if step > MOST_STEPS || !progress.is_sound() {
-            return Err(bad("counts that no run comes to".to_owned()));
+        if !progress.is_sound(step) {
+            return Err(bad("counts that do not belong together".to_owned()));
         }
         Ok(Self { model, state: EngineState { step, optimizer }, kept, progress })
     }

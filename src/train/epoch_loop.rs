@@ -1,5 +1,8 @@
 //! The epoch loop: rows from the reader to the engine, epoch after epoch. For runs, trials, and whatever else trains.
 
+use flate2::Crc;
+
+use super::checkpoint::TrainedOrder;
 use super::shared_data::RunData;
 use super::training_data::{Seen, TrainingData};
 use crate::data::rows_at;
@@ -30,12 +33,14 @@ pub(super) struct EpochLoop {
     part: Option<Vec<u32>>,
     /// Rows that have been checked for a shape other than the network's.
     checked: Option<usize>,
+    /// What the order has to be with which a checkpoint goes on.
+    expected: Option<TrainedOrder>,
 }
 
 impl EpochLoop {
     /// Before the first epoch, with batches of at most `batch` rows.
     pub fn new(seed: u64, batch: usize) -> Self {
-        Self { seed, batch, epoch: 1, trained: 0, limit: None, part: None, checked: None }
+        Self { seed, batch, epoch: 1, trained: 0, limit: None, part: None, checked: None, expected: None }
     }
 
     /// The epoch, from 1.
@@ -49,10 +54,39 @@ impl EpochLoop {
         self
     }
 
-    /// Behind so many rows of its epoch.
-    pub fn at(mut self, rows: usize) -> Self {
-        self.trained = rows;
+    /// Behind so many rows of its epoch, which were trained in this order.
+    pub fn at(mut self, rows: usize, order: Option<TrainedOrder>) -> Self {
+        (self.trained, self.expected) = (rows, order);
         self
+    }
+
+    /// The order of the rows that were submitted in this epoch: that of the checkpoint, as long as the rows are missing that would
+    /// tell.
+    pub fn trained_order(&self, data: &TrainingData) -> TrainedOrder {
+        self.expected.unwrap_or_else(|| self.own_order(data))
+    }
+
+    fn own_order(&self, data: &TrainingData) -> TrainedOrder {
+        let (rows, mut sum) = (data.view(), Crc::new());
+        let epoch = self.order_epoch(data);
+        if self.trained > 0 {
+            sum.update(bytemuck::cast_slice(&rows_at(self.seed, epoch, rows.len(), 0..self.trained)));
+        }
+        // The blocks of a first epoch do not depend on how many rows follow.
+        let rows = if epoch > 1 && self.trained > 0 { rows.len() } else { self.trained };
+        TrainedOrder {
+            seed: self.seed,
+            epoch,
+            batch: self.batch,
+            rows,
+            position: self.trained,
+            sum: sum.sum(),
+        }
+    }
+
+    /// The number of the epoch as far as its order goes: the first epoch keeps to blocks, unless all rows are there before it begins.
+    fn order_epoch(&self, data: &TrainingData) -> usize {
+        self.epoch + usize::from(data.is_whole)
     }
 
     /// Goes on to the next epoch.
@@ -89,6 +123,7 @@ impl EpochLoop {
             {
                 return Ok(Advance::Misled(reason));
             }
+            self.check_order(data)?;
             let limit = self.limit.unwrap_or(usize::MAX);
             let ready = self.ready_rows(data).min(limit);
             if self.trained < ready {
@@ -123,6 +158,16 @@ impl EpochLoop {
         Ok(None)
     }
 
+    /// Compares the order with that of the checkpoint from which the run goes on, once the rows are there that it is made of.
+    fn check_order(&mut self, data: &TrainingData) -> Result<()> {
+        let rows = data.view();
+        let is_known = if self.order_epoch(data) > 1 { rows.are_all() } else { rows.len() >= self.trained };
+        match self.expected.take_if(|_| is_known) {
+            Some(expected) => expected.check(&self.own_order(data)),
+            None => Ok(()),
+        }
+    }
+
     /// Rows that can be trained so far: whole batches, and at the end all.
     fn ready_rows(&self, data: &TrainingData) -> usize {
         let rows = data.reader.rows();
@@ -136,8 +181,7 @@ impl EpochLoop {
 
     fn submit(&mut self, engine: &mut dyn Engine, data: &TrainingData, ready: usize) -> Result<usize> {
         let (rows, positions) = (data.view(), self.trained..ready);
-        // The first epoch keeps to blocks, unless all rows are there before it begins.
-        let epoch = self.epoch + usize::from(data.is_whole);
+        let epoch = self.order_epoch(data);
         let order = if epoch > 1 && ready < rows.len() {
             let part = || rows_at(self.seed, epoch, rows.len(), 0..ready);
             Order::Given(self.part.get_or_insert_with(part))

@@ -11,6 +11,8 @@ mod epoch_loop;
 mod evaluation;
 mod events;
 mod exact;
+#[cfg(test)]
+mod hand_over_tests;
 mod importance;
 mod input_options;
 mod keeper;
@@ -28,7 +30,7 @@ mod value_errors;
 mod whole_run;
 
 pub use calibration::{Calibration, CalibrationBin, calibration};
-pub use checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
+pub use checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedOrder, TrainedRows};
 pub use class_figures::{ClassFigures, class_figures, confusion, only_class};
 pub use config::{ClassWeights, Config, Keep};
 pub use data_options::{Clip, DataOptions};

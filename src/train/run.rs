@@ -48,6 +48,8 @@ pub struct Run {
     is_stopped: bool,
     /// When it began, as far as time is limited.
     began: Instant,
+    /// Whether it may not begin when its time is over.
+    needs_time: bool,
     end: Option<End>,
 }
 
@@ -91,8 +93,16 @@ impl Run {
             bad_test: None,
             is_stopped: false,
             began: Instant::now(),
+            needs_time: false,
             end: None,
         })
+    }
+
+    /// Counts the time of the run from here, not from [`Run::new`]. If it is over before the first step, that is an error:
+    /// [`Error::NoTime`].
+    #[must_use]
+    pub fn began_at(self, began: Instant) -> Self {
+        Self { began, needs_time: true, ..self }
     }
 
     /// Stops the run between two steps: the next events are its last.
@@ -202,10 +212,15 @@ impl Run {
             return self.start(None);
         }
         self.compare_rows()?;
-        let Some(trained) = &mut self.trained else { return Ok(()) };
         if self.is_stopped {
             return self.interrupt();
         }
+        if let Some(limit) =
+            self.config.max_time.filter(|_| self.needs_time && self.steps == 0 && self.is_over())
+        {
+            return Err(Error::NoTime { limit, taken: self.began.elapsed() });
+        }
+        let Some(trained) = &mut self.trained else { return Ok(()) };
         match trained.epochs.advance(&mut *trained.engine, &mut self.data, &trained.seen, &self.observer)? {
             Advance::Batches(batches) => {
                 self.count(&batches)?;
@@ -267,10 +282,10 @@ impl Run {
                 rows: data.rows(),
             })));
         }
-        let (mut totals, now) = (PartOfEpoch::default(), Instant::now());
+        let (mut totals, mut order, now) = (PartOfEpoch::default(), None, Instant::now());
         if let Some(aside) = aside {
             engine.restore(&aside.parameters, &aside.state)?;
-            totals = aside.epoch;
+            (totals, order) = (aside.epoch, aside.order);
         }
         self.trained = Some(Trained {
             network,
@@ -278,7 +293,9 @@ impl Run {
             meaning,
             seen: data.seen(),
             engine,
-            epochs: EpochLoop::new(config.seed, config.batch_size).behind(self.epochs.len()).at(totals.rows),
+            epochs: EpochLoop::new(config.seed, config.batch_size)
+                .behind(self.epochs.len())
+                .at(totals.rows, order),
             // As if the run had never ended.
             epoch_began: now.checked_sub(totals.duration).unwrap_or(now),
             totals,

@@ -136,7 +136,7 @@ pub fn alone(lab: &Lab, tuning: &Tuning, it: &Trained, data: &Dataset, order: &[
     engine.train(&data.view(), order, &mut sink).unwrap();
     engine.finish(&mut sink).unwrap();
     let outputs = engine.outputs(&data.view()).unwrap();
-    (engine.parameters().unwrap(), engine.state().unwrap(), metrics, outputs)
+    (engine.parameters().unwrap(), engine.snapshot().unwrap().1, metrics, outputs)
 }
 
 /// Parameters, state, what the batches said, outputs of all rows.
@@ -145,7 +145,7 @@ pub type Outcome = (Parameters, EngineState, Vec<BatchMetrics>, Vec<f32>);
 pub fn in_pack(pack: &mut GpuPack, member: usize, metrics: &[MemberMetrics], data: &Dataset) -> Outcome {
     let outputs = pack.outputs(&[member], &data.view()).unwrap().swap_remove(0);
     let parameters = pack.parameters(member).unwrap();
-    (parameters, pack.state(member).unwrap(), of_member(metrics, member), outputs)
+    (parameters, pack.snapshot(member).unwrap().1, of_member(metrics, member), outputs)
 }
 
 /// Parameters and losses after twenty steps of the reference.

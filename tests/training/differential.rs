@@ -167,7 +167,7 @@ fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
     // The step that is compared is on a batch that is not full, but for those of few rows.
     let (first, short) = (rows % 4, (batch - rows % batch.min(7)).max(1));
     let end = loop {
-        let (parameters, state) = (engine.parameters().unwrap(), engine.state().unwrap());
+        let (parameters, state) = engine.snapshot().unwrap();
         assert_eq!(state.step as usize, start / batch, "{what}");
         let order = &all[start..start + short];
         let expected = Expected::of(problem, &parameters, &state, order);
@@ -188,10 +188,10 @@ fn agrees(what: &str, problem: &Problem, make: &Make) -> Became {
         metrics.extend(problem.train(&mut *engine, &all[start..start + batch]));
         start += batch;
     };
-    let ended = (engine.parameters().unwrap(), engine.state().unwrap());
+    let ended = engine.snapshot().unwrap();
     engine.restore(parameters, &EngineState::default()).unwrap();
     assert_eq!(problem.train(&mut *engine, &all[..end]), metrics, "{what}: other metrics in one go");
-    assert!(ended == (engine.parameters().unwrap(), engine.state().unwrap()), "{what}: other bits in one go");
+    assert!(ended == engine.snapshot().unwrap(), "{what}: other bits in one go");
     engine.description().schedule.map_or(Became::Cpu, |selected| Became::Gpu(selected.kind))
 }
 

@@ -30,7 +30,7 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
                     .unwrap();
             engine.train(&data.view(), &order[..80], &mut |_| Ok(())).unwrap();
             engine.finish(&mut |_| Ok(())).unwrap();
-            let saved = (engine.parameters().unwrap(), engine.state().unwrap());
+            let saved = engine.snapshot().unwrap();
             device.destroy();
             let what = format!("{} ({}), {schedule}", adapter.name, adapter.backend);
             let trained = engine
@@ -39,7 +39,7 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
             let errors = [
                 trained.err(),
                 engine.parameters().err(),
-                engine.state().err(),
+                engine.snapshot().err(),
                 engine.outputs(&data.view()).err(),
                 engine.evaluate(&data.view()).err(),
                 engine.restore(&saved.0, &saved.1).and_then(|()| engine.parameters()).err(),
@@ -54,7 +54,7 @@ fn a_lost_device_is_an_error_and_the_processor_goes_on() {
             other.restore(&saved.0, &saved.1).unwrap();
             other.train(&data.view(), &order[80..], &mut |_| Ok(())).unwrap();
             other.finish(&mut |_| Ok(())).unwrap();
-            assert_eq!(other.state().unwrap().step, 10, "{what}");
+            assert_eq!(other.snapshot().unwrap().1.step, 10, "{what}");
             assert!(other.parameters().unwrap().is_finite(), "{what}");
         }
     }

@@ -165,7 +165,7 @@ impl Expected {
 
     /// Fails where an engine after the step is further off than the bounds.
     pub fn assert_near(&self, what: &str, problem: &Problem, engine: &mut dyn Engine) {
-        let state = engine.state().unwrap();
+        let state = engine.snapshot().unwrap().1;
         assert_eq!(state.optimizer.len(), problem.options.rule.optimizer.kind.states(), "{what}");
         let got = [engine.parameters().unwrap()].into_iter().chain(state.optimizer);
         for (place, got) in got.enumerate() {

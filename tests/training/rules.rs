@@ -95,7 +95,7 @@ fn one_step(what: &str, problem: &Problem, make: &Make) {
     let expected = Expected::of(problem, &problem.parameters, &EngineState::default(), &order(1));
     let mut engine = make(&problem.parameters, &problem.network, &problem.options);
     problem.train(&mut *engine, &order(1));
-    assert_eq!(engine.state().unwrap().step, 1);
+    assert_eq!(engine.snapshot().unwrap().1.step, 1);
     expected.assert_near(&format!("{what}, one step"), problem, &mut *engine);
 }
 
@@ -125,7 +125,7 @@ fn twenty_steps(what: &str, problem: &Problem, make: &Make) {
     assert_near(&format!("{what}, twenty steps"), &numbers(&engine.parameters().unwrap()), &after, |_| {
         1e-3 * moved
     });
-    let state = engine.state().unwrap();
+    let state = engine.snapshot().unwrap().1;
     assert_eq!(state.step, 20);
     for (place, (got, want)) in state.optimizer.iter().zip(&run.states).enumerate() {
         let want = flat(want);
@@ -139,7 +139,7 @@ fn continued(what: &str, problem: &Problem, make: &Make) {
     let Problem { network, options, parameters, .. } = problem;
     let (order, half) = (order(20), 10 * BATCH);
     let made = || make(parameters, network, options);
-    let end = |mut engine: Box<dyn Engine>| (engine.parameters().unwrap(), engine.state().unwrap());
+    let end = |mut engine: Box<dyn Engine>| engine.snapshot().unwrap();
     let mut straight = made();
     let all = problem.train(&mut *straight, &order);
     let mut first = made();
@@ -147,7 +147,7 @@ fn continued(what: &str, problem: &Problem, make: &Make) {
     let (parameters, state) = end(first);
     let mut second = made();
     second.restore(&parameters, &state).unwrap();
-    assert_eq!((second.parameters().unwrap(), second.state().unwrap()), (parameters, state), "{what}");
+    assert_eq!(second.snapshot().unwrap(), (parameters, state), "{what}");
     metrics.extend(problem.train(&mut *second, &order[half..]));
     assert_eq!(metrics, all, "{what}");
     let straight = end(straight);
@@ -205,12 +205,12 @@ fn steps_are_counted_in_64_bits() {
         let first = u64::from(u32::MAX) - 1;
         engine.restore(&problem.parameters, &EngineState { step: first, ..EngineState::default() }).unwrap();
         for (step, order) in (first..).zip(order(5).chunks_exact(BATCH)) {
-            let (parameters, state) = (engine.parameters().unwrap(), engine.state().unwrap());
+            let (parameters, state) = engine.snapshot().unwrap();
             assert_eq!(state.step, step, "{what}");
             let expected = Expected::of(&problem, &parameters, &state, order);
             problem.train(&mut *engine, order);
             expected.assert_near(&format!("{what}, step {step}"), &problem, &mut *engine);
         }
-        assert_eq!(engine.state().unwrap().step, first + 4, "{what}");
+        assert_eq!(engine.snapshot().unwrap().1.step, first + 4, "{what}");
     });
 }

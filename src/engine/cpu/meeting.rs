@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
+use crate::threads::hand_over;
+
 /// Looks at the others before a thread does more than look: about ten microseconds.
 pub const SPINS: usize = 1000;
 
@@ -52,6 +54,7 @@ impl Meeting {
     /// # Panics
     /// When another thread panicked: its part will never be done.
     pub fn region(&self, number: usize, region: usize, work: impl Fn(usize)) {
+        hand_over();
         self.try_part(number, region, &work);
         let last = self.begun.len() * (region + 1);
         let is_over = || self.done.load(Ordering::SeqCst) >= last || self.broken.load(Ordering::Acquire);
@@ -91,6 +94,7 @@ impl Meeting {
                 .is_ok();
         if begun {
             work(part);
+            hand_over();
             let is_last = self.done.fetch_add(1, Ordering::SeqCst) + 1 == self.begun.len() * (region + 1);
             // Waking is a call of the system, also where nobody sleeps.
             if is_last && self.sleeping.load(Ordering::SeqCst) > 0 {

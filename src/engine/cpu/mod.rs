@@ -69,7 +69,7 @@ pub use team::{CpuTeam, TeamRows};
 use tensors::{Owned, Tensors};
 
 use crate::data::Rows;
-use crate::engine::order::{HostOrder, check_order};
+use crate::engine::order::{HostOrder, check_epoch, check_order, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
     Instrumented, Observer,
@@ -78,6 +78,7 @@ use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
 use crate::model::{Network, Parameters};
 use crate::step::StepRecord;
+use crate::threads::steps_of_piece;
 
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
@@ -85,8 +86,11 @@ const ROWS_A_THREAD: usize = 16;
 /// Multiply-adds of a step below which a thread more does not pay: its meetings cost as much as this.
 const WORK_A_THREAD: usize = 1 << 20;
 
-/// Steps of the first call of [`Engine::submit`].
+/// Steps of the first call of [`Engine::submit`], at most.
 const FIRST_SLICE: usize = 512;
+
+/// Multiply-adds of the first call, unless a single step has more: some milliseconds.
+const FIRST_WORK: usize = 1 << 30;
 
 /// A network on the processor.
 pub struct CpuEngine {
@@ -138,6 +142,7 @@ impl CpuEngine {
         cores: usize,
         plan: Plan,
     ) -> Self {
+        let slice = first_slice(network, options.batch);
         let network = DividedNetwork::new(network, &options.rule, plan, parameters, &[]);
         Self {
             options: options.clone(),
@@ -149,7 +154,7 @@ impl CpuEngine {
             observer: None,
             host_order: HostOrder::default(),
             steps: 0,
-            slice: FIRST_SLICE,
+            slice,
             ended: Vec::new(),
         }
     }
@@ -182,9 +187,10 @@ impl Engine for CpuEngine {
         if !self.ended.is_empty() {
             return Ok(0);
         }
+        check_epoch(batches)?;
         let mut host_order = std::mem::take(&mut self.host_order);
         let order = host_order.rows(batches);
-        let taken = order.len().min(self.slice.saturating_mul(self.options.batch));
+        let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
         self.ended = Pass::new(self, &batches.rows, &order[..taken]).train();
@@ -202,8 +208,12 @@ impl Engine for CpuEngine {
         Ok(self.network.parameters())
     }
 
-    fn state(&mut self) -> Result<EngineState> {
-        Ok(EngineState { step: self.steps, optimizer: self.network.states().collect() })
+    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+        if !self.ended.is_empty() {
+            return Err(unpolled());
+        }
+        let state = EngineState { step: self.steps, optimizer: self.network.states().collect() };
+        Ok((self.network.parameters(), state))
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
@@ -306,6 +316,11 @@ fn evaluation(parts: Vec<EvaluatedPart>, rows: &Rows<'_>) -> Evaluation {
     // Summed in the order of the rows, whichever thread was first.
     let loss = parts.iter().flat_map(|part| &part.losses).sum::<f64>() / rows.len() as f64;
     Evaluation { loss, predictions: parts.into_iter().flat_map(|part| part.predictions).collect() }
+}
+
+/// Steps of the first call for such a network.
+fn first_slice(network: &Network, batch: usize) -> usize {
+    (FIRST_WORK / network.parameter_count().saturating_mul(3 * batch).max(1)).clamp(1, FIRST_SLICE)
 }
 
 /// How long a call of [`Engine::submit`] should take: short enough that the run is heard of now and then.

@@ -12,14 +12,15 @@ use super::inputs::Inputs;
 use super::parts::Parts;
 use super::plan::Plan;
 use super::sparse::{PackedRows, is_sparse};
-use super::{CpuEngine, FIRST_SLICE, ceilings, evaluation, fitting_steps, skipped_groups};
+use super::{CpuEngine, ceilings, evaluation, fitting_steps, skipped_groups};
 use crate::data::Rows;
-use crate::engine::order::{HostOrder, check_order};
+use crate::engine::order::{HostOrder, check_epoch, check_order};
 use crate::engine::{Batches, Description, Evaluation, Instrumented};
 use crate::error::{Error, Result};
 use crate::kernels::Ceilings;
 use crate::model::Network;
 use crate::step::StepRecord;
+use crate::threads::steps_of_piece;
 
 /// Rows of a turn: each network trains on batches of so many, which were gathered before, and then the next one does. The more,
 /// the less often its weights have to come to the nearest caches; the fewer, the nearer is what was gathered.
@@ -94,7 +95,7 @@ impl CpuTeam {
             batch,
             turn: (TURN_ROWS.min(TURN_INPUTS / columns.max(1)) / batch).max(1),
             description: members[0].description(),
-            slice: (FIRST_SLICE / members.len()).max(1),
+            slice: (members.iter().map(|engine| engine.slice).min().unwrap_or(1) / members.len()).max(1),
             members: members.into_iter().map(Some).collect(),
             rows: Arc::clone(rows),
             gathered: Vec::new(),
@@ -134,9 +135,10 @@ impl CpuTeam {
     /// # Errors
     /// [`Error::Config`] for rows that are not there.
     pub fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        check_epoch(batches)?;
         let mut host_order = std::mem::take(&mut self.host_order);
         let order = host_order.rows(batches);
-        let taken = order.len().min(self.slice.saturating_mul(self.batch));
+        let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
         self.train(&batches.rows, &order[..taken]);

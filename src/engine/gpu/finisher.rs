@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use crate::engine::{Observer, Work, recorder};
 use crate::error::{Error, Result};
-use crate::threads::spawn;
+use crate::threads::{hand_over, spawn};
 
 /// The thread, and what goes there and back. It lives as long as this does.
 pub struct Finisher {
@@ -26,7 +26,9 @@ impl Finisher {
         let work = move || {
             for (encoder, observer) in incoming {
                 let finishing = recorder::begin(&observer, Work::Finishing);
+                hand_over();
                 let commands = encoder.finish();
+                hand_over();
                 drop(finishing);
                 if outgoing.send(commands).is_err() {
                     break;
@@ -50,6 +52,7 @@ impl Finisher {
     /// # Errors
     /// [`Error::Gpu`] when the thread is gone.
     pub fn take(&self) -> Result<wgpu::CommandBuffer> {
+        hand_over();
         self.commands.recv().map_err(|_| gone())
     }
 }

@@ -22,7 +22,7 @@ use submissions::Submissions;
 use training::Training;
 
 use crate::data::Rows;
-use crate::engine::order::HostOrder;
+use crate::engine::order::{HostOrder, unpolled};
 use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineKind, EngineOptions, EngineState, Evaluation,
     Instrumented, Observer,
@@ -168,9 +168,13 @@ impl Engine for GpuEngine {
         self.read_region(&self.parameters, 0)
     }
 
-    fn state(&mut self) -> Result<EngineState> {
+    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+        if !self.submissions.is_idle() {
+            return Err(unpolled());
+        }
         let optimizer = self.layout.state_places().map(|place| self.read_region(&self.parameters, place));
-        Ok(EngineState { step: self.steps, optimizer: optimizer.collect::<Result<_>>()? })
+        let state = EngineState { step: self.steps, optimizer: optimizer.collect::<Result<_>>()? };
+        Ok((self.parameters()?, state))
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {

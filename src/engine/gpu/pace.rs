@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::bound::MOST_STEPS;
+use crate::threads::steps_of_piece;
 
 /// How long a submission should take: short enough that the progress bar moves and no watchdog bites, long enough
 /// that its own cost does not count.
@@ -23,7 +24,7 @@ impl Pace {
 
     /// Steps that the next one should have.
     pub fn steps(&self) -> usize {
-        self.steps
+        steps_of_piece(self.steps)
     }
 
     /// Sizes the next submissions by how long one of so many steps took that has ended now. If nobody `waited` for it, it may

@@ -98,6 +98,11 @@ impl Submissions {
         self.in_flight.len() <= IN_FLIGHT - 2
     }
 
+    /// Whether nothing is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight.is_empty() && self.recorded.is_none()
+    }
+
     /// Submits what is recorded. Call it before writing to a buffer that those commands use: what is written goes
     /// before all that is submitted later.
     ///

@@ -6,7 +6,7 @@ use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDER_POSITIONS, ORDERED_ROWS, row_bytes, stored};
 use super::stamper::Stamper;
 use crate::data::Rows;
-use crate::engine::order::check_order;
+use crate::engine::order::{check_epoch, check_order};
 use crate::engine::{Batches, EngineOptions, Order, Work, begin};
 use crate::error::Result;
 use crate::kernels::{Compute, FeatureFormat, LossTargets, Samples, StepRecord};
@@ -125,9 +125,7 @@ impl GpuEngine {
         if !self.submissions.has_room() || batches.positions.is_empty() {
             return Ok(0);
         }
-        if let Order::Epoch { .. } = batches.order {
-            check_order(&batches.rows, batches.positions.end.checked_sub(1))?;
-        }
+        check_epoch(batches)?;
         let mut training = self.take_training(&batches.rows)?;
         let taken = self.submit_piece(&mut training, batches);
         self.training = Some(training);

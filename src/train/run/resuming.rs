@@ -6,7 +6,7 @@ use super::Run;
 use crate::engine::EngineState;
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
-use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
+use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedOrder, TrainedRows};
 use crate::train::events::{End, Event};
 use crate::train::keeper::Kept;
 
@@ -15,6 +15,8 @@ pub(super) struct Aside {
     pub parameters: Parameters,
     pub state: EngineState,
     pub epoch: PartOfEpoch,
+    /// In which order the rows of this part of the epoch were trained; nothing between two epochs.
+    pub order: Option<TrainedOrder>,
     /// What the rows of a checkpoint made of the data and the settings; nothing where both are the same still.
     pub model: Option<Model>,
 }
@@ -30,8 +32,9 @@ impl Run {
         if trained.totals.batches > 0 {
             return Err(Error::Config("a run is set aside between two epochs".to_owned()));
         }
-        let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
-        self.aside = Some(Box::new(Aside { parameters, state, epoch: PartOfEpoch::default(), model: None }));
+        let (parameters, state) = trained.engine.snapshot()?;
+        let epoch = PartOfEpoch::default();
+        self.aside = Some(Box::new(Aside { parameters, state, epoch, order: None, model: None }));
         self.trained = None;
         Ok(())
     }
@@ -58,7 +61,8 @@ impl Run {
         self.was_restarted = progress.was_restarted;
         (self.steps, self.epochs) = (progress.steps, progress.epochs);
         let parameters = model.parameters.clone();
-        self.aside = Some(Box::new(Aside { parameters, state, epoch: progress.epoch, model: Some(model) }));
+        let (epoch, order) = (progress.epoch, progress.order);
+        self.aside = Some(Box::new(Aside { parameters, state, epoch, order, model: Some(model) }));
         Ok(())
     }
 
@@ -69,7 +73,14 @@ impl Run {
     pub fn checkpoint(&mut self) -> Result<Option<Checkpoint>> {
         self.drain()?;
         let Some(trained) = &mut self.trained else { return Ok(None) };
-        let (parameters, state) = (trained.engine.parameters()?, trained.engine.state()?);
+        let (parameters, state) = trained.engine.snapshot()?;
+        let order = trained.epochs.trained_order(&self.data);
+        if (state.step, order.position) != (self.steps, trained.totals.rows) {
+            return Err(Error::Config(format!(
+                "cannot make a checkpoint: the device has done {} steps and taken {} rows of the epoch, {} steps and {} rows were counted",
+                state.step, order.position, self.steps, trained.totals.rows
+            )));
+        }
         let number = trained.model_epoch(self.epochs.len());
         let epoch = PartOfEpoch { duration: trained.epoch_began.elapsed(), ..trained.totals.clone() };
         if !parameters.is_finite() {
@@ -81,6 +92,7 @@ impl Run {
             steps: self.steps,
             epochs: self.epochs.clone(),
             epoch,
+            order: Some(order),
             kept: kept.map(|kept| (kept.epoch, kept.doubt.clone())),
             rows,
             was_restarted: self.was_restarted,

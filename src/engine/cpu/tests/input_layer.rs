@@ -82,7 +82,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let trained = |plan| {
             let mut engine = problem.engine(&options(17, rule.clone()), plan);
             let ended = train(&mut engine, &problem, &order[..60]);
-            (ended, engine.parameters().unwrap(), engine.state().unwrap())
+            (ended, engine.snapshot().unwrap())
         };
         let one = trained(COLUMNS[0]);
         assert!(trained(COLUMNS[1]) == one && trained(COLUMNS[2]) == one);
@@ -96,7 +96,7 @@ fn what_is_restored_goes_on_bit_for_bit() {
     let options = options(8, rule(OptimizerKind::AdamW));
     let mut engine = problem.engine(&options, COLUMNS[1]);
     train(&mut engine, &problem, &order[..64]);
-    let (parameters, state) = (engine.parameters().unwrap(), engine.state().unwrap());
+    let (parameters, state) = engine.snapshot().unwrap();
     assert_ne!(parameters.input, problem.parameters.input);
     let first = train(&mut engine, &problem, &order[64..]);
     let mut other = problem.engine(&options, COLUMNS[1]);

@@ -81,7 +81,7 @@ fn bits(parameters: &Parameters) -> Vec<u32> {
 
 /// What a network has become and given: as bits, so that numbers which are none count, too.
 fn trained(engine: &mut CpuEngine, metrics: &[BatchMetrics]) -> impl PartialEq + use<> {
-    let EngineState { step, optimizer } = engine.state().unwrap();
+    let EngineState { step, optimizer } = engine.snapshot().unwrap().1;
     let metrics: Vec<_> = metrics.iter().map(|it| (it.rows, it.loss.to_bits(), it.correct)).collect();
     (metrics, step, bits(&engine.parameters().unwrap()), optimizer.iter().map(bits).collect::<Vec<_>>())
 }
@@ -150,14 +150,14 @@ fn networks_behind_an_input_layer_are_trained_among_others() {
     for number in 0..3 {
         let among = together.member(number).unwrap();
         assert_eq!(among.poll(true).unwrap().len(), 7);
-        let (parameters, state) = (among.parameters().unwrap(), among.state().unwrap());
+        let (parameters, state) = among.snapshot().unwrap();
         assert_eq!(state.step, 7);
         other.member(number).unwrap().restore(&parameters, &state).unwrap();
     }
     // Those of the same team are restored behind steps that nobody wants.
     let states = [0, 1, 2].map(|number| {
         let among = together.member(number).unwrap();
-        (among.parameters().unwrap(), among.state().unwrap())
+        among.snapshot().unwrap()
     });
     train(rows, first, |left| together.submit(left).unwrap());
     for (number, (parameters, state)) in states.iter().enumerate() {

@@ -69,7 +69,7 @@ pub fn check_training(problem: &Problem, rule: &UpdateRule, plans: &[Plan]) {
         for (got, want) in numbers(&got).iter().zip(flat(&run.network)) {
             assert!((f64::from(*got) - want).abs() <= 2e-5, "{what:?}: {got}, not {want}");
         }
-        let state = engine.state().unwrap();
+        let state = engine.snapshot().unwrap().1;
         assert_eq!((state.step, state.optimizer.len()), (21, rule.optimizer.kind.states()));
         for (got, want) in state.optimizer.iter().zip(&run.states) {
             for (got, want) in numbers(got).iter().zip(flat(want)) {
@@ -148,7 +148,7 @@ fn a_run_in_pieces_is_the_run_as_a_whole() {
         ended.extend(train(&mut pieces, &problem, &order[40..]));
         assert_eq!(ended, all);
         assert_eq!(pieces.parameters().unwrap(), whole.parameters().unwrap(), "{plan:?}");
-        assert_eq!(pieces.state().unwrap(), whole.state().unwrap(), "{plan:?}");
+        assert_eq!(pieces.snapshot().unwrap().1, whole.snapshot().unwrap().1, "{plan:?}");
     }
 }
 
@@ -161,16 +161,16 @@ fn what_is_restored_goes_on_bit_for_bit() {
         for plan in [Plan::Rows(2), Plan::Columns(2), Plan::Apart] {
             let mut engine = problem.engine(&options, plan);
             train(&mut engine, &problem, &order[..64]);
-            let (parameters, state) = (engine.parameters().unwrap(), engine.state().unwrap());
+            let (parameters, state) = engine.snapshot().unwrap();
             assert_eq!(state.step, 8);
             let first = train(&mut engine, &problem, &order[64..]);
-            let want = (engine.parameters().unwrap(), engine.state().unwrap());
+            let want = engine.snapshot().unwrap();
             // In another engine, and in the same one.
             let mut other = problem.engine(&options, plan);
             for engine in [&mut other, &mut engine] {
                 engine.restore(&parameters, &state).unwrap();
                 assert_eq!(train(engine, &problem, &order[64..]), first, "{kind} {plan:?}");
-                assert_eq!((engine.parameters().unwrap(), engine.state().unwrap()), want, "{kind} {plan:?}");
+                assert_eq!(engine.snapshot().unwrap(), want, "{kind} {plan:?}");
             }
             let beginning = EngineState::default();
             engine.restore(&problem.parameters, &beginning).unwrap();
@@ -192,7 +192,7 @@ fn any_number_of_threads_gives_the_same_bits() {
                 let trained = |plan| {
                     let mut engine = problem.engine(&options(17, rule.clone()), plan);
                     let ended = train(&mut engine, &problem, order);
-                    (ended, engine.parameters().unwrap(), engine.state().unwrap())
+                    (ended, engine.snapshot().unwrap())
                 };
                 let paired = trained(Plan::Rows(1));
                 for plan in [Plan::Apart, Plan::Rows(2), Plan::Rows(3), Plan::Rows(5)] {
@@ -278,7 +278,7 @@ fn tiles_of_gradients_update_as_whole_ones_do() {
                     let rule = UpdateRule { clip_norm, ..rule(kind) };
                     let mut engine = problem.engine(&options(batch, rule), plan);
                     train(&mut engine, &problem, &order);
-                    (engine.parameters().unwrap(), engine.state().unwrap())
+                    engine.snapshot().unwrap()
                 };
                 assert!(trained(None) == trained(Some(1e30)), "{kind} {sizes:?} {plan:?}");
             }

@@ -55,6 +55,11 @@ impl Flight {
         self.pace.steps()
     }
 
+    /// Whether nothing is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
     /// Whether one more may be submitted.
     pub fn has_room(&self) -> bool {
         self.in_flight.len() < IN_FLIGHT

@@ -5,6 +5,7 @@ use crate::data::Rows;
 use crate::engine::gpu::GpuEngine;
 use crate::engine::gpu::evaluation::ParametersAt;
 use crate::engine::gpu::rows::stored;
+use crate::engine::order::unpolled;
 use crate::engine::{EngineOptions, EngineState, Evaluation};
 use crate::error::Result;
 use crate::gpu::read_buffer_at;
@@ -21,13 +22,18 @@ impl GpuPack {
         self.read_region(member, 0)
     }
 
-    /// What the optimizer of a member remembers.
+    /// The parameters of a member, what its optimizer remembers and the number of its steps, all of one moment.
     ///
     /// # Errors
-    /// Those of the device.
-    pub fn state(&mut self, member: usize) -> Result<EngineState> {
+    /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
+    pub fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
+        if !self.flight.is_idle() {
+            return Err(unpolled());
+        }
         let optimizer = self.state_places(member).map(|place| self.read_region(member, place));
-        Ok(EngineState { step: self.members[member].steps, optimizer: optimizer.collect::<Result<_>>()? })
+        let state =
+            EngineState { step: self.members[member].steps, optimizer: optimizer.collect::<Result<_>>()? };
+        Ok((self.parameters(member)?, state))
     }
 
     /// Gives a member these parameters and this state. One that has stopped stays stopped.

@@ -18,7 +18,7 @@ use super::order::DeviceOrder;
 use super::rows::{DeviceRows, ORDERED_ROWS, row_bytes, stored};
 use super::{GpuEngine, training_step};
 use crate::data::Rows;
-use crate::engine::order::{HostOrder, check_order};
+use crate::engine::order::{HostOrder, check_epoch, check_order};
 use crate::engine::{Batches, EngineOptions, EngineState, Order};
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, StepBinding, StepRecords};
@@ -196,9 +196,7 @@ impl GpuPack {
         if self.live().next().is_none() {
             return Err(Error::Config("all networks of the pack have stopped".to_owned()));
         }
-        if let Order::Epoch { .. } = batches.order {
-            check_order(&batches.rows, batches.positions.end.checked_sub(1))?;
-        }
+        check_epoch(batches)?;
         let mut rows = self.take_rows(&batches.rows)?;
         let taken = self.submit_piece(&mut rows, batches);
         self.rows = Some(rows);

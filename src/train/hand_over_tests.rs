@@ -1,0 +1,260 @@
+//! Runs under adversarial schedules: every hand-over between threads is delayed by chance, readers deliver in pieces of any size, the
+//! engine takes pieces of any length, and runs are broken off and resumed anywhere. They end with the bits of a run that nobody
+//! disturbed.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use super::{Checkpoint, Config, DataOptions, End, Epoch, Run, Summary, TrainingData};
+use crate::data::{BLOCK_ROWS, ReadOptions, Reader, Scale, Selection, Split, Target};
+use crate::engine::{Device, Engine, GpuEngine};
+use crate::gpu::{Context, adapters};
+use crate::kernels::{Compute, Tuning};
+use crate::model::Parameters;
+use crate::random::{Purpose, words};
+use crate::schedule::ScheduleKind;
+use crate::step::{OptimizerKind, RateSchedule};
+use crate::threads::with_delays;
+
+/// Two blocks, and a third that is neither whole nor a whole number of batches.
+const ROWS: usize = 2 * BLOCK_ROWS + 301;
+
+fn random(seed: u64, place: usize) -> u32 {
+    words(seed, Purpose::Weights, [place as u32, 77])[0]
+}
+
+/// Bytes that come in pieces of any length, now and then late: a pipe, a slow disk.
+struct Slow {
+    bytes: Arc<Vec<u8>>,
+    position: usize,
+    seed: u64,
+    piece: usize,
+}
+
+impl Slow {
+    fn new(bytes: &Arc<Vec<u8>>, seed: u64) -> Self {
+        Self { bytes: Arc::clone(bytes), position: 0, seed, piece: 0 }
+    }
+}
+
+impl Read for Slow {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let chance = random(self.seed, self.piece);
+        self.piece += 1;
+        if self.seed > 0 && chance.is_multiple_of(16) {
+            thread::sleep(Duration::from_micros(u64::from(chance >> 16) % 600));
+        }
+        let left = &self.bytes[self.position..];
+        let most = if self.seed > 0 { 1 + chance as usize % (1 << 17) } else { usize::MAX };
+        let count = left.len().min(buffer.len()).min(most);
+        buffer[..count].copy_from_slice(&left[..count]);
+        self.position += count;
+        Ok(count)
+    }
+}
+
+/// A data set as a file, with the settings that go with it.
+struct Source {
+    name: &'static str,
+    /// Images and labels, or a table alone.
+    images: Arc<Vec<u8>>,
+    labels: Option<Arc<Vec<u8>>>,
+    data: DataOptions,
+}
+
+impl Source {
+    fn reader(&self, seed: u64, threads: usize) -> Reader {
+        let images = Slow::new(&self.images, seed);
+        let target = match &self.labels {
+            None => Target::Column("0".to_owned()),
+            Some(_) => Target::default(),
+        };
+        let columns = Selection { target, ..Selection::default() };
+        let options = ReadOptions { columns, threads: Some(threads), ..ReadOptions::default() };
+        match &self.labels {
+            None => Reader::from_csv(Path::new("t.csv"), images, &options),
+            Some(labels) => {
+                let labels = Slow::new(labels, 0);
+                Reader::from_idx(Path::new("images"), images, Path::new("labels"), labels, &options)
+            }
+        }
+        .unwrap()
+    }
+
+    fn data(&self, seed: u64) -> TrainingData {
+        TrainingData::new(self.reader(seed, 1 + seed as usize % 3), None, None, &self.data).unwrap()
+    }
+}
+
+/// The label of a row; class 2 comes late where it is `hidden`.
+fn label(row: usize, hidden: bool) -> u32 {
+    if hidden && row < 2 * BLOCK_ROWS { random(5, row) % 2 } else { random(5, row) % 3 }
+}
+
+/// A value of a row that has something to do with its label: four of five are zero in every second column.
+fn value(row: usize, column: usize) -> u32 {
+    let chance = random(6, row * 64 + column);
+    if !chance.is_multiple_of(5) && column.is_multiple_of(2) {
+        return 0;
+    }
+    (chance >> 8) % 90 + 80 * u32::from((column as u32).is_multiple_of(2 + label(row, false)))
+}
+
+fn images(inputs: usize) -> Source {
+    let word = |number: usize| (number as u32).to_be_bytes();
+    let pixels = (0..ROWS).flat_map(|row| (0..inputs).map(move |column| value(row, column) as u8));
+    let mut images = [&[0, 0, 8, 2][..], &word(ROWS), &word(inputs)].concat();
+    images.extend(pixels);
+    let mut labels = [&[0, 0, 8, 1][..], &word(ROWS)].concat();
+    labels.extend((0..ROWS).map(|row| label(row, false) as u8));
+    let (images, labels) = (Arc::new(images), Some(Arc::new(labels)));
+    Source { name: "images", images, labels, data: DataOptions::default() }
+}
+
+fn table(name: &'static str, inputs: usize, divisor: u32, hidden: bool, data: DataOptions) -> Source {
+    let mut text = String::new();
+    for row in 0..ROWS {
+        text += &label(row, hidden).to_string();
+        for column in 0..inputs {
+            let value = value(row, column);
+            text += &if divisor > 1 {
+                format!(",{}.{}", value / divisor, value % 7)
+            } else {
+                format!(",{value}")
+            };
+        }
+        text.push('\n');
+    }
+    Source { name, images: Arc::new(text.into_bytes()), labels: None, data }
+}
+
+/// Images; tables of images, whose rows train as they come, also where a late row shows another class; and tables that are read
+/// first, with rows held out.
+fn sources() -> Vec<Source> {
+    let bytes = DataOptions { scale: Scale::Bytes, ..DataOptions::default() };
+    let split = Split { validation: 0.2, test: 0.1, ..Split::default() };
+    let held_out = DataOptions { scale: Scale::Standard, split, ..DataOptions::default() };
+    vec![
+        images(64),
+        table("a table of images", 64, 1, false, bytes.clone()),
+        table("a table with a late class", 64, 1, true, bytes),
+        table("a table of numbers", 5, 3, false, held_out),
+    ]
+}
+
+fn config(source: &Source, seed: u64) -> Config {
+    let kind = OptimizerKind::ALL[seed as usize % OptimizerKind::ALL.len()];
+    Config {
+        hidden: if seed.is_multiple_of(7) { vec![64, 9] } else { vec![7] },
+        epochs: 3,
+        // No divisor of a block; with 64 units, enough for two threads.
+        batch_size: if seed.is_multiple_of(7) { 600 } else { 250 },
+        dropout: vec![if seed.is_multiple_of(2) { 0.0 } else { 0.2 }],
+        optimizer: kind.defaults(),
+        learning_rate: kind.default_rate(),
+        rate_schedule: if seed.is_multiple_of(3) { RateSchedule::Cosine } else { RateSchedule::Constant },
+        seed: 1 + seed % 5,
+        threads: Some(1 + seed as usize % 2),
+        data: source.data.clone(),
+        ..Config::default()
+    }
+}
+
+/// Makes an engine of a device that is open, or nothing for the CPU engine.
+type Make<'a> = &'a dyn Fn(&Config, &mut TrainingData) -> Option<Box<dyn Engine>>;
+
+/// A run that is broken off before every event that chance picks, as often as it picks; seed 0 picks none.
+fn ended(config: &Config, source: &Source, make: Make<'_>, seed: u64) -> (Summary, usize) {
+    let begin = |checkpoint: Option<Checkpoint>, attempt: usize| {
+        let mut data = source.data(if seed == 0 { 0 } else { 1000 * seed + attempt as u64 });
+        let engine = make(config, &mut data);
+        let mut run = Run::new(config.clone(), data, Device::Cpu, None).unwrap();
+        if let Some(checkpoint) = checkpoint {
+            run.resume(checkpoint).unwrap();
+        }
+        if let Some(engine) = engine {
+            run.seat(engine).unwrap();
+        }
+        run
+    };
+    let (mut run, mut breaks) = (begin(None, 0), 0);
+    for event in 0.. {
+        if seed > 0
+            && breaks < 4
+            && random(seed, event).is_multiple_of(6)
+            && let Some(checkpoint) = run.checkpoint().unwrap()
+        {
+            let bytes = checkpoint.to_bytes().unwrap();
+            breaks += 1;
+            run = begin(Some(Checkpoint::from_bytes(&bytes, Path::new("c")).unwrap()), breaks);
+        }
+        if run.next().unwrap().is_none() {
+            break;
+        }
+    }
+    (run.summary().unwrap(), breaks)
+}
+
+fn timeless(epochs: Vec<Epoch>) -> Vec<Epoch> {
+    epochs.into_iter().map(|epoch| Epoch { duration: Duration::ZERO, ..epoch }).collect()
+}
+
+/// As many schedules as asked for, of each source in turn. Gives how many runs were broken off.
+fn equal_under_all(schedules: Range, sources: &[Source], make: Make<'_>, what: &str) -> usize {
+    let mut breaks = 0;
+    for seed in schedules {
+        let source = &sources[seed as usize % sources.len()];
+        let config = config(source, seed / sources.len() as u64);
+        let (whole, _) = ended(&config, source, make, 0);
+        let (other, broken) = with_delays(seed, || ended(&config, source, make, seed));
+        let what = format!("{what}, {}, schedule {seed}, broken off {broken} times", source.name);
+        assert_eq!((whole.end, other.end), (End::Done, End::Done));
+        assert_eq!((whole.steps, whole.kept), (other.steps, other.kept), "{what}");
+        assert!(whole.model == other.model, "{what}: other weights");
+        assert_eq!(timeless(whole.epochs), timeless(other.epochs), "{what}");
+        breaks += broken;
+    }
+    breaks
+}
+
+type Range = std::ops::Range<u64>;
+
+/// How many schedules are tried: so many, unless `TINYTRAIN_SCHEDULES` says how many times as many.
+fn schedules(count: u64) -> Range {
+    let times = std::env::var("TINYTRAIN_SCHEDULES").ok().and_then(|times| times.parse::<u64>().ok());
+    1..1 + count * times.unwrap_or(1)
+}
+
+#[test]
+fn a_run_on_the_processor_ends_the_same_under_any_schedule() {
+    let (sources, range) = (sources(), schedules(160));
+    let count = range.end - range.start;
+    let breaks = equal_under_all(range, &sources, &|_, _| None, "cpu");
+    assert!(breaks as u64 > count, "{breaks}");
+}
+
+#[test]
+fn a_run_on_an_adapter_ends_the_same_under_any_schedule() {
+    // A late class would need another engine.
+    let sources: Vec<Source> = sources().into_iter().filter(|source| !source.name.contains("late")).collect();
+    for adapter in adapters(None) {
+        let compute = Compute::new(Context::open(&adapter).unwrap());
+        let tuning = Tuning::of(&compute.context);
+        for kind in ScheduleKind::ALL {
+            let make = |config: &Config, data: &mut TrainingData| -> Option<Box<dyn Engine>> {
+                if config.needs_all_rows() {
+                    data.make_whole().unwrap();
+                }
+                let (network, options) = config.plan(data, &Device::Cpu).unwrap();
+                let options = crate::engine::EngineOptions { schedule: Some(kind), ..options };
+                let first: Parameters = config.first_parameters(&network);
+                let engine = GpuEngine::with_tuning(compute.clone(), tuning, &first, &network, &options);
+                Some(Box::new(engine.unwrap()))
+            };
+            equal_under_all(schedules(6), &sources, &make, &format!("{} {kind}", adapter.name));
+        }
+    }
+}
