@@ -34,8 +34,8 @@ pub struct Resolved {
     pub options: TrainOptions,
     /// The same as they were written.
     pub given: Given,
-    /// The run that goes on.
-    pub resumed: Option<(RunFolder, Checkpoint)>,
+    /// The run that goes on, from a checkpoint unless it was killed before it had one.
+    pub resumed: Option<(RunFolder, Option<Checkpoint>)>,
 }
 
 impl Resolved {

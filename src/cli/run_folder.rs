@@ -154,14 +154,17 @@ fn remove_empty(made: &[PathBuf]) {
     let _ = made.iter().try_for_each(fs::remove_dir);
 }
 
-/// The checkpoint of a run.
+/// The checkpoint of a run; nothing where it was killed before it had one, or a model.
 ///
 /// # Errors
-/// [`Error::Read`] and [`Error::Data`] where there is none.
-pub fn checkpoint(run: &Path) -> Result<Checkpoint> {
+/// [`Error::Read`] and [`Error::Data`] where it cannot be read.
+pub fn checkpoint(run: &Path) -> Result<Option<Checkpoint>> {
     let path = run.join(CHECKPOINT);
-    let bytes = fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-    Checkpoint::from_bytes(&bytes, &path)
+    match fs::read(&path) {
+        Ok(bytes) => Checkpoint::from_bytes(&bytes, &path).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !run.join(MODEL).exists() => Ok(None),
+        Err(source) => Err(Error::Read { path, source }),
+    }
 }
 
 /// Makes `runs/<name>`, or `runs/<name>-2` and so on where another run has been faster.

@@ -48,7 +48,8 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
         return folds::run(options, folds, &own, start);
     }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
-    let (folder, mut checkpoint) = resumed.unzip();
+    let (folder, checkpoint) = resumed.unzip();
+    let mut checkpoint = checkpoint.flatten();
     let mut output = match folder {
         Some(folder) => OutputPlace::Folder(folder),
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
@@ -92,7 +93,7 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
         }
         // Before the first one it begins anew.
         checkpoint = match &output {
-            OutputPlace::Folder(folder) => run_folder::checkpoint(folder.path()).ok(),
+            OutputPlace::Folder(folder) => run_folder::checkpoint(folder.path()).ok().flatten(),
             _ => None,
         };
     }
