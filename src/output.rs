@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+pub use temporary::PREFIX as TEMPORARY_PREFIX;
+
 /// A path that has been found writable. Nothing is created before [`Destination::write`].
 #[derive(Debug, Clone)]
 pub struct Destination {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tinytrain::{Error, Result};
 
 /// The file that is locked, and holds the number of the process that has the lock.
-const LOCK: &str = "run.lock";
+pub const LOCK: &str = "run.lock";
 
 /// How long a process waits for others that have a folder for a moment each.
 const PATIENCE: Duration = Duration::from_secs(60);

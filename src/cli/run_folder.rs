@@ -1,16 +1,17 @@
 //! The folder of a run: `config.toml` (its settings), `history.csv` (a line an epoch), `model.safetensors` (the model that is kept),
 //! `checkpoint.safetensors` (from which the run goes on), `log.txt` (what was told), and while it trains `run.lock`.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tinytrain::output::Destination;
+use tinytrain::output::{Destination, TEMPORARY_PREFIX};
 use tinytrain::tensorboard::EventFile;
 use tinytrain::train::{Checkpoint, Epoch};
 use tinytrain::{Error, Result};
 
-use super::folder_lock::FolderLock;
+use super::folder_lock::{FolderLock, LOCK};
 use super::train_figures::{TEST, VALIDATION, score_fields};
 
 /// The folder of all runs that were not told where to save.
@@ -193,7 +194,11 @@ pub fn refuse_used(path: &Path) -> Result<()> {
     if path.join(CONFIG).exists() {
         return Err(used(path));
     }
-    if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+    // What a run that was killed while it began has left: nothing that anybody misses.
+    let is_left = |name: &OsStr| name == LOCK || name.to_string_lossy().starts_with(TEMPORARY_PREFIX);
+    if fs::read_dir(path)
+        .is_ok_and(|mut entries| entries.any(|it| it.is_ok_and(|it| !is_left(&it.file_name()))))
+    {
         let path = path.display();
         return Err(Error::Config(format!(
             "--out: expected a new or empty folder, or a file named *.safetensors, found {path}, which holds other files"

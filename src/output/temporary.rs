@@ -8,8 +8,8 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// What the name begins with; [`RANDOM`] letters and digits follow.
-const PREFIX: &str = ".tinytrain-";
+/// What the name of a temporary file begins with; six letters and digits follow.
+pub const PREFIX: &str = ".tinytrain-";
 const RANDOM: usize = 6;
 
 /// A name as long as all of them.

@@ -134,6 +134,12 @@ impl Folder {
         // Without a sweep there it is left as it is.
         fs::metadata(path.join(RESULTS))
             .map_err(|source| Error::Read { path: path.join(RESULTS), source })?;
+        if !path.join(COMMAND).exists() {
+            let path = path.display();
+            return Err(Error::Config(format!(
+                "cannot open the sweep in {path}: it was stopped before it began to train; start it again with --out {path}"
+            )));
+        }
         Self::locked(path, lock(FolderLock::take(path))?).read_back()
     }
 
