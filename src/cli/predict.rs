@@ -7,7 +7,8 @@ use std::thread::available_parallelism;
 
 use clap::Args;
 use tinytrain::data::{
-    self, Features, Format as Written, ReadOptions, Reader, Selection, Target, is_png, read_png,
+    self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, png_form,
+    read_png,
 };
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
@@ -17,7 +18,7 @@ use tinytrain::{Error, Result, in_order};
 
 use super::output::{Unwritable, warn};
 use super::prediction_lines::{Form, Lines};
-use super::text::unknown_cells;
+use super::text::{counted, unknown_cells};
 use super::{args, places, table_options};
 
 /// Predict rows with a saved network.
@@ -50,6 +51,9 @@ pub struct Options {
     /// Read PNG files with light and dark swapped: models of MNIST know light figures on black.
     #[arg(long)]
     invert: bool,
+    /// Refuse PNG files of another size than the model's images, or in colour where these are grey.
+    #[arg(long)]
+    strict: bool,
     /// What computes: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
     /// `tinytrain devices` lists it.
     #[arg(long, default_value = "auto", value_parser = args::device, allow_hyphen_values = true)]
@@ -162,7 +166,16 @@ impl Work<'_> {
     fn all(&mut self, write: &mut Sink<'_>) -> std::result::Result<(), Failure> {
         let Self { options, model, predictor, lines, reading } = self;
         let images = options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
-        let names_files = options.files.len() > 1 || images.contains(&true);
+        let pngs: Vec<&PathBuf> = options
+            .files
+            .iter()
+            .zip(&images)
+            .filter(|(_, is_image)| **is_image)
+            .map(|(file, _)| file)
+            .collect();
+        let form = pngs.first().map(|first| image_form(model, first)).transpose()?;
+        form.map_or(Ok(()), |form| tell_changes(&pngs, form, options.strict))?;
+        let names_files = options.files.len() > 1 || !pngs.is_empty();
         // Nothing is written before something is predicted.
         let mut header = lines.header(names_files, options.id.as_deref());
         let write = |text: Vec<u8>| {
@@ -181,8 +194,9 @@ impl Work<'_> {
             |push| {
                 for (file, is_image) in options.files.iter().zip(images) {
                     let named = names_files.then_some(file.as_path());
-                    let wanted = if is_image {
-                        let outputs = predictor.outputs(image(options, model, file)?, &[])?;
+                    let wanted = if let Some(form) = form.filter(|_| is_image) {
+                        let pixels = Features::Bytes(read_png(file, form, options.invert)?);
+                        let outputs = predictor.outputs(pixels, &[])?;
                         push(Block { file: named, name: file.clone(), before: 0, outputs, ids: Vec::new() })
                     } else {
                         rows(options, model, predictor, file, named, push)?
@@ -244,15 +258,39 @@ fn text(lines: &Lines, reading: &Reading, block: Block<'_>) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A picture as the model's images are.
-fn image(options: &Options, model: &Model, file: &Path) -> Result<Features> {
+/// The form of a model's images, which a PNG file is to become.
+fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
     let inputs = model.network.columns();
     let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
     let is_image = model.transform == tinytrain::data::Transform::Bytes;
-    let Some((height, width)) = model.meaning.image.or(square.filter(|_| is_image)) else {
-        let text =
-            format!("{}: expected a table, found a PNG file; the model is not one of images", file.display());
-        return Err(Error::Config(text));
+    let sides = model.meaning.image.or(square.filter(|_| is_image));
+    sides.map(|(height, width)| ImageForm { height, width, colour: false }).ok_or_else(|| {
+        let file = file.display();
+        Error::Config(format!("{file}: expected a table, found a PNG file; the model is not one of images"))
+    })
+}
+
+/// Says once that images are not what the model was trained on, or refuses them.
+fn tell_changes(files: &[&PathBuf], wanted: ImageForm, is_strict: bool) -> Result<()> {
+    let mut others = Vec::new();
+    for file in files {
+        let found = png_form(file)?;
+        // A model of colours takes grey as it is.
+        if (found.height, found.width) != (wanted.height, wanted.width) || found.colour && !wanted.colour {
+            others.push((file.display(), found));
+        }
+    }
+    let Some((file, found)) = others.first() else { return Ok(()) };
+    if is_strict {
+        let expected = format!("{wanted}, as the model's images are");
+        return Err(Error::Config(format!("{file}: expected {expected} (--strict), found {found}")));
+    }
+    let more = match others.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {} more)", counted(more as u64, "file", "files")),
     };
-    Ok(Features::Bytes(read_png(file, height, width, options.invert)?))
+    warn(&format!(
+        "{file}{more} has {found}; it is converted to {wanted}, as the model's images are; --strict refuses such files"
+    ));
+    Ok(())
 }

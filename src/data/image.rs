@@ -1,5 +1,6 @@
-//! PNG images as inputs of a model: any size and any colour, as grey values of a fixed size.
+//! PNG images as inputs of a model: of any size, in grey or colour, as values of a fixed size.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
 use std::path::Path;
@@ -14,35 +15,108 @@ use crate::{Error, Result};
 const MOST_PIXELS: u64 = 100_000_000;
 /// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
 const MOST_UNPACKED: u64 = 1032;
+/// What red, green and blue have of 1000 parts of a value: of grey, and of each colour by itself.
+const LUMA: [u64; 3] = [299, 587, 114];
+const COLOURS: [[u64; 3]; 3] = [[1000, 0, 0], [0, 1000, 0], [0, 0, 1000]];
 /// The only pass of an image that is not interlaced: column and row of its first pixel, and the steps to the next.
 const WHOLE: [[u32; 4]; 1] = [[0, 0, 1, 1]];
 /// The same for each pass of an interlaced image.
 const ADAM7: [[u32; 4]; 7] =
     [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
-/// Reads a PNG file as `height` x `width` grey values, row by row, from 0 for black to 255 for white, or with `invert`
-/// from 255 for black to 0 for white.
+/// The size of an image, and whether it has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageForm {
+    /// Rows of pixels.
+    pub height: usize,
+    /// Pixels of a row.
+    pub width: usize,
+    /// Whether a pixel has three values, red, green and blue, and not one of grey.
+    pub colour: bool,
+}
+
+impl ImageForm {
+    /// Values of a pixel.
+    pub fn channels(self) -> usize {
+        if self.colour { 3 } else { 1 }
+    }
+}
+
+impl fmt::Display for ImageForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} x {} pixels in {}",
+            self.height,
+            self.width,
+            if self.colour { "colour" } else { "grey" }
+        )
+    }
+}
+
+/// Reads how large a PNG file is and whether it has colours, not its pixels.
 ///
-/// Colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601), and what is transparent lies
+/// # Errors
+/// As [`read_png`].
+pub fn png_form(path: &Path) -> Result<ImageForm> {
+    let reader = open(path, buffered(path)?)?;
+    let info = reader.info();
+    let is_colour = |entry: &[u8]| entry.iter().any(|value| *value != entry[0]);
+    let colour = match &info.palette {
+        Some(palette) if info.color_type == ColorType::Indexed => palette.chunks(3).any(is_colour),
+        _ => info.color_type.samples() >= 3,
+    };
+    Ok(ImageForm { height: info.height as usize, width: info.width as usize, colour })
+}
+
+/// Reads a PNG file as an image of this form, pixel by pixel and row by row: each value from 0 for black to 255 for white, or with
+/// `invert` from 255 for black to 0 for white.
+///
+/// As grey, colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601). What is transparent lies
 /// on white. Each value is the mean over the area of the image that it covers, rounded to the nearest; so it is where
 /// the image is smaller than what is asked for. The proportions of the image are not kept.
 ///
 /// # Errors
 /// [`Error::Read`] when the file cannot be read; [`Error::Data`] when it is no PNG image, is damaged, or has more than
 /// 100 megapixels.
-pub fn read_png(path: &Path, height: usize, width: usize, invert: bool) -> Result<Vec<u8>> {
+pub fn read_png(path: &Path, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+    decode(path, buffered(path)?, form, invert)
+}
+
+fn buffered(path: &Path) -> Result<BufReader<File>> {
     let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    decode(path, BufReader::new(file), height, width, invert)
+    Ok(BufReader::new(file))
 }
 
 /// As [`read_png`], of bytes that stand under `name` in messages.
-fn decode(
-    name: &Path,
-    mut source: impl BufRead + Seek,
-    height: usize,
-    width: usize,
-    invert: bool,
-) -> Result<Vec<u8>> {
+fn decode(name: &Path, source: impl BufRead + Seek, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+    let mut reader = open(name, source)?;
+    let (columns, rows) = (reader.info().width, reader.info().height);
+    let (color, depth) = reader.output_color_type();
+    let pixel = Pixel { channels: color.samples(), wide: depth == BitDepth::Sixteen };
+    let lights: &[[u64; 3]] = if form.colour { &COLOURS } else { &[LUMA] };
+    let means = |_: &[u64; 3]| Means::new([rows, columns], [form.height, form.width]);
+    let mut means = lights.iter().map(means).collect::<Result<Vec<Means>>>()?;
+    let passes = if reader.info().interlaced { &ADAM7[..] } else { &WHOLE };
+    for &[column, row, column_step, row_step] in passes.iter().filter(|pass| pass[0] < columns) {
+        for row in (row..rows).step_by(row_step as usize) {
+            let line = reader.next_row().map_err(|error| fault(name, error))?;
+            let line = line.ok_or_else(|| early_end(name))?;
+            for (means, light) in means.iter_mut().zip(lights) {
+                let values = line.data().chunks_exact(pixel.bytes()).map(|bytes| pixel.light(bytes, *light));
+                means.add(row, (column..columns).step_by(column_step as usize).zip(values));
+            }
+        }
+    }
+    reader.finish().map_err(|error| fault(name, error))?;
+    let channels: Vec<Vec<u8>> = means.iter().map(|means| means.rounded(pixel.white())).collect();
+    let value = |index: usize| channels[index % channels.len()][index / channels.len()];
+    let swapped = if invert { u8::MAX } else { 0 };
+    Ok((0..form.height * form.width * channels.len()).map(|index| value(index) ^ swapped).collect())
+}
+
+/// An image whose header and palette have been read and are believed.
+fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::Reader<Source>> {
     let length = source.seek(SeekFrom::End(0)).and_then(|length| source.rewind().map(|()| length));
     let length = length.map_err(|source| Error::Read { path: name.to_owned(), source })?;
     let fault = |error| fault(name, error);
@@ -61,26 +135,9 @@ fn decode(
         let expected = format!("an image that {length} bytes can hold");
         return Err(data_error(name, expected, format!("a header that says {columns} x {rows} pixels")));
     }
-    let mut reader = decoder.read_info().map_err(fault)?;
+    let reader = decoder.read_info().map_err(fault)?;
     check_palette(name, reader.info())?;
-    let (color, depth) = reader.output_color_type();
-    let pixel = Pixel { channels: color.samples(), wide: depth == BitDepth::Sixteen };
-    let mut means = Means::new([rows, columns], [height, width])?;
-    let passes = if reader.info().interlaced { &ADAM7[..] } else { &WHOLE };
-    for &[column, row, column_step, row_step] in passes.iter().filter(|pass| pass[0] < columns) {
-        for row in (row..rows).step_by(row_step as usize) {
-            let line = reader.next_row().map_err(fault)?;
-            let line = line.ok_or_else(|| early_end(name))?;
-            let values = line.data().chunks_exact(pixel.bytes()).map(|bytes| pixel.luma(bytes));
-            means.add(row, (column..columns).step_by(column_step as usize).zip(values));
-        }
-    }
-    reader.finish().map_err(fault)?;
-    let mut values = means.rounded(pixel.white());
-    if invert {
-        values.iter_mut().for_each(|value| *value = 255 - *value);
-    }
-    Ok(values)
+    Ok(reader)
 }
 
 /// Refuses palettes that the decoder would take apart beyond their ends: of parts of colors, of too many, or with more alpha values
@@ -114,13 +171,13 @@ impl Pixel {
         if self.wide { u16::MAX.into() } else { u8::MAX.into() }
     }
 
-    /// The luma of white, in the unit of [`Pixel::luma`].
+    /// The light of white, in the unit of [`Pixel::light`].
     fn white(self) -> u64 {
         1000 * self.most() * self.most()
     }
 
-    /// Luma over white, in a unit that makes it a whole number.
-    fn luma(self, bytes: &[u8]) -> u64 {
+    /// The sum of red, green and blue, each this often of 1000, over white, in a unit that makes it a whole number.
+    fn light(self, bytes: &[u8], [red, green, blue]: [u64; 3]) -> u64 {
         let sample = |index: usize| -> u64 {
             if self.wide {
                 u16::from_be_bytes([bytes[2 * index], bytes[2 * index + 1]]).into()
@@ -131,7 +188,7 @@ impl Pixel {
         let light = if self.channels < 3 {
             1000 * sample(0)
         } else {
-            299 * sample(0) + 587 * sample(1) + 114 * sample(2)
+            red * sample(0) + green * sample(1) + blue * sample(2)
         };
         let has_alpha = self.channels.is_multiple_of(2);
         let alpha = if has_alpha { sample(self.channels - 1) } else { self.most() };

@@ -37,7 +37,7 @@ fn grey(columns: u32, rows: u32, data: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], height: usize, width: usize) -> Result<Vec<u8>> {
-    decode(Path::new("i.png"), Cursor::new(bytes), height, width, false)
+    decode(Path::new("i.png"), Cursor::new(bytes), ImageForm { height, width, colour: false }, false)
 }
 
 #[track_caller]
@@ -80,6 +80,18 @@ fn colours_become_luma() {
     let wide: Vec<u8> = colours.iter().flat_map(|sample| [*sample, *sample]).collect();
     let image = encode(info(ColorType::Rgb, BitDepth::Sixteen, 4, 1), &wide);
     assert_eq!(read(&image, 1, 4).unwrap(), expected);
+}
+
+#[test]
+fn colours_are_kept_pixel_by_pixel_where_they_are_wanted() {
+    let colours = [255, 0, 10, 5, 100, 20, 7, 50, 30, 9, 150, 40];
+    let image = encode(info(ColorType::Rgb, BitDepth::Eight, 2, 2), &colours);
+    let read = |height, width, bytes: &[u8]| {
+        decode(Path::new("i"), Cursor::new(bytes), ImageForm { height, width, colour: true }, false).unwrap()
+    };
+    assert_eq!(read(2, 2, &image), colours);
+    assert_eq!(read(1, 2, &image), [131, 25, 20, 7, 125, 30]);
+    assert_eq!(read(1, 2, &grey(2, 1, &[3, 200])), [3, 3, 3, 200, 200, 200]);
 }
 
 #[test]
@@ -152,7 +164,11 @@ fn the_right_size_is_left_alone_and_a_single_pixel_fills_all() {
 #[test]
 fn inverting_swaps_black_and_white() {
     let image = grey(3, 1, &[0, 200, 255]);
-    assert_eq!(decode(Path::new("i"), Cursor::new(image), 1, 3, true).unwrap(), [255, 55, 0]);
+    assert_eq!(
+        decode(Path::new("i"), Cursor::new(image), ImageForm { height: 1, width: 3, colour: false }, true)
+            .unwrap(),
+        [255, 55, 0]
+    );
 }
 
 #[test]
@@ -259,9 +275,16 @@ fn files_and_what_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("i.png");
     std::fs::write(&path, grey(2, 1, &[3, 5])).unwrap();
-    assert_eq!(read_png(&path, 1, 2, false).unwrap(), [3, 5]);
+    assert_eq!(read_png(&path, ImageForm { height: 1, width: 2, colour: false }, false).unwrap(), [3, 5]);
     for path in [folder.path().join("none"), folder.path().to_owned()] {
-        assert!(matches!(read_png(&path, 1, 2, false), Err(Error::Read { .. })), "{}", path.display());
+        assert!(
+            matches!(
+                read_png(&path, ImageForm { height: 1, width: 2, colour: false }, false),
+                Err(Error::Read { .. })
+            ),
+            "{}",
+            path.display()
+        );
     }
 }
 

@@ -73,7 +73,7 @@ pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
 pub use encoding::{Code, Encoding, Map};
 pub use folds::Fold;
-pub use image::read_png;
+pub use image::{ImageForm, png_form, read_png};
 pub use locate::{Source, Sources, is_png, labels_beside, locate};
 pub(crate) use memory_rows::{MemoryCells, MemoryRows, MemoryTargets};
 pub(crate) use normal_score::{NORMAL_QUANTILE, RANK_MARGIN};

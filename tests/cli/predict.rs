@@ -218,6 +218,16 @@ fn png(pixels: &[u8], side: usize, scale: usize, invert: bool) -> Vec<u8> {
     bytes
 }
 
+/// A PNG file of this size in one colour.
+fn colour_png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let pixels = [200, 100, 0].repeat((width * height) as usize);
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    bytes
+}
+
 fn mnist(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/mnist").join(name)
 }
@@ -239,10 +249,24 @@ fn digits_are_predicted_from_files_of_images_and_by_old_models() {
     let of_idx = predicted(&place, &["one"]);
     let row = of_idx.lines().nth(1).unwrap();
     assert!(row.starts_with("7,"), "the first digit is a 7: {of_idx}");
-    for arguments in [&["one.png"][..], &["two.png"], &["dark.png", "--invert"]] {
-        let table = predicted(&place, arguments);
+    for arguments in [&["one.png"][..], &["one.png", "--strict"], &["two.png"], &["dark.png", "--invert"]] {
+        let table = predict(&place, arguments).stdout;
         assert_eq!(table.lines().nth(1), Some(format!("{},{row}", arguments[0]).as_str()));
     }
+    // What is resized or made grey is said once, or refused.
+    place.write("colour.png", colour_png(40, 50));
+    let converted = predict(&place, &["one.png", "colour.png", "two.png"]);
+    assert_eq!((converted.code, converted.stdout.lines().count()), (0, 4));
+    let told = "warning: colour.png (and 1 file more) has 50 x 40 pixels in colour; it is converted to 28 x 28 pixels in grey, as the \
+                model's images are; --strict refuses such files";
+    assert_eq!(converted.error(), told);
+    refused(
+        &place,
+        &["two.png", "--strict"],
+        &[
+            "two.png: expected 28 x 28 pixels in grey, as the model's images are (--strict), found 56 x 56 pixels in grey",
+        ],
+    );
     let dark = predicted(&place, &["dark.png"]);
     assert_ne!(dark.lines().nth(1).unwrap().split_once(',').unwrap().1, row);
 

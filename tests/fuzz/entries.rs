@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use tinytrain::data::{
-    Features, Format, RawTable, ReadOptions, Reader, Scale, Selection, Source, Split, Target, TargetsRef,
-    read_png,
+    Features, Format, ImageForm, RawTable, ReadOptions, Reader, Scale, Selection, Source, Split, Target,
+    TargetsRef, read_png,
 };
 use tinytrain::engine::Device;
 use tinytrain::export::{Form, export};
@@ -242,8 +242,8 @@ fn png(bytes: &[u8]) -> bool {
     let sizes = [(7, 5, false), (1, 40, true)];
     with_file(bytes, |path| {
         sizes.map(|(height, width, invert)| {
-            let image = accepted(read_png(path, height, width, invert));
-            image.map(|image| assert_eq!(image.len(), height * width)).is_some()
+            let image = accepted(read_png(path, ImageForm { height, width, colour: invert }, invert));
+            image.map(|image| assert_eq!(image.len(), height * width * if invert { 3 } else { 1 })).is_some()
         })
     }) == [true; 2]
 }
