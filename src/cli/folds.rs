@@ -165,7 +165,7 @@ impl Folds<'_> {
             self.look_at(&data, console)?;
         }
         let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
-        console.progress().begin(&format!("fold {}/{count}", index + 1), config.epochs);
+        console.progress().begin(index, count, config.epochs);
         let device = self.device.clone();
         let mut unwritable = None;
         let trained = train_on(&config, data, &device, &None, &mut |event| {

@@ -1,4 +1,7 @@
-//! Progress on a line of standard error, if that is a terminal: of an epoch, and of anything that can be counted.
+//! Progress on a line of standard error, if that is a terminal: of a run, and of anything that can be counted.
+//!
+//! indicatif would need this file, too: it drops no figures where the terminal is narrow, and leaves remains of its line where
+//! that becomes narrower.
 
 use std::cell::Cell;
 use std::io::{IsTerminal, Write, stderr};
@@ -10,16 +13,20 @@ use super::text::{grouped, loss, percent};
 
 /// How often the progress of an epoch is drawn anew, at most.
 const INTERVAL: Duration = Duration::from_millis(50);
+/// More seconds than these left are not said: a hundred days.
+const MOST_LEFT: f64 = 8.64e6;
 /// The columns of a bar: at least, where there is one, and at most.
 const BAR: [usize; 2] = [6, 24];
 
-/// How far an epoch is; it comes with the first batch of an epoch and goes with its end.
+/// How far a run is; it comes with the first batch of an epoch and goes with its end.
 pub struct Progress {
     line: Line,
-    /// What stands in front.
-    part: String,
+    /// Which of several runs, counted from 0, and how many there are.
+    part: [usize; 2],
     epochs: usize,
     times: Option<Times>,
+    /// When the first of all runs began to train, and at what share of them all.
+    begun: Option<(Instant, f64)>,
 }
 
 struct Times {
@@ -31,15 +38,15 @@ struct Times {
 impl Progress {
     /// Nothing shown yet. What is not `wanted`, or what nobody would see, never is.
     pub fn new(wanted: bool, epochs: usize) -> Self {
-        Self { line: Line::new(wanted), part: String::new(), epochs, times: None }
+        Self { line: Line::new(wanted), part: [0, 1], epochs, times: None, begun: None }
     }
 
-    /// Begins with one of several runs, which is called so and has so many epochs.
-    pub fn begin(&mut self, part: &str, epochs: usize) {
-        (self.part, self.epochs, self.times) = (format!("{part}, "), epochs, None);
+    /// Begins with a fold, counted from 0, of so many, which has so many epochs.
+    pub fn begin(&mut self, fold: usize, folds: usize, epochs: usize) {
+        (self.part, self.epochs, self.times) = ([fold, folds], epochs, None);
     }
 
-    /// Shows how far an epoch is. May be called for every batch.
+    /// Shows how far the run is. May be called for every batch.
     pub fn update(
         &mut self,
         epoch: usize,
@@ -52,6 +59,9 @@ impl Progress {
             return;
         }
         let now = Instant::now();
+        let share = total.map(|total| self.share(epoch, rows as f64 / total.max(1) as f64));
+        let first = share.unwrap_or_else(|| self.share(epoch, 0.0));
+        let begun = *self.begun.get_or_insert((now, first));
         if self.times.as_ref().is_none_or(|times| times.epoch != epoch) {
             self.times = Some(Times { epoch, start: now, drawn: now });
         }
@@ -59,15 +69,25 @@ impl Progress {
         let Some(times) = self.times.as_mut().filter(is_due) else { return };
         times.drawn = now;
         let rate = rows as f64 / (now - times.start).as_secs_f64().max(1e-9);
-        let share = total.map(|total| rows as f64 / total.max(1) as f64);
-        let mut head = format!("{}epoch {epoch}/{}", self.part, self.epochs);
+        let [fold, folds] = self.part;
+        let part = if folds > 1 { format!("fold {}/{folds}, ", fold + 1) } else { String::new() };
+        let mut head = format!("{part}epoch {epoch}/{}", self.epochs);
         if share.is_none() {
             head += &format!(", {} rows", grouped(rows as u64));
         }
-        let mut figures = vec![format!("loss {}", loss(mean_loss))];
+        let left = share.and_then(|share| left((now - begun.0).as_secs_f64(), begun.1, share));
+        let mut figures: Vec<String> = left.into_iter().collect();
+        figures.push(format!("loss {}", loss(mean_loss)));
         figures.extend(accuracy.map(|accuracy| format!("accuracy {}", percent(accuracy))));
         figures.push(format!("{}/s", grouped(rate as u64)));
         self.line.draw(|room| fitted(room, &head, share, &figures));
+    }
+
+    /// The share of all epochs of all folds that is trained when such a share of this epoch is.
+    fn share(&self, epoch: usize, of_epoch: f64) -> f64 {
+        let [fold, folds] = self.part.map(|part| part as f64);
+        let of_fold = (epoch.saturating_sub(1) as f64 + of_epoch) / self.epochs.max(1) as f64;
+        (fold + of_fold) / folds
     }
 
     /// Takes it away.
@@ -81,6 +101,16 @@ impl Progress {
         self.line.clear();
         print()
     }
+}
+
+/// The time left if what is left takes as long as what was done in these seconds: from the share `before` to `share`. Nothing before a
+/// second has passed.
+fn left(seconds: f64, before: f64, share: f64) -> Option<String> {
+    let left = seconds * (1.0 - share) / (share - before);
+    let is_known = seconds >= 1.0 && (0.0..MOST_LEFT).contains(&left);
+    is_known.then(|| {
+        format!("{} left", humantime::format_duration(Duration::from_secs(left.round().max(1.0) as u64)))
+    })
 }
 
 /// How many are done of things that are done one after the other.
@@ -116,7 +146,8 @@ struct Line {
 
 impl Line {
     fn new(wanted: bool) -> Self {
-        Self { enabled: wanted && stderr().is_terminal(), length: Cell::new(0) }
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { enabled: wanted && stderr().is_terminal() && !is_dumb, length: Cell::new(0) }
     }
 
     /// Writes what `text` makes of so many columns.
@@ -134,14 +165,19 @@ impl Line {
     }
 
     fn replace(&self, text: &str, width: usize) {
-        let length = text.chars().count();
-        // Blanks over the end of a longer one, but never into the next row.
-        let blanks = self.length.replace(length).min(width.saturating_sub(1)).saturating_sub(length);
-        let back = if length == 0 { "\r" } else { "" };
-        let line = format!("\r{text}{:blanks$}{back}", "");
+        let before = self.length.replace(text.chars().count());
         // A run does not end because nobody sees its progress.
-        let _ = stderr().lock().write_all(line.as_bytes());
+        let _ = stderr().lock().write_all(redrawn(before, text, width).as_bytes());
     }
+}
+
+/// What writes a line over one of so many columns, which stands in as many rows as it takes in a terminal that is now so wide.
+fn redrawn(before: usize, text: &str, width: usize) -> String {
+    let up = match before.saturating_sub(1) / width.max(1) {
+        0 => String::new(),
+        rows => format!("\x1b[{rows}A"),
+    };
+    format!("\r{up}{text}\x1b[J")
 }
 
 impl Drop for Line {
@@ -155,8 +191,7 @@ fn width() -> usize {
     terminal_size_of(stderr()).map_or(80, |(Width(columns), _)| columns.into())
 }
 
-/// The columns that are used. A terminal that becomes narrower breaks a line that no longer fits into rows, of which
-/// only the last can be written over; so that dragging its edge does not outrun the next draw, some stay free.
+/// The columns that are used. Some stay free, so that a line seldom breaks into rows while the edge of the terminal is dragged.
 fn room(width: usize) -> usize {
     width - width.div_ceil(8).min(width)
 }
@@ -209,6 +244,37 @@ mod tests {
         }
         assert_eq!(epoch(60, Some(0.0)), "epoch 10/10 [>                  ]   0 %, loss 0.1234");
         assert_eq!(epoch(10, Some(0.0)), "epoch 10");
+    }
+
+    #[test]
+    fn a_line_that_a_narrower_terminal_has_broken_is_overwritten_from_its_first_row_on() {
+        assert_eq!(redrawn(0, "abc", 80), "\rabc\x1b[J");
+        assert_eq!(redrawn(70, "abc", 70), "\rabc\x1b[J");
+        assert_eq!(redrawn(70, "abc", 69), "\r\x1b[1Aabc\x1b[J");
+        assert_eq!(redrawn(70, "", 20), "\r\x1b[3A\x1b[J");
+        assert_eq!(redrawn(2, "", 0), "\r\x1b[1A\x1b[J");
+    }
+
+    #[test]
+    fn the_share_is_that_of_all_epochs_and_folds() {
+        let mut progress = Progress::new(false, 4);
+        assert_eq!(
+            [(1, 0.0), (3, 0.5), (4, 1.0)].map(|(epoch, of)| progress.share(epoch, of)),
+            [0.0, 0.625, 1.0]
+        );
+        progress.begin(3, 5, 2);
+        assert_eq!(progress.share(2, 0.5), 0.75);
+    }
+
+    #[test]
+    fn the_time_left_follows_from_what_this_process_has_trained() {
+        assert_eq!(left(30.0, 0.0, 0.25).as_deref(), Some("1m 30s left"));
+        // A run that goes on at a half.
+        assert_eq!(left(10.0, 0.5, 0.6).as_deref(), Some("40s left"));
+        assert_eq!(left(7200.0, 0.0, 0.5).as_deref(), Some("2h left"));
+        for (seconds, before, share) in [(0.5, 0.0, 0.5), (10.0, 0.5, 0.5), (1e9, 0.0, 1e-3)] {
+            assert_eq!(left(seconds, before, share), None);
+        }
     }
 
     #[test]
