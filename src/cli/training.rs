@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use tinytrain::Result;
 use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
-use tinytrain::gpu::Opening;
+use tinytrain::gpu::{DeviceKind, Opening};
 use tinytrain::schedule::{Measurements, ScheduleKind};
 use tinytrain::step::Loss;
 use tinytrain::train::{Config, TrainingData};
@@ -186,6 +186,18 @@ impl Kernels {
     ) -> Result<(Device, Vec<String>)> {
         let opening = Opening { no_timestamps, ..args::opening(self.checked) };
         let device = find_device(&training.device)?.opened(opening);
+        // Who names a driver by its name or index knows what it is.
+        let picks = matches!(training.device, DeviceRequest::Gpu | DeviceRequest::Backend(_));
+        if let Device::Gpu(adapter) = &device
+            && picks
+            && adapter.kind == DeviceKind::Software
+        {
+            let text = format!(
+                "{} ({}) is no GPU but a software driver, which computes on the processor; --device cpu is faster",
+                adapter.name, adapter.backend
+            );
+            return Ok((device, vec![text]));
+        }
         let notices = (training.device == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
                 Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),

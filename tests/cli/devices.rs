@@ -131,3 +131,21 @@ fn a_device_that_was_not_asked_for_is_announced() {
     assert_eq!(place.succeed(&[&train[..], &["--device", "cpu"]].concat()).stderr, "");
     assert_eq!(place.succeed(&[&train[..], &["--quiet"]].concat()).stderr, "");
 }
+
+#[test]
+fn a_software_driver_that_nobody_named_is_said_to_be_one() {
+    let place = Workplace::with_data();
+    let list: Vec<Value> =
+        serde_json::from_str(&place.succeed(&["devices", "--format", "json"]).stdout).unwrap();
+    let kinds = ["discrete", "integrated", "virtual", "unknown"];
+    if list.is_empty() || list.iter().any(|adapter| kinds.contains(&adapter["type"].as_str().unwrap())) {
+        return;
+    }
+    let line =
+        ["train", "--data", "data", "--hidden", "4", "--epochs", "1", "--out", "m.safetensors", "--device"];
+    let told = |device: &str| place.succeed(&[&line[..], &[device]].concat()).stderr;
+    let text = "is no GPU but a software driver, which computes on the processor; --device cpu is faster";
+    assert_eq!(told("gpu").matches(text).count(), 1);
+    let name = list[0]["name"].as_str().unwrap();
+    assert!(!told(name).contains(text) && !told("cpu").contains(text));
+}
