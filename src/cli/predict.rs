@@ -165,7 +165,7 @@ impl Work<'_> {
     /// Predicts all files on this thread, block by block, while others make lines of the blocks before and write them.
     fn all(&mut self, write: &mut Sink<'_>) -> std::result::Result<(), Failure> {
         let Self { options, model, predictor, lines, reading } = self;
-        let images = options.files.iter().map(|file| is_png(file)).collect::<Result<Vec<bool>>>()?;
+        let images = options.files.iter().map(is_png).collect::<Result<Vec<bool>>>()?;
         let pngs: Vec<&PathBuf> = options
             .files
             .iter()

@@ -58,7 +58,8 @@ impl fmt::Display for ImageForm {
 ///
 /// # Errors
 /// As [`read_png`].
-pub fn png_form(path: &Path) -> Result<ImageForm> {
+pub fn png_form(path: impl AsRef<Path>) -> Result<ImageForm> {
+    let path = path.as_ref();
     let reader = open(path, buffered(path)?)?;
     let info = reader.info();
     let is_colour = |entry: &[u8]| entry.iter().any(|value| *value != entry[0]);
@@ -79,7 +80,8 @@ pub fn png_form(path: &Path) -> Result<ImageForm> {
 /// # Errors
 /// [`Error::Read`] when the file cannot be read; [`Error::Data`] when it is no PNG image, is damaged, or has more than
 /// 100 megapixels.
-pub fn read_png(path: &Path, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+pub fn read_png(path: impl AsRef<Path>, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+    let path = path.as_ref();
     decode(path, buffered(path)?, form, invert)
 }
 

@@ -40,7 +40,8 @@ pub struct Sources {
 /// Finds the training and test data that `path`, a directory or a file, stands for.
 ///
 /// `-` stands for a table on standard input.
-pub fn locate(path: &Path) -> Result<Sources> {
+pub fn locate(path: impl AsRef<Path>) -> Result<Sources> {
+    let path = path.as_ref();
     if path == Path::new(STANDARD_INPUT) {
         return Ok(Sources { train: Some(Source::Csv { path: path.to_path_buf() }), test: None });
     }
@@ -67,7 +68,8 @@ pub fn locate(path: &Path) -> Result<Sources> {
 ///
 /// # Errors
 /// [`Error::Read`] when it cannot be read.
-pub fn is_png(path: &Path) -> Result<bool> {
+pub fn is_png(path: impl AsRef<Path>) -> Result<bool> {
+    let path = path.as_ref();
     const MAGIC: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
     Ok(path.is_file() && Stream::open(path)?.peek(MAGIC.len())? == MAGIC)
 }

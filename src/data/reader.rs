@@ -109,8 +109,8 @@ impl Reader {
     }
 
     /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
-    pub fn open_unlabelled(path: &Path, options: &ReadOptions) -> Result<Self> {
-        let mut stream = Stream::open(path)?;
+    pub fn open_unlabelled(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        let mut stream = Stream::open(path.as_ref())?;
         if stream.peek(2)? != [0, 0] {
             return Self::csv(stream, &[], options);
         }

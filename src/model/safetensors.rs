@@ -138,7 +138,8 @@ impl Model {
     ///
     /// # Errors
     /// [`Error::Read`] if there is no such file, [`Error::Data`] if it is no model of ours or not whole.
-    pub fn load(path: &Path) -> Result<Self> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let unread = |source| Error::Read { path: path.to_owned(), source };
         let found = fs::metadata(path).map_err(unread)?;
         if !found.is_file() {

@@ -16,7 +16,7 @@ use crate::support::{
 
 /// The first rows of MNIST's test set, more than a block of them.
 fn some_digits() -> Dataset {
-    let test = locate(&mnist()).unwrap().test.unwrap();
+    let test = locate(mnist()).unwrap().test.unwrap();
     let mut dataset =
         Reader::open(&test, &ReadOptions::default()).unwrap().into_dataset(&Transform::Bytes).unwrap();
     let rows = BLOCK_ROWS + 100;

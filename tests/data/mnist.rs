@@ -38,7 +38,7 @@ fn files_are_the_published_ones() {
 
 #[test]
 fn counts_shapes_and_labels_are_right() {
-    let sources = locate(&mnist()).unwrap();
+    let sources = locate(mnist()).unwrap();
     let train = read(sources.train.unwrap());
     assert_eq!((train.rows(), train.inputs, train.classes()), (60_000, 784, 10));
     assert_eq!(train.features.len(), 60_000 * 784);
@@ -52,7 +52,7 @@ fn counts_shapes_and_labels_are_right() {
 
 #[test]
 fn pixels_are_the_files_bytes() {
-    let test = read(locate(&mnist()).unwrap().test.unwrap());
+    let test = read(locate(mnist()).unwrap().test.unwrap());
     let bytes = gunzip(&mnist().join("t10k-images-idx3-ubyte.gz"));
     assert_eq!(test.features, Features::Bytes(bytes[16..].to_vec()));
     assert_eq!(test.row(0)[202], f32::from(bytes[16 + 202]) / 255.0);
@@ -68,7 +68,7 @@ fn raw_files_read_like_gzip_files() {
             fs::write(directory.path().join(path.file_stem().unwrap()), gunzip(&path)).unwrap();
         }
     }
-    let packed = locate(&mnist()).unwrap();
+    let packed = locate(mnist()).unwrap();
     let raw = locate(directory.path()).unwrap();
     assert_ne!(packed, raw);
     assert!(read(packed.train.unwrap()) == read(raw.train.unwrap()));

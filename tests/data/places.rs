@@ -41,7 +41,7 @@ impl Place {
 
 #[test]
 fn directories_of_idx_files() {
-    let sources = locate(&mnist()).unwrap();
+    let sources = locate(mnist()).unwrap();
     let idx_of = |part: &str| {
         let file = |what: &str| mnist().join(format!("{part}-{what}-ubyte.gz"));
         Some(Source::Idx { images: file("images-idx3"), labels: file("labels-idx1") })
@@ -72,12 +72,12 @@ fn directories_of_tables() {
 fn files() {
     let place = Place::with(&["table.txt"]);
     let only = |train| Sources { train, test: None };
-    assert_eq!(locate(&place.path("table.txt")).unwrap(), only(place.csv("table.txt")));
+    assert_eq!(locate(place.path("table.txt")).unwrap(), only(place.csv("table.txt")));
 
     place.write("my-images-idx3", &gzip(&idx(&[2, 1], &[1, 2])));
     place.write("my-labels-idx1.gz", &idx(&[2], &[0, 1]));
     let expected = only(place.idx("my-images-idx3", "my-labels-idx1.gz"));
-    assert_eq!(locate(&place.path("my-images-idx3")).unwrap(), expected);
+    assert_eq!(locate(place.path("my-images-idx3")).unwrap(), expected);
     let reader = Reader::open(&expected.train.unwrap(), &ReadOptions::default()).unwrap();
     assert_eq!((reader.inputs(), reader.total_rows(), reader.classes().len()), (1, Some(2), 2));
 }
@@ -92,7 +92,7 @@ fn what_is_missing_is_named() {
     );
     assert_error(&error, &["train.csv", "t10k-images-idx3-ubyte", "mnist_test.csv", "found none of them"]);
 
-    let error = locate(&place.path("nowhere")).unwrap_err();
+    let error = locate(place.path("nowhere")).unwrap_err();
     assert_error(&error, &["cannot read", "nowhere"]);
 
     place.write("train-images-idx3-ubyte", &[]);
@@ -102,10 +102,10 @@ fn what_is_missing_is_named() {
     assert_error(&locate(place.0.path()).unwrap_err(), &["expected t10k-images-idx3-ubyte"]);
 
     place.write("a-images-idx3", &idx(&[1, 1], &[1]));
-    let error = locate(&place.path("a-images-idx3")).unwrap_err();
+    let error = locate(place.path("a-images-idx3")).unwrap_err();
     assert_error(&error, &["a-images-idx3: ", "a-labels-idx1", "found no such file"]);
     place.write("digits", &idx(&[1, 1], &[1]));
-    assert_error(&locate(&place.path("digits")).unwrap_err(), &["digits: ", "`images` in its name"]);
+    assert_error(&locate(place.path("digits")).unwrap_err(), &["digits: ", "`images` in its name"]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
     let device = if arguments.contains(&"--device") { &[][..] } else { &["--device", "cpu"] };
     let common = ["train", "--data", "t.csv", "--out", "m.safetensors", "--quiet"];
     place.succeed(&[&common[..], device, arguments].concat());
-    let file = Model::load(&place.path("m.safetensors")).unwrap();
+    let file = Model::load(place.path("m.safetensors")).unwrap();
     assert_eq!((&file.network, &file.transform), (&model.network, &model.transform));
     assert_eq!(file.meaning.classes, model.meaning.classes);
     assert!(tensors(&file) == tensors(model), "{arguments:?}");

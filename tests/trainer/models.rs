@@ -21,7 +21,7 @@ fn labels_have_names_and_the_program_reads_the_model() {
         x.rows().into_iter().map(|row| if row[0] > row[1] { "left" } else { "right" }.to_owned()).collect();
     let model = trainer().fit(&x, &y).unwrap();
     model.save(place.path("m")).unwrap();
-    let loaded = Model::load(&place.path("m")).unwrap();
+    let loaded = Model::load(place.path("m")).unwrap();
     assert_eq!(loaded.meaning, model.meaning);
     let predicted = loaded.predict(&x).unwrap();
     assert_eq!(predicted, model.predict(&x).unwrap());

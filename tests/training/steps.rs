@@ -261,7 +261,7 @@ fn schedules_end_an_epoch_alike() {
 /// MNIST itself, a small net, one epoch on every device: the same accuracy within 0.3 points, and a good one.
 #[test]
 fn engines_end_within_a_third_of_a_point_on_mnist() {
-    let sources = locate(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/mnist")).unwrap();
+    let sources = locate(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/mnist")).unwrap();
     let open = |source: &Option<_>| Reader::open(source.as_ref().unwrap(), &ReadOptions::default()).unwrap();
     let config = Config { hidden: vec![32], epochs: 1, ..Config::default() };
     let accuracies: Vec<(String, f64)> = devices()
