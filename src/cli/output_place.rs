@@ -8,6 +8,41 @@ use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
 use super::run_folder::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
+use super::text::shell_word;
+
+/// Endings of files that no run and no sweep writes by `--out`, and the option of `tinytrain export` that does.
+const OTHERS: [(&str, Option<&str>); 13] = [
+    ("onnx", Some("--onnx")),
+    ("c", Some("--c")),
+    ("h", Some("--c")),
+    ("npz", Some("--numpy")),
+    ("json", Some("--json")),
+    ("csv", None),
+    ("gz", None),
+    ("zst", None),
+    ("pt", None),
+    ("pth", None),
+    ("py", None),
+    ("txt", None),
+    ("toml", None),
+];
+
+/// Refuses a name that looks like that of a file where a folder would be made.
+///
+/// # Errors
+/// [`Error::Config`], with what is `wanted` and how else such a file is written.
+pub fn refuse_file_name(path: &Path, wanted: &str) -> Result<()> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let Some((_, form)) = OTHERS.iter().find(|(other, _)| *other == ending).filter(|_| !path.is_dir()) else {
+        return Ok(());
+    };
+    let path = shell_word(path);
+    let remedy = match form {
+        Some(form) => format!("tinytrain export {form} --model RUN --out {path} writes a trained model so"),
+        None => "tinytrain export writes trained models for other programs".to_owned(),
+    };
+    Err(Error::Config(format!("--out: expected {wanted}, found {path}; {remedy}")))
+}
 
 /// Where a run writes. Nothing exists of it before training begins.
 #[derive(Debug)]
@@ -35,6 +70,7 @@ impl OutputPlace {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
         let name = format!("{time}-{data}");
         if let Some(path) = out {
+            refuse_file_name(path, "a folder, or a file named *.safetensors")?;
             let is_model =
                 path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"));
             if is_model || path.exists() && !path.is_dir() {

@@ -168,7 +168,15 @@ fn a_last_step_that_ruins_the_weights() {
 #[test]
 fn an_output_that_is_the_input() {
     let place = Workplace::new();
+    place.write("two", "0,1\n1,2\n");
+    let arguments = [&train("two")[..], &["--out", "two"]].concat();
+    refused(&place, &arguments, &["--out: ", "two, which holds the data"]);
+    // Whose ending says that it is no model.
     place.write("two.csv", "0,1\n1,2\n");
     let arguments = [&train("two.csv")[..], &["--out", "two.csv"]].concat();
-    refused(&place, &arguments, &["--out: ", "two.csv, which holds the data"]);
+    refused(
+        &place,
+        &arguments,
+        &["--out: expected a folder, or a file named *.safetensors, found two.csv; "],
+    );
 }

@@ -17,6 +17,7 @@ use tinytrain::{Error, Result};
 
 use super::record::Record;
 use crate::cli::folder_lock::FolderLock;
+use crate::cli::output_place::refuse_file_name;
 use crate::cli::run_folder;
 
 const COMMAND: &str = "sweep.json";
@@ -86,6 +87,7 @@ impl Folder {
         if path.join(COMMAND).exists() {
             return Err(used(path));
         }
+        refuse_file_name(path, "a folder")?;
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
         let folder = Self::locked(path, Some(FolderLock::take(path)?));
         // Another sweep may have been faster.
