@@ -12,6 +12,13 @@ use super::run_folder::{CONFIG, RUNS};
 use super::text::{Align, seconds, table};
 use super::told::{Told, compared, differing, score, settings};
 
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Characters of a run's name: with the time of its beginning it is told from others, and the shell completes it.
+const MOST_NAME: usize = 30;
+/// What stands before settings.
+const INDENT: &str = "    ";
+
 /// List the runs of a folder: their settings, how far they came, and the best of what they reached.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain runs")]
@@ -68,21 +75,51 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     last.map_or(Ok(()), |fault| Err(fault.into()))
 }
 
-/// A table of runs.
+/// A table of runs, and under each the settings in which they differ: no line is wider than 80 columns.
 fn list(runs: &[Told]) -> Result<(), Unwritable> {
     let names: Vec<String> = differing(runs).into_iter().filter(|name| name != "epochs").collect();
-    let mut header = ["run", "state", "epochs", "best", "time"].map(str::to_owned).to_vec();
-    header.extend(names.iter().cloned());
+    let header = ["run", "state", "epochs", "best", "time"].map(str::to_owned).to_vec();
     let row = |run: &Told| {
-        let mut row = vec![run.name(), run.state.to_owned(), run.epochs.len().to_string()];
-        row.extend([score(run), seconds(std::time::Duration::from_secs_f64(run.seconds()))]);
-        row.extend(names.iter().map(|name| run.settings.get(name).cloned().unwrap_or_default()));
-        row
+        let folder = run.path.file_name().unwrap_or_default().to_string_lossy();
+        let best = score(run).replace("validation", "val").replace("accuracy", "acc");
+        let time = std::time::Duration::from_secs_f64(run.seconds());
+        let time = if time.as_secs() < 1000 { seconds(time) } else { format!("{} s", time.as_secs()) };
+        vec![shortened(&folder, MOST_NAME), run.state.to_owned(), run.epochs.len().to_string(), best, time]
     };
-    let mut align = vec![Align::Left, Align::Left, Align::Right, Align::Left, Align::Right];
-    align.extend(names.iter().map(|_| Align::Left));
+    let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Right];
     let rows: Vec<Vec<String>> = [header].into_iter().chain(runs.iter().map(row)).collect();
-    table(&rows, &align).iter().try_for_each(|line| print_line(line))
+    let mut lines = table(&rows, &align).into_iter();
+    lines.next().map_or(Ok(()), |header| print_line(&header))?;
+    for (line, run) in lines.zip(runs) {
+        print_line(&line)?;
+        let setting = |name: &String| Some(format!("{name} {}", run.settings.get(name)?));
+        let settings: Vec<String> = names.iter().filter_map(setting).collect();
+        wrapped(&settings).iter().try_for_each(|line| print_line(line))?;
+    }
+    Ok(())
+}
+
+/// Texts in indented lines, as many in each as it has room for.
+fn wrapped(texts: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for text in texts {
+        let text = shortened(text, WIDTH - INDENT.len());
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 2 + text.chars().count() <= WIDTH => {
+                *line += &format!("  {text}")
+            }
+            _ => lines.push(INDENT.to_owned() + &text),
+        }
+    }
+    lines
+}
+
+/// A text whose end is left out where it has more characters than these.
+fn shortened(text: &str, most: usize) -> String {
+    match text.chars().count() {
+        count if count > most => text.chars().take(most - 3).chain("...".chars()).collect(),
+        _ => text.to_owned(),
+    }
 }
 
 /// Puts runs side by side.

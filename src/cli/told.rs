@@ -37,7 +37,7 @@ pub struct Told {
     pub settings: BTreeMap<String, String>,
     /// The columns of the history by their names, for each epoch.
     pub epochs: Vec<BTreeMap<String, f64>>,
-    /// Whether it is running, done, can go on, or has ended.
+    /// Whether it is running, done, has stopped early, can go on, or has ended.
     pub state: &'static str,
 }
 
@@ -59,10 +59,23 @@ impl Told {
         told.state = match () {
             () if FolderLock::is_taken(path) => "running",
             () if wanted.is_some_and(|wanted| told.epochs.len() >= wanted) => "done",
+            () if told.has_stopped_early() => "stopped early",
             () if path.join(CHECKPOINT).exists() => "can go on",
             () => "ended",
         };
         Ok(told)
+    }
+
+    /// Whether --patience or --target-accuracy has ended it.
+    fn has_stopped_early(&self) -> bool {
+        let setting = |name: &str| self.settings.get(name).and_then(|text| text.parse::<f64>().ok());
+        let Some(last) = self.epochs.last() else { return false };
+        let reached = last.get("validation_accuracy").or(last.get("train_accuracy"));
+        let is_accurate =
+            setting("target-accuracy").zip(reached).is_some_and(|(wanted, found)| *found >= wanted);
+        let waited = self.epochs.len() as f64 - self.figure(EPOCH).unwrap_or(0.0);
+        is_accurate
+            || self.is_measured("validation_loss") && setting("patience").is_some_and(|most| waited >= most)
     }
 
     /// The folder, for people.

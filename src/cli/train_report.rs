@@ -11,7 +11,7 @@ use tinytrain::Error;
 use tinytrain::engine::Description;
 use tinytrain::model::{Model, Origin};
 use tinytrain::train::{
-    Checkpoint, Config, End, Epoch, Event, Progress, Run, Started, Summary, TrainingData,
+    Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
 };
 
 use super::args::Format;
@@ -85,6 +85,14 @@ struct Saved {
     path: PathBuf,
 }
 
+/// A model that is kept: the best where validation data say which is.
+fn kept_model(epoch: usize, validates: bool, config: &Config) -> String {
+    match validates && config.keep != Some(Keep::Last) {
+        true => format!("the best model, epoch {epoch},"),
+        false => format!("the model after epoch {epoch}"),
+    }
+}
+
 impl<'a> TrainReport<'a> {
     /// Nothing told yet. `notices` are to be told first.
     pub fn new(
@@ -133,7 +141,7 @@ impl<'a> TrainReport<'a> {
             self.clock =
                 Clock::new(self.setting.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
             self.saved = kept.as_ref().map(|(epoch, _)| Saved {
-                what: format!("the model after epoch {epoch}"),
+                what: kept_model(*epoch, self.validates, self.config),
                 path: folder.file(MODEL),
             });
         }
@@ -218,7 +226,7 @@ impl<'a> TrainReport<'a> {
                     events.add(epoch)?;
                 }
                 if *is_kept {
-                    self.keep(model, format!("the model after epoch {}", epoch.epoch))?;
+                    self.keep(model, kept_model(epoch.epoch, self.validates, self.config))?;
                     // To sync a file takes longer than some epochs.
                     if self.written.elapsed() >= MODEL_INTERVAL {
                         self.write_model()?;

@@ -67,7 +67,7 @@ impl TrainReport<'_> {
         let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
         let kept = match (summary.epochs.len(), summary.kept) {
             (all, kept) if all == kept => String::new(),
-            (_, kept) => format!(" (the model of epoch {kept}, the best)"),
+            (_, kept) => format!(" (best model, epoch {kept})"),
         };
         let end = match summary.end {
             End::Patience => ", no better one since",

@@ -180,8 +180,7 @@ fn patience_ends_a_run() {
     let common =
         [&["train", "--device", "cpu", "--hidden", "8", "--out", "m.safetensors"][..], &common].concat();
     let text = place.succeed(&common).stdout;
-    let expected =
-        format!("after {epochs} epochs (the model of epoch {kept}, the best), no better one since");
+    let expected = format!("after {epochs} epochs (best model, epoch {kept}), no better one since");
     assert!(text.contains(&expected), "{text}");
     for option in [["--patience", "3"], ["--keep", "best"]] {
         let outcome = train(&place, &[&["--data", "t.csv"], &option[..]].concat());

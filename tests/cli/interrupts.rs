@@ -83,7 +83,7 @@ fn the_best_model_stays() {
     let (events, code, error) = interrupted(&place, "-INT", &arguments);
     assert_eq!(code, Some(130), "{error}");
     let best = events.iter().rfind(|event| event["kept"] == true).unwrap();
-    assert!(error.contains(&format!("the model after epoch {} is saved at m", best["epoch"])), "{error}");
+    assert!(error.contains(&format!("the best model, epoch {}, is saved at m", best["epoch"])), "{error}");
     let eval = ["eval", "--model", "m.safetensors", "--data", "v.csv", "--device", "cpu", "--format", "json"];
     assert_eq!(place.succeed(&eval).objects()[0]["accuracy"], best["validation_accuracy"]);
 }

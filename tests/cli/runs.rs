@@ -234,12 +234,11 @@ fn runs_are_listed_and_compared() {
     assert!(found.len() == 2 && found.iter().all(|name| name.contains("-t")), "{found:?}");
     let text = place.succeed(&["runs"]).stdout;
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 3);
-    assert!(
-        lines[0].starts_with("run ") && lines[0].contains(" lr") && !lines[0].contains("hidden"),
-        "{text}"
-    );
-    assert!(lines[1..].iter().all(|line| line.contains("done") && line.contains("validation accuracy")));
+    // The settings that differ stand under each run.
+    assert_eq!((lines.len(), lines[0].split_whitespace().next()), (5, Some("run")), "{text}");
+    assert_eq!((lines[2], lines[4]), ("    lr 0.1", "    lr 0.001"));
+    assert!([lines[1], lines[3]].iter().all(|line| line.contains("done") && line.contains("val acc ")));
+    assert!(lines.iter().all(|line| line.len() <= 80), "{text}");
     let objects = place.succeed(&["runs", "--format", "json"]).objects();
     assert_eq!((&objects[0]["epochs"], &objects[0]["settings"]["hidden"]), (&3.into(), &"6".into()));
     let compared = place.succeed(&["compare", &found[0], &found[1]]).stdout;
@@ -251,4 +250,73 @@ fn runs_are_listed_and_compared() {
     assert_eq!([row("validation accuracy"), row("lr"), row("best epoch")], [2, 2, 2]);
     assert!(!compared.contains("hidden"));
     assert_eq!(place.run(&["compare", &found[0], "t.csv"]).code, 2);
+}
+
+#[test]
+fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
+    let place = place();
+    let long = format!("runs/{}", "long-name-".repeat(9));
+    for (folder, more) in [
+        ("runs/patient", &["--patience", "1"][..]),
+        ("runs/accurate", &["--target-accuracy", "0.01"]),
+        (
+            &long,
+            &[
+                "--target-accuracy",
+                "0.01",
+                "--hidden",
+                "21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40",
+            ],
+        ),
+    ] {
+        place.succeed(
+            &[&TRAIN[..], &["--preset", "plain", "--epochs", "500", "--quiet", "--out", folder], more]
+                .concat(),
+        );
+    }
+    let objects = place.succeed(&["runs", "--format", "json"]).objects();
+    assert_eq!(objects.len(), 3);
+    for run in &objects {
+        assert_eq!(run["state"], "stopped early", "{run}");
+        assert!(run["epochs"].as_u64().unwrap() < 500, "{run}");
+    }
+    let text = place.succeed(&["runs"]).stdout;
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("\nlong-name-long-name-long-na...  stopped early "), "{text}");
+    assert!(text.contains("    hidden 21,22,23") && text.contains("patience 1"), "{text}");
+    // With more patience it can go on.
+    let config = std::fs::read_to_string(place.path("runs/patient/config.toml")).unwrap();
+    place.write("runs/patient/config.toml", config.replace("patience = 1", "patience = 100"));
+    let objects = place.succeed(&["runs", "--format", "json"]).objects();
+    let states: Vec<&str> = objects.iter().map(|run| run["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["stopped early", "stopped early", "can go on"]);
+}
+
+#[test]
+fn a_name_of_another_kind_of_file_is_no_folder() {
+    let place = place();
+    for (command, out, parts) in [
+        (
+            "train",
+            "model.onnx",
+            "--out: expected a folder, or a file named *.safetensors, found model.onnx; tinytrain export --onnx --model RUN --out \
+             model.onnx writes a trained model so",
+        ),
+        (
+            "train",
+            "model.PT",
+            "--out: expected a folder, or a file named *.safetensors, found model.PT; tinytrain export writes trained models for other \
+             programs",
+        ),
+        (
+            "sweep",
+            "model.json",
+            "--out: expected a folder, found model.json; tinytrain export --json --model RUN --out model.json writes a trained model so",
+        ),
+    ] {
+        let before = place.entries();
+        let outcome = place.run(&[command, "--data", "t.csv", "--device", "cpu", "--quiet", "--out", out]);
+        assert_eq!((outcome.code, outcome.error()), (2, format!("error: {parts}").as_str()));
+        assert_eq!(place.entries(), before);
+    }
 }
