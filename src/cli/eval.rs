@@ -10,7 +10,7 @@ use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::train::{
     Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
-    evaluate_values, load_model, measures, only_class,
+    evaluate_values, measures, only_class,
 };
 
 use super::args::{self, Format};
@@ -19,6 +19,7 @@ use super::evaluand::{FoundRows, chosen};
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
 };
+use super::model_choice::ModelChoice;
 use super::output::{print_line, print_object, warn};
 use super::places;
 use super::table_options::Written;
@@ -34,9 +35,11 @@ const JSON_CLASSES: usize = 1000;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain eval --model model.safetensors --data data/mnist")]
 pub struct Options {
-    /// The model, as `tinytrain train` saved it.
-    #[arg(long, value_name = "FILE")]
+    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
+    #[command(flatten)]
+    which: ModelChoice,
     /// Data: a folder (its test files, or else its training files), an IDX file of images, or a CSV table; `-` is a table
     /// on standard input. Several files are one table. [default: what the model was tested on, or else trained on]
     #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
@@ -69,7 +72,7 @@ pub struct Options {
 /// # Errors
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let model = load_model(&options.model)?;
+    let (model, _) = options.which.load(&options.model)?;
     let evaluand = chosen(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tinytrain::export::{Form, export};
 use tinytrain::output::Destination;
-use tinytrain::train::{load_model, model_path};
 
+use super::model_choice::ModelChoice;
 use super::output::Unwritable;
 use super::places;
 
@@ -22,9 +22,11 @@ use super::places;
 pub struct Options {
     #[command(flatten)]
     form: Formats,
-    /// The model, as `tinytrain train` saved it.
-    #[arg(long, value_name = "FILE")]
+    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
+    #[command(flatten)]
+    which: ModelChoice,
     /// The file to write; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -64,10 +66,9 @@ impl Formats {
 /// # Errors
 /// Those of the model and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let model = load_model(&options.model)?;
+    let (model, model_file) = options.which.load(&options.model)?;
     let is_stdout = options.out == Path::new("-");
     let destination = (!is_stdout).then(|| Destination::check(&options.out)).transpose()?;
-    let model_file = model_path(&options.model);
     let read = [(model_file.as_path(), "which is the model")];
     places::spare_files("--out", Some(&options.out), read.into_iter())?;
     let name =

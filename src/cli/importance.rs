@@ -9,10 +9,11 @@ use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
 use tinytrain::pictures::{Bar, bars};
-use tinytrain::train::{Importance, Scoring, Shuffling, importances, load_model};
+use tinytrain::train::{Importance, Scoring, Shuffling, importances};
 
 use super::args::{self, Format};
 use super::evaluand::{FoundRows, held_out_of};
+use super::model_choice::ModelChoice;
 use super::output::{print_line, print_object};
 use super::places;
 use super::progress;
@@ -29,9 +30,11 @@ const LONGEST: f64 = 30.0;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain importance --model model.safetensors --svg importance.svg")]
 pub struct Options {
-    /// The model, as `tinytrain train` saved it.
-    #[arg(long, value_name = "FILE")]
+    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
+    #[command(flatten)]
+    which: ModelChoice,
     /// A table with labels or values; of the training table only the rows that were held out for testing, if any were; `-` is a
     /// table on standard input. [default: what the model was tested on, or else trained on]
     #[arg(long, value_name = "FILE")]
@@ -89,13 +92,13 @@ fn refuse_name(svg: &Path) -> tinytrain::Result<()> {
 /// # Errors
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let model = load_model(&options.model)?;
+    let (model, model_file) = options.which.load(&options.model)?;
     let names = names(&model, &options.model.display().to_string())?;
     let scoring = scoring(&model, options.measure)?;
     let svg = options.svg.as_deref().map(Destination::check).transpose()?;
     let evaluand = held_out_of(&options.model, &model, options.data.as_slice())?;
     let files = [
-        (options.model.as_path(), "which is the model"),
+        (model_file.as_path(), "which is the model"),
         (places::file(&evaluand.source), "which holds the data"),
     ];
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;

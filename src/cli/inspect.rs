@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Why};
-use tinytrain::train::load_model;
 
 use super::args::Format;
 use super::inspect_model::{model_fields, model_text};
+use super::model_choice::ModelChoice;
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
@@ -29,9 +29,11 @@ pub struct Options {
     /// on standard input. Several files are one table.
     #[arg(value_name = "DIR-or-FILE", required_unless_present = "model")]
     data: Vec<PathBuf>,
-    /// A model, as `tinytrain train` saved it, in the place of data.
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    /// A model, as `tinytrain train` saved it, or the folder of a run or a sweep, in the place of data.
+    #[arg(long, value_name = "FILE-or-DIR", conflicts_with = "data")]
     model: Option<PathBuf>,
+    #[command(flatten)]
+    which: ModelChoice,
     /// How it is written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -56,7 +58,7 @@ pub struct Options {
 /// Those of the data or the model, and of the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(file) = &options.model {
-        let model = load_model(file)?;
+        let (model, _) = options.which.load(file)?;
         return match options.format {
             Format::Json => Ok(print_object(&model_fields(&model))?),
             Format::Text => print_all(&model_text(&model)),

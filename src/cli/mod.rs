@@ -29,6 +29,7 @@ pub mod interrupt;
 mod learning;
 mod man;
 mod measure_text;
+mod model_choice;
 mod opened;
 mod output_place;
 mod places;

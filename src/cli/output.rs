@@ -82,6 +82,11 @@ pub fn print_error(error: &anyhow::Error) {
     };
 }
 
+/// Tells something on standard error that is no result.
+pub fn note(line: &str) {
+    let _ = notice(line);
+}
+
 /// Tells on standard error what makes a result doubtful.
 pub fn warn(line: &str) {
     // A result stays one where nobody listens to what is said beside it.

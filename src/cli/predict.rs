@@ -13,9 +13,10 @@ use tinytrain::data::{
 use tinytrain::engine::{DeviceRequest, find_device};
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::train::{Predictions, Predictor, Reading, load_model, model_path};
+use tinytrain::train::{Predictions, Predictor, Reading};
 use tinytrain::{Error, Result, in_order};
 
+use super::model_choice::ModelChoice;
 use super::output::{Unwritable, warn};
 use super::prediction_lines::{Form, Lines};
 use super::text::{counted, unknown_cells};
@@ -32,9 +33,11 @@ use super::{args, places, table_options};
                         tinytrain predict --model model.safetensors --invert digit.png"
 )]
 pub struct Options {
-    /// The model, as `tinytrain train` saved it.
-    #[arg(long, value_name = "FILE")]
+    /// The model, as `tinytrain train` saved it, or the folder of a run or a sweep.
+    #[arg(long, value_name = "FILE-or-DIR")]
     model: PathBuf,
+    #[command(flatten)]
+    which: ModelChoice,
     /// Tables, IDX files of images, or, for a model of images, PNG files of any size, grey or coloured; `-` is a table on
     /// standard input.
     #[arg(value_name = "FILE", required = true)]
@@ -74,10 +77,9 @@ pub struct Options {
 /// # Errors
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let model = load_model(&options.model)?;
+    let (model, model_file) = options.which.load(&options.model)?;
     let out = options.out.as_deref().map(Destination::check).transpose()?;
     let files = options.files.iter().map(|file| (file.as_path(), "which holds the data"));
-    let model_file = model_path(&options.model);
     let model_file = [(model_file.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;

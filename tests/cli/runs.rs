@@ -320,3 +320,30 @@ fn a_name_of_another_kind_of_file_is_no_folder() {
         assert_eq!(place.entries(), before);
     }
 }
+
+#[test]
+fn the_model_of_a_run_is_the_kept_one_or_that_of_the_last_checkpoint() {
+    let place = place();
+    let common =
+        [&TRAIN[..], &["--preset", "plain", "--epochs", "500", "--lr", "1", "--patience", "4"]].concat();
+    let summary = place.succeed(&[&common[..], &["--out", "r"]].concat()).objects().pop().unwrap();
+    let (kept, epochs) = (summary["kept_epoch"].as_u64().unwrap(), summary["epochs"].as_u64().unwrap());
+    assert!(kept + 4 == epochs, "{summary}");
+    place.succeed(&[&common[..], &["--keep", "last", "--out", "l"]].concat());
+    let evaluated = |model: &[&str]| {
+        let line = ["eval", "--device", "cpu", "--data", "t.csv", "--format", "json", "--model"];
+        place.succeed(&[&line[..], model].concat()).objects()[0]["loss"].clone()
+    };
+    let last = evaluated(&["r", "--which", "last"]);
+    assert_eq!(last, evaluated(&["l"]));
+    assert_ne!(last, evaluated(&["r", "--which", "best"]));
+    assert_eq!(evaluated(&["r"]), evaluated(&["r/model.safetensors"]));
+    std::fs::remove_file(place.path("r/checkpoint.safetensors")).unwrap();
+    for model in ["r", "r/model.safetensors"] {
+        let outcome = place.run(&["inspect", "--model", model, "--which", "last"]);
+        let expected = format!(
+            "error: {model}: expected the folder of a run for --which last, found no checkpoint.safetensors there"
+        );
+        assert_eq!((outcome.code, outcome.error()), (2, expected.as_str()));
+    }
+}

@@ -221,3 +221,38 @@ fn of_members_on_folds_the_best_is_one_that_trained_to_its_end() {
     let page = String::from_utf8(bytes(&place, "s/sweep.html")).unwrap();
     assert!(page.contains(&format!("The best is member {}:", whole[0]["member"])));
 }
+
+#[test]
+fn the_folder_of_a_sweep_is_its_best_model_and_has_a_page() {
+    let place = table();
+    let summary = swept(&place, &[&SMALL[..], &["--out", "s"]].concat()).pop().unwrap();
+    let eval = |model: &str| {
+        place.succeed(&["eval", "--device", "cpu", "--format", "json", "--data", "t.csv", "--model", model])
+    };
+    let (folder, file) = (eval("s"), eval("s/best.safetensors"));
+    let note = "the best model of the sweep is taken: s/best.safetensors\n";
+    assert_eq!(folder.stderr, format!("{note}{}", file.stderr));
+    assert_eq!(folder.objects()[0]["loss"], file.objects()[0]["loss"]);
+    let told = |model: &str, command: &[&str]| place.succeed(&[command, &["--model", model]].concat()).stdout;
+    for command in [
+        &["predict", "--device", "cpu", "t.csv"][..],
+        &["inspect", "--format", "json"],
+        &["export", "--json", "--out", "-"],
+    ] {
+        assert!(told("s", command) == told("s/best.safetensors", command), "{command:?}");
+    }
+    place.succeed(&["report", "s", "--out", "page.html"]);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains(&format!("The best is member {}:", summary["best_member"])), "{page}");
+    assert!(page == std::fs::read_to_string(place.path("s/sweep.html")).unwrap());
+    for arguments in [&["report", "s", "--data", "t.csv"][..], &["report", "s", "--out", "s/results.jsonl"]] {
+        let outcome = place.run(arguments);
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.error().contains("expected"), "{}", outcome.stderr);
+    }
+    std::fs::remove_file(place.path("s/best.safetensors")).unwrap();
+    let outcome = place.run(&["inspect", "--model", "s"]);
+    let expected =
+        "error: s: expected a sweep with a best model, found no best.safetensors, which it writes at its end";
+    assert_eq!((outcome.code, outcome.error()), (2, expected));
+}

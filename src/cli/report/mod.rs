@@ -11,16 +11,17 @@ mod rows;
 mod values;
 mod weights;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tinytrain::Result;
 use tinytrain::engine::find_device;
 use tinytrain::output::Destination;
+use tinytrain::{Error, Result};
 
 use self::judged::Judged;
 pub use self::options::Options;
 use super::output::{print_line, warn};
 use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
+use super::sweep::{is_sweep, page_of};
 use super::text::shell_word;
 use super::told::Told;
 use super::{args, places};
@@ -30,6 +31,9 @@ use super::{args, places};
 /// # Errors
 /// Those of the folders, of data that are named, of the device and of the page.
 pub fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(sweep) = options.runs.iter().find(|run| is_sweep(run)) {
+        return of_sweep(sweep, options);
+    }
     let runs = options.runs.iter().map(|path| Told::of(path)).collect::<Result<Vec<Told>>>()?;
     let destination = Destination::check(&options.out)?;
     let files: Vec<PathBuf> = options
@@ -49,5 +53,20 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     };
     let judged = runs.iter().map(judge).collect::<Result<Vec<_>>>()?;
     destination.write(page::page(&runs, &judged).as_bytes())?;
+    Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
+}
+
+/// Writes the page of a sweep.
+fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
+    let path = shell_word(sweep);
+    if options.runs.len() > 1 || !options.data.is_empty() || options.target.is_some() {
+        let text = format!(
+            "{path}: expected the folder of a sweep alone, found other folders, --data or --target beside it; tinytrain eval \
+             --model {path} evaluates its best model"
+        );
+        return Err(Error::Config(text).into());
+    }
+    let destination = Destination::check(&options.out)?;
+    destination.write(page_of(sweep, &options.out)?.as_bytes())?;
     Ok(print_line(&format!("report: {}", shell_word(destination.path())))?)
 }

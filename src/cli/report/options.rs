@@ -14,7 +14,7 @@ use crate::cli::table_options::Written;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain report runs/2026-11-23T10-00-00Z-mnist -o report.html")]
 pub struct Options {
-    /// Folders of runs.
+    /// Folders of runs, or that of a sweep, whose page shows its members by their scores.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     /// The page.

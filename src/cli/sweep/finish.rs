@@ -13,7 +13,7 @@ use tinytrain::{Error, Result};
 
 use super::ensemble::{Chosen, Picking, Picks, one_model};
 use super::folder::{BEST, ENSEMBLE, Folder, LEADERBOARD, PAGE};
-use super::leaderboard::{self, Ranked, ranked};
+use super::leaderboard::{self, Ranked};
 use super::page;
 use super::planned::{Common, Planned};
 use super::refit::Refit;
@@ -72,11 +72,8 @@ pub fn interrupted(folder: &Folder, are_on_folds: bool) -> Result<()> {
 /// Writes the members down in the order of their scores; these, and how many have failed.
 fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<Ranked>, usize)> {
     folder.write(LEADERBOARD, &leaderboard::csv(&folder.records)?)?;
-    let ranked = ranked(&folder.records);
-    let failed = folder.records.iter().filter(|record| record.end == "failed").count();
-    let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
-    let best = leaderboard::best(&ranked, are_on_folds);
-    folder.write(PAGE, &page::page(&ranked, best, failed, &page::curves(&folder.history()?, of_classes)))?;
+    let (page, ranked, failed) = page::standing(folder, are_on_folds)?;
+    folder.write(PAGE, &page)?;
     Ok((ranked, failed))
 }
 

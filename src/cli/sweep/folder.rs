@@ -74,11 +74,19 @@ pub struct Folder {
     lock: Option<FolderLock>,
 }
 
+/// Whether a folder is that of a sweep.
+pub fn is_sweep(path: &Path) -> bool {
+    path.join(COMMAND).is_file()
+}
+
 fn unwritable(path: &Path, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source }
 }
 
 impl Folder {
+    /// Its files, but for the page.
+    pub const FILES: [&str; 7] = [COMMAND, RESULTS, HISTORY, ASKED, LEADERBOARD, BEST, ENSEMBLE];
+
     /// A new folder, or one that holds nothing that would be written over.
     ///
     /// # Errors
@@ -130,6 +138,14 @@ impl Folder {
             }
             lock => lock.map(Some),
         })
+    }
+
+    /// The same of a folder that is only looked at: the sweep may go on meanwhile.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn look_at(path: &Path) -> Result<Self> {
+        Self::locked(path, None).read_back()
     }
 
     fn opened(path: &Path, lock: impl Fn(Result<FolderLock>) -> Result<Option<FolderLock>>) -> Result<Self> {

@@ -29,9 +29,11 @@ use tinytrain::{Error, Result};
 
 use self::arguments::Template;
 use self::finish::Finish;
+pub use self::folder::{BEST, is_sweep};
 use self::folder::{FileRows, Folder};
 use self::options::Action;
 pub use self::options::Options;
+pub use self::page::page_of;
 use self::planned::Planned;
 use self::prepared::Prepared;
 use self::report::Report;

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use serde_json::Value;
+use tinytrain::Result;
 
 use super::arguments::setting_text;
 use super::drawing::{coordinates, curve_picture};
-use super::leaderboard::{Ranked, command, names};
+use super::folder::Folder;
+use super::leaderboard::{Ranked, best, command, names, ranked};
 use super::record::Record;
 use crate::cli::html::{self, escaped};
+use crate::cli::places;
 use crate::cli::text::{loss, percent};
 
 /// Members that are drawn at most, the best.
@@ -27,7 +31,7 @@ const STYLE: &str = "
 pub type Curves = BTreeMap<usize, Vec<f64>>;
 
 /// The curves in `history.csv`: of the first fold.
-pub fn curves(history: &str, of_classes: bool) -> Curves {
+fn curves(history: &str, of_classes: bool) -> Curves {
     let mut curves = Curves::new();
     for line in history.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
@@ -47,7 +51,7 @@ pub fn curves(history: &str, of_classes: bool) -> Curves {
 }
 
 /// The page.
-pub fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves) -> String {
+fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves) -> String {
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let drawn = &ranked[..ranked.len().min(DRAWN)];
     let mut page = format!("<h1>Sweep of {} members</h1>\n", ranked.len() + failed);
@@ -74,6 +78,31 @@ pub fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Cu
     page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
     page += &format!("<h2>Members</h2>\n{}", member_table(ranked, of_classes));
     html::page("Sweep", STYLE, &page)
+}
+
+/// The page of a sweep's folder as it is now, while it may go on, to be written to `out`, which must be none of its files.
+///
+/// # Errors
+/// Those of the folder; [`tinytrain::Error::Config`] for a page in the place of one of its files.
+pub fn page_of(path: &Path, out: &Path) -> Result<String> {
+    let folder = Folder::look_at(path)?;
+    let files = Folder::FILES.map(|name| folder.file(name));
+    let files = files.iter().map(|file| (file.as_path(), "which belongs to a sweep"));
+    places::spare_files("--out", Some(out), files)?;
+    let are_on_folds = folder.command()?.iter().any(|word| word == "--folds" || word.starts_with("--folds="));
+    standing(&folder, are_on_folds).map(|(page, ..)| page)
+}
+
+/// The page of the members that have ended, these in the order of their scores, and how many have failed.
+///
+/// # Errors
+/// [`tinytrain::Error::Read`].
+pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Ranked>, usize)> {
+    let ranked = ranked(&folder.records);
+    let failed = folder.records.iter().filter(|record| record.end == "failed").count();
+    let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
+    let page = page(&ranked, best(&ranked, are_on_folds), failed, &curves(&folder.history()?, of_classes));
+    Ok((page, ranked, failed))
 }
 
 /// What a member is judged by.

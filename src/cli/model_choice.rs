@@ -1,0 +1,63 @@
+//! Which model `--model` stands for: a file, or one in the folder of a run or a sweep.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use tinytrain::model::Model;
+use tinytrain::train::{load_model, model_path};
+use tinytrain::{Error, Result};
+
+use super::output::note;
+use super::run_folder::CHECKPOINT;
+use super::sweep::{BEST, is_sweep};
+
+/// Which model of a folder is taken.
+#[derive(Debug, Args)]
+pub struct ModelChoice {
+    /// Of the folder of a run, the model that it keeps (best, or what --keep says), or the weights of its last checkpoint.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Which::Best)]
+    which: Which,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Best,
+    Last,
+}
+
+impl ModelChoice {
+    /// Reads the model that `path` stands for, and says where its file is. Of a sweep it is the best, which a line says.
+    ///
+    /// # Errors
+    /// Those of the file; [`Error::Config`] where the folder has no such model.
+    pub fn load(&self, path: &Path) -> Result<(Model, PathBuf)> {
+        let lacks = |expected: &str, found: String| {
+            Error::Config(format!("{}: expected {expected}, found {found}", path.display()))
+        };
+        let file = match self.which {
+            Which::Best if is_sweep(path) => {
+                let best = path.join(BEST);
+                if !best.exists() {
+                    return Err(lacks(
+                        "a sweep with a best model",
+                        format!("no {BEST}, which it writes at its end"),
+                    ));
+                }
+                note(&format!("the best model of the sweep is taken: {}", best.display()));
+                best
+            }
+            Which::Best => model_path(path),
+            Which::Last => {
+                let checkpoint = path.join(CHECKPOINT);
+                if !checkpoint.exists() {
+                    return Err(lacks(
+                        "the folder of a run for --which last",
+                        format!("no {CHECKPOINT} there"),
+                    ));
+                }
+                checkpoint
+            }
+        };
+        Ok((load_model(&file)?, file))
+    }
+}
