@@ -71,6 +71,9 @@ mod predict_tables;
 mod preset;
 #[path = "cli/profile.rs"]
 mod profile;
+#[cfg(unix)]
+#[path = "cli/readme.rs"]
+mod readme;
 #[path = "cli/report.rs"]
 mod report;
 #[path = "cli/runs.rs"]
