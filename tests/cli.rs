@@ -32,6 +32,8 @@ mod headers;
 mod held_out;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/image_folders.rs"]
+mod image_folders;
 #[path = "cli/importance.rs"]
 mod importance;
 #[path = "cli/inspect.rs"]

@@ -52,6 +52,19 @@ impl FromStr for Hidden {
     }
 }
 
+/// Height and width of images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageSize(pub (usize, usize));
+
+/// Reads `HxW`, or one number for both.
+pub fn image_size(text: &str) -> Result<ImageSize, String> {
+    let (height, width) = text.split_once('x').unwrap_or((text, text));
+    match (count(height), count(width)) {
+        (Ok(height), Ok(width)) if height.max(width) <= 1 << 14 => Ok(ImageSize((height, width))),
+        _ => Err("expected height and width such as 32x48, or one number for both, 16384 at most".to_owned()),
+    }
+}
+
 /// A whole number from 1 on.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {

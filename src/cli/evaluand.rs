@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tinytrain::Error;
-use tinytrain::data::{Dataset, Dictionary, Features, Reader, Scaling, Source, Split, Target};
+use tinytrain::data::{Dataset, Dictionary, Features, ImageOptions, Reader, Scaling, Source, Split, Target};
 use tinytrain::error::Place;
 use tinytrain::memory::check_memory;
 use tinytrain::model::Model;
@@ -36,6 +36,7 @@ impl Evaluand {
             Some(name) => Target::Values(vec![name.to_owned()]),
         };
         let mut read = written.like(model.meaning.schema.clone(), target);
+        read.images = model.meaning.image.map(ImageOptions::from).unwrap_or_default();
         if self.part.is_some() {
             // How the rows were held out.
             let setting = |key: &str| model.settings.get(key).cloned();

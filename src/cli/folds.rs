@@ -51,9 +51,10 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
     let training = &options.training;
     let opened = Places::of(options)?.open(options)?;
     refuse_unused(own, options, &opened)?;
-    let Opened { mut reader, mut validation, known, .. } = opened;
+    let Opened { mut reader, mut validation, known, notice, .. } = opened;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
+    notices.extend(notice);
     notices.extend(left_out(reader.left_out()));
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;

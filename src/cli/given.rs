@@ -19,7 +19,7 @@ struct Line {
 }
 
 /// Options that say which rows train and test, and where: neither what trains nor how.
-pub const OF_ROWS: [&str; 19] = [
+pub const OF_ROWS: [&str; 21] = [
     "data",
     "target",
     "task",
@@ -33,6 +33,8 @@ pub const OF_ROWS: [&str; 19] = [
     "delimiter",
     "decimal",
     "row-limit",
+    "image-size",
+    "colour",
     "test",
     "test-fraction",
     "group",

@@ -13,7 +13,7 @@ use super::model_choice::ModelChoice;
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, left_out, odd_labels};
+use super::train_text::{as_text, images_of, left_out, odd_labels};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -143,7 +143,7 @@ impl<'a> Found<'a> {
         let rows_of_classes = reader.classes().names().iter().zip(classes);
         vec![
             ("rows", reader.rows().into()),
-            ("image", reader.image().map(|(height, width)| json!([height, width])).into()),
+            ("image", reader.image().map(|form| json!([form.height, form.width])).into()),
             ("columns", columns.iter().map(column).collect()),
             ("left_out", left_out.collect()),
             ("task", self.task().into()),
@@ -160,7 +160,7 @@ impl<'a> Found<'a> {
         let reader = self.reader;
         let rows = counted(reader.rows() as u64, "row", "rows");
         let mut lines = match (reader.image(), self.columns.len()) {
-            (Some((height, width)), _) => vec![format!("{rows}, images of {height} x {width}")],
+            (Some(form), _) => vec![format!("{rows}, {}", images_of(form))],
             (None, 0) => vec![format!("{rows} of {} values", reader.inputs())],
             (None, columns) => {
                 vec![format!("{rows}, {}", counted(columns as u64, "input column", "input columns"))]

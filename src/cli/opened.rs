@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tinytrain::Result;
-use tinytrain::data::{ReadOptions, Reader, Source};
+use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source};
 
 use super::places;
 use super::train_options::Options;
@@ -26,6 +26,8 @@ pub struct Opened {
     pub test: Option<Reader>,
     /// What the defaults of settings depend on.
     pub known: Known,
+    /// To be told: which size images have that nobody has named.
+    pub notice: Option<String>,
 }
 
 impl Places {
@@ -63,11 +65,16 @@ impl Places {
         training.check(known)?;
         let target = training.columns.target_like(&reader, training.learning.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
-        let mut like = ReadOptions { threads: read.threads, ..like };
+        let images = reader.image().map(ImageOptions::from).unwrap_or_default();
+        let mut like = ReadOptions { threads: read.threads, images, ..like };
         like.columns.refuse_missing = read.columns.refuse_missing;
         let open =
             |source: &Option<Source>| source.as_ref().map(|source| Reader::open(source, &like)).transpose();
         let (validation, test) = (open(&self.validation)?, open(&self.test)?);
-        Ok(Opened { reader, validation, test, known })
+        let is_folders = matches!(self.train, Source::Folders { .. }) && read.images.size.is_none();
+        let notice = reader.image().filter(|_| is_folders).map(|form| {
+            format!("images become {form}, the size of the first; --image-size and --colour say otherwise")
+        });
+        Ok(Opened { reader, validation, test, known, notice })
     }
 }

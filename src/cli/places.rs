@@ -30,7 +30,8 @@ pub fn training(data: &[PathBuf]) -> Result<(Source, Option<Source>)> {
 /// When there are none.
 pub fn test(path: &Path) -> Result<Source> {
     let Sources { train, test } = locate(path)?;
-    let found = if path.is_dir() { test } else { train };
+    let is_apart = path.is_dir() && !matches!(train, Some(Source::Folders { .. }));
+    let found = if is_apart { test } else { train };
     found.ok_or_else(|| lacks(path, "test files", "training files alone"))
 }
 
@@ -65,7 +66,7 @@ fn parts(files: &[PathBuf]) -> Result<Source> {
 pub fn file(source: &Source) -> &Path {
     match source {
         Source::Idx { images, .. } => images,
-        Source::Csv { path } => path,
+        Source::Csv { path } | Source::Folders { path } => path,
         Source::Parts { paths } => &paths[0],
     }
 }
@@ -87,7 +88,7 @@ pub fn spare_data<const N: usize>(
 pub fn files(source: &Source) -> Vec<&PathBuf> {
     match source {
         Source::Idx { images, labels } => vec![images, labels],
-        Source::Csv { path } => vec![path],
+        Source::Csv { path } | Source::Folders { path } => vec![path],
         Source::Parts { paths } => paths.iter().collect(),
     }
 }

@@ -263,10 +263,9 @@ fn text(lines: &Lines, reading: &Reading, block: Block<'_>) -> Result<Vec<u8>> {
 /// The form of a model's images, which a PNG file is to become.
 fn image_form(model: &Model, file: &Path) -> Result<ImageForm> {
     let inputs = model.network.columns();
-    let square = (inputs.isqrt().pow(2) == inputs).then_some((inputs.isqrt(), inputs.isqrt()));
-    let is_image = model.transform == tinytrain::data::Transform::Bytes;
-    let sides = model.meaning.image.or(square.filter(|_| is_image));
-    sides.map(|(height, width)| ImageForm { height, width, colour: false }).ok_or_else(|| {
+    let square = ImageForm { height: inputs.isqrt(), width: inputs.isqrt(), colour: false };
+    let is_image = model.transform == tinytrain::data::Transform::Bytes && square.values() == inputs;
+    model.meaning.image.or(is_image.then_some(square)).ok_or_else(|| {
         let file = file.display();
         Error::Config(format!("{file}: expected a table, found a PNG file; the model is not one of images"))
     })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tinytrain::Error;
-use tinytrain::data::{Format, ReadOptions, Reader, Scale, Schema, Selection, Split, Target};
+use tinytrain::data::{Format, ImageOptions, ReadOptions, Reader, Scale, Schema, Selection, Split, Target};
 use tinytrain::step::Loss;
 use tinytrain::train::{Clip, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
 
@@ -14,6 +14,7 @@ use super::text::quoted;
 
 /// Headings of the help.
 const TABLES: &str = "Tables";
+const IMAGES: &str = "Images";
 pub const HELD_OUT: &str = "Validation and test";
 
 /// How a table is written.
@@ -154,6 +155,12 @@ pub struct Columns {
     /// Whether every input is multiplied by a factor of its own, which is learnt. [default: no; yes with --preset table]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "WHETHER", num_args = 0..=1, default_missing_value = "yes")]
     learn_scale: Option<YesNo>,
+    /// Height and width to which PNG images in folders are resized: HxW, or one number for both. [default: those of the first image]
+    #[arg(long, help_heading = IMAGES, value_name = "HxW", value_parser = args::image_size)]
+    image_size: Option<args::ImageSize>,
+    /// Train on the colours of PNG images in folders; without it they become grey.
+    #[arg(long, help_heading = IMAGES)]
+    colour: bool,
     #[command(flatten)]
     pub written: Written,
 }
@@ -171,7 +178,8 @@ impl Columns {
             refuse_missing: self.missing == Missing::Error,
             ..Selection::default()
         };
-        ReadOptions { columns, format: self.written.format(), ..ReadOptions::default() }
+        let images = ImageOptions { size: self.image_size.map(|size| size.0), colour: self.colour };
+        ReadOptions { columns, format: self.written.format(), images, ..ReadOptions::default() }
     }
 
     /// Where the labels are, or the values to predict.

@@ -132,7 +132,7 @@ impl Call<'_> {
         // All readers work while the device opens.
         let opened = places.open(options)?;
         refuse_unused(self.own, options, &opened)?;
-        let Opened { reader, validation, test, known } = opened;
+        let Opened { reader, validation, test, known, notice } = opened;
         let settings = options.config(known, Measurements::default());
         let (device, mut notices) = match lost {
             Some(error) => {
@@ -148,6 +148,7 @@ impl Call<'_> {
                 found => found?,
             },
         };
+        notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
         let data = TrainingData::new(reader, validation, test, &settings.data)?;
         let config = options.config(known.of(&data), measured);

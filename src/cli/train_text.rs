@@ -1,7 +1,7 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
 use tinytrain::data::{
-    Code, Column, Encoding, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Transform, Why,
+    Code, Column, Encoding, ImageForm, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Transform, Why,
 };
 use tinytrain::error::excerpt;
 use tinytrain::model::Meaning;
@@ -139,12 +139,17 @@ fn encoded(encoding: &Encoding) -> &'static str {
     }
 }
 
+/// How large images are.
+pub fn images_of(form: ImageForm) -> String {
+    format!("images of {} x {}{}", form.height, form.width, if form.colour { " in colour" } else { "" })
+}
+
 /// What was understood of the data, in a line.
 pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
     let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
     let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
     let inputs = match (meaning.image, inputs) {
-        (Some((height, width)), _) => format!("images of {height} x {width}"),
+        (Some(form), _) => images_of(form),
         (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
         (None, None) => "inputs".to_owned(),
     };

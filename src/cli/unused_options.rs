@@ -64,6 +64,11 @@ pub fn refuse_unused(given: &Given, options: &Options, opened: &Opened) -> Resul
             return unused("lr-embeddings", "columns with embeddings", found);
         }
     }
+    if let Some(option) = ["image-size", "colour"].into_iter().find(|option| value(option).is_some())
+        && !opened.reader.name().is_dir()
+    {
+        return unused(option, "PNG images in folders, one for each class", "other data");
+    }
     let Some(schema) = opened.reader.schema() else {
         let has_others = options.held_out.validation.is_some() || options.held_out.test.is_some();
         let others = if has_others { &[][..] } else { &OF_ALL_TABLES };

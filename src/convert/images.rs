@@ -21,12 +21,15 @@ pub struct Images {
 }
 
 impl Images {
-    /// Reads IDX files.
+    /// Reads IDX files, or folders of images whose names are numbers.
     pub(super) fn read(source: &Source) -> Result<Self> {
         let mut reader = Reader::open(source, &ReadOptions::default())?;
         reader.read_to_end()?;
         let labels: Option<Vec<u8>> = reader.classes().names().iter().map(|name| name.parse().ok()).collect();
-        let sides = reader.image().map_or(vec![reader.inputs()], |(height, width)| vec![height, width]);
+        let sides = reader.image().map_or(vec![reader.inputs()], |form| {
+            let colours = form.colour.then_some(form.channels());
+            [form.height, form.width].into_iter().chain(colours).collect()
+        });
         let rows = reader.view(Scaling::Bytes);
         match (labels, rows.features) {
             (Some(labels), Features::Bytes(pixels)) => {

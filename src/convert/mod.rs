@@ -128,7 +128,7 @@ impl Set {
     /// Those of the data.
     pub fn read(source: &Source, format: &Format, to: To) -> Result<Self> {
         match source {
-            Source::Idx { .. } => Images::read(source).map(Set::Images),
+            Source::Idx { .. } | Source::Folders { .. } => Images::read(source).map(Set::Images),
             Source::Csv { path } => Ok(Self::of(RawTable::read(path, &[], format)?, to)),
             Source::Parts { paths } => match &paths[..] {
                 [first, others @ ..] => Ok(Self::of(RawTable::read(first, others, format)?, to)),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::BLOCK_ROWS;
 use super::dataset::Features;
+use super::image::ImageForm;
 use super::stream::Stream;
 use super::table::Chunk;
 use crate::error::Place;
@@ -97,8 +98,8 @@ pub(super) struct Images {
     stream: Stream,
     rows: usize,
     inputs: usize,
-    /// Height and width, where an image has both.
-    sides: Option<(usize, usize)>,
+    /// The form of an image, where it has height and width.
+    form: Option<ImageForm>,
 }
 
 impl Images {
@@ -114,8 +115,9 @@ impl Images {
         }
         check_promise(&stream, &header, 1)?;
         let sizes: Vec<usize> = header.dimensions[1..].iter().map(|size| *size as usize).collect();
-        let sides = <[usize; 2]>::try_from(sizes.as_slice()).ok().map(|[height, width]| (height, width));
-        Ok(Self { stream, rows: header.rows(), inputs: sizes.iter().product(), sides })
+        let form = <[usize; 2]>::try_from(sizes.as_slice()).ok();
+        let form = form.map(|[height, width]| ImageForm { height, width, colour: false });
+        Ok(Self { stream, rows: header.rows(), inputs: sizes.iter().product(), form })
     }
 
     /// The name in messages.
@@ -138,9 +140,9 @@ impl Images {
         self.stream.most().map(|_| self.rows * self.inputs)
     }
 
-    /// Height and width of an image, if it has both.
-    pub(super) fn sides(&self) -> Option<(usize, usize)> {
-        self.sides
+    /// The form of an image, if it has height and width.
+    pub(super) fn form(&self) -> Option<ImageForm> {
+        self.form
     }
 
     /// Reads everything, chunk by chunk, until `emit` wants no more.

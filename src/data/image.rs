@@ -36,6 +36,11 @@ pub struct ImageForm {
 }
 
 impl ImageForm {
+    /// Values of an image.
+    pub fn values(self) -> usize {
+        self.height * self.width * self.channels()
+    }
+
     /// Values of a pixel.
     pub fn channels(self) -> usize {
         if self.colour { 3 } else { 1 }

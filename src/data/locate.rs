@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::image_folders::class_folders;
 use super::stream::{STANDARD_INPUT, Stream};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -19,6 +20,11 @@ pub enum Source {
     /// One table, raw or packed.
     Csv {
         /// The table.
+        path: PathBuf,
+    },
+    /// PNG images in folders, one for each class.
+    Folders {
+        /// The folder that holds these.
         path: PathBuf,
     },
     /// One table in several files, raw or packed, with the same header or none: the rows of the first come first.
@@ -90,12 +96,16 @@ fn locate_in(directory: &Path) -> Result<Sources> {
     if !paths.is_empty() {
         return Ok(Sources { train: Some(Source::Parts { paths }), test: None });
     }
+    if class_folders(directory)?.is_some() {
+        let train = Some(Source::Folders { path: directory.to_path_buf() });
+        return Ok(Sources { train, test: None });
+    }
     Err(Error::Data {
         path: directory.to_path_buf(),
         place: Place::default(),
         expected: "the IDX files train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-images-idx3-ubyte \
                    and t10k-labels-idx1-ubyte), or mnist_train.csv or train.csv (and mnist_test.csv), or a table in \
-                   parts, part*.csv, each as it is, or with .gz or .zst"
+                   parts, part*.csv, each as it is, or with .gz or .zst, or a folder of PNG images for each class"
             .into(),
         found: "none of them".into(),
     })

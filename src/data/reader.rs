@@ -15,6 +15,8 @@ use super::delivery::{Delivery, Times};
 use super::dialect::Format;
 use super::gather::Wanted;
 use super::idx::{Images, read_labels};
+use super::image::ImageForm;
+use super::image_folders::ImageOptions;
 use super::locate::Source;
 use super::numbers_as_text::NumbersAsText;
 use super::stream::Stream;
@@ -28,6 +30,8 @@ pub struct ReadOptions {
     pub columns: Selection,
     /// How a CSV table is written.
     pub format: Format,
+    /// What images in folders become.
+    pub images: ImageOptions,
     /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse
     /// eight at most. They change nothing of what is read.
     pub threads: Option<usize>,
@@ -70,8 +74,8 @@ pub struct Reader {
 /// What a data set is made of.
 #[derive(Clone)]
 pub(super) enum Form {
-    /// Images, with height and width where they have both.
-    Images(Option<(usize, usize)>),
+    /// Images, with their form where they have height and width.
+    Images(Option<ImageForm>),
     /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
     /// how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
     /// of them.
@@ -101,6 +105,7 @@ impl Reader {
                 Self::idx(labels_stream, || Stream::open(images), options)
             }
             Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options),
+            Source::Folders { path } => Self::image_folders(path, options),
             Source::Parts { paths } => match &paths[..] {
                 [first, others @ ..] => Self::csv(Stream::open(first)?, others, options),
                 [] => Err(Error::Config("a table of no files".to_owned())),
@@ -179,7 +184,7 @@ impl Reader {
 
     fn images(images: Images, mut table: Table, options: &ReadOptions) -> Result<Self> {
         let name = images.name().to_path_buf();
-        let (inputs, form, rows) = (images.inputs(), Form::Images(images.sides()), images.rows());
+        let (inputs, form, rows) = (images.inputs(), Form::Images(images.form()), images.rows());
         if let Some(values) = images.values() {
             table.reserve(values, &name)?;
         }
@@ -345,12 +350,16 @@ impl Reader {
         }
     }
 
-    /// Height and width of the images, if the rows are images: as IDX says, or of a square.
-    pub fn image(&self) -> Option<(usize, usize)> {
+    /// The form of the images, if the rows are images: as IDX says, or of a square.
+    pub fn image(&self) -> Option<ImageForm> {
         let side = self.inputs.isqrt();
         match self.form {
-            Form::Images(sides) => sides,
-            Form::Table { .. } => (self.holds_images() && side * side == self.inputs).then_some((side, side)),
+            Form::Images(form) => form,
+            Form::Table { .. } => (self.holds_images() && side * side == self.inputs).then_some(ImageForm {
+                height: side,
+                width: side,
+                colour: false,
+            }),
         }
     }
 

@@ -68,6 +68,9 @@ pub(super) fn ensemble() -> Model {
 
 /// Images of 2 x 3 pixels, without hidden layers.
 pub(super) fn images() -> Model {
-    let meaning = Meaning { image: Some((2, 3)), ..Meaning::numbered(2) };
+    let meaning = Meaning {
+        image: Some(crate::data::ImageForm { height: 2, width: 3, colour: false }),
+        ..Meaning::numbered(2)
+    };
     model(Network::classifier(&[6, 2]).unwrap(), Transform::Bytes, meaning, None)
 }

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use serde_json::Value;
 
 use super::Network;
-use crate::data::{Classes, Column, Schema, TargetScale, Transform};
+use crate::data::{Classes, Column, ImageForm, Schema, TargetScale, Transform};
 
 const CLASSES: &str = "classes";
 const COLUMNS: &str = "columns";
@@ -46,8 +46,8 @@ pub struct Meaning {
     pub classes: Classes,
     /// Where the inputs stand in a table, if they come from one.
     pub schema: Option<Schema>,
-    /// Height and width of a row, if it is an image.
-    pub image: Option<(usize, usize)>,
+    /// The form of a row, if it is an image.
+    pub image: Option<ImageForm>,
     /// How the outputs of a network become the values that it predicts, if not as they are.
     pub target_scale: Option<TargetScale>,
 }
@@ -92,7 +92,7 @@ impl Meaning {
             let list = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
             entries.extend([(TARGET_CENTER, list(center)), (TARGET_WIDTH, list(width))]);
         }
-        entries.extend(self.image.map(|(height, width)| (IMAGE, format!("{height}x{width}"))));
+        entries.extend(self.image.map(|form| (IMAGE, sides(form))));
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
@@ -112,7 +112,7 @@ impl Meaning {
                 names.and_then(Classes::named).ok_or(CLASSES)?
             }
         };
-        let image = metadata.get(IMAGE).map(|text| sides(text, inputs).ok_or(IMAGE)).transpose()?;
+        let image = metadata.get(IMAGE).map(|text| image_form(text, inputs).ok_or(IMAGE)).transpose()?;
         let numbers = |key: &'static str, is_fine: fn(&f64) -> bool| {
             let Some(text) = metadata.get(key) else { return Ok(None) };
             let values: Option<Vec<f64>> = text.split(',').map(|value| value.parse().ok()).collect();
@@ -215,10 +215,18 @@ fn strings(text: &str) -> Option<Vec<String>> {
     serde_json::from_str(text).ok()
 }
 
-fn sides(text: &str, inputs: usize) -> Option<(usize, usize)> {
-    let (height, width) = text.split_once('x')?;
+/// Height and width, and 3 behind them where pixels have colours.
+fn sides(ImageForm { height, width, colour }: ImageForm) -> String {
+    format!("{height}x{width}{}", if colour { "x3" } else { "" })
+}
+
+fn image_form(text: &str, inputs: usize) -> Option<ImageForm> {
+    let (grey, colour) =
+        text.strip_suffix("x3").filter(|sides| sides.contains('x')).map_or((text, false), |it| (it, true));
+    let (height, width) = grey.split_once('x')?;
     let (height, width): (usize, usize) = (height.parse().ok()?, width.parse().ok()?);
-    (height.checked_mul(width) == Some(inputs)).then_some((height, width))
+    let form = ImageForm { height, width, colour };
+    (height.checked_mul(width)?.checked_mul(form.channels()) == Some(inputs)).then_some(form)
 }
 
 #[cfg(test)]
@@ -248,8 +256,8 @@ mod tests {
         };
         let network = Network::classifier(&[2, 2]).unwrap();
         let classes = Classes::named(["no", "yes"].map(String::from).to_vec()).unwrap();
-        for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some((1, 2))), (None, None)]
-        {
+        let form = ImageForm { height: 1, width: 2, colour: false };
+        for (schema, image) in [(Some(named), None), (Some(plain), None), (None, Some(form)), (None, None)] {
             let target_scale =
                 schema.is_some().then(|| TargetScale { center: vec![0.1, -2e30], width: vec![1e-7, 3.0] });
             let meaning = Meaning { classes: classes.clone(), schema, image, target_scale };
@@ -302,6 +310,23 @@ mod tests {
             // One without the other.
             let named = if (key, value) == (TARGET_CENTER, "1,2") { TARGET_WIDTH } else { key };
             assert_eq!(found, Err(named), "{value}");
+        }
+    }
+
+    #[test]
+    fn the_form_of_images_is_read_as_it_was_written() {
+        for (text, inputs, found) in [
+            ("28x3", 84, Some((28, 3, false))),
+            ("28x3x3", 252, Some((28, 3, true))),
+            ("3x3", 9, Some((3, 3, false))),
+            ("28x3x3", 84, None),
+            ("28x28", 783, None),
+            ("x3", 3, None),
+            ("28x28x4", 3136, None),
+        ] {
+            let form = image_form(text, inputs);
+            assert_eq!(form.map(|form| (form.height, form.width, form.colour)), found, "{text}");
+            assert!(form.is_none_or(|form| sides(form) == text));
         }
     }
 }

@@ -298,7 +298,10 @@ mod tests {
         let origin =
             Origin { device: "a \"card\"".to_owned(), schedule: None, tuning: Some("a=1".to_owned()) };
         let parameters = Parameters::he_normal(&network, 3);
-        let meaning = Meaning { image: Some((1, 5)), ..Meaning::numbered(4) };
+        let meaning = Meaning {
+            image: Some(crate::data::ImageForm { height: 1, width: 5, colour: false }),
+            ..Meaning::numbered(4)
+        };
         let settings = [("seed".to_owned(), "7".to_owned())].into();
         let (transform, ensemble, origin) = (Transform::Bytes, None, Some(origin));
         Model { parameters, network, transform, meaning, ensemble, origin, settings }

@@ -9,7 +9,8 @@ use crate::support::{gunzip, mnist};
 
 fn read(source: Source) -> Dataset {
     let reader = Reader::open(&source, &ReadOptions::default()).unwrap();
-    assert_eq!((reader.holds_images(), reader.image()), (true, Some((28, 28))));
+    let sides = reader.image().map(|form| (form.height, form.width));
+    assert_eq!((reader.holds_images(), sides), (true, Some((28, 28))));
     assert_eq!(reader.classes().len(), 10, "known before the first block");
     reader.into_dataset(&Transform::Bytes).unwrap()
 }

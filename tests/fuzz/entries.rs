@@ -177,7 +177,13 @@ fn table_options([first, second, third]: [u8; 3]) -> (ReadOptions, DataOptions) 
         row_limit: if is(third, 2) { 200 } else { Format::default().row_limit },
         missing: column(is(third, 3), "-99").into_iter().collect(),
     };
-    let read = ReadOptions { columns, format, threads: Some(1 + usize::from(is(third, 4))), timed: false };
+    let read = ReadOptions {
+        columns,
+        format,
+        threads: Some(1 + usize::from(is(third, 4))),
+        timed: false,
+        ..ReadOptions::default()
+    };
     let share = if is(third, 5) { 0.3 } else { 0.0 };
     let data = DataOptions {
         scale: Scale::ALL[usize::from(third >> 6 & 3)],

@@ -4,11 +4,14 @@ use std::fmt::Write;
 
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
+use tinytrain::data::ImageForm;
+
 use crate::cli::html::escaped;
 
-/// A picture of grey values from 0 to 255, row by row.
-pub fn grey(height: usize, width: usize, pixels: &[u8], alternative: &str) -> String {
-    image(height, width, pixels, ColorType::Grayscale, alternative)
+/// A picture of values from 0 to 255, pixel by pixel and row by row.
+pub fn of_bytes(form: ImageForm, pixels: &[u8], alternative: &str) -> String {
+    let color = if form.colour { ColorType::Rgb } else { ColorType::Grayscale };
+    image(form.height, form.width, pixels, color, alternative)
 }
 
 /// A picture of numbers around 0: white is 0, blue below, orange above; the furthest from 0 has the full colour.
@@ -74,7 +77,8 @@ mod tests {
 
     #[test]
     fn pictures_are_png() {
-        let html = grey(2, 3, &[0, 1, 2, 3, 4, 255], "a \"3\"");
+        let form = ImageForm { height: 2, width: 3, colour: false };
+        let html = of_bytes(form, &[0, 1, 2, 3, 4, 255], "a \"3\"");
         assert!(html.starts_with(
             "<img width=\"3\" height=\"2\" alt=\"a &quot;3&quot;\" src=\"data:image/png;base64,iVBORw0KGgo"
         ));

@@ -11,8 +11,8 @@ const MOST_COLUMNS: usize = 60;
 
 /// A row as a picture, if rows are pictures.
 pub fn picture(judged: &Judged, row: usize, alternative: &str) -> Option<String> {
-    let (height, width) = judged.model.meaning.image?;
-    let size = height * width;
+    let form = judged.model.meaning.image?;
+    let size = form.values();
     let pixels: Vec<u8> = match &judged.read.features {
         Features::Bytes(bytes) => bytes.get(row * size..(row + 1) * size)?.to_vec(),
         // Grey values that are no whole numbers.
@@ -20,7 +20,7 @@ pub fn picture(judged: &Judged, row: usize, alternative: &str) -> Option<String>
             floats.get(row * size..(row + 1) * size)?.iter().map(|value| value.round() as u8).collect()
         }
     };
-    Some(pixels::grey(height, width, &pixels, alternative))
+    Some(pixels::of_bytes(form, &pixels, alternative))
 }
 
 /// The names of the columns that are shown of a table.
@@ -54,7 +54,7 @@ pub fn cells(judged: &Judged, row: usize) -> Vec<String> {
 /// Whether rows are pictures of which the first layer of the network sees the pixels.
 pub fn sees_pixels(judged: &Judged) -> bool {
     let is_image =
-        judged.model.meaning.image.is_some_and(|(height, width)| height * width == judged.rows.data.inputs);
+        judged.model.meaning.image.is_some_and(|form| form.height * form.width == judged.rows.data.inputs);
     let is_one_each = match &judged.model.transform {
         Transform::Bytes | Transform::None => true,
         Transform::Columns(encoding) => encoding.inputs() == encoding.columns.len(),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use tinytrain::data::ImageForm;
 use tinytrain::model::Layer;
 
 use super::judged::Judged;
@@ -13,7 +14,8 @@ const MOST: usize = 64;
 
 /// The section; nothing where rows are no pictures.
 pub fn weights(judged: &Judged) -> String {
-    let (Some((height, width)), true) = (judged.model.meaning.image, sees_pixels(judged)) else {
+    let (Some(ImageForm { height, width, .. }), true) = (judged.model.meaning.image, sees_pixels(judged))
+    else {
         return String::new();
     };
     let Some(layer) = judged.model.parameters.layers.first() else { return String::new() };

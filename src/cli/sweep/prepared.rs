@@ -50,6 +50,7 @@ impl Prepared {
             return Err(Error::Config("expected at least one member, found none".to_owned()).into());
         }
         let (device, mut notices) = common.base.kernels.device(&common.base.training, work, false)?;
+        notices.extend(opened.notice.clone());
         notices.extend(as_text(opened.reader.numbers_as_text()));
         let measured = common.base.kernels.measured(&device, &mut notices);
         let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;

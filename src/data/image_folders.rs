@@ -1,0 +1,132 @@
+//! Folders of PNG images: one for each class, under its name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use super::classes::{Label, MOST_LABELS};
+use super::dataset::Features;
+use super::image::{ImageForm, png_form, read_png};
+use super::reader::{Form, ReadOptions, Reader, State};
+use super::table::{Chunk, Room, Table};
+use crate::error::Place;
+use crate::memory::check_memory;
+use crate::{Error, Result, in_order};
+
+/// What PNG images of any size become that stand in folders, one for each class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImageOptions {
+    /// Height and width; nothing is the size of the first image.
+    pub size: Option<(usize, usize)>,
+    /// Whether they have colours; else they become grey.
+    pub colour: bool,
+}
+
+impl From<ImageForm> for ImageOptions {
+    fn from(form: ImageForm) -> Self {
+        Self { size: Some((form.height, form.width)), colour: form.colour }
+    }
+}
+
+/// What a folder holds, in the order of the names; without what is hidden.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let fault = |source| Error::Read { path: folder.to_owned(), source };
+    let paths =
+        fs::read_dir(folder).map_err(fault)?.map(|entry| entry.map(|entry| entry.path()).map_err(fault));
+    let mut paths = paths.collect::<Result<Vec<PathBuf>>>()?;
+    paths.retain(|path| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")));
+    paths.sort();
+    Ok(paths)
+}
+
+/// The folders of the classes, if a folder holds some, of which at least one has a PNG file.
+///
+/// # Errors
+/// [`Error::Read`].
+pub(super) fn class_folders(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let folders: Vec<PathBuf> = entries(folder)?.into_iter().filter(|path| path.is_dir()).collect();
+    for folder in &folders {
+        let is_png =
+            |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+        if entries(folder)?.iter().any(is_png) {
+            return Ok(Some(folders));
+        }
+    }
+    Ok(None)
+}
+
+impl Reader {
+    /// Reads all images of the folders in `folder`, each of which names a class.
+    pub(super) fn image_folders(folder: &Path, options: &ReadOptions) -> Result<Self> {
+        let error = |path: &Path, expected: String, found: String| Error::Data {
+            path: path.to_owned(),
+            place: Place::default(),
+            expected,
+            found,
+        };
+        let (mut files, mut chunk) = (Vec::new(), Chunk::default());
+        for (class, class_folder) in class_folders(folder)?.unwrap_or_default().into_iter().enumerate() {
+            let images = entries(&class_folder)?;
+            if images.is_empty() {
+                return Err(error(&class_folder, "PNG images of a class".to_owned(), "none".to_owned()));
+            }
+            if class == MOST_LABELS {
+                let expected = format!("at most {MOST_LABELS} folders, one for each class");
+                return Err(error(folder, expected, "more".to_owned()));
+            }
+            let text = class_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            chunk.new_labels.push(Label { text, row: files.len() as u64 + 1 });
+            chunk.labels.resize(files.len() + images.len(), class as u32);
+            files.extend(images);
+        }
+        let Some(first) = files.first() else {
+            return Err(error(
+                folder,
+                "folders of PNG images, one for each class".to_owned(),
+                "none".to_owned(),
+            ));
+        };
+        let ImageOptions { size, colour } = options.images;
+        let (height, width) = match size {
+            Some(size) => size,
+            None => png_form(first).map(|form| (form.height, form.width))?,
+        };
+        let form = ImageForm { height, width, colour };
+        let inputs = form.values();
+        let name = folder.to_owned();
+        check_memory(files.len() as u128 * inputs as u128, &format!("{}: all images", name.display()))?;
+        let mut pixels = Vec::new();
+        let threads = options.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+        in_order(
+            threads,
+            |file: &PathBuf| read_png(file, form, false),
+            |image| {
+                pixels.extend(image);
+                Ok(())
+            },
+            |push| {
+                // What is not wanted any more comes behind an image that cannot be read.
+                let _ = files.iter().all(push);
+                Ok(())
+            },
+        )?;
+        chunk.features = Features::Bytes(pixels);
+        let mut table = Table::new();
+        table.append(chunk, &Room { name: &name, rows: files.len(), expected: 0 })?;
+        table.classify();
+        Ok(Self {
+            labels_name: name.clone(),
+            name,
+            inputs,
+            values: 0,
+            table,
+            known_rows: Some(files.len()),
+            likely_rows: 0,
+            threads: options.threads,
+            form: Form::Images(Some(form)),
+            times: None,
+            state: State::Complete,
+            refuses_missing: false,
+        })
+    }
+}

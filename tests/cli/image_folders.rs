@@ -1,0 +1,149 @@
+//! PNG images in folders, one for each class.
+
+use crate::program::{Workplace, noise};
+
+/// An image of this size in colour, mostly of the channel of its class.
+fn image(width: u32, height: u32, class: usize, noise: &mut impl FnMut() -> f64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut value = |channel: usize| (noise() * 80.0) as u8 + if channel == class { 170 } else { 0 };
+    let pixels: Vec<u8> = (0..(width * height * 3) as usize).map(|index| value(index % 3)).collect();
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    bytes
+}
+
+/// With folders `train` and `test` of so many images of each of three colours, of different sizes.
+fn place() -> Workplace {
+    let (place, mut noise) = (Workplace::new(), noise(5));
+    for (folder, count) in [("train", 40), ("test", 20)] {
+        for (class, name) in ["red", "green", "blue"].into_iter().enumerate() {
+            for number in 0..count {
+                let (width, height) = if number == 0 { (6, 4) } else { (8, 12) };
+                let bytes = image(width, height, class, &mut noise);
+                place.write(&format!("{folder}/{name}/{number:03}.png"), bytes);
+            }
+        }
+    }
+    place.write("train/red/.hidden", "no image");
+    place
+}
+
+const TRAIN: [&str; 12] = [
+    "train",
+    "--device",
+    "cpu",
+    "--data",
+    "train",
+    "--test",
+    "test",
+    "--hidden",
+    "8",
+    "--out",
+    "m.safetensors",
+    "--epochs",
+];
+
+#[test]
+fn folders_of_images_train_and_their_names_are_the_classes() {
+    let place = place();
+    let outcome = place.succeed(&[&TRAIN[..], &["60", "--colour", "--format", "json"]].concat());
+    let told = "images become 4 x 6 pixels in colour, the size of the first; --image-size and --colour say otherwise";
+    assert!(outcome.stderr.lines().any(|line| line == told), "{}", outcome.stderr);
+    let objects = outcome.objects();
+    assert_eq!(objects[0]["classes"], serde_json::json!(["blue", "green", "red"]));
+    assert_eq!((&objects[0]["rows"], &objects[0]["layers"][0]), (&120.into(), &72.into()));
+    // Colours alone tell the classes apart.
+    assert_eq!(objects.last().unwrap()["test_accuracy"], 1.0);
+    assert_eq!(place.model("m.safetensors").entry("image"), "4x6x3");
+    let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
+    let evaluated = place.succeed(&eval).objects().remove(0);
+    assert_eq!((&evaluated["samples"], &evaluated["accuracy"]), (&60.into(), &1.0.into()));
+    let images = ["test/green/000.png", "test/red/001.png"];
+    let predicted =
+        place.succeed(&[&["predict", "--model", "m.safetensors", "--device", "cpu"], &images[..]].concat());
+    let lines: Vec<&str> = predicted.stdout.lines().skip(1).collect();
+    assert!(
+        lines[0].starts_with("test/green/000.png,green,") && lines[1].starts_with("test/red/001.png,red,")
+    );
+    let expected = "warning: test/red/001.png has 12 x 8 pixels in colour; it is converted to 4 x 6 pixels in colour, as the model's \
+                    images are; --strict refuses such files";
+    assert_eq!(predicted.error(), expected);
+}
+
+#[test]
+fn images_are_resized_and_made_grey_in_the_same_way_as_those_that_are_predicted() {
+    let place = place();
+    let objects =
+        place.succeed(&[&TRAIN[..], &["3", "--image-size", "5", "--format", "json"]].concat()).objects();
+    assert_eq!(objects[0]["layers"][0], 25);
+    let converted = place.succeed(&["inspect", "train", "--image-size", "7x5"]).stdout;
+    assert!(converted.starts_with("120 rows, images of 7 x 5\n"), "{converted}");
+    // The loss of `eval`, which reads the folder, is that of the probabilities of `predict`, which reads the files.
+    let loss = place
+        .succeed(&[
+            "eval",
+            "--model",
+            "m.safetensors",
+            "--device",
+            "cpu",
+            "--format",
+            "json",
+            "--data",
+            "test",
+        ])
+        .objects()[0]["loss"]
+        .as_f64()
+        .unwrap();
+    let files: Vec<String> = ["blue", "green", "red"]
+        .iter()
+        .flat_map(|class| (0..20).map(move |number| format!("test/{class}/{number:03}.png")))
+        .collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let table = place
+        .succeed(&[&["predict", "--model", "m.safetensors", "--device", "cpu"], &files[..]].concat())
+        .stdout;
+    let sum: f64 = table
+        .lines()
+        .skip(1)
+        .enumerate()
+        .map(|(row, line)| line.split(',').nth(2 + row / 20).unwrap().parse::<f64>().unwrap().ln())
+        .sum();
+    assert!((loss + sum / 60.0).abs() < 1e-4, "{loss}, {sum}");
+}
+
+#[test]
+fn rows_that_are_held_out_of_folders_are_found_again() {
+    let place = place();
+    let line = ["train", "--device", "cpu", "--data", "train", "--hidden", "8", "--epochs", "20", "--colour"];
+    let more = ["--test-fraction", "0.25", "--out", "r", "--format", "json"];
+    let summary = place.succeed(&[&line[..], &more].concat()).objects().pop().unwrap();
+    let eval = ["eval", "--model", "r", "--device", "cpu", "--format", "json"];
+    let evaluated = place.succeed(&eval).objects().remove(0);
+    assert_eq!((&evaluated["samples"], &evaluated["accuracy"]), (&30.into(), &summary["test_accuracy"]));
+    place.succeed(&["report", "r"]);
+    place.succeed(&["train", "--resume", "r", "--epochs", "21", "--quiet"]);
+}
+
+#[test]
+fn what_is_no_image_is_named() {
+    let place = place();
+    let refused = |arguments: &[&str], expected: &str| {
+        let outcome = place.run(&[&TRAIN[..], &["1", "--quiet"], arguments].concat());
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.error().contains(expected), "{}", outcome.stderr);
+    };
+    refused(&["--image-size", "0x3"], "expected height and width such as 32x48");
+    refused(&["--categorical", "a"], "--categorical: expected a table, found images");
+    place.write("test/violet/1.png", image(3, 3, 0, &mut noise(1)));
+    refused(&[], "test: expected labels of the training data");
+    place.write("train/red/notes.txt", "no image");
+    refused(&[], "train/red/notes.txt: expected a whole PNG image, found a fault");
+    std::fs::create_dir(place.path("train/empty")).unwrap();
+    refused(&[], "train/empty: expected PNG images of a class, found none");
+    place.write("t.csv", "a,class\n1,x\n2,y\n");
+    let outcome = place.run(&["train", "--data", "t.csv", "--device", "cpu", "--image-size", "4"]);
+    let expected =
+        "error: --image-size: expected PNG images in folders, one for each class, found other data";
+    assert_eq!((outcome.code, outcome.error()), (2, expected));
+}
