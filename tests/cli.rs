@@ -57,6 +57,8 @@ mod model;
 #[cfg(unix)]
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/npz.rs"]
+mod npz;
 #[path = "cli/odd_cells.rs"]
 mod odd_cells;
 #[path = "cli/odd_tables.rs"]

@@ -22,7 +22,7 @@ mod watch;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use entries::{ENTRIES, Entry};
-use mutate::{Chance, mutated, repair_header, repair_sums};
+use mutate::{Chance, mutated, repair_archive, repair_header, repair_sums};
 
 /// A number in the environment.
 pub fn setting(name: &str) -> Option<u64> {
@@ -60,7 +60,7 @@ fn fuzz(name: &str, usual: u64) {
         // Of some tables it must be said which column is the target.
         let is_accepted = run(entry, seed).unwrap();
         assert!(
-            is_accepted || ["table", "gzip", "zstd"].contains(&name),
+            is_accepted || ["table", "gzip", "zstd", "npz"].contains(&name),
             "{name}: {:?}",
             String::from_utf8_lossy(seed)
         );
@@ -74,6 +74,7 @@ fn fuzz(name: &str, usual: u64) {
         // Most changes would be refused by a length or a check sum alone.
         match name {
             "model" | "checkpoint" | "resume" if chance.below(4) > 0 => repair_header(&mut bytes),
+            "npz" if chance.below(4) > 0 => repair_archive(&mut bytes),
             "png" if chance.below(4) > 0 => repair_sums(&mut bytes),
             _ => {}
         }
@@ -116,6 +117,7 @@ readers! {
     raw_table 1500,
     gzip 1000,
     zstd 1000,
+    npz 1500,
     png 2000,
     model 2000,
     checkpoint 2000,

@@ -77,6 +77,7 @@ impl CsvRows {
         wanted: &Selection,
     ) -> Result<Self> {
         stream.skip_preamble()?;
+        let (format, wanted) = &stream.told(format, wanted);
         let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
         let format = &Format {
             missing: format.missing.iter().cloned().chain(known).collect(),

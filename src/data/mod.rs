@@ -34,6 +34,7 @@ mod memory_rows;
 mod merge;
 mod normal_score;
 mod notation;
+mod npz;
 mod number;
 mod numbers_as_text;
 mod odd_labels;

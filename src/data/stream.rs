@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::columns::Selection;
+use super::dialect::Format;
+use super::npz::{Hints, Npz};
 use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, is_zstd};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -51,6 +54,8 @@ pub(super) struct Stream {
     stored: Option<u64>,
     /// What the first line of a table has said of the delimiter; it is no part of the table.
     delimiter: Option<u8>,
+    /// What the types of arrays tell, where they have been made a table.
+    hints: Option<Hints>,
 }
 
 impl Stream {
@@ -65,7 +70,21 @@ impl Stream {
         }
         let file = File::open(path).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
+        if metadata.is_file()
+            && let Some(npz) = Npz::open(&file, metadata.len()).map_err(|source| not_whole(path, source))?
+        {
+            let hints = Some(npz.hints());
+            return Ok(Self { hints, ..Self::unpack(path, npz, None)? });
+        }
         Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
+    }
+
+    /// How a table is written, and which of its columns are read, as far as more than its text tells it.
+    pub(super) fn told(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
+        match &self.hints {
+            Some(hints) => (hints.format(format), hints.selection(columns)),
+            None => (format.clone(), columns.clone()),
+        }
     }
 
     /// Opens a table, without what some programs write in front of it.
@@ -86,8 +105,14 @@ impl Stream {
     }
 
     fn unpack(name: &Path, raw: impl Read + Send + 'static, stored: Option<u64>) -> Result<Self> {
-        let mut stream =
-            Self { name: name.to_path_buf(), inner: Box::new(raw), packing: None, stored, delimiter: None };
+        let mut stream = Self {
+            name: name.to_path_buf(),
+            inner: Box::new(raw),
+            packing: None,
+            stored,
+            delimiter: None,
+            hints: None,
+        };
         // By its first bytes: a name may say anything.
         let start = stream.peek(ZSTD_MAGIC.len())?;
         if start.starts_with(&GZIP_MAGIC) {
@@ -290,6 +315,17 @@ impl Stream {
             None => Error::Read { path: self.name.clone(), source },
         }
     }
+}
+
+/// A fault of an archive of arrays.
+fn not_whole(path: &Path, source: io::Error) -> Error {
+    let found = match source.kind() {
+        ErrorKind::UnexpectedEof => "an early end".to_owned(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => source.to_string(),
+        _ => return Error::Read { path: path.to_owned(), source },
+    };
+    let expected = "arrays of numbers or text (NPZ)".to_owned();
+    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
 }
 
 /// Reads until `buffer` is full or the source ends; returns how many bytes came.

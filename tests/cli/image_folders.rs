@@ -136,7 +136,7 @@ fn what_is_no_image_is_named() {
     refused(&["--image-size", "0x3"], "expected height and width such as 32x48");
     refused(&["--categorical", "a"], "--categorical: expected a table, found images");
     place.write("test/violet/1.png", image(3, 3, 0, &mut noise(1)));
-    refused(&[], "test: expected labels of the training data");
+    refused(&[], "test, row 61: expected labels of the training data (blue, green, red), found label violet");
     place.write("train/red/notes.txt", "no image");
     refused(&[], "train/red/notes.txt: expected a whole PNG image, found a fault");
     std::fs::create_dir(place.path("train/empty")).unwrap();

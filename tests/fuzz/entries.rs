@@ -37,13 +37,14 @@ const PACKED: usize = 1032;
 const TABLE: (usize, usize) = (48 << 20, 2000);
 
 /// All of them.
-pub const ENTRIES: [Entry; 12] = [
+pub const ENTRIES: [Entry; 13] = [
     Entry { name: "idx", run: idx, memory: (4 << 20, 100) },
     Entry { name: "idx_packed", run: idx, memory: (16 << 20, 4 * PACKED) },
     Entry { name: "table", run: table, memory: TABLE },
     Entry { name: "raw_table", run: raw_table, memory: TABLE },
     Entry { name: "gzip", run: packed, memory: (TABLE.0, 64 * PACKED) },
     Entry { name: "zstd", run: packed, memory: (TABLE.0, 64 * PACKED) },
+    Entry { name: "npz", run: npz, memory: (TABLE.0, 64 * PACKED) },
     Entry { name: "png", run: png, memory: (4 << 20, 34 * PACKED) },
     Entry { name: "model", run: model, memory: (16 << 20, 500) },
     Entry { name: "checkpoint", run: checkpoint, memory: (4 << 20, 100) },
@@ -241,6 +242,13 @@ fn raw_table(bytes: &[u8]) -> bool {
 /// A packed table.
 fn packed(bytes: &[u8]) -> bool {
     check_rows(Reader::from_csv(Path::new(NAME), Cursor::new(bytes.to_vec()), &ReadOptions::default()), true)
+}
+
+/// An archive of arrays as a table.
+fn npz(bytes: &[u8]) -> bool {
+    with_file(bytes, |path| {
+        check_rows(Reader::open(&Source::Csv { path: path.to_owned() }, &ReadOptions::default()), true)
+    })
 }
 
 /// An image.

@@ -216,3 +216,28 @@ pub fn repair_sums(bytes: &mut [u8]) {
         at = end + 4;
     }
 }
+
+/// Makes the check sums of the stored entries of a ZIP archive right again.
+pub fn repair_archive(bytes: &mut [u8]) {
+    let number = |bytes: &[u8], at: usize, size: usize| -> Option<usize> {
+        Some(
+            bytes
+                .get(at..at.checked_add(size)?)?
+                .iter()
+                .rev()
+                .fold(0, |number, byte| number << 8 | usize::from(*byte)),
+        )
+    };
+    let entries: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"PK\x01\x02")).collect();
+    for at in entries {
+        let [size, place] = [20, 42].map(|field| number(bytes, at + field, 4).unwrap_or(usize::MAX));
+        let lengths = [26, 28].map(|field| number(bytes, place.saturating_add(field), 2).unwrap_or(0));
+        let begin = place.saturating_add(30 + lengths[0] + lengths[1]);
+        let Some(contents) = bytes.get(begin..begin.saturating_add(size)) else { continue };
+        let mut sum = flate2::Crc::new();
+        sum.update(contents);
+        if let Some(place) = bytes.get_mut(at + 16..at + 20) {
+            place.copy_from_slice(&sum.sum().to_le_bytes());
+        }
+    }
+}

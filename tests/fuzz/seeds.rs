@@ -8,7 +8,10 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use png::{BitDepth, ColorType, Encoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use tinytrain::data::{Classes, Code, Column, Encoding, Map, Schema, TargetScale, Transform};
+use tinytrain::convert::{Set, To};
+use tinytrain::data::{
+    Classes, Code, Column, Encoding, Format, ImageForm, Map, Schema, Source, TargetScale, Transform,
+};
 use tinytrain::gpu::Backend;
 use tinytrain::kernels::Tuning;
 use tinytrain::model::{
@@ -28,6 +31,7 @@ pub fn of(name: &str) -> Vec<Vec<u8>> {
         "raw_table" => tables().into_iter().map(String::into_bytes).collect(),
         "gzip" => tables().iter().map(|text| gzip(text.as_bytes())).collect(),
         "zstd" => tables().iter().map(|text| zstd(text.as_bytes())).collect(),
+        "npz" => tables().iter().map(|text| npz(text)).collect(),
         "png" => pngs(),
         "model" => models().iter().map(|model| model.to_bytes().unwrap()).collect(),
         "checkpoint" | "resume" => checkpoints(),
@@ -45,6 +49,18 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
+/// A table as arrays.
+fn npz(text: &str) -> Vec<u8> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let source = Source::Csv { path: file.path().to_owned() };
+    let format = Format { header: Some(text.starts_with(char::is_alphabetic)), ..Format::default() };
+    let set = Set::read(&source, &format, To::Npz).unwrap();
+    let mut bytes = Vec::new();
+    set.files(To::Npz).unwrap()[0].write(&mut bytes).unwrap();
+    bytes
 }
 
 fn idx_file(dimensions: &[u32], values: &[u8]) -> Vec<u8> {
@@ -178,7 +194,8 @@ fn of_network(network: Network, transform: Transform, meaning: Meaning) -> Model
 }
 
 fn models() -> Vec<Model> {
-    let image = Meaning { image: Some((2, 3)), ..Meaning::numbered(4) };
+    let image =
+        Meaning { image: Some(ImageForm { height: 2, width: 3, colour: false }), ..Meaning::numbered(4) };
     let origin = Origin {
         device: "card".to_owned(),
         schedule: Some("plain".to_owned()),
