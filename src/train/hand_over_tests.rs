@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Checkpoint, Config, DataOptions, End, Epoch, Run, Summary, TrainingData};
-use crate::data::{BLOCK_ROWS, ReadOptions, Reader, Scale, Selection, Split, Target};
+use crate::data::{BLOCK_ROWS, Fold, ReadOptions, Reader, Scale, Selection, Split, Target};
 use crate::engine::{Device, Engine, GpuEngine};
 use crate::gpu::{Context, adapters};
 use crate::kernels::{Compute, Tuning};
@@ -17,6 +17,7 @@ use crate::model::Parameters;
 use crate::random::{Purpose, words};
 use crate::schedule::ScheduleKind;
 use crate::step::{OptimizerKind, RateSchedule};
+use crate::sweep::{self, Halving, Member, Plan, Sources, Sweep};
 use crate::threads::with_delays;
 
 /// Two blocks, and a third that is neither whole nor a whole number of batches.
@@ -258,5 +259,48 @@ fn a_run_on_an_adapter_ends_the_same_under_any_schedule() {
             };
             equal_under_all(schedules(2), &sources, &make, &format!("{} {kind}", adapter.name));
         }
+    }
+}
+
+/// Members of a sweep in teams and alone, with folds and halving: whoever trains what, and however late, results are the same.
+#[test]
+fn a_sweep_ends_the_same_under_any_schedule() {
+    let source = &sources()[3];
+    let config = |number: usize| Config {
+        hidden: vec![4 + number % 3],
+        epochs: 4,
+        batch_size: 100 + 50 * (number % 2),
+        init_seed: Some(number as u64),
+        data: DataOptions { scale: Scale::Standard, split: Split::default(), ..DataOptions::default() },
+        ..Config::default()
+    };
+    let swept = |seed: u64| {
+        let mut sources = Sources::new(source.reader(seed, 1 + seed as usize % 3), None, None);
+        let member = |number: usize| {
+            let (config, folds) = (config(number), 2);
+            let fold = |index| sources.data(&config, Some(Fold { index, count: folds })).unwrap();
+            Member { number, data: (0..folds).map(fold).collect(), config, is_tested: true }
+        };
+        let members = (0..9).map(member).collect();
+        let halving = Halving::new(3, 2);
+        let (device, threads) = (Device::Cpu, Some(1 + seed as usize % 3));
+        let plan = Plan { device, threads, halving: Some(halving), first_stage: 0, deadline: None };
+        let (mut sweep, mut ended) = (Sweep::new(members, plan), Vec::new());
+        while let Some(event) = sweep.next().unwrap() {
+            if let sweep::Event::Ended(member) = event {
+                let run = |run: sweep::Trained| (run.model.parameters.clone(), timeless(run.epochs));
+                ended.push((
+                    member.member,
+                    member.fate,
+                    member.runs.into_iter().map(run).collect::<Vec<_>>(),
+                ));
+            }
+        }
+        ended.sort_by_key(|(member, ..)| *member);
+        ended
+    };
+    let whole = swept(0);
+    for seed in 1..=schedules(12) {
+        assert!(with_delays(seed, || swept(seed)) == whole, "schedule {seed}");
     }
 }
