@@ -2,8 +2,8 @@
 
 use ndarray::Array2;
 use tinytrain::Error;
-use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
-use tinytrain::engine::{BatchMetrics, Device, Drive, Engine, EngineOptions, EngineState};
+use tinytrain::data::{BLOCK_ROWS, Dataset, Features, ReadOptions, Reader, Rows, locate, rows_at};
+use tinytrain::engine::{BatchMetrics, Batches, Device, Drive, Engine, EngineOptions, EngineState, Order};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::reference::{ReferenceNetwork, bounds};
 use tinytrain::schedule::ScheduleKind;
@@ -130,11 +130,13 @@ fn engines_order_an_epoch_as_the_host_does() {
     let network = Network::classifier(&[37, 5, 3]).unwrap();
     let data = noise(777, 37, 3, 14);
     for (name, make) in engines() {
-        for rows in [data.view(), Rows { total: None, ..data.view() }] {
-            let run =
-                |own| epochs(make(&Parameters::he_normal(&network, 4), &network, &options), &rows, 16, own);
-            assert!(run(true) == run(false), "{name}, {:?} rows", rows.total);
-        }
+        let run = |rows: Rows<'_>, own| {
+            epochs(make(&Parameters::he_normal(&network, 4), &network, &options), &rows, 16, own)
+        };
+        let own = run(data.view(), true);
+        assert!(own == run(data.view(), false), "{name}");
+        // Their number is not known: they pass through a window, and no engine makes their order.
+        assert!(own == run(Rows { total: None, ..data.view() }, false), "{name}, a window");
     }
     let config = Config { batch_size: 500, ..Config::default() };
     let network = Network::classifier(&[3, 2]).unwrap();
@@ -150,6 +152,49 @@ fn engines_order_an_epoch_as_the_host_does() {
             )
         };
         assert!(run(true) == run(false), "{device:?}");
+    }
+}
+
+/// The order of an epoch is made of whole blocks in the first, and of all rows in a later one: of rows that are still read, none is.
+#[test]
+fn no_order_is_made_of_rows_that_are_still_to_be_read() {
+    let network = Network::classifier(&[3, 2]).unwrap();
+    let data = noise(BLOCK_ROWS + 500, 3, 2, 15);
+    for device in devices() {
+        let parameters = Parameters::he_normal(&network, 4);
+        let mut engine = device.engine(&parameters, &network, &Config::default().engine_options(64)).unwrap();
+        for total in [None, Some(BLOCK_ROWS + 501)] {
+            let rows = Rows { total, ..data.view() };
+            for (epoch, end, is_known) in [
+                (1, BLOCK_ROWS, true),
+                (1, BLOCK_ROWS + 64, false),
+                (2, 64, false),
+                (3, BLOCK_ROWS + 500, false),
+            ] {
+                let trained = engine.train_epoch(&rows, 1, epoch, 0..end, &mut |_| Ok(()));
+                assert_eq!(trained.is_ok(), is_known, "{device:?}, {total:?}, epoch {epoch} to row {end}");
+            }
+        }
+        engine.train_epoch(&data.view(), 1, 2, 0..BLOCK_ROWS + 500, &mut |_| Ok(())).unwrap();
+        engine.finish(&mut |_| Ok(())).unwrap();
+    }
+}
+
+/// What the optimizer remembers, the parameters and the step are of one moment: there is no snapshot between two.
+#[test]
+fn no_snapshot_is_taken_while_steps_are_on_their_way() {
+    let network = Network::classifier(&[3, 2]).unwrap();
+    let data = noise(200, 3, 2, 15);
+    for device in devices() {
+        let parameters = Parameters::he_normal(&network, 4);
+        let mut engine = device.engine(&parameters, &network, &Config::default().engine_options(64)).unwrap();
+        let (rows, order) = (data.view(), Order::Epoch { seed: 1, epoch: 1 });
+        let taken = engine.submit(&Batches { rows, order, positions: 0..200 }).unwrap();
+        assert!(engine.snapshot().is_err(), "{device:?}");
+        engine.finish(&mut |_| Ok(())).unwrap();
+        let (after, state) = engine.snapshot().unwrap();
+        assert!(state.step > 0 && after != parameters, "{device:?}");
+        assert_eq!(state.step, taken.div_ceil(64) as u64, "{device:?}");
     }
 }
 

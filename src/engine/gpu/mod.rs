@@ -169,12 +169,14 @@ impl Engine for GpuEngine {
     }
 
     fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+        // First of all, whether the device is there.
+        let parameters = self.parameters()?;
         if !self.submissions.is_idle() {
             return Err(unpolled());
         }
         let optimizer = self.layout.state_places().map(|place| self.read_region(&self.parameters, place));
         let state = EngineState { step: self.steps, optimizer: optimizer.collect::<Result<_>>()? };
-        Ok((self.parameters()?, state))
+        Ok((parameters, state))
     }
 
     fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {

@@ -27,13 +27,14 @@ impl GpuPack {
     /// # Errors
     /// Those of the device; [`Error::Config`](crate::Error::Config) while metrics of a step have not been polled.
     pub fn snapshot(&mut self, member: usize) -> Result<(Parameters, EngineState)> {
+        let parameters = self.parameters(member)?;
         if !self.flight.is_idle() {
             return Err(unpolled());
         }
         let optimizer = self.state_places(member).map(|place| self.read_region(member, place));
         let state =
             EngineState { step: self.members[member].steps, optimizer: optimizer.collect::<Result<_>>()? };
-        Ok((self.parameters(member)?, state))
+        Ok((parameters, state))
     }
 
     /// Gives a member these parameters and this state. One that has stopped stays stopped.
