@@ -97,3 +97,5 @@ mod train;
 mod tune;
 #[path = "cli/vectors.rs"]
 mod vectors;
+#[path = "cli/weights.rs"]
+mod weights;

@@ -111,7 +111,8 @@ pub struct Columns {
     /// by their standard deviation, and predictions are scaled back; `none` takes them as they are. Refused with classes.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW", default_value_t = ScaleTarget::Standard)]
     scale_target: ScaleTarget,
-    /// Column of a table that says how much each row counts in the loss: a number of 0 or more.
+    /// Column of a table that says how much each row counts in the loss and in the scores: a number of 0 or more. It is divided by
+    /// its mean over the training rows.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     weight: Option<String>,
     /// Columns of a table that are no inputs: names or indices.

@@ -9,7 +9,7 @@ use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, ReadFirst, Score, TrainingData};
 
 use super::args::Hidden;
-use super::text::{counted, grouped, loss, percent};
+use super::text::{column_name, counted, grouped, loss, percent};
 use super::training::Preset;
 
 /// The most lines of the table of epochs, but for the first and the last.
@@ -68,12 +68,31 @@ pub fn task_line(data: &TrainingData) -> Option<String> {
     })
 }
 
+/// What is said of rows that have weights of their own.
+pub fn weight_lines(data: &TrainingData) -> Vec<String> {
+    let Some(column) = data.meaning().schema.and_then(|schema| schema.weight) else { return Vec::new() };
+    let name = column_name(&column);
+    let line = format!(
+        "rows are weighted by column {name}, divided by its mean over the training rows; the scores of validation and test rows are \
+         weighted, the accuracy of training rows is not"
+    );
+    let without = data.files_without_weights();
+    let without = without.into_iter().map(|file| {
+        format!(
+            "{} has no column {name}: its rows count alike, and its scores are not weighted",
+            file.display()
+        )
+    });
+    [line].into_iter().chain(without).collect()
+}
+
 /// Why training has waited for all rows, if it has.
 pub fn read_first_line(data: &TrainingData) -> Option<String> {
     let reason = match data.read_first()? {
         ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
         ReadFirst::Scaled => "how columns are scaled depends on all of them",
         ReadFirst::HeldOut => "some of them are held out",
+        ReadFirst::Weighted => "their weights are divided by the mean of all of them",
         ReadFirst::Values => "they may be sorted by the values to predict",
         ReadFirst::OneLabel => "the first ones have a single label",
         ReadFirst::Sorted => "they are sorted by label",

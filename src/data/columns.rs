@@ -48,6 +48,8 @@ pub struct Schema {
     pub target: Option<Column>,
     /// The values to predict, in the order of the network's outputs.
     pub values: Vec<Column>,
+    /// How much each row counts: it is read where a table like this has it.
+    pub weight: Option<Column>,
     /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
     pub categories: Vec<usize>,
     /// Cells that stand for a missing value, besides those that always do.
@@ -201,6 +203,7 @@ impl Columns {
             inputs: self.runs.iter().flat_map(Run::columns).map(column).collect(),
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
+            weight: self.weight.map(column),
             categories: (0..)
                 .zip(is_category)
                 .filter(|(_, is_one)| *is_one)
@@ -234,7 +237,15 @@ impl Header<'_> {
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
         let find =
             |name: &Option<String>, what| name.as_deref().map(|name| self.find(name, what)).transpose();
-        let weight = find(&wanted.weight, "a column of weights")?;
+        let weight = match &wanted.schema {
+            // Rows to predict count alike.
+            Some(schema) => schema.weight.as_ref().filter(|_| wanted.target != Target::Absent),
+            None => None,
+        };
+        let weight = match weight.zip(wanted.schema.as_ref()) {
+            Some((weight, schema)) => self.place_of(weight, schema),
+            None => find(&wanted.weight, "a column of weights")?,
+        };
         let (group, time) =
             (find(&wanted.group, "a column of groups")?, find(&wanted.time, "a column of times")?);
         let named = match &wanted.target {
@@ -323,6 +334,14 @@ impl Header<'_> {
             categorical,
             ..Columns::default()
         })
+    }
+
+    /// Where a column of a table with this schema stands in this one, if it is there.
+    fn place_of(&self, column: &Column, schema: &Schema) -> Option<usize> {
+        match (self.names, &column.name) {
+            (Some(names), Some(wanted)) => names.iter().position(|name| name == wanted),
+            _ => Some(column.position).filter(|_| self.count == schema.columns),
+        }
     }
 
     /// Different columns of values to predict.

@@ -142,6 +142,7 @@ impl Reader {
             inputs: (0..inputs).map(column).collect(),
             target: (columns == 0).then(|| column(inputs)),
             values: (inputs..inputs + columns).map(column).collect(),
+            weight: None,
             categories,
             missing: Vec::new(),
             decimal: None,

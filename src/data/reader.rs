@@ -289,6 +289,13 @@ impl Reader {
         !self.table.weights.is_empty()
     }
 
+    /// Divides the weights of the rows by their mean, which is not 0: the loss then is as large as without weights.
+    pub(crate) fn normalise_weights(&mut self) {
+        let weights = &mut self.table.weights;
+        let mean = weights.iter().copied().map(f64::from).sum::<f64>() / weights.len() as f64;
+        weights.iter_mut().for_each(|weight| *weight = (f64::from(*weight) / mean) as f32);
+    }
+
     /// Multiplies the weights of the rows so far by those of their classes.
     pub fn weigh(&mut self, classes: &[f32]) {
         let Table { labels, weights, .. } = &mut self.table;

@@ -16,6 +16,8 @@ const TARGET: &str = "target";
 const TARGET_POSITION: &str = "target_position";
 const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
+const WEIGHT: &str = "weight";
+const WEIGHT_POSITION: &str = "weight_position";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
 const DECIMAL: &str = "decimal";
@@ -23,7 +25,7 @@ const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 15] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -32,6 +34,8 @@ pub(super) const KEYS: [&str; 13] = [
     TARGET_POSITION,
     VALUES,
     VALUE_POSITIONS,
+    WEIGHT,
+    WEIGHT_POSITION,
     IMAGE,
     MISSING,
     DECIMAL,
@@ -64,7 +68,7 @@ impl Meaning {
         if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
         }
-        if let Some(Schema { columns, inputs, target, values, categories: _, missing, decimal }) =
+        if let Some(Schema { columns, inputs, target, values, weight, categories: _, missing, decimal }) =
             &self.schema
         {
             // Which are categories the encoding says.
@@ -83,9 +87,12 @@ impl Meaning {
                 entries.push((MISSING, Value::from(missing.clone()).to_string()));
             }
             entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
-            if let Some(Column { name, position }) = target {
-                entries.extend(name.clone().map(|name| (TARGET, name)));
-                entries.push((TARGET_POSITION, position.to_string()));
+            let columns = [(target, TARGET, TARGET_POSITION), (weight, WEIGHT, WEIGHT_POSITION)];
+            for (column, name_key, position_key) in columns {
+                if let Some(Column { name, position }) = column {
+                    entries.extend(name.clone().map(|name| (name_key, name)));
+                    entries.push((position_key, position.to_string()));
+                }
             }
         }
         if let Some(TargetScale { center, width }) = &self.target_scale {
@@ -169,16 +176,15 @@ impl Meaning {
                 names.into_iter().zip(positions).map(|(name, position)| Column { name, position }).collect()
             }
         };
-        let target = match metadata.get(TARGET_POSITION) {
-            None => None,
+        let column = |name, position_key: &'static str| match metadata.get(position_key) {
+            None => Ok::<_, &'static str>(None),
             Some(_) => {
-                let position = entry(metadata, TARGET_POSITION).filter(|position| *position < columns);
-                Some(Column {
-                    name: metadata.get(TARGET).cloned(),
-                    position: position.ok_or(TARGET_POSITION)?,
-                })
+                let position = entry(metadata, position_key).filter(|position| *position < columns);
+                let name = metadata.get(name).cloned();
+                Ok(Some(Column { name, position: position.ok_or(position_key)? }))
             }
         };
+        let (target, weight) = (column(TARGET, TARGET_POSITION)?, column(WEIGHT, WEIGHT_POSITION)?);
         let missing = match metadata.get(MISSING) {
             None => Vec::new(),
             Some(text) => strings(text).ok_or(MISSING)?,
@@ -196,7 +202,7 @@ impl Meaning {
         };
         Ok(Self {
             classes,
-            schema: Some(Schema { columns, inputs, target, values, categories, missing, decimal }),
+            schema: Some(Schema { columns, inputs, target, values, weight, categories, missing, decimal }),
             image,
             target_scale,
         })
@@ -233,6 +239,7 @@ mod tests {
             inputs: vec![column("b \"x\"", 3), column("a", 1)],
             target: Some(column("kind", 4)),
             values: Vec::new(),
+            weight: Some(column("count", 2)),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
             decimal: Some(b','),
@@ -242,6 +249,7 @@ mod tests {
             inputs: [0, 1].map(|position| Column { name: None, position }).to_vec(),
             target: None,
             values: Vec::new(),
+            weight: None,
             categories: Vec::new(),
             missing: Vec::new(),
             decimal: None,
@@ -289,6 +297,7 @@ mod tests {
             (COLUMNS, "[\"x\",\"x\"]"),
             (FILE_COLUMNS, "x"),
             (TARGET_POSITION, "3"),
+            (WEIGHT_POSITION, "3"),
             (IMAGE, "2x2"),
             (IMAGE, "28"),
             (MISSING, "NA"),

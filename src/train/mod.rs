@@ -46,7 +46,7 @@ pub use measures::{Measure, measures};
 pub use read_first::ReadFirst;
 pub use run::Run;
 pub use shared_data::SharedData;
-pub use training_data::TrainingData;
+pub use training_data::{TESTED_ROWS, TrainingData};
 pub use trial::Trial;
 pub use value_errors::{TargetErrors, ValueErrors};
 pub use whole_run::{train, train_on};

@@ -12,6 +12,9 @@ use crate::step::Loss;
 use crate::train::evaluation::{check_inputs, test_set};
 use crate::train::{ClassWeights, DataOptions, ReadFirst, TrainedRows};
 
+/// The setting of a model that has the sum of the rows that it was tested on.
+pub const TESTED_ROWS: &str = "tested_rows";
+
 /// Rows that do not train.
 pub(crate) enum HeldOut {
     /// Those that were left out of the training file, with the number of cells that held what the training rows did not.
@@ -40,8 +43,10 @@ pub struct TrainingData {
     read_first: Option<ReadFirst>,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
-    /// What tells the rows of the training file that test from others.
+    /// What tells the rows that test from others.
     tested_rows: Option<TrainedRows>,
+    /// Whether rows have weights of their own.
+    has_row_weights: bool,
     /// Whether the weights of the rows are those of their classes, too.
     is_weighed: bool,
     /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
@@ -93,6 +98,7 @@ impl TrainingData {
         let tested_rows = tested_rows.map(TrainedRows::of_held_out);
         if reader.is_complete() {
             reader.check_weights()?;
+            reader.normalise_weights();
         }
         let shares =
             [("validation fraction", options.split.validation), ("test fraction", options.split.test)];
@@ -144,6 +150,7 @@ impl TrainingData {
         };
         let test_name = test.as_ref().map_or(name, |test| test.name().to_owned());
         let (validation, test) = (held_out(validation)?, held_out(test)?);
+        let has_row_weights = reader.is_weighted();
         Ok(Self {
             reader,
             validation,
@@ -154,6 +161,7 @@ impl TrainingData {
             read_first,
             file_rows,
             tested_rows,
+            has_row_weights,
             is_weighed: false,
             target_scale,
             odd_labels,
@@ -175,8 +183,8 @@ impl TrainingData {
         self.file_rows
     }
 
-    /// What tells the rows of the training file that test from others, as they stand in the file; nothing where a share of it
-    /// does not test.
+    /// What tells the rows that test from others: those of the training file as they stand there, those of a file of their own,
+    /// when they have been read, as inputs of a network.
     pub fn tested_rows(&self) -> Option<TrainedRows> {
         self.tested_rows
     }
@@ -254,7 +262,12 @@ impl TrainingData {
             }
             Ok::<_, Error>(Some(rows))
         };
-        Ok([rows("validation", self.validation.take())?, rows("test", self.test.take())?])
+        let is_file = matches!(self.test, Some(HeldOut::File(_)));
+        let found = [rows("validation", self.validation.take())?, rows("test", self.test.take())?];
+        if let Some(test) = found[1].as_ref().filter(|_| is_file) {
+            self.tested_rows = Some(TrainedRows::of_held_out(test));
+        }
+        Ok(found)
     }
 
     /// Outputs of a network for these rows: classes, or values to predict.
@@ -273,6 +286,28 @@ impl TrainingData {
     /// Whether rows have weights in the loss.
     pub fn is_weighted(&self) -> bool {
         self.reader.is_weighted()
+    }
+
+    /// Whether rows have weights of their own, and not only those of their classes.
+    pub fn has_row_weights(&self) -> bool {
+        self.has_row_weights
+    }
+
+    /// The files of rows that do not train which lack the column of weights: their rows count alike.
+    pub fn files_without_weights(&self) -> Vec<&Path> {
+        let weight = |reader: &Reader| reader.schema().is_some_and(|schema| schema.weight.is_some());
+        let files = [&self.validation, &self.test].into_iter().filter_map(|held_out| match held_out {
+            Some(HeldOut::File(file)) => Some(&**file),
+            _ => None,
+        });
+        let without = files.filter(|file| weight(&self.reader) && !weight(file));
+        without.map(Reader::name).collect()
+    }
+
+    /// How much each row so far counts in scores: rows without weights of their own count alike.
+    pub(super) fn counts(&self) -> Vec<f64> {
+        let rows = self.view();
+        if self.has_row_weights { rows.counts() } else { vec![1.0; rows.len()] }
     }
 
     /// Checks whether the targets are those of a loss.
@@ -406,9 +441,8 @@ impl HeldOut {
             HeldOut::File(reader) => test_set(*reader, inputs, transform, &meaning.classes)?,
         };
         if rows.rows() == 0 {
-            Err(Error::Config("no rows to test on".to_owned()))
-        } else {
-            Ok((rows, unknown))
+            return Err(Error::Config("no rows to test on".to_owned()));
         }
+        rows.check_weights().map(|()| (rows, unknown))
     }
 }
