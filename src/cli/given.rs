@@ -19,11 +19,12 @@ struct Line {
 }
 
 /// Options that say which rows train and test, and where: neither what trains nor how.
-pub const OF_ROWS: [&str; 19] = [
+pub const OF_ROWS: [&str; 20] = [
     "data",
     "target",
     "task",
     "weight",
+    "fold-labels",
     "exclude",
     "only",
     "categorical",

@@ -127,6 +127,10 @@ pub struct Columns {
     /// of them must be inputs.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     categorical: Vec<String>,
+    /// Take labels that differ only in case, or in blanks around them, for one, which has the name of the most frequent of them.
+    /// The model does the same with the labels of tables that it is evaluated on.
+    #[arg(long, help_heading = TABLES)]
+    fold_labels: bool,
     /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,
     /// with one more input that says so, and makes a category of missing categories; `error` refuses them.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "WHAT", default_value_t = Missing::Fill)]
@@ -170,6 +174,7 @@ impl Columns {
             exclude: self.exclude.clone(),
             categorical: self.categorical.clone(),
             refuse_missing: self.missing == Missing::Error,
+            fold_labels: self.fold_labels,
             ..Selection::default()
         };
         ReadOptions { columns, format: self.written.format(), ..ReadOptions::default() }
@@ -250,6 +255,9 @@ impl Columns {
         }
         if self.missing == Missing::Error {
             said += " --missing error";
+        }
+        if self.fold_labels && !predicts_values {
+            said += " --fold-labels";
         }
         if let Some(weight) = &self.weight {
             said += &format!(" --weight={}", quoted(OsStr::new(weight)));

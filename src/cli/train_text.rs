@@ -93,6 +93,7 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
         ReadFirst::Scaled => "how columns are scaled depends on all of them",
         ReadFirst::HeldOut => "some of them are held out",
         ReadFirst::Weighted => "their weights are divided by the mean of all of them",
+        ReadFirst::FoldedLabels => "how labels are joined depends on all of them",
         ReadFirst::Values => "they may be sorted by the values to predict",
         ReadFirst::OneLabel => "the first ones have a single label",
         ReadFirst::Sorted => "they are sorted by label",
@@ -134,10 +135,18 @@ pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
     let groups = [
         (Oddity::Number, "is a number among text", "are numbers among text"),
         (Oddity::Text, "is text among numbers", "are text among numbers"),
+        (
+            Oddity::Spelling,
+            "differs from another only in case or blanks",
+            "differ from others only in case or blanks",
+        ),
         (Oddity::Single, "has a single row", "have a single row each"),
     ];
     let groups: Vec<String> = groups.into_iter().filter_map(group).collect();
+    let is_spelling = odd.iter().any(|odd| odd.why == Oddity::Spelling);
     let ending = match odd.len() {
+        1 if is_spelling => "it counts as a class; --fold-labels joins them",
+        _ if is_spelling => "each counts as a class; mend what is a slip, --fold-labels joins spellings",
         1 => "it counts as a class; mend it if it is a slip",
         _ => "each counts as a class; mend what is a slip",
     };

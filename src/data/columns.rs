@@ -50,6 +50,8 @@ pub struct Schema {
     pub values: Vec<Column>,
     /// How much each row counts: it is read where a table like this has it.
     pub weight: Option<Column>,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub folds_labels: bool,
     /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
     pub categories: Vec<usize>,
     /// Cells that stand for a missing value, besides those that always do.
@@ -73,6 +75,8 @@ pub struct Selection {
     pub categorical: Vec<String>,
     /// Whether a missing cell among the inputs is an error.
     pub refuse_missing: bool,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub fold_labels: bool,
     /// How much each row counts in the loss; no input.
     pub weight: Option<String>,
     /// Rows with the same cell here are held out together, or not at all; no input.
@@ -98,6 +102,8 @@ pub(super) struct Columns {
     pub group: Option<usize>,
     pub time: Option<usize>,
     pub id: Option<usize>,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub folds_labels: bool,
     /// Columns of categories that may hold numbers.
     pub categorical: Vec<usize>,
     /// Columns that are no inputs, though nobody has said so.
@@ -204,6 +210,7 @@ impl Columns {
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
             weight: self.weight.map(column),
+            folds_labels: self.folds_labels,
             categories: (0..)
                 .zip(is_category)
                 .filter(|(_, is_one)| *is_one)
@@ -258,6 +265,8 @@ impl Header<'_> {
             None => self.chosen(wanted, &named, [weight, group, time])?,
         };
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
+        columns.folds_labels =
+            wanted.schema.as_ref().map_or(wanted.fold_labels, |schema| schema.folds_labels);
         if wanted.target == Target::Absent {
             // They are no inputs either, but nobody looks at them.
             (columns.target, columns.values) = (None, Vec::new());

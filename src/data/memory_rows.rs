@@ -143,6 +143,7 @@ impl Reader {
             target: (columns == 0).then(|| column(inputs)),
             values: (inputs..inputs + columns).map(column).collect(),
             weight: None,
+            folds_labels: false,
             categories,
             missing: Vec::new(),
             decimal: None,

@@ -53,6 +53,7 @@ mod shown;
 mod sorted;
 mod sorted_floats;
 mod spare;
+mod spellings;
 mod split;
 mod statistics;
 mod stream;

@@ -234,7 +234,12 @@ impl Reader {
         // What is missing stands in front of the row that is at fault.
         match self.check_missing().and(received) {
             Ok(true) => {}
-            Ok(false) => self.state = State::Complete,
+            Ok(false) => {
+                self.state = State::Complete;
+                if self.folds_labels() {
+                    self.table.join_spellings();
+                }
+            }
             Err(error) => {
                 self.state = State::Failed;
                 return Err(error);
@@ -282,6 +287,11 @@ impl Reader {
     /// Numbers of a row to predict; 0 where targets are labels.
     pub fn values(&self) -> usize {
         self.values
+    }
+
+    /// Whether labels that differ only in spelling are joined when all rows are here.
+    pub(crate) fn folds_labels(&self) -> bool {
+        self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
     }
 
     /// Whether rows have weights in the loss.

@@ -18,6 +18,7 @@ const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
 const WEIGHT: &str = "weight";
 const WEIGHT_POSITION: &str = "weight_position";
+const FOLD_LABELS: &str = "fold_labels";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
 const DECIMAL: &str = "decimal";
@@ -25,7 +26,7 @@ const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -36,6 +37,7 @@ pub(super) const KEYS: [&str; 15] = [
     VALUE_POSITIONS,
     WEIGHT,
     WEIGHT_POSITION,
+    FOLD_LABELS,
     IMAGE,
     MISSING,
     DECIMAL,
@@ -68,8 +70,17 @@ impl Meaning {
         if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
         }
-        if let Some(Schema { columns, inputs, target, values, weight, categories: _, missing, decimal }) =
-            &self.schema
+        if let Some(Schema {
+            columns,
+            inputs,
+            target,
+            values,
+            weight,
+            folds_labels,
+            categories: _,
+            missing,
+            decimal,
+        }) = &self.schema
         {
             // Which are categories the encoding says.
             let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
@@ -87,6 +98,7 @@ impl Meaning {
                 entries.push((MISSING, Value::from(missing.clone()).to_string()));
             }
             entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
+            entries.extend(folds_labels.then(|| (FOLD_LABELS, true.to_string())));
             let columns = [(target, TARGET, TARGET_POSITION), (weight, WEIGHT, WEIGHT_POSITION)];
             for (column, name_key, position_key) in columns {
                 if let Some(Column { name, position }) = column {
@@ -185,6 +197,10 @@ impl Meaning {
             }
         };
         let (target, weight) = (column(TARGET, TARGET_POSITION)?, column(WEIGHT, WEIGHT_POSITION)?);
+        let folds_labels = match metadata.get(FOLD_LABELS) {
+            None => false,
+            Some(text) => text.parse().map_err(|_| FOLD_LABELS)?,
+        };
         let missing = match metadata.get(MISSING) {
             None => Vec::new(),
             Some(text) => strings(text).ok_or(MISSING)?,
@@ -202,7 +218,17 @@ impl Meaning {
         };
         Ok(Self {
             classes,
-            schema: Some(Schema { columns, inputs, target, values, weight, categories, missing, decimal }),
+            schema: Some(Schema {
+                columns,
+                inputs,
+                target,
+                values,
+                weight,
+                folds_labels,
+                categories,
+                missing,
+                decimal,
+            }),
             image,
             target_scale,
         })
@@ -240,6 +266,7 @@ mod tests {
             target: Some(column("kind", 4)),
             values: Vec::new(),
             weight: Some(column("count", 2)),
+            folds_labels: true,
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
             decimal: Some(b','),
@@ -250,6 +277,7 @@ mod tests {
             target: None,
             values: Vec::new(),
             weight: None,
+            folds_labels: false,
             categories: Vec::new(),
             missing: Vec::new(),
             decimal: None,
@@ -298,6 +326,7 @@ mod tests {
             (FILE_COLUMNS, "x"),
             (TARGET_POSITION, "3"),
             (WEIGHT_POSITION, "3"),
+            (FOLD_LABELS, "maybe"),
             (IMAGE, "2x2"),
             (IMAGE, "28"),
             (MISSING, "NA"),

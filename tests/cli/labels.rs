@@ -217,11 +217,11 @@ fn labels_that_may_be_slips_are_warned_of_in_one_line() {
          counts as a class; mend what is a slip"
     );
     assert_eq!(
-        warning(&labelled(&["a", "b"], 98, &["c", "B"]), &[]),
-        "warning: labels \"B\" (row 101), \"c\" (row 100) have a single row each: each counts as a class; mend what is a slip"
+        warning(&labelled(&["a", "b"], 98, &["c", "D"]), &[]),
+        "warning: labels \"D\" (row 101), \"c\" (row 100) have a single row each: each counts as a class; mend what is a slip"
     );
     for usual in [
-        labelled(&["a", "b"], 97, &["c", "B"]),
+        labelled(&["a", "b"], 97, &["c", "D"]),
         labelled(&["a", "b", "1", "2"], 100, &[]),
         labelled(&["0", "1"], 100, &[]),
     ] {
@@ -240,4 +240,41 @@ fn labels_that_may_be_slips_are_warned_of_in_one_line() {
     ];
     let outcome = place.succeed(&sweep);
     assert!(outcome.stderr.lines().any(|line| format!("warning: {line}") == yes), "{}", outcome.stderr);
+}
+
+/// `YES` beside `yes` is a class of its own, and said to be; `--fold-labels` joins them, in training and in what is evaluated.
+#[test]
+fn labels_in_another_case_are_joined_on_demand() {
+    let place = Workplace::new();
+    let row = |row: usize| {
+        let label = match row {
+            3 | 13 => ["NO", "Yes"][row % 2],
+            5 => "no\u{a0}",
+            row => ["no", "yes"][usize::from(row % 13 > 6)],
+        };
+        format!("{},{label}\n", row % 13)
+    };
+    place.write("t.csv", "a,class\n".to_owned() + &(0..90).map(row).collect::<String>());
+    place.write("v.csv", "a,class\n1,NO\n2,nO\n12,YES\n");
+    let apart = train(&place, &["--target", "class", "--epochs", "2", "--format", "json"]);
+    let expected = "warning: labels \"Yes\" (row 5), \"no\u{a0}\" (row 7) differ from others only in case or blanks: each \
+                    counts as a class; mend what is a slip, --fold-labels joins spellings";
+    assert!(apart.stderr.contains(expected), "{}", apart.stderr);
+    assert_eq!(apart.objects()[0]["classes"], json!(["Yes", "no", "no\u{a0}", "yes"]));
+    let fold =
+        ["--target", "class", "--fold-labels", "--test", "v.csv", "--epochs", "60", "--format", "json"];
+    for more in [&[][..], &["--scale", "none"]] {
+        let joined = train(&place, &[&fold[..], more].concat());
+        assert_eq!((joined.code, joined.stderr.contains("differ")), (0, false), "{}", joined.stderr);
+        assert_eq!(joined.objects()[0]["classes"], json!(["no", "yes"]));
+        let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--format", "json"];
+        for data in [&[][..], &["--data", "t.csv"]] {
+            let found = place.succeed(&[&eval[..], data].concat()).objects().remove(0);
+            assert!(found["accuracy"].as_f64().unwrap() > 0.95, "{found}");
+        }
+    }
+    assert_eq!(
+        train(&place, &["--target", "a", "--task", "regression", "--fold-labels", "--exclude", "class"]).code,
+        2
+    );
 }
