@@ -10,6 +10,8 @@ mod categories;
 mod check;
 #[path = "cli/convert.rs"]
 mod convert;
+#[path = "cli/dates.rs"]
+mod dates;
 #[path = "cli/decimals.rs"]
 mod decimals;
 #[path = "cli/devices.rs"]

@@ -20,7 +20,7 @@ use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
 use super::train_text::{
-    Chosen, as_text, data_line, left_out, odd_labels, plan_line, task_line, weight_lines,
+    Chosen, as_text, column_lines, data_line, left_out, odd_labels, plan_line, task_line,
 };
 use super::training::{Known, Preset};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
@@ -141,7 +141,7 @@ impl Folds<'_> {
     /// What is said of all rows, once.
     fn look_at(&mut self, data: &TrainingData, console: &Console) -> Result<()> {
         odd_labels(data.odd_labels()).iter().for_each(|warning| console.warn(warning));
-        weight_lines(&data).iter().for_each(|line| console.notice(line));
+        column_lines(&data).iter().for_each(|line| console.notice(line));
         let training = &self.options.training;
         if training.columns.task(training.learning.loss)? == Task::Auto {
             self.notices.extend(task_line(data));

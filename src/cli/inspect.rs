@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Why};
+use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Why};
 use tinytrain::train::load_model;
 
 use super::args::Format;
@@ -13,7 +13,7 @@ use super::inspect_model::{model_fields, model_text};
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, left_out, odd_labels};
+use super::train_text::{as_text, date_line, left_out, odd_labels};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -176,6 +176,7 @@ impl<'a> Found<'a> {
                 ));
             }
         }
+        lines.extend(reader.schema().and_then(date_line));
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
         lines.extend(odd_labels(&reader.odd_labels()));
@@ -259,9 +260,8 @@ impl<'a> Found<'a> {
         let categories: Vec<&Column> =
             self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
         command += " --only";
-        self.columns
-            .iter()
-            .for_each(|summary| command += &format!(" {}", word(&column_name(&summary.column))));
+        let read = self.reader.schema().map(Schema::read_columns).unwrap_or_default();
+        read.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));
         if !categories.is_empty() {
             command += " --categorical";
             categories.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));

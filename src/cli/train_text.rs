@@ -1,7 +1,7 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
 use tinytrain::data::{
-    Code, Column, Encoding, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Transform, Why,
+    Code, Column, Encoding, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema, Transform, Why,
 };
 use tinytrain::error::excerpt;
 use tinytrain::model::Meaning;
@@ -68,8 +68,27 @@ pub fn task_line(data: &TrainingData) -> Option<String> {
     })
 }
 
+/// What is said of columns of dates.
+pub fn date_line(schema: &Schema) -> Option<String> {
+    let names: Vec<String> = schema.date_columns().iter().map(column_name).collect();
+    let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
+    (!names.is_empty()).then(|| {
+        format!(
+            "{count}, whose inputs are days since 1970, month, day of the week and, where there is one, hour: {}; --categorical \
+             takes them for text",
+            names.join(", ")
+        )
+    })
+}
+
+/// What is said of the columns of rows: which hold dates, and which weighs.
+pub fn column_lines(data: &TrainingData) -> Vec<String> {
+    let dates = data.meaning().schema.as_ref().and_then(date_line);
+    dates.into_iter().chain(weight_lines(data)).collect()
+}
+
 /// What is said of rows that have weights of their own.
-pub fn weight_lines(data: &TrainingData) -> Vec<String> {
+fn weight_lines(data: &TrainingData) -> Vec<String> {
     let Some(column) = data.meaning().schema.and_then(|schema| schema.weight) else { return Vec::new() };
     let name = column_name(&column);
     let line = format!(

@@ -8,6 +8,7 @@ use ::csv::ByteRecord;
 
 use super::dialect::{Dialect, Kind, Sample};
 use super::shown::{show, some};
+use super::time::PARTS;
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -54,6 +55,8 @@ pub struct Schema {
     pub folds_labels: bool,
     /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
     pub categories: Vec<usize>,
+    /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
+    pub dates: Vec<(usize, usize)>,
     /// Cells that stand for a missing value, besides those that always do.
     pub missing: Vec<String>,
     /// What stands before the digits of a fraction, a point or a comma; nothing where a model does not say.
@@ -124,6 +127,17 @@ pub(super) enum Run {
     Numbers(Range<usize>),
     /// A column of categories.
     Category(usize),
+    /// A column of dates, of which so many parts are inputs.
+    Date(usize, usize),
+}
+
+/// What a column of inputs holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Numbers,
+    Categories,
+    /// Dates, of which so many parts are inputs.
+    Dates(usize),
 }
 
 /// Why a column is no input, though nobody has said so.
@@ -164,6 +178,38 @@ impl Schema {
         self.target.iter().chain(&self.values)
     }
 
+    /// The columns of the table that are inputs, in their order: one of dates has several.
+    pub fn read_columns(&self) -> Vec<Column> {
+        self.read().into_iter().map(|(column, _)| column).collect()
+    }
+
+    /// The columns of dates.
+    pub fn date_columns(&self) -> Vec<Column> {
+        let read = self.read().into_iter();
+        read.filter(|(_, holds)| matches!(holds, Holds::Dates(_))).map(|(column, _)| column).collect()
+    }
+
+    /// The columns that are read, and what they hold.
+    fn read(&self) -> Vec<(Column, Holds)> {
+        let (mut read, mut input) = (Vec::new(), 0);
+        while let Some(column) = self.inputs.get(input) {
+            let date = self.dates.iter().find(|(first, _)| *first == input);
+            let holds = match date {
+                Some((_, parts)) => Holds::Dates(*parts),
+                None if self.categories.binary_search(&input).is_ok() => Holds::Categories,
+                None => Holds::Numbers,
+            };
+            let suffix = format!(".{}", PARTS[0]);
+            let name = column.name.as_ref().map(|name| match date {
+                Some(_) => name.strip_suffix(&suffix).unwrap_or(name).to_owned(),
+                None => name.clone(),
+            });
+            read.push((Column { name, position: column.position }, holds));
+            input += date.map_or(1, |(_, parts)| (*parts).max(1));
+        }
+        read
+    }
+
     /// Whether the columns have no names.
     pub(super) fn is_unnamed(&self) -> bool {
         self.inputs.iter().all(|input| input.name.is_none())
@@ -172,7 +218,7 @@ impl Schema {
     /// Whether these names are those of the inputs, and perhaps others.
     pub(super) fn is_named_in(&self, names: &[String]) -> bool {
         let names: HashSet<&String> = names.iter().collect();
-        self.inputs.iter().all(|input| input.name.as_ref().is_some_and(|name| names.contains(name)))
+        self.read_columns().iter().all(|read| read.name.as_ref().is_some_and(|name| names.contains(name)))
     }
 }
 
@@ -203,10 +249,21 @@ impl Columns {
     /// What a model must know of them.
     pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
+        let input = |(position, part): (usize, Option<&str>)| {
+            let mut column = column(position);
+            let part = part.map(|part| format!(".{part}"));
+            column.name.iter_mut().for_each(|name| *name += part.as_deref().unwrap_or_default());
+            column
+        };
+        let dates = self.runs_and_inputs().filter_map(|(input, run)| match run {
+            Run::Date(_, parts) => Some((input, *parts)),
+            Run::Numbers(_) | Run::Category(_) => None,
+        });
         let is_category = self.runs.iter().flat_map(|run| vec![matches!(run, Run::Category(_)); run.len()]);
         Schema {
             columns: self.count,
-            inputs: self.runs.iter().flat_map(Run::columns).map(column).collect(),
+            inputs: self.runs.iter().flat_map(Run::inputs).map(input).collect(),
+            dates: dates.collect(),
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
             weight: self.weight.map(column),
@@ -224,13 +281,15 @@ impl Columns {
 
 impl Run {
     fn len(&self) -> usize {
-        self.columns().len()
+        self.inputs().len()
     }
 
-    fn columns(&self) -> Range<usize> {
+    /// The column of each input, and the part of its date, if it is one.
+    fn inputs(&self) -> Vec<(usize, Option<&'static str>)> {
         match self {
-            Run::Numbers(columns) => columns.clone(),
-            Run::Category(column) => *column..*column + 1,
+            Run::Numbers(columns) => columns.clone().map(|column| (column, None)).collect(),
+            Run::Category(column) => vec![(*column, None)],
+            Run::Date(column, parts) => PARTS[..*parts].iter().map(|part| (*column, Some(*part))).collect(),
         }
     }
 }
@@ -276,9 +335,9 @@ impl Header<'_> {
 
     /// The columns of a table like another.
     fn known(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
-        let names = self
-            .names
-            .zip(schema.inputs.iter().map(|input| input.name.as_deref()).collect::<Option<Vec<_>>>());
+        let read = schema.read();
+        let names =
+            self.names.zip(read.iter().map(|(column, _)| column.name.as_deref()).collect::<Option<Vec<_>>>());
         let (inputs, targets) = match names {
             Some((names, inputs)) => {
                 let places: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
@@ -294,17 +353,17 @@ impl Header<'_> {
                 (inputs.into_iter().filter_map(place).collect(), targets)
             }
             None if self.count == schema.columns => {
-                let inputs = schema.inputs.iter().map(|input| input.position).collect();
+                let inputs = read.iter().map(|(column, _)| column.position).collect();
                 (inputs, schema.targets().map(|target| Some(target.position)).collect())
             }
-            None if self.count == schema.inputs.len() => {
+            None if self.count == read.len() => {
                 ((0..self.count).collect::<Vec<_>>(), schema.targets().map(|_| None).collect())
             }
             None => {
                 let expected = format!(
                     "{} columns as in the training table, or its {} inputs alone",
                     schema.columns,
-                    schema.inputs.len()
+                    read.len()
                 );
                 return Err(self.error(expected, self.count.to_string()));
             }
@@ -329,12 +388,10 @@ impl Header<'_> {
             true => (targets.first().copied(), Vec::new()),
             false => (None, targets),
         };
-        let inputs: Vec<(usize, bool)> = inputs
-            .iter()
-            .zip(0..)
-            .map(|(column, input)| (*column, schema.categories.binary_search(&input).is_ok()))
-            .collect();
-        let categorical = inputs.iter().filter(|(_, is_one)| *is_one).map(|(column, _)| *column).collect();
+        let inputs: Vec<(usize, Holds)> =
+            inputs.into_iter().zip(read.iter().map(|(_, holds)| *holds)).collect();
+        let categorical = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
+        let categorical = categorical.map(|(column, _)| *column).collect();
         Ok(Columns {
             count: self.count,
             runs: runs(&inputs),
@@ -446,11 +503,15 @@ pub(super) fn show_column(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { super::shown::show_name(name.as_bytes()) }
 }
 
-/// Columns, of which some are categories, as runs of neighbours that are read alike, in the same order.
-pub(super) fn runs(columns: &[(usize, bool)]) -> Vec<Run> {
-    let run = |run: &[(usize, bool)]| match run[0] {
-        (column, true) => Run::Category(column),
-        (first, false) => Run::Numbers(first..run[run.len() - 1].0 + 1),
+/// Columns, with what they hold, as runs of neighbours that are read alike, in the same order.
+pub(super) fn runs(columns: &[(usize, Holds)]) -> Vec<Run> {
+    let run = |run: &[(usize, Holds)]| match run[0] {
+        (column, Holds::Categories) => Run::Category(column),
+        (column, Holds::Dates(parts)) => Run::Date(column, parts),
+        (first, Holds::Numbers) => Run::Numbers(first..run[run.len() - 1].0 + 1),
     };
-    columns.chunk_by(|a, b| b.0 == a.0 + 1 && !a.1 && !b.1).map(run).collect()
+    let are_alike = |a: &(usize, Holds), b: &(usize, Holds)| {
+        b.0 == a.0 + 1 && a.1 == Holds::Numbers && b.1 == Holds::Numbers
+    };
+    columns.chunk_by(are_alike).map(run).collect()
 }

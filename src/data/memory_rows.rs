@@ -144,6 +144,7 @@ impl Reader {
             values: (inputs..inputs + columns).map(column).collect(),
             weight: None,
             folds_labels: false,
+            dates: Vec::new(),
             categories,
             missing: Vec::new(),
             decimal: None,

@@ -7,7 +7,7 @@ use super::number::{expected_feature, float};
 use super::row_parser::{At, FirstMissing, RowParser};
 use super::shown::show;
 use super::table::Missing;
-use super::time::time;
+use super::time::{PARTS, date, time};
 use crate::Result;
 
 impl RowParser {
@@ -38,6 +38,26 @@ impl RowParser {
         table.refuse_header(at)?;
         let number = self.numberings[index].add(cell, is_missing, at.line());
         number.map_err(|expected| table.cell_error(at, column, &expected))
+    }
+
+    /// The parts of a date, NaN where it is missing.
+    pub(super) fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
+        let cell = at.row.cell(column);
+        match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
+            Some(date) => Ok(date),
+            None if self.table.dialect.is_missing(cell) => {
+                self.without_number(at, column, "a date").map(|missing| [missing; PARTS.len()])
+            }
+            None => {
+                let time = if parts == PARTS.len() { "" } else { " without a time of day" };
+                let rows = if self.table.is_like_another { "training table" } else { "first rows" };
+                let expected = format!(
+                    "a date{time} such as 2026-11-22, as in the {rows} (--categorical reads the column as text in training, \
+                     --missing-marker names what stands for a missing date)"
+                );
+                Err(self.table.cell_error(at, column, &expected))
+            }
+        }
     }
 
     /// The number of the row's label, if the table has labels, which may be known already.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Network;
 use crate::data::{Classes, Column, Schema, TargetScale, Transform};
@@ -18,6 +18,7 @@ const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
 const WEIGHT: &str = "weight";
 const WEIGHT_POSITION: &str = "weight_position";
+const DATES: &str = "dates";
 const FOLD_LABELS: &str = "fold_labels";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
@@ -26,7 +27,7 @@ const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 17] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -38,6 +39,7 @@ pub(super) const KEYS: [&str; 16] = [
     WEIGHT,
     WEIGHT_POSITION,
     FOLD_LABELS,
+    DATES,
     IMAGE,
     MISSING,
     DECIMAL,
@@ -77,6 +79,7 @@ impl Meaning {
             values,
             weight,
             folds_labels,
+            dates,
             categories: _,
             missing,
             decimal,
@@ -98,6 +101,9 @@ impl Meaning {
                 entries.push((MISSING, Value::from(missing.clone()).to_string()));
             }
             entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
+            if !dates.is_empty() {
+                entries.push((DATES, json!(dates).to_string()));
+            }
             entries.extend(folds_labels.then(|| (FOLD_LABELS, true.to_string())));
             let columns = [(target, TARGET, TARGET_POSITION), (weight, WEIGHT, WEIGHT_POSITION)];
             for (column, name_key, position_key) in columns {
@@ -153,8 +159,24 @@ impl Meaning {
         };
         let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
         let positions: Vec<usize> = serde_json::from_str(positions).map_err(|_| POSITIONS)?;
+        let dates: Vec<(usize, usize)> = match metadata.get(DATES) {
+            None => Vec::new(),
+            Some(text) => serde_json::from_str(text).map_err(|_| DATES)?,
+        };
+        // The parts of a date stand in one column.
+        let are_parts = |(first, parts): &(usize, usize)| {
+            let of_date = first.checked_add(*parts).and_then(|end| positions.get(*first..end));
+            (3..=4).contains(parts) && of_date.is_some_and(|of| of.iter().all(|position| *position == of[0]))
+        };
+        if !dates.iter().all(are_parts) || !dates.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0) {
+            return Err(DATES);
+        }
+        let is_later_part =
+            |input: usize| dates.iter().any(|(first, parts)| input > *first && input - first < *parts);
+        let own: Vec<usize> =
+            (0..).zip(&positions).filter(|(input, _)| !is_later_part(*input)).map(|(_, at)| *at).collect();
         let are_there = positions.iter().all(|position| *position < columns);
-        if positions.len() != inputs || !are_there || !are_different(&positions) {
+        if positions.len() != inputs || !are_there || !are_different(&own) {
             return Err(POSITIONS);
         }
         let names = match metadata.get(COLUMNS) {
@@ -225,6 +247,7 @@ impl Meaning {
                 values,
                 weight,
                 folds_labels,
+                dates,
                 categories,
                 missing,
                 decimal,
@@ -267,6 +290,7 @@ mod tests {
             values: Vec::new(),
             weight: Some(column("count", 2)),
             folds_labels: true,
+            dates: Vec::new(),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
             decimal: Some(b','),
@@ -278,6 +302,7 @@ mod tests {
             values: Vec::new(),
             weight: None,
             folds_labels: false,
+            dates: Vec::new(),
             categories: Vec::new(),
             missing: Vec::new(),
             decimal: None,
@@ -327,6 +352,9 @@ mod tests {
             (TARGET_POSITION, "3"),
             (WEIGHT_POSITION, "3"),
             (FOLD_LABELS, "maybe"),
+            (DATES, "[[0,4]]"),
+            (DATES, "[[0,18446744073709551615]]"),
+            (DATES, "[0]"),
             (IMAGE, "2x2"),
             (IMAGE, "28"),
             (MISSING, "NA"),

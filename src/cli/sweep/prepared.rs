@@ -11,7 +11,7 @@ use super::arguments::Template;
 use super::options::Options;
 use super::planned::{Common, Planned, Tried, of_member};
 use crate::cli::opened::{Opened, Places};
-use crate::cli::train_text::{as_text, odd_labels, weight_lines};
+use crate::cli::train_text::{as_text, column_lines, odd_labels};
 use crate::cli::training::Known;
 use crate::cli::unused_options::refuse_unused;
 
@@ -57,7 +57,7 @@ impl Prepared {
         notices.extend(
             training
                 .into_iter()
-                .flat_map(|data| [odd_labels(data.odd_labels()), weight_lines(data)].concat()),
+                .flat_map(|data| [odd_labels(data.odd_labels()), column_lines(data)].concat()),
         );
         Ok(Self { common, tried, planned, members, sources, device, notices })
     }
