@@ -28,6 +28,8 @@ mod folds;
 #[cfg(unix)]
 #[path = "cli/gpu_day.rs"]
 mod gpu_day;
+#[path = "cli/guesses.rs"]
+mod guesses;
 #[path = "cli/headers.rs"]
 mod headers;
 #[path = "cli/held_out.rs"]

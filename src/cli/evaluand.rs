@@ -13,7 +13,7 @@ use tinytrain::train::{TESTED_ROWS, TrainedRows, read_for};
 use super::output::warn;
 use super::places;
 use super::table_options::Written;
-use super::text::unknown_cells;
+use super::text::{counted, unknown_cells};
 
 /// What is evaluated: a set, or the rows of it that were held out for testing.
 pub struct Evaluand {
@@ -91,7 +91,10 @@ impl Evaluand {
                 let share = 100.0 * part.split.test;
                 name += &format!(", the {share} % of its rows that were held out for testing");
                 let (rows, of_file) = part.rows(model, &mut reader, self.sum)?;
-                numbers = Some(of_file);
+                numbers = Some(match reader.kept_rows() {
+                    Some(kept) => of_file.into_iter().map(|row| kept[row as usize]).collect(),
+                    None => of_file,
+                });
                 show(&rows.features, reader.dictionaries())?;
                 model.transform.rows(rows, reader.dictionaries())?
             }
@@ -99,6 +102,13 @@ impl Evaluand {
                 // What does not fit is refused below, before it is read.
                 if reader.inputs() == model.transform.columns(model.network.columns()) {
                     reader.read_to_end()?;
+                    numbers = reader.kept_rows().map(<[u32]>::to_vec);
+                    if reader.dropped_rows() > 0 {
+                        warn(&format!(
+                            "{name}: {} without a target left out",
+                            counted(reader.dropped_rows() as u64, "row", "rows")
+                        ));
+                    }
                     show(reader.view(Scaling::AsIs).features, reader.dictionaries())?;
                 }
                 let found = read_for(model, reader)?;

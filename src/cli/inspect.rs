@@ -5,11 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Why};
+use tinytrain::Error;
+use tinytrain::data::{
+    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why,
+};
 use tinytrain::train::load_model;
 
 use super::args::Format;
 use super::inspect_model::{model_fields, model_text};
+use super::opened::open_training;
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
@@ -67,7 +71,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     options.columns.check(None)?;
     let mut read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
-    let mut reader = Reader::open(&source, &read)?;
+    let mut reader = match open_training(&source, &mut read) {
+        Err(Error::Undecided { setting: "target", .. }) if places::can_be_read_again(&source) => {
+            read.columns.target = Target::Absent;
+            Reader::open(&source, &read)?
+        }
+        opened => opened?,
+    };
+    let has_target = read.columns.target != Target::Absent;
     reader.read_to_end()?;
     let found = Found::of(&reader);
     match options.format {
@@ -75,7 +86,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Format::Text => print_all(&found.text(options))?,
     }
     // What training would refuse.
-    reader.check_classes()?;
+    if has_target {
+        reader.check_classes()?;
+    }
     if !reader.holds_images() {
         reader.check_standardised()?;
     }
@@ -151,7 +164,11 @@ impl<'a> Found<'a> {
     }
 
     fn task(&self) -> &'static str {
-        if self.reader.values() > 0 { "regression" } else { "classification" }
+        match self.reader.values() {
+            0 if self.targets().is_empty() && self.reader.schema().is_some() => "unknown",
+            0 => "classification",
+            _ => "regression",
+        }
     }
 
     fn text(&self, options: &Options) -> Vec<String> {
@@ -182,7 +199,7 @@ impl<'a> Found<'a> {
         lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());
         lines.extend(self.target_lines());
-        if let Some(written) = reader.written() {
+        if let Some(written) = reader.written().filter(|_| !self.targets().is_empty()) {
             let apart = [("group", &options.group), ("time", &options.time)];
             let apart = apart.iter().find_map(|(name, column)| Some((*name, column.as_ref()?)));
             let needs = apart.map_or_else(String::new, |(name, _)| {
@@ -217,6 +234,9 @@ impl<'a> Found<'a> {
 
     fn target_lines(&self) -> Vec<String> {
         let names: Vec<String> = self.targets().iter().map(|column| column_name(column)).collect();
+        if names.is_empty() && self.reader.schema().is_some() {
+            return vec!["no column is known to be the target; --target names it".to_owned()];
+        }
         if self.reader.values() > 0 {
             return vec![format!("values to predict: {}", names.join(", "))];
         }
@@ -241,6 +261,7 @@ impl<'a> Found<'a> {
         let word = |text: &str| quoted(OsStr::new(text));
         let byte = |byte: Option<u8>| match byte {
             Some(b'\t') => "tab".to_owned(),
+            Some(b' ') => "space".to_owned(),
             Some(byte) => word(&char::from(byte).to_string()),
             None => String::new(),
         };

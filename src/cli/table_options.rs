@@ -23,7 +23,7 @@ pub struct Written {
     /// below]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "WHETHER")]
     header: Option<YesNo>,
-    /// What stands between two cells: one character, or `tab`. [default: found out among , ; | and tab]
+    /// What stands between two cells: one character, `tab`, or `space`. [default: found out among , ; | and tab]
     #[arg(long, help_heading = TABLES, value_name = "CHARACTER", value_parser = args::delimiter, allow_hyphen_values = true)]
     delimiter: Option<u8>,
     /// What stands before the digits of a fraction: `.` or `,`. [default: found out]
@@ -103,8 +103,8 @@ pub struct Columns {
           num_args = 1.., allow_negative_numbers = true)]
     target: Vec<String>,
     /// Whether a table's target holds classes to be told apart, or numbers to be predicted. [default: as --loss says, else
-    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes; where all rows show more of them,
-    /// it must be said]
+    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes, unless
+    /// all rows show more of them]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides
@@ -131,6 +131,10 @@ pub struct Columns {
     /// The model does the same with the labels of tables that it is evaluated on.
     #[arg(long, help_heading = TABLES)]
     fold_labels: bool,
+    /// Leave out rows without a label or a value to predict; a line says how many they are. The model does the same with tables that
+    /// it is evaluated on.
+    #[arg(long, help_heading = TABLES)]
+    drop_missing_target: bool,
     /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,
     /// with one more input that says so, and makes a category of missing categories; `error` refuses them.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "WHAT", default_value_t = Missing::Fill)]
@@ -175,6 +179,7 @@ impl Columns {
             categorical: self.categorical.clone(),
             refuse_missing: self.missing == Missing::Error,
             fold_labels: self.fold_labels,
+            drop_missing_target: self.drop_missing_target,
             ..Selection::default()
         };
         ReadOptions { columns, format: self.written.format(), ..ReadOptions::default() }
@@ -255,6 +260,9 @@ impl Columns {
         }
         if self.missing == Missing::Error {
             said += " --missing error";
+        }
+        if self.drop_missing_target {
+            said += " --drop-missing-target";
         }
         if self.fold_labels && !predicts_values {
             said += " --fold-labels";

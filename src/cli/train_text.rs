@@ -84,7 +84,11 @@ pub fn date_line(schema: &Schema) -> Option<String> {
 /// What is said of the columns of rows: which hold dates, and which weighs.
 pub fn column_lines(data: &TrainingData) -> Vec<String> {
     let dates = data.meaning().schema.as_ref().and_then(date_line);
-    dates.into_iter().chain(weight_lines(data)).collect()
+    let dropped = (data.dropped_rows() > 0).then(|| {
+        counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
+            + " left out"
+    });
+    dropped.into_iter().chain(dates).chain(weight_lines(data)).collect()
 }
 
 /// What is said of rows that have weights of their own.
@@ -112,6 +116,7 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
         ReadFirst::Scaled => "how columns are scaled depends on all of them",
         ReadFirst::HeldOut => "some of them are held out",
         ReadFirst::Weighted => "their weights are divided by the mean of all of them",
+        ReadFirst::MissingTargets => "those without a target are left out",
         ReadFirst::FoldedLabels => "how labels are joined depends on all of them",
         ReadFirst::Values => "they may be sorted by the values to predict",
         ReadFirst::OneLabel => "the first ones have a single label",

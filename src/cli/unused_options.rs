@@ -9,8 +9,17 @@ use super::opened::Opened;
 use super::train_options::Options;
 
 /// Options that only a table to train on has a use for.
-const OF_TABLES: [&str; 8] =
-    ["weight", "fold-labels", "exclude", "only", "categorical", "one-hot", "group", "time"];
+const OF_TABLES: [&str; 9] = [
+    "weight",
+    "fold-labels",
+    "drop-missing-target",
+    "exclude",
+    "only",
+    "categorical",
+    "one-hot",
+    "group",
+    "time",
+];
 /// Options that a table to validate or to test on has a use for, too.
 const OF_ALL_TABLES: [&str; 7] =
     ["target", "header", "delimiter", "decimal", "row-limit", "missing-marker", "missing"];

@@ -12,6 +12,9 @@ use super::time::PARTS;
 use crate::error::Place;
 use crate::{Error, Result};
 
+/// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
+const LIKE: f64 = 0.8;
+
 /// The column of a table that holds the labels, or those that hold the values to predict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Target {
@@ -53,6 +56,8 @@ pub struct Schema {
     pub weight: Option<Column>,
     /// Whether labels that differ only in case, or in blanks around them, are one.
     pub folds_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drops_missing_target: bool,
     /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
     pub categories: Vec<usize>,
     /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
@@ -80,6 +85,8 @@ pub struct Selection {
     pub refuse_missing: bool,
     /// Whether labels that differ only in case, or in blanks around them, are one.
     pub fold_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drop_missing_target: bool,
     /// How much each row counts in the loss; no input.
     pub weight: Option<String>,
     /// Rows with the same cell here are held out together, or not at all; no input.
@@ -107,6 +114,8 @@ pub(super) struct Columns {
     pub id: Option<usize>,
     /// Whether labels that differ only in case, or in blanks around them, are one.
     pub folds_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drops_missing_target: bool,
     /// Columns of categories that may hold numbers.
     pub categorical: Vec<usize>,
     /// Columns that are no inputs, though nobody has said so.
@@ -268,6 +277,7 @@ impl Columns {
             values: self.values.iter().copied().map(column).collect(),
             weight: self.weight.map(column),
             folds_labels: self.folds_labels,
+            drops_missing_target: self.drops_missing_target,
             categories: (0..)
                 .zip(is_category)
                 .filter(|(_, is_one)| *is_one)
@@ -326,6 +336,11 @@ impl Header<'_> {
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
         columns.folds_labels =
             wanted.schema.as_ref().map_or(wanted.fold_labels, |schema| schema.folds_labels);
+        columns.drops_missing_target = wanted.target != Target::Absent
+            && wanted
+                .schema
+                .as_ref()
+                .map_or(wanted.drop_missing_target, |schema| schema.drops_missing_target);
         if wanted.target == Target::Absent {
             // They are no inputs either, but nobody looks at them.
             (columns.target, columns.values) = (None, Vec::new());
@@ -450,10 +465,23 @@ impl Header<'_> {
             None => {
                 let names: Vec<&str> = wanted.split(',').map(str::trim_ascii).collect();
                 let is_list = names.len() > 1 && names.iter().all(|name| self.find(name, what).is_ok());
-                let hint = if is_list { ", a name; blanks stand between several" } else { "" };
+                let hint = if is_list {
+                    ", a name; blanks stand between several".to_owned()
+                } else {
+                    self.similar(wanted).map_or_else(String::new, |name| {
+                        format!(" (did you mean {}?)", show(name.as_bytes()))
+                    })
+                };
                 Err(self.error(format!("{what} {}{hint}", show(wanted.as_bytes())), self.list()))
             }
         }
+    }
+
+    /// The name of a column that is nearly this one.
+    fn similar(&self, wanted: &str) -> Option<&String> {
+        let likeness = |name: &str| strsim::jaro_winkler(&name.to_lowercase(), &wanted.to_lowercase());
+        let names = self.names?.iter().map(|name| (likeness(name), name));
+        names.filter(|(like, _)| *like > LIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
     }
 
     /// Whether a column has neither a name nor a value, such as what a delimiter at the end of every row makes.

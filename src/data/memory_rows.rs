@@ -144,6 +144,7 @@ impl Reader {
             values: (inputs..inputs + columns).map(column).collect(),
             weight: None,
             folds_labels: false,
+            drops_missing_target: false,
             dates: Vec::new(),
             categories,
             missing: Vec::new(),
@@ -172,6 +173,8 @@ impl Reader {
             times: None,
             state: State::Complete,
             refuses_missing: false,
+            kept: None,
+            dropped: 0,
         })
     }
 }

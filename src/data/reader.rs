@@ -65,6 +65,9 @@ pub struct Reader {
     pub(super) state: State,
     /// Whether a missing value is an error, as nothing will stand for it.
     pub(super) refuses_missing: bool,
+    /// The rows of the file that are here, where some were left out for want of a target, and how many these are.
+    pub(super) kept: Option<Vec<u32>>,
+    pub(super) dropped: usize,
 }
 
 /// What a data set is made of.
@@ -162,6 +165,8 @@ impl Reader {
             times,
             state,
             refuses_missing: false,
+            kept: None,
+            dropped: 0,
         })
     }
 
@@ -200,6 +205,8 @@ impl Reader {
             times,
             state,
             refuses_missing: false,
+            kept: None,
+            dropped: 0,
         })
     }
 
@@ -236,6 +243,11 @@ impl Reader {
             Ok(true) => {}
             Ok(false) => {
                 self.state = State::Complete;
+                if self.drops_missing_target() {
+                    let rows = self.rows();
+                    self.kept = self.table.drop_without_target(self.inputs, self.values);
+                    self.dropped = rows - self.rows();
+                }
                 if self.folds_labels() {
                     self.table.join_spellings();
                 }
@@ -292,6 +304,21 @@ impl Reader {
     /// Whether labels that differ only in spelling are joined when all rows are here.
     pub(crate) fn folds_labels(&self) -> bool {
         self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
+    }
+
+    /// Whether rows without a target are left out when all rows are here.
+    pub(crate) fn drops_missing_target(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.drops_missing_target)
+    }
+
+    /// How many rows were left out for want of a target.
+    pub fn dropped_rows(&self) -> usize {
+        self.dropped
+    }
+
+    /// Which rows of the file the rows are, counted from 0, where some were left out for want of a target.
+    pub fn kept_rows(&self) -> Option<&[u32]> {
+        self.kept.as_deref()
     }
 
     /// Whether rows have weights in the loss.

@@ -73,13 +73,32 @@ impl RowParser {
 
     fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
-        if self.table.dialect.is_missing(cell) {
+        let is_missing = self.table.dialect.is_missing(cell);
+        if is_missing && self.table.columns.drops_missing_target {
+            let number = self.labels.missing(cell, at.line());
+            return number.map_err(|expected| self.table.cell_error(at, column, &expected));
+        }
+        if is_missing {
             let expected = "a label (rows without one are not supported: remove them)";
             return Err(self.table.cell_error(at, column, expected));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
+    }
+
+    /// A value to predict; NaN where it is missing and the row is to be left out.
+    pub(super) fn value(&self, at: &At<'_>, column: usize) -> Result<f32> {
+        if !self.table.dialect.is_missing(at.row.cell(column)) {
+            return self.number(at, column, "a value to predict");
+        }
+        match self.table.columns.drops_missing_target {
+            true => Ok(f32::NAN),
+            false => {
+                let expected = "a value to predict (rows without one are not supported: remove them)";
+                Err(self.table.cell_error(at, column, expected))
+            }
+        }
     }
 
     /// A cell as a finite number.

@@ -246,7 +246,7 @@ impl RowParser {
         self.check_row_numbers(at, before)?;
         chunk.labels.extend(self.label(at, label)?);
         for column in &table.columns.values {
-            chunk.values.push(self.number(at, *column, "a value to predict")?);
+            chunk.values.push(self.value(at, *column)?);
         }
         chunk.weights.extend(self.weight(at)?);
         chunk.groups.extend(self.group(at)?);

@@ -1,4 +1,4 @@
-//! Labels that differ only in case, or in blanks around them.
+//! Labels that differ only in case, or in blanks around them; and rows without a label or a value to predict.
 
 use std::collections::HashMap;
 
@@ -34,6 +34,42 @@ impl Table {
         (self.classes, self.class_of) = Classes::of(&joined);
         self.labels.clear();
         self.classify();
+    }
+}
+
+impl Table {
+    /// Leaves out the rows, of so many inputs and values to predict, that have no label or miss a value; gives the numbers of the
+    /// others, if there were such rows. All rows are here.
+    pub(super) fn drop_without_target(&mut self, width: usize, values: usize) -> Option<Vec<u32>> {
+        let none = self.names.iter().position(|name| name.text.is_empty());
+        let rows = self.features.len() / width;
+        let has_target = |row: &u32| match values {
+            0 => none.is_none_or(|none| self.numbers[*row as usize] as usize != none),
+            values => self.values[*row as usize * values..][..values].iter().all(|value| !value.is_nan()),
+        };
+        let kept: Vec<u32> = (0..rows as u32).filter(has_target).collect();
+        if kept.len() == rows {
+            return None;
+        }
+        fn keep<T: Clone>(of_rows: &mut Vec<T>, kept: &[u32]) {
+            *of_rows = kept.iter().filter_map(|row| of_rows.get(*row as usize).cloned()).collect();
+        }
+        self.features.keep_rows(width, &kept);
+        keep(&mut self.numbers, &kept);
+        keep(&mut self.weights, &kept);
+        keep(&mut self.groups, &kept);
+        keep(&mut self.times, &kept);
+        keep(&mut self.ids, &kept);
+        let of_row = |row: &u32| self.values[*row as usize * values..][..values].to_vec();
+        self.values = kept.iter().flat_map(of_row).collect();
+        if let Some(none) = none {
+            self.names.remove(none);
+            self.files.remove(none);
+            self.numbers.iter_mut().filter(|number| **number as usize > none).for_each(|number| *number -= 1);
+        }
+        (self.class_of, self.labels) = (Vec::new(), Vec::new());
+        self.classify();
+        Some(kept)
     }
 }
 

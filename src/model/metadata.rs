@@ -18,6 +18,7 @@ const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
 const WEIGHT: &str = "weight";
 const WEIGHT_POSITION: &str = "weight_position";
+const DROP_MISSING_TARGET: &str = "drop_missing_target";
 const DATES: &str = "dates";
 const FOLD_LABELS: &str = "fold_labels";
 const IMAGE: &str = "image";
@@ -27,7 +28,7 @@ const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 17] = [
+pub(super) const KEYS: [&str; 18] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -39,6 +40,7 @@ pub(super) const KEYS: [&str; 17] = [
     WEIGHT,
     WEIGHT_POSITION,
     FOLD_LABELS,
+    DROP_MISSING_TARGET,
     DATES,
     IMAGE,
     MISSING,
@@ -79,6 +81,7 @@ impl Meaning {
             values,
             weight,
             folds_labels,
+            drops_missing_target,
             dates,
             categories: _,
             missing,
@@ -104,7 +107,10 @@ impl Meaning {
             if !dates.is_empty() {
                 entries.push((DATES, json!(dates).to_string()));
             }
-            entries.extend(folds_labels.then(|| (FOLD_LABELS, true.to_string())));
+            let flags = [(FOLD_LABELS, folds_labels), (DROP_MISSING_TARGET, drops_missing_target)];
+            entries.extend(
+                flags.into_iter().filter(|(_, is_set)| **is_set).map(|(key, _)| (key, true.to_string())),
+            );
             let columns = [(target, TARGET, TARGET_POSITION), (weight, WEIGHT, WEIGHT_POSITION)];
             for (column, name_key, position_key) in columns {
                 if let Some(Column { name, position }) = column {
@@ -219,10 +225,9 @@ impl Meaning {
             }
         };
         let (target, weight) = (column(TARGET, TARGET_POSITION)?, column(WEIGHT, WEIGHT_POSITION)?);
-        let folds_labels = match metadata.get(FOLD_LABELS) {
-            None => false,
-            Some(text) => text.parse().map_err(|_| FOLD_LABELS)?,
-        };
+        let flag =
+            |key: &'static str| metadata.get(key).map_or(Ok(false), |text| text.parse().map_err(|_| key));
+        let (folds_labels, drops_missing_target) = (flag(FOLD_LABELS)?, flag(DROP_MISSING_TARGET)?);
         let missing = match metadata.get(MISSING) {
             None => Vec::new(),
             Some(text) => strings(text).ok_or(MISSING)?,
@@ -247,6 +252,7 @@ impl Meaning {
                 values,
                 weight,
                 folds_labels,
+                drops_missing_target,
                 dates,
                 categories,
                 missing,
@@ -290,6 +296,7 @@ mod tests {
             values: Vec::new(),
             weight: Some(column("count", 2)),
             folds_labels: true,
+            drops_missing_target: true,
             dates: Vec::new(),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
@@ -302,6 +309,7 @@ mod tests {
             values: Vec::new(),
             weight: None,
             folds_labels: false,
+            drops_missing_target: false,
             dates: Vec::new(),
             categories: Vec::new(),
             missing: Vec::new(),

@@ -15,6 +15,8 @@ pub enum ReadFirst {
     Weighted,
     /// Labels that differ only in spelling are joined under the most frequent one.
     FoldedLabels,
+    /// Rows without a target are left out.
+    MissingTargets,
     /// There are values to predict, and no labels that would tell whether the rows are sorted by them.
     Values,
     /// The first rows have a single label.
@@ -31,6 +33,7 @@ impl ReadFirst {
             () if encodes => Some(Self::Scaled),
             () if holds_out => Some(Self::HeldOut),
             () if reader.values() > 0 => Some(Self::Values),
+            () if reader.drops_missing_target() => Some(Self::MissingTargets),
             () if reader.folds_labels() => Some(Self::FoldedLabels),
             () if reader.is_weighted() => Some(Self::Weighted),
             () if reader.classes().len() < 2 => Some(Self::OneLabel),
@@ -41,6 +44,9 @@ impl ReadFirst {
 
     /// Whether it holds whatever the rows are that are still to be read, which then are shuffled over all of them.
     pub(super) fn is_final(self) -> bool {
-        !matches!(self, Self::Weighted | Self::FoldedLabels | Self::OneLabel | Self::Sorted)
+        !matches!(
+            self,
+            Self::Weighted | Self::FoldedLabels | Self::MissingTargets | Self::OneLabel | Self::Sorted
+        )
     }
 }

@@ -82,7 +82,7 @@ impl TrainingData {
         let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
         let read_first = ReadFirst::of(&reader, encodes, !options.split.is_none());
-        let of_first_block = reader.rows();
+        let of_first_block = reader.rows().min(BLOCK_ROWS);
         if read_first.is_some() {
             reader.read_to_end()?;
         }
@@ -181,6 +181,11 @@ impl TrainingData {
     /// Rows of the training file, those that are left out of training included, where that is known.
     pub fn file_rows(&self) -> Option<usize> {
         self.file_rows
+    }
+
+    /// How many rows of the training file were left out for want of a target.
+    pub fn dropped_rows(&self) -> usize {
+        self.reader.dropped_rows()
     }
 
     /// What tells the rows that test from others: those of the training file as they stand there, those of a file of their own,
