@@ -81,6 +81,18 @@ pub fn date_line(schema: &Schema) -> Option<String> {
     })
 }
 
+/// What is said of inputs that may hold identifiers.
+pub fn identifier_line(columns: &[String]) -> Option<String> {
+    let count = counted(columns.len() as u64, "column", "columns");
+    (!columns.is_empty()).then(|| {
+        format!(
+            "{count} may hold identifiers, which say little of other rows: {}; --categorical takes numbers for categories, --group \
+             holds the rows of one out together, --exclude leaves a column out",
+            columns.join(", ")
+        )
+    })
+}
+
 /// What is said of the columns of rows: which hold dates, and which weighs.
 pub fn column_lines(data: &TrainingData) -> Vec<String> {
     let dates = data.meaning().schema.as_ref().and_then(date_line);
@@ -88,7 +100,8 @@ pub fn column_lines(data: &TrainingData) -> Vec<String> {
         counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
             + " left out"
     });
-    dropped.into_iter().chain(dates).chain(weight_lines(data)).collect()
+    let identifiers = identifier_line(data.identifiers());
+    dropped.into_iter().chain(identifiers).chain(dates).chain(weight_lines(data)).collect()
 }
 
 /// What is said of rows that have weights of their own.

@@ -144,6 +144,10 @@ impl Header<'_> {
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let inferred = target.filter(|_| wanted.infer_values);
         let few_numbers = inferred.and_then(|target| self.few_numbers(target));
+        let may_identify = |(column, holds): &&(usize, Holds)| {
+            only.is_empty() && !categorical.contains(column) && self.may_identify(*column, *holds)
+        };
+        let identifiers = inputs.iter().filter(may_identify).map(|(column, _)| *column).collect();
         let runs = runs(&inputs);
         let texts = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories).map(|(column, _)| *column);
         let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
@@ -158,6 +162,7 @@ impl Header<'_> {
             left_out,
             counted,
             as_text,
+            identifiers,
             few_numbers,
             ..Columns::default()
         })

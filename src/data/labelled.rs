@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::classes::{Classes, FEW_CLASSES, not_classes};
-use super::columns::Column;
 use super::dataset::Dataset;
 use super::reader::{Form, Reader};
+use super::schema::Column;
 use super::shown::show_name;
 use super::spellings::folded;
 use super::target::undecided_task;
@@ -56,20 +56,6 @@ impl Reader {
             }
             None => Ok(()),
         }
-    }
-
-    /// Checks that a row counts in the loss, if the rows so far have weights.
-    ///
-    /// # Errors
-    /// [`Error::Data`] when all weights are 0.
-    pub fn check_weights(&self) -> Result<()> {
-        let weights = &self.table.weights;
-        if weights.is_empty() || weights.iter().any(|weight| *weight > 0.0) {
-            return Ok(());
-        }
-        let expected = "a row that counts in the loss".to_owned();
-        let found = format!("only weights of 0, of {} rows", weights.len());
-        Err(Error::Data { path: self.name().to_owned(), place: Place::default(), expected, found })
     }
 
     /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::categories::{Dictionary, MISSING};
 use super::classes::{Label, MOST_LABELS};
-use super::columns::{Column, Schema};
 use super::dataset::Features;
 use super::reader::{Form, Reader, State};
+use super::schema::{Column, Schema};
 use super::table::{Chunk, Missing, Room, Table, reserve};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -167,6 +167,7 @@ impl Reader {
                 schema,
                 left_out: Vec::new(),
                 as_text: Vec::new(),
+                identifiers: Vec::new(),
                 written: Box::default(),
                 few_numbers: None,
             },

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::TargetsRef;
 use super::classes::Classes;
-use super::columns::{LeftOut, Schema, Selection};
+use super::columns::{LeftOut, Selection};
 use super::csv_table::CsvRows;
 use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::delivery::{Delivery, Times};
@@ -17,6 +17,7 @@ use super::gather::Wanted;
 use super::idx::{Images, read_labels};
 use super::locate::Source;
 use super::numbers_as_text::NumbersAsText;
+use super::schema::Schema;
 use super::stream::Stream;
 use super::table::Table;
 use crate::{Error, Result};
@@ -76,12 +77,13 @@ pub(super) enum Form {
     /// Images, with height and width where they have both.
     Images(Option<(usize, usize)>),
     /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
-    /// how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
+    /// inputs that may be identifiers, how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
     /// of them.
     Table {
         schema: Schema,
         left_out: Vec<LeftOut>,
         as_text: Vec<NumbersAsText>,
+        identifiers: Vec<String>,
         written: Box<Format>,
         few_numbers: Option<usize>,
     },
@@ -145,6 +147,13 @@ impl Reader {
             schema,
             left_out,
             as_text: rows.table.as_text(),
+            identifiers: rows
+                .table
+                .columns
+                .identifiers
+                .iter()
+                .map(|column| rows.table.name_of(*column))
+                .collect(),
             written: rows.table.written().into(),
             few_numbers: rows.table.columns.few_numbers,
         };
@@ -301,47 +310,6 @@ impl Reader {
         self.values
     }
 
-    /// Whether labels that differ only in spelling are joined when all rows are here.
-    pub(crate) fn folds_labels(&self) -> bool {
-        self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
-    }
-
-    /// Whether rows without a target are left out when all rows are here.
-    pub(crate) fn drops_missing_target(&self) -> bool {
-        self.schema().is_some_and(|schema| schema.drops_missing_target)
-    }
-
-    /// How many rows were left out for want of a target.
-    pub fn dropped_rows(&self) -> usize {
-        self.dropped
-    }
-
-    /// Which rows of the file the rows are, counted from 0, where some were left out for want of a target.
-    pub fn kept_rows(&self) -> Option<&[u32]> {
-        self.kept.as_deref()
-    }
-
-    /// Whether rows have weights in the loss.
-    pub fn is_weighted(&self) -> bool {
-        !self.table.weights.is_empty()
-    }
-
-    /// Divides the weights of the rows by their mean, which is not 0: the loss then is as large as without weights.
-    pub(crate) fn normalise_weights(&mut self) {
-        let weights = &mut self.table.weights;
-        let mean = weights.iter().copied().map(f64::from).sum::<f64>() / weights.len() as f64;
-        weights.iter_mut().for_each(|weight| *weight = (f64::from(*weight) / mean) as f32);
-    }
-
-    /// Multiplies the weights of the rows so far by those of their classes.
-    pub fn weigh(&mut self, classes: &[f32]) {
-        let Table { labels, weights, .. } = &mut self.table;
-        weights.resize(labels.len(), 1.0);
-        for (weight, label) in weights.iter_mut().zip(labels) {
-            *weight *= classes[*label as usize];
-        }
-    }
-
     /// Values of a row.
     pub fn inputs(&self) -> usize {
         self.inputs
@@ -386,6 +354,14 @@ impl Reader {
         match &self.form {
             Form::Images(_) => &[],
             Form::Table { as_text, .. } => as_text,
+        }
+    }
+
+    /// Inputs that may hold identifiers: names of persons or things, as text or as numbers.
+    pub fn identifiers(&self) -> &[String] {
+        match &self.form {
+            Form::Images(_) => &[],
+            Form::Table { identifiers, .. } => identifiers,
         }
     }
 

@@ -3,11 +3,34 @@
 use std::collections::HashMap;
 
 use super::classes::{Classes, Label};
+use super::reader::Reader;
 use super::table::Table;
 
 /// What labels have in common that differ only in case, or in blanks around them.
 pub(super) fn folded(label: &str) -> String {
     label.trim().to_lowercase()
+}
+
+impl Reader {
+    /// Whether labels that differ only in spelling are joined when all rows are here.
+    pub(crate) fn folds_labels(&self) -> bool {
+        self.values == 0 && self.schema().is_some_and(|schema| schema.folds_labels)
+    }
+
+    /// Whether rows without a target are left out when all rows are here.
+    pub(crate) fn drops_missing_target(&self) -> bool {
+        self.schema().is_some_and(|schema| schema.drops_missing_target)
+    }
+
+    /// How many rows were left out for want of a target.
+    pub fn dropped_rows(&self) -> usize {
+        self.dropped
+    }
+
+    /// Which rows of the file the rows are, counted from 0, where some were left out for want of a target.
+    pub fn kept_rows(&self) -> Option<&[u32]> {
+        self.kept.as_deref()
+    }
 }
 
 impl Table {

@@ -21,6 +21,7 @@ mod plan;
 mod preset;
 mod probabilities;
 mod read_first;
+mod row_weights;
 mod run;
 mod shared_data;
 mod trained;

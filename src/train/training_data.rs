@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale, Scaling,
-    TargetScale, Transform, is_sorted,
+    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale, TargetScale,
+    Transform, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
 use crate::train::evaluation::{check_inputs, test_set};
-use crate::train::{ClassWeights, DataOptions, ReadFirst, TrainedRows};
+use crate::train::{DataOptions, ReadFirst, TrainedRows};
 
 /// The setting of a model that has the sum of the rows that it was tested on.
 pub const TESTED_ROWS: &str = "tested_rows";
@@ -46,9 +46,9 @@ pub struct TrainingData {
     /// What tells the rows that test from others.
     tested_rows: Option<TrainedRows>,
     /// Whether rows have weights of their own.
-    has_row_weights: bool,
+    pub(super) has_row_weights: bool,
     /// Whether the weights of the rows are those of their classes, too.
-    is_weighed: bool,
+    pub(super) is_weighed: bool,
     /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
     target_scale: Option<TargetScale>,
     /// Labels of all rows of the training file that may be slips, as far as these were read before training.
@@ -293,28 +293,6 @@ impl TrainingData {
         self.reader.is_weighted()
     }
 
-    /// Whether rows have weights of their own, and not only those of their classes.
-    pub fn has_row_weights(&self) -> bool {
-        self.has_row_weights
-    }
-
-    /// The files of rows that do not train which lack the column of weights: their rows count alike.
-    pub fn files_without_weights(&self) -> Vec<&Path> {
-        let weight = |reader: &Reader| reader.schema().is_some_and(|schema| schema.weight.is_some());
-        let files = [&self.validation, &self.test].into_iter().filter_map(|held_out| match held_out {
-            Some(HeldOut::File(file)) => Some(&**file),
-            _ => None,
-        });
-        let without = files.filter(|file| weight(&self.reader) && !weight(file));
-        without.map(Reader::name).collect()
-    }
-
-    /// How much each row so far counts in scores: rows without weights of their own count alike.
-    pub(super) fn counts(&self) -> Vec<f64> {
-        let rows = self.view();
-        if self.has_row_weights { rows.counts() } else { vec![1.0; rows.len()] }
-    }
-
     /// Checks whether the targets are those of a loss.
     ///
     /// # Errors
@@ -328,43 +306,6 @@ impl TrainingData {
             false => ("a loss of classes, for targets that are labels", loss),
         };
         Err(Error::Setting { setting: "loss", expected: expected.to_owned(), found: found.to_string() })
-    }
-
-    /// Multiplies the weights of the rows by those of their classes, once, when all labels are here.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if there are not as many weights as classes.
-    pub fn weigh_classes(&mut self, weights: &ClassWeights) -> Result<()> {
-        let classes = self.reader.classes().len();
-        let weights = match weights {
-            _ if self.is_weighed => return Ok(()),
-            ClassWeights::None => return Ok(()),
-            ClassWeights::Given(weights) if weights.len() != classes => {
-                return Err(Error::Setting {
-                    setting: "class weights",
-                    expected: format!(
-                        "{classes} numbers, one for each class ({})",
-                        self.reader.classes().some_names()
-                    ),
-                    found: weights.len().to_string(),
-                });
-            }
-            ClassWeights::Given(weights) => weights.clone(),
-            ClassWeights::Balanced => {
-                // Of each class, what its rows count together.
-                let mut sums = vec![0.0; classes];
-                let rows = self.reader.view(Scaling::AsIs);
-                for (row, label) in rows.labels().iter().enumerate() {
-                    sums[*label as usize] += f64::from(rows.weight(row));
-                }
-                let all: f64 = sums.iter().sum();
-                let weight = |sum: &f64| if *sum > 0.0 { all / (classes as f64 * sum) } else { 1.0 };
-                sums.iter().map(|sum| weight(sum) as f32).collect()
-            }
-        };
-        self.reader.weigh(&weights);
-        self.is_weighed = true;
-        self.reader.check_weights()
     }
 
     /// Whether the rows are those of a table that holds no images.
@@ -385,6 +326,11 @@ impl TrainingData {
     /// Columns of text that may be meant as numbers.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
         self.reader.numbers_as_text()
+    }
+
+    /// Inputs that may hold identifiers.
+    pub fn identifiers(&self) -> &[String] {
+        self.reader.identifiers()
     }
 
     /// Labels that may be slips.

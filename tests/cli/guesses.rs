@@ -43,11 +43,7 @@ fn rows_without_a_target_are_left_out_on_demand() {
         place.write("whole.csv", rows(labels, true));
         let refused = train(&place, &[&["--data", "t.csv"][..], options].concat());
         assert_eq!(refused.code, 2);
-        assert!(
-            refused.error().ends_with("; --drop-missing-target leaves them out"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.error().ends_with("; --drop-missing-target leaves them out"), "{}", refused.stderr);
         let losses = |outcome: Outcome| {
             assert_eq!(outcome.code, 0, "{}", outcome.stderr);
             let objects = outcome.objects();
@@ -121,4 +117,33 @@ fn a_table_without_a_target_is_listed_and_names_are_proposed() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert_eq!(place.model("m.safetensors").entry("columns"), json!(["height", "width"]).to_string());
     }
+}
+
+#[test]
+fn columns_that_may_hold_identifiers_are_named() {
+    let place = Workplace::new();
+    let row = |row: usize| {
+        let name = if row % 3 == 0 { "same".to_owned() } else { format!("n{row}") };
+        format!(
+            "{},{},{name},{},{},{}\n",
+            row * 7 % 30,
+            301 + 100 * (row % 4),
+            row % 4,
+            2001 + row % 4,
+            ["p", "q"][row % 2]
+        )
+    };
+    let rows: String = (0..90).map(row).collect();
+    place.write("t.csv", "customer_id,region,name,count,year,class\n".to_owned() + &rows);
+    let line = "3 columns may hold identifiers, which say little of other rows: customer_id, region, name; --categorical takes numbers \
+                for categories, --group holds the rows of one out together, --exclude leaves a column out\n";
+    let said = |more: &[&str]| {
+        let outcome = train(&place, &[&["--data", "t.csv"][..], more].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stderr
+    };
+    assert!(said(&[]).contains(line), "{}", said(&[]));
+    assert!(place.succeed(&["inspect", "t.csv"]).stdout.contains(line));
+    let rest = said(&["--categorical", "customer_id", "region", "--exclude", "name"]);
+    assert!(!rest.contains("identifiers"), "{rest}");
 }
