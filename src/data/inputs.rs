@@ -185,7 +185,7 @@ impl Header<'_> {
             self.names.is_some_and(|names| names.contains(&format!("{}.{part}", names[column])))
         };
         let parts = if dates.iter().any(|parts| parts[3] != 0.0) { PARTS.len() } else { PARTS.len() - 1 };
-        (!PARTS.iter().any(|part| is_taken(&part))).then_some(parts)
+        (!PARTS.iter().any(is_taken)).then_some(parts)
     }
 
     /// Whether a column holds text that is another one in nearly all of the first rows, like names.

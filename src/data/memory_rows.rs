@@ -164,7 +164,7 @@ impl Reader {
             likely_rows: 0,
             threads,
             form: Form::Table {
-                schema,
+                schema: Box::new(schema),
                 left_out: Vec::new(),
                 as_text: Vec::new(),
                 identifiers: Vec::new(),

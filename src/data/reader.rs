@@ -80,7 +80,7 @@ pub(super) enum Form {
     /// inputs that may be identifiers, how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
     /// of them.
     Table {
-        schema: Schema,
+        schema: Box<Schema>,
         left_out: Vec<LeftOut>,
         as_text: Vec<NumbersAsText>,
         identifiers: Vec<String>,
@@ -144,7 +144,7 @@ impl Reader {
         let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
         let form = Form::Table {
-            schema,
+            schema: Box::new(schema),
             left_out,
             as_text: rows.table.as_text(),
             identifiers: rows
