@@ -123,7 +123,7 @@ fn a_table_without_a_target_is_listed_and_names_are_proposed() {
 fn columns_that_may_hold_identifiers_are_named() {
     let place = Workplace::new();
     let row = |row: usize| {
-        let name = if row % 3 == 0 { "same".to_owned() } else { format!("n{row}") };
+        let name = if row.is_multiple_of(3) { "same".to_owned() } else { format!("n{row}") };
         format!(
             "{},{},{name},{},{},{}\n",
             row * 7 % 30,
