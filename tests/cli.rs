@@ -10,6 +10,8 @@ mod categories;
 mod check;
 #[path = "cli/convert.rs"]
 mod convert;
+#[path = "cli/dates.rs"]
+mod dates;
 #[path = "cli/decimals.rs"]
 mod decimals;
 #[path = "cli/devices.rs"]
@@ -26,6 +28,8 @@ mod folds;
 #[cfg(unix)]
 #[path = "cli/gpu_day.rs"]
 mod gpu_day;
+#[path = "cli/guesses.rs"]
+mod guesses;
 #[path = "cli/headers.rs"]
 mod headers;
 #[path = "cli/held_out.rs"]
@@ -104,3 +108,5 @@ mod train;
 mod tune;
 #[path = "cli/vectors.rs"]
 mod vectors;
+#[path = "cli/weights.rs"]
+mod weights;

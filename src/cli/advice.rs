@@ -49,6 +49,9 @@ fn advised(error: &Error) -> String {
             "{error}; --categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves \
              a column out"
         ),
+        Error::Data { expected, .. } if expected.contains("rows without one are not supported") => {
+            format!("{error}; --drop-missing-target leaves them out")
+        }
         Error::Data { expected, .. } if expected.contains("stands for a missing value?") => {
             format!("{error}; --missing-marker says which text does")
         }

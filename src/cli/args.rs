@@ -161,8 +161,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 pub fn delimiter(text: &str) -> Result<u8, String> {
     match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => Ok(b'\t'),
+        ("space", _) => Ok(b' '),
         (_, [byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
-        _ => Err("expected one ASCII character other than a quote, or tab".to_owned()),
+        _ => Err("expected one ASCII character other than a quote, or tab, or space".to_owned()),
     }
 }
 

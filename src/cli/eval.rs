@@ -14,7 +14,7 @@ use tinytrain::train::{
 };
 
 use super::args::{self, Format};
-use super::eval_text::{error_table, list, text};
+use super::eval_text::{error_table, list, text, weight_line};
 use super::evaluand::{FoundRows, chosen};
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
@@ -73,7 +73,7 @@ pub struct Options {
 /// Those of the model, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, _) = options.which.load(&options.model)?;
-    let evaluand = chosen(&options.model, &model, &options.data)?;
+    let mut evaluand = chosen(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
     let device = find_device(&options.device)?.opened(args::opening(options.checked));
@@ -82,7 +82,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !of_classes {
         return values(options, &model, data, &device, file);
     }
-    let Evaluated { evaluation, outputs, errors, device } =
+    let Evaluated { evaluation, accuracy, outputs, errors, device } =
         evaluate(&model, data, &device, options.errors.is_some())?;
     if !evaluation.loss.is_finite() {
         let (path, loss) = (places::file(&evaluand.source).to_owned(), evaluation.loss);
@@ -92,8 +92,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(class) = only_class(labels) {
         warn(&one_class(classes.name(class), &format!("the rows of {file}")));
     }
-    let figures = class_figures(labels, &evaluation.predictions, classes.len());
-    let measured = measures(&outputs, data.targets.view());
+    let counts = data.view().counts();
+    let figures = class_figures(labels, &evaluation.predictions, &counts, classes.len());
+    let measured = measures(&outputs, data.targets.view(), &counts);
     match options.format {
         Format::Json => {
             let matrix = (classes.len() <= JSON_CLASSES)
@@ -102,8 +103,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("model", options.model.to_string_lossy().into()),
                 ("data", file.as_str().into()),
                 ("samples", data.rows().into()),
+                ("weighted", (!data.weights.is_empty()).into()),
                 ("loss", evaluation.loss.into()),
-                ("accuracy", evaluation.accuracy(labels).into()),
+                ("accuracy", accuracy.into()),
                 ("balanced_accuracy", value_of(&measured, "balanced_accuracy")),
                 ("macro_f1", value_of(&measured, "macro_f1")),
                 ("log_loss", value_of(&measured, "log_loss")),
@@ -121,6 +123,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let samples = counted(data.rows() as u64, "sample", "samples");
             print_line(&format!("{} of {}", model.description(), options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
+            if let Some(line) = weight_line(&model, data) {
+                print_line(&line)?;
+            }
             for line in text(labels, &evaluation, classes, &figures, &measured) {
                 print_line(&line)?;
             }
@@ -151,7 +156,7 @@ fn values(
     if !mean_loss.is_finite() {
         return Err(Error::NonFiniteTest { path: file.into(), loss: *mean_loss }.into());
     }
-    let measured = measures(&values, data.targets.view());
+    let measured = measures(&values, data.targets.view(), &data.view().counts());
     let names = value_names(&model.meaning, model.network.outputs());
     match options.format {
         Format::Json => {
@@ -160,6 +165,7 @@ fn values(
                 ("model", options.model.to_string_lossy().into()),
                 ("data", file.into()),
                 ("samples", data.rows().into()),
+                ("weighted", (!data.weights.is_empty()).into()),
                 ("loss", (*mean_loss).into()),
                 ("rmse", (*rmse).into()),
                 ("mae", (*mae).into()),
@@ -176,6 +182,9 @@ fn values(
             let samples = counted(data.rows() as u64, "sample", "samples");
             print_line(&format!("{} of {}", model.description(), options.model.display()))?;
             print_line(&format!("{samples} of {file}, on {device}"))?;
+            if let Some(line) = weight_line(model, data) {
+                print_line(&line)?;
+            }
             print_line(&format!("{} {}, {}", model.network.loss(), loss(*mean_loss), errors_text(&errors)))?;
             let lines = match names.len() {
                 1 => measure_table(&measured),

@@ -1,13 +1,14 @@
 //! What `tinytrain eval` says of classes.
 
 use serde_json::{Value, json};
-use tinytrain::data::Classes;
+use tinytrain::data::{Classes, Dataset};
 use tinytrain::engine::Evaluation;
+use tinytrain::model::Model;
 use tinytrain::train::{ClassFigures, Measure, confusion};
 
 use super::evaluand::FoundRows;
 use super::measure_text::{measure_table, number_of};
-use super::text::{Align, counted, grouped, loss, percent, table};
+use super::text::{Align, column_name, counted, grouped, loss, percent, table};
 
 /// The most classes of which a text shows the confusion matrix.
 const TEXT_CLASSES: usize = 20;
@@ -28,7 +29,7 @@ pub fn text(
         format!(
             "loss {}, accuracy {}, balanced accuracy {}",
             loss(evaluation.loss),
-            percent(evaluation.accuracy(labels)),
+            percent(number_of(measured, "accuracy")),
             percent(number_of(measured, "balanced_accuracy"))
         ),
         String::new(),
@@ -42,6 +43,15 @@ pub fn text(
         lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes.len()), classes));
     }
     lines
+}
+
+/// What is said of the weights of the rows, where the model knows of some.
+pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
+    let name = column_name(model.meaning.schema.as_ref()?.weight.as_ref()?);
+    Some(match data.weights.is_empty() {
+        true => format!("not weighted: there is no column {name}, which weighs the training rows"),
+        false => format!("weighted by column {name}"),
+    })
 }
 
 /// A class for a machine: a number where the classes count from 0, else its name.
@@ -106,14 +116,19 @@ pub fn class_rows(figures: &[ClassFigures], classes: &Classes, most: usize) -> V
     rows.extend(occurring.take(most).map(|(class, figures)| {
         vec![
             shown(classes, class),
-            grouped(figures.samples),
-            grouped(figures.correct),
+            count(figures.samples),
+            count(figures.correct),
             share(figures.precision()),
             share(figures.recall()),
             share(figures.f1()),
         ]
     }));
     rows
+}
+
+/// Rows, each as often as it counts.
+fn count(rows: f64) -> String {
+    if rows.fract() == 0.0 { grouped(rows as u64) } else { format!("{rows:.2}") }
 }
 
 fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {

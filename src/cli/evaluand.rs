@@ -8,12 +8,12 @@ use tinytrain::data::{Dataset, Dictionary, Features, ImageOptions, Reader, Scali
 use tinytrain::error::Place;
 use tinytrain::memory::check_memory;
 use tinytrain::model::Model;
-use tinytrain::train::{TrainedRows, read_for};
+use tinytrain::train::{TESTED_ROWS, TrainedRows, read_for};
 
 use super::output::warn;
 use super::places;
 use super::table_options::Written;
-use super::text::unknown_cells;
+use super::text::{counted, unknown_cells};
 
 /// What is evaluated: a set, or the rows of it that were held out for testing.
 pub struct Evaluand {
@@ -21,6 +21,8 @@ pub struct Evaluand {
     pub source: Source,
     /// The rows that are meant, if not all of them.
     part: Option<Part>,
+    /// The sum of the rows that the model was tested on, where they are meant; older models do not say.
+    sum: Option<u32>,
 }
 
 impl Evaluand {
@@ -29,7 +31,15 @@ impl Evaluand {
     ///
     /// # Errors
     /// Those of the data.
-    pub fn open(&self, model: &Model, target: Option<&str>, written: &Written) -> tinytrain::Result<Reader> {
+    pub fn open(
+        &mut self,
+        model: &Model,
+        target: Option<&str>,
+        written: &Written,
+    ) -> tinytrain::Result<Reader> {
+        if target.is_some() {
+            self.sum = None;
+        }
         let target = match target {
             None => Target::Auto,
             Some(name) if model.network.loss().of_classes() => Target::Column(name.to_owned()),
@@ -81,8 +91,11 @@ impl Evaluand {
             Some(part) => {
                 let share = 100.0 * part.split.test;
                 name += &format!(", the {share} % of its rows that were held out for testing");
-                let (rows, of_file) = part.rows(model, &mut reader)?;
-                numbers = Some(of_file);
+                let (rows, of_file) = part.rows(model, &mut reader, self.sum)?;
+                numbers = Some(match reader.kept_rows() {
+                    Some(kept) => of_file.into_iter().map(|row| kept[row as usize]).collect(),
+                    None => of_file,
+                });
                 show(&rows.features, reader.dictionaries())?;
                 model.transform.rows(rows, reader.dictionaries())?
             }
@@ -90,11 +103,27 @@ impl Evaluand {
                 // What does not fit is refused below, before it is read.
                 if reader.inputs() == model.transform.columns(model.network.columns()) {
                     reader.read_to_end()?;
+                    numbers = reader.kept_rows().map(<[u32]>::to_vec);
+                    if reader.dropped_rows() > 0 {
+                        warn(&format!(
+                            "{name}: {} without a target left out",
+                            counted(reader.dropped_rows() as u64, "row", "rows")
+                        ));
+                    }
                     show(reader.view(Scaling::AsIs).features, reader.dictionaries())?;
                 }
-                read_for(model, reader)?
+                let found = read_for(model, reader)?;
+                if self.sum.is_some_and(|sum| TrainedRows::of_held_out(&found.0).sum != sum) {
+                    let text = format!(
+                        "{name}: expected the rows that the model was tested on, found others, or in another order; --data \
+                         evaluates all rows of a file"
+                    );
+                    return Err(Error::Config(text));
+                }
+                found
             }
         };
+        data.check_weights()?;
         if unknown > 0 {
             warn(&unknown_cells(unknown, &name));
         }
@@ -157,12 +186,7 @@ struct Part {
     split: Split,
     /// Rows of the whole file.
     rows: usize,
-    /// The sum of those that were held out; older models do not say.
-    sum: Option<u32>,
 }
-
-/// The setting of a model that has the sum of the rows that were held out for testing.
-pub const TESTED_ROWS: &str = "tested_rows";
 
 /// The data that are named, or those that the model in this file was tested on, or else trained on.
 ///
@@ -170,10 +194,12 @@ pub const TESTED_ROWS: &str = "tested_rows";
 /// When there are none, or nothing says which.
 pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result<Evaluand> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
-    let whole = |paths: &[PathBuf]| Ok(Evaluand { source: places::evaluation(paths)?, part: None });
+    let whole = |paths: &[PathBuf], sum| Ok(Evaluand { source: places::evaluation(paths)?, part: None, sum });
     if !data.is_empty() {
-        return whole(data);
+        return whole(data, None);
     }
+    let sum = setting(TESTED_ROWS).map(|sum| sum.parse().map_err(|_| unreadable(file, TESTED_ROWS, sum)));
+    let sum = sum.transpose()?;
     let unknown = |what: &str| {
         let text = format!(
             "--data: expected data to evaluate on, since {} does not say where its {what} are",
@@ -182,7 +208,7 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result
         Err(Error::Config(text))
     };
     if let Some(test) = setting("test_data") {
-        return whole(&[test.into()]);
+        return whole(&[test.into()], sum);
     }
     if setting("unnamed_test_data").is_some() {
         return unknown("test data");
@@ -195,7 +221,7 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result
         // The first models did not say; they were of MNIST as likely as not.
         let is_old =
             setting("version").is_none() && (model.network.columns(), model.network.outputs()) == (784, 10);
-        return if is_old { whole(&[]) } else { unknown("data") };
+        return if is_old { whole(&[], None) } else { unknown("data") };
     };
     let share = |key: &str| match setting(key) {
         None => Ok(0.0),
@@ -206,15 +232,14 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result
     };
     let (test, validation) = (share("test_fraction")?, share("validation_fraction")?);
     if test == 0.0 {
-        return whole(&data);
+        return whole(&data, sum);
     }
     let seed = setting("seed").unwrap_or_default();
     let seed = seed.parse().map_err(|_| unreadable(file, "seed", seed))?;
     let split = Split { validation, test, seed, fold: None };
     let (source, _) = places::training(&data)?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
-    let sum = setting(TESTED_ROWS).map(|sum| sum.parse().map_err(|_| unreadable(file, TESTED_ROWS, sum)));
-    Ok(Evaluand { source, part: Some(Part { split, rows, sum: sum.transpose()? }) })
+    Ok(Evaluand { source, part: Some(Part { split, rows }), sum })
 }
 
 /// The same, but of the training file itself only the rows that were held out for testing, if any were.
@@ -246,7 +271,12 @@ fn unreadable(model: &Path, key: &str, text: &str) -> Error {
 
 impl Part {
     /// Those rows, as they were read, and which of the file they are.
-    fn rows(&self, model: &Model, reader: &mut Reader) -> tinytrain::Result<(Dataset, Vec<u32>)> {
+    fn rows(
+        &self,
+        model: &Model,
+        reader: &mut Reader,
+        sum: Option<u32>,
+    ) -> tinytrain::Result<(Dataset, Vec<u32>)> {
         reader.read_to_end()?;
         let error = |found: &str| {
             let text = format!(
@@ -263,7 +293,7 @@ impl Part {
         let changed = error("others, or in another order");
         let parts = reader.parts(&self.split)?;
         let [_, test] = reader.divide_into(&parts);
-        if self.sum.is_some_and(|sum| TrainedRows::of_held_out(&test).sum != sum) {
+        if sum.is_some_and(|sum| TrainedRows::of_held_out(&test).sum != sum) {
             return Err(changed);
         }
         Ok((test, parts.test))

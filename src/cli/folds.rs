@@ -19,7 +19,9 @@ use super::table_options::Task;
 use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
-use super::train_text::{Chosen, as_text, data_line, left_out, odd_labels, plan_line, task_line};
+use super::train_text::{
+    Chosen, as_text, column_lines, data_line, left_out, odd_labels, plan_line, task_line,
+};
 use super::training::{Known, Preset};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 
@@ -140,6 +142,7 @@ impl Folds<'_> {
     /// What is said of all rows, once.
     fn look_at(&mut self, data: &TrainingData, console: &Console) -> Result<()> {
         odd_labels(data.odd_labels()).iter().for_each(|warning| console.warn(warning));
+        column_lines(&data).iter().for_each(|line| console.notice(line));
         let training = &self.options.training;
         if training.columns.task(training.learning.loss)? == Task::Auto {
             self.notices.extend(task_line(data));

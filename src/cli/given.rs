@@ -19,11 +19,13 @@ struct Line {
 }
 
 /// Options that say which rows train and test, and where: neither what trains nor how.
-pub const OF_ROWS: [&str; 21] = [
+pub const OF_ROWS: [&str; 23] = [
     "data",
     "target",
     "task",
     "weight",
+    "fold-labels",
+    "drop-missing-target",
     "exclude",
     "only",
     "categorical",

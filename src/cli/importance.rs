@@ -96,7 +96,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let names = names(&model, &options.model.display().to_string())?;
     let scoring = scoring(&model, options.measure)?;
     let svg = options.svg.as_deref().map(Destination::check).transpose()?;
-    let evaluand = held_out_of(&options.model, &model, options.data.as_slice())?;
+    let mut evaluand = held_out_of(&options.model, &model, options.data.as_slice())?;
     let files = [
         (model_file.as_path(), "which is the model"),
         (places::file(&evaluand.source), "which holds the data"),

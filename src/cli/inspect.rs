@@ -5,15 +5,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tinytrain::data::{Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Why};
+use tinytrain::Error;
+use tinytrain::data::{
+    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why,
+};
 
 use super::args::Format;
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
+use super::opened::open_training;
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, images_of, left_out, odd_labels};
+use super::train_text::{as_text, date_line, identifier_line, images_of, left_out, odd_labels};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -69,7 +73,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     options.columns.check(None)?;
     let mut read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
-    let mut reader = Reader::open(&source, &read)?;
+    let mut reader = match open_training(&source, &mut read) {
+        Err(Error::Undecided { setting: "target", .. }) if places::can_be_read_again(&source) => {
+            read.columns.target = Target::Absent;
+            Reader::open(&source, &read)?
+        }
+        opened => opened?,
+    };
+    let has_target = read.columns.target != Target::Absent;
     reader.read_to_end()?;
     let found = Found::of(&reader);
     match options.format {
@@ -77,7 +88,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Format::Text => print_all(&found.text(options))?,
     }
     // What training would refuse.
-    reader.check_classes()?;
+    if has_target {
+        reader.check_classes()?;
+    }
     if !reader.holds_images() {
         reader.check_standardised()?;
     }
@@ -153,7 +166,11 @@ impl<'a> Found<'a> {
     }
 
     fn task(&self) -> &'static str {
-        if self.reader.values() > 0 { "regression" } else { "classification" }
+        match self.reader.values() {
+            0 if self.targets().is_empty() && self.reader.schema().is_some() => "unknown",
+            0 => "classification",
+            _ => "regression",
+        }
     }
 
     fn text(&self, options: &Options) -> Vec<String> {
@@ -178,12 +195,14 @@ impl<'a> Found<'a> {
                 ));
             }
         }
+        lines.extend(identifier_line(reader.identifiers()));
+        lines.extend(reader.schema().and_then(date_line));
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
         lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());
         lines.extend(self.target_lines());
-        if let Some(written) = reader.written() {
+        if let Some(written) = reader.written().filter(|_| !self.targets().is_empty()) {
             let apart = [("group", &options.group), ("time", &options.time)];
             let apart = apart.iter().find_map(|(name, column)| Some((*name, column.as_ref()?)));
             let needs = apart.map_or_else(String::new, |(name, _)| {
@@ -218,6 +237,9 @@ impl<'a> Found<'a> {
 
     fn target_lines(&self) -> Vec<String> {
         let names: Vec<String> = self.targets().iter().map(|column| column_name(column)).collect();
+        if names.is_empty() && self.reader.schema().is_some() {
+            return vec!["no column is known to be the target; --target names it".to_owned()];
+        }
         if self.reader.values() > 0 {
             return vec![format!("values to predict: {}", names.join(", "))];
         }
@@ -242,6 +264,7 @@ impl<'a> Found<'a> {
         let word = |text: &str| quoted(OsStr::new(text));
         let byte = |byte: Option<u8>| match byte {
             Some(b'\t') => "tab".to_owned(),
+            Some(b' ') => "space".to_owned(),
             Some(byte) => word(&char::from(byte).to_string()),
             None => String::new(),
         };
@@ -261,9 +284,8 @@ impl<'a> Found<'a> {
         let categories: Vec<&Column> =
             self.columns.iter().filter(is_category).map(|summary| &summary.column).collect();
         command += " --only";
-        self.columns
-            .iter()
-            .for_each(|summary| command += &format!(" {}", word(&column_name(&summary.column))));
+        let read = self.reader.schema().map(Schema::read_columns).unwrap_or_default();
+        read.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));
         if !categories.is_empty() {
             command += " --categorical";
             categories.iter().for_each(|column| command += &format!(" {}", word(&column_name(column))));

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use tinytrain::Result;
-use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source};
+use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target};
+use tinytrain::{Error, Result};
 
 use super::places;
+use super::text::column_name;
 use super::train_options::Options;
 use super::training::Known;
 
@@ -60,7 +61,7 @@ impl Places {
         let (training, held_out) = (&options.training, &options.held_out);
         let mut read = training.read_options()?;
         (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
-        let mut reader = Reader::open(&self.train, &read)?;
+        let mut reader = open_training(&self.train, &mut read)?;
         let known = options.known(&mut reader)?;
         training.check(known)?;
         let target = training.columns.target_like(&reader, training.learning.loss)?;
@@ -76,5 +77,42 @@ impl Places {
             format!("images become {form}, the size of the first; --image-size and --colour say otherwise")
         });
         Ok(Opened { reader, validation, test, known, notice })
+    }
+}
+
+/// Opens a table to train on. Where the first rows alone have made classes of numbers, of which all rows show too many, they are
+/// values to predict, and `read` says so from then on. Images are not looked through.
+///
+/// # Errors
+/// Those of the data.
+pub fn open_training(source: &Source, read: &mut ReadOptions) -> Result<Reader> {
+    let mut reader = Reader::open(source, read)?;
+    if !reader.infers_classes() || !places::can_be_read_again(source) {
+        return Ok(reader);
+    }
+    let read_all = |reader: &mut Reader| {
+        if reader.next_block()? && !reader.holds_images() {
+            reader.read_to_end()?;
+            return if reader.infers_classes() { reader.check_classes() } else { Ok(()) };
+        }
+        Ok(())
+    };
+    match read_all(&mut reader) {
+        Err(Error::Undecided { setting: "task", .. }) => {
+            let targets = match &read.columns.target {
+                Target::Column(name) => vec![name.clone()],
+                _ => reader
+                    .schema()
+                    .and_then(|schema| schema.target.as_ref())
+                    .map(column_name)
+                    .into_iter()
+                    .collect(),
+            };
+            read.columns.target = Target::Values(targets);
+            Reader::open(source, read)
+        }
+        // What else is wrong is said where it always is.
+        Err(_) => Reader::open(source, read),
+        Ok(()) => Ok(reader),
     }
 }

@@ -93,6 +93,11 @@ pub fn files(source: &Source) -> Vec<&PathBuf> {
     }
 }
 
+/// Whether a data set can be read once more, as no pipe can.
+pub fn can_be_read_again(source: &Source) -> bool {
+    files(source).into_iter().all(|file| file.is_file())
+}
+
 /// The same of these files, each with what it is.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ pub struct Written {
     /// below]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "WHETHER")]
     header: Option<YesNo>,
-    /// What stands between two cells: one character, or `tab`. [default: found out among , ; | and tab]
+    /// What stands between two cells: one character, `tab`, or `space`. [default: found out among , ; | and tab]
     #[arg(long, help_heading = TABLES, value_name = "CHARACTER", value_parser = args::delimiter, allow_hyphen_values = true)]
     delimiter: Option<u8>,
     /// What stands before the digits of a fraction: `.` or `,`. [default: found out]
@@ -104,15 +104,16 @@ pub struct Columns {
           num_args = 1.., allow_negative_numbers = true)]
     target: Vec<String>,
     /// Whether a table's target holds classes to be told apart, or numbers to be predicted. [default: as --loss says, else
-    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes; where all rows show more of them,
-    /// it must be said]
+    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes, unless
+    /// all rows show more of them]
     #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
     /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and divides
     /// by their standard deviation, and predictions are scaled back; `none` takes them as they are. Refused with classes.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "HOW", default_value_t = ScaleTarget::Standard)]
     scale_target: ScaleTarget,
-    /// Column of a table that says how much each row counts in the loss: a number of 0 or more.
+    /// Column of a table that says how much each row counts in the loss and in the scores: a number of 0 or more. It is divided by
+    /// its mean over the training rows.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     weight: Option<String>,
     /// Columns of a table that are no inputs: names or indices.
@@ -127,6 +128,14 @@ pub struct Columns {
     /// of them must be inputs.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     categorical: Vec<String>,
+    /// Take labels that differ only in case, or in blanks around them, for one, which has the name of the most frequent of them.
+    /// The model does the same with the labels of tables that it is evaluated on.
+    #[arg(long, help_heading = TABLES)]
+    fold_labels: bool,
+    /// Leave out rows without a label or a value to predict; a line says how many they are. The model does the same with tables that
+    /// it is evaluated on.
+    #[arg(long, help_heading = TABLES)]
+    drop_missing_target: bool,
     /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,
     /// with one more input that says so, and makes a category of missing categories; `error` refuses them.
     #[arg(long, help_heading = TABLES, value_enum, value_name = "WHAT", default_value_t = Missing::Fill)]
@@ -176,6 +185,8 @@ impl Columns {
             exclude: self.exclude.clone(),
             categorical: self.categorical.clone(),
             refuse_missing: self.missing == Missing::Error,
+            fold_labels: self.fold_labels,
+            drop_missing_target: self.drop_missing_target,
             ..Selection::default()
         };
         let images = ImageOptions { size: self.image_size.map(|size| size.0), colour: self.colour };
@@ -257,6 +268,12 @@ impl Columns {
         }
         if self.missing == Missing::Error {
             said += " --missing error";
+        }
+        if self.drop_missing_target {
+            said += " --drop-missing-target";
+        }
+        if self.fold_labels && !predicts_values {
+            said += " --fold-labels";
         }
         if let Some(weight) = &self.weight {
             said += &format!(" --weight={}", quoted(OsStr::new(weight)));

@@ -23,7 +23,7 @@ use super::run_options::{RunOptions, TrainOptions};
 use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
-use super::train_text::{read_first_line, task_line};
+use super::train_text::{column_lines, read_first_line, task_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 use super::{advice, folds, run_folder};
 
@@ -157,6 +157,7 @@ impl Call<'_> {
             notices.extend(task_line(&data));
         }
         notices.extend(read_first_line(&data));
+        notices.extend(column_lines(&data));
         if options.format == Format::Text {
             notices.extend(advice::of_validation(self.given, &data).map(str::to_owned));
         }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use tinytrain::model::Meaning;
 use tinytrain::train::{ClassScores, Config, Epoch, Score, TargetErrors, TrainingData, ValueErrors};
 
-use super::evaluand::TESTED_ROWS;
 use super::measure_text::errors_text;
 use super::places::MNIST;
 use super::text::loss;
@@ -113,7 +112,6 @@ pub fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, Stri
     let columns = [("group", &options.held_out.group), ("time", &options.held_out.time)];
     settings.extend(columns.into_iter().filter_map(|(key, column)| Some((key.to_owned(), column.clone()?))));
     settings.extend(data.file_rows().map(|rows| ("rows".to_owned(), rows.to_string())));
-    settings.extend(data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string())));
     settings
 }
 

@@ -1,7 +1,7 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
 use tinytrain::data::{
-    Code, Column, Encoding, ImageForm, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Transform, Why,
+    Code, Column, Encoding, ImageForm, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema, Transform, Why,
 };
 use tinytrain::error::excerpt;
 use tinytrain::model::Meaning;
@@ -9,7 +9,7 @@ use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, ReadFirst, Score, TrainingData};
 
 use super::args::Hidden;
-use super::text::{counted, grouped, loss, percent};
+use super::text::{column_name, counted, grouped, loss, percent};
 use super::training::Preset;
 
 /// The most lines of the table of epochs, but for the first and the last.
@@ -68,12 +68,69 @@ pub fn task_line(data: &TrainingData) -> Option<String> {
     })
 }
 
+/// What is said of columns of dates.
+pub fn date_line(schema: &Schema) -> Option<String> {
+    let names: Vec<String> = schema.date_columns().iter().map(column_name).collect();
+    let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
+    (!names.is_empty()).then(|| {
+        format!(
+            "{count}, whose inputs are days since 1970, month, day of the week and, where there is one, hour: {}; --categorical \
+             takes them for text",
+            names.join(", ")
+        )
+    })
+}
+
+/// What is said of inputs that may hold identifiers.
+pub fn identifier_line(columns: &[String]) -> Option<String> {
+    let count = counted(columns.len() as u64, "column", "columns");
+    (!columns.is_empty()).then(|| {
+        format!(
+            "{count} may hold identifiers, which say little of other rows: {}; --categorical takes numbers for categories, --group \
+             holds the rows of one out together, --exclude leaves a column out",
+            columns.join(", ")
+        )
+    })
+}
+
+/// What is said of the columns of rows: which hold dates, and which weighs.
+pub fn column_lines(data: &TrainingData) -> Vec<String> {
+    let dates = data.meaning().schema.as_ref().and_then(date_line);
+    let dropped = (data.dropped_rows() > 0).then(|| {
+        counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
+            + " left out"
+    });
+    let identifiers = identifier_line(data.identifiers());
+    dropped.into_iter().chain(identifiers).chain(dates).chain(weight_lines(data)).collect()
+}
+
+/// What is said of rows that have weights of their own.
+fn weight_lines(data: &TrainingData) -> Vec<String> {
+    let Some(column) = data.meaning().schema.and_then(|schema| schema.weight) else { return Vec::new() };
+    let name = column_name(&column);
+    let line = format!(
+        "rows are weighted by column {name}, divided by its mean over the training rows; the scores of validation and test rows are \
+         weighted, the accuracy of training rows is not"
+    );
+    let without = data.files_without_weights();
+    let without = without.into_iter().map(|file| {
+        format!(
+            "{} has no column {name}: its rows count alike, and its scores are not weighted",
+            file.display()
+        )
+    });
+    [line].into_iter().chain(without).collect()
+}
+
 /// Why training has waited for all rows, if it has.
 pub fn read_first_line(data: &TrainingData) -> Option<String> {
     let reason = match data.read_first()? {
         ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
         ReadFirst::Scaled => "how columns are scaled depends on all of them",
         ReadFirst::HeldOut => "some of them are held out",
+        ReadFirst::Weighted => "their weights are divided by the mean of all of them",
+        ReadFirst::MissingTargets => "those without a target are left out",
+        ReadFirst::FoldedLabels => "how labels are joined depends on all of them",
         ReadFirst::Values => "they may be sorted by the values to predict",
         ReadFirst::OneLabel => "the first ones have a single label",
         ReadFirst::Sorted => "they are sorted by label",
@@ -115,10 +172,18 @@ pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
     let groups = [
         (Oddity::Number, "is a number among text", "are numbers among text"),
         (Oddity::Text, "is text among numbers", "are text among numbers"),
+        (
+            Oddity::Spelling,
+            "differs from another only in case or blanks",
+            "differ from others only in case or blanks",
+        ),
         (Oddity::Single, "has a single row", "have a single row each"),
     ];
     let groups: Vec<String> = groups.into_iter().filter_map(group).collect();
+    let is_spelling = odd.iter().any(|odd| odd.why == Oddity::Spelling);
     let ending = match odd.len() {
+        1 if is_spelling => "it counts as a class; --fold-labels joins them",
+        _ if is_spelling => "each counts as a class; mend what is a slip, --fold-labels joins spellings",
         1 => "it counts as a class; mend it if it is a slip",
         _ => "each counts as a class; mend what is a slip",
     };

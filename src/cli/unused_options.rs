@@ -9,7 +9,17 @@ use super::opened::Opened;
 use super::train_options::Options;
 
 /// Options that only a table to train on has a use for.
-const OF_TABLES: [&str; 7] = ["weight", "exclude", "only", "categorical", "one-hot", "group", "time"];
+const OF_TABLES: [&str; 9] = [
+    "weight",
+    "fold-labels",
+    "drop-missing-target",
+    "exclude",
+    "only",
+    "categorical",
+    "one-hot",
+    "group",
+    "time",
+];
 /// Options that a table to validate or to test on has a use for, too.
 const OF_ALL_TABLES: [&str; 7] =
     ["target", "header", "delimiter", "decimal", "row-limit", "missing-marker", "missing"];
@@ -82,6 +92,9 @@ pub fn refuse_unused(given: &Given, options: &Options, opened: &Opened) -> Resul
     };
     if value("scale-target").is_some() && of_classes {
         return unused("scale-target", "values to predict", "classes");
+    }
+    if value("fold-labels").is_some() && !of_classes {
+        return unused("fold-labels", "labels", "values to predict");
     }
     if value("one-hot").is_some() && schema.categories.is_empty() {
         return unused("one-hot", "a column of categories", "only numbers");

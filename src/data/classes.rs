@@ -243,6 +243,13 @@ impl Interner {
         Ok(number)
     }
 
+    /// The number of what stands for no label, which is empty text; the cell of this row is one of its spellings.
+    pub(super) fn missing(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
+        let number = self.find_older(b"").map_or_else(|| self.add(b"", row), Ok)?;
+        self.insert(cell, number);
+        Ok(number)
+    }
+
     /// Has [`Interner::find`] give this number for the label in a cell.
     pub(super) fn insert(&mut self, cell: &[u8], number: u32) {
         self.numbers.insert(cell.trim_ascii().into(), number);

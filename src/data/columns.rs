@@ -1,15 +1,19 @@
 //! The columns of a table: which are inputs, which is the target, and what a model must know to find them again.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
 use ::csv::ByteRecord;
 
 use super::dialect::{Dialect, Kind, Sample};
+use super::schema::{Column, Schema};
 use super::shown::{show, some};
+use super::time::PARTS;
 use crate::error::Place;
 use crate::{Error, Result};
+
+/// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
+const LIKE: f64 = 0.8;
 
 /// The column of a table that holds the labels, or those that hold the values to predict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,34 +32,6 @@ pub enum Target {
     Absent,
 }
 
-/// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// Its name, where the table has a header.
-    pub name: Option<String>,
-    /// Where it stands, counted from 0.
-    pub position: usize,
-}
-
-/// What must be known of a training table to read others like it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Schema {
-    /// Columns of a row.
-    pub columns: usize,
-    /// The inputs, in the order in which the network takes them.
-    pub inputs: Vec<Column>,
-    /// The labels.
-    pub target: Option<Column>,
-    /// The values to predict, in the order of the network's outputs.
-    pub values: Vec<Column>,
-    /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
-    pub categories: Vec<usize>,
-    /// Cells that stand for a missing value, besides those that always do.
-    pub missing: Vec<String>,
-    /// What stands before the digits of a fraction, a point or a comma; nothing where a model does not say.
-    pub decimal: Option<u8>,
-}
-
 /// Which columns a reader reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -71,6 +47,10 @@ pub struct Selection {
     pub categorical: Vec<String>,
     /// Whether a missing cell among the inputs is an error.
     pub refuse_missing: bool,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub fold_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drop_missing_target: bool,
     /// How much each row counts in the loss; no input.
     pub weight: Option<String>,
     /// Rows with the same cell here are held out together, or not at all; no input.
@@ -96,6 +76,10 @@ pub(super) struct Columns {
     pub group: Option<usize>,
     pub time: Option<usize>,
     pub id: Option<usize>,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub folds_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drops_missing_target: bool,
     /// Columns of categories that may hold numbers.
     pub categorical: Vec<usize>,
     /// Columns that are no inputs, though nobody has said so.
@@ -105,6 +89,8 @@ pub(super) struct Columns {
     pub counted: Vec<(usize, f64)>,
     /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
     pub as_text: Vec<(usize, (String, Option<char>))>,
+    /// Inputs that may hold identifiers.
+    pub identifiers: Vec<usize>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
     pub few_numbers: Option<usize>,
 }
@@ -116,6 +102,17 @@ pub(super) enum Run {
     Numbers(Range<usize>),
     /// A column of categories.
     Category(usize),
+    /// A column of dates, of which so many parts are inputs.
+    Date(usize, usize),
+}
+
+/// What a column of inputs holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Numbers,
+    Categories,
+    /// Dates, of which so many parts are inputs.
+    Dates(usize),
 }
 
 /// Why a column is no input, though nobody has said so.
@@ -150,24 +147,6 @@ pub(super) struct Header<'a> {
     pub later: &'a [(usize, Kind)],
 }
 
-impl Schema {
-    /// The label's column, or those of the values to predict.
-    pub fn targets(&self) -> impl Iterator<Item = &Column> {
-        self.target.iter().chain(&self.values)
-    }
-
-    /// Whether the columns have no names.
-    pub(super) fn is_unnamed(&self) -> bool {
-        self.inputs.iter().all(|input| input.name.is_none())
-    }
-
-    /// Whether these names are those of the inputs, and perhaps others.
-    pub(super) fn is_named_in(&self, names: &[String]) -> bool {
-        let names: HashSet<&String> = names.iter().collect();
-        self.inputs.iter().all(|input| input.name.as_ref().is_some_and(|name| names.contains(name)))
-    }
-}
-
 impl Columns {
     /// Whether rows have nothing that is looked at but inputs and labels.
     pub(super) fn are_inputs_and_labels(&self) -> bool {
@@ -195,12 +174,26 @@ impl Columns {
     /// What a model must know of them.
     pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
+        let input = |(position, part): (usize, Option<&str>)| {
+            let mut column = column(position);
+            let part = part.map(|part| format!(".{part}"));
+            column.name.iter_mut().for_each(|name| *name += part.as_deref().unwrap_or_default());
+            column
+        };
+        let dates = self.runs_and_inputs().filter_map(|(input, run)| match run {
+            Run::Date(_, parts) => Some((input, *parts)),
+            Run::Numbers(_) | Run::Category(_) => None,
+        });
         let is_category = self.runs.iter().flat_map(|run| vec![matches!(run, Run::Category(_)); run.len()]);
         Schema {
             columns: self.count,
-            inputs: self.runs.iter().flat_map(Run::columns).map(column).collect(),
+            inputs: self.runs.iter().flat_map(Run::inputs).map(input).collect(),
+            dates: dates.collect(),
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
+            weight: self.weight.map(column),
+            folds_labels: self.folds_labels,
+            drops_missing_target: self.drops_missing_target,
             categories: (0..)
                 .zip(is_category)
                 .filter(|(_, is_one)| *is_one)
@@ -214,13 +207,15 @@ impl Columns {
 
 impl Run {
     fn len(&self) -> usize {
-        self.columns().len()
+        self.inputs().len()
     }
 
-    fn columns(&self) -> Range<usize> {
+    /// The column of each input, and the part of its date, if it is one.
+    fn inputs(&self) -> Vec<(usize, Option<&'static str>)> {
         match self {
-            Run::Numbers(columns) => columns.clone(),
-            Run::Category(column) => *column..*column + 1,
+            Run::Numbers(columns) => columns.clone().map(|column| (column, None)).collect(),
+            Run::Category(column) => vec![(*column, None)],
+            Run::Date(column, parts) => PARTS[..*parts].iter().map(|part| (*column, Some(*part))).collect(),
         }
     }
 }
@@ -234,7 +229,15 @@ impl Header<'_> {
         let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
         let find =
             |name: &Option<String>, what| name.as_deref().map(|name| self.find(name, what)).transpose();
-        let weight = find(&wanted.weight, "a column of weights")?;
+        let weight = match &wanted.schema {
+            // Rows to predict count alike.
+            Some(schema) => schema.weight.as_ref().filter(|_| wanted.target != Target::Absent),
+            None => None,
+        };
+        let weight = match weight.zip(wanted.schema.as_ref()) {
+            Some((weight, schema)) => self.place_of(weight, schema),
+            None => find(&wanted.weight, "a column of weights")?,
+        };
         let (group, time) =
             (find(&wanted.group, "a column of groups")?, find(&wanted.time, "a column of times")?);
         let named = match &wanted.target {
@@ -247,82 +250,18 @@ impl Header<'_> {
             None => self.chosen(wanted, &named, [weight, group, time])?,
         };
         (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
+        columns.folds_labels =
+            wanted.schema.as_ref().map_or(wanted.fold_labels, |schema| schema.folds_labels);
+        columns.drops_missing_target = wanted.target != Target::Absent
+            && wanted
+                .schema
+                .as_ref()
+                .map_or(wanted.drop_missing_target, |schema| schema.drops_missing_target);
         if wanted.target == Target::Absent {
             // They are no inputs either, but nobody looks at them.
             (columns.target, columns.values) = (None, Vec::new());
         }
         Ok(columns)
-    }
-
-    /// The columns of a table like another.
-    fn known(&self, schema: &Schema, named: &[usize], wanted: &Target) -> Result<Columns> {
-        let names = self
-            .names
-            .zip(schema.inputs.iter().map(|input| input.name.as_deref()).collect::<Option<Vec<_>>>());
-        let (inputs, targets) = match names {
-            Some((names, inputs)) => {
-                let places: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
-                let place = |name: &str| places.get(name).copied();
-                let missing: Vec<&str> =
-                    inputs.iter().copied().filter(|name| place(name).is_none()).collect();
-                if !missing.is_empty() {
-                    let missing = some(missing.iter().map(|name| show(name.as_bytes())));
-                    let expected = format!("the columns of the training table, {missing} among them");
-                    return Err(self.error(expected, self.list()));
-                }
-                let targets = schema.targets().map(|target| place(target.name.as_deref()?)).collect();
-                (inputs.into_iter().filter_map(place).collect(), targets)
-            }
-            None if self.count == schema.columns => {
-                let inputs = schema.inputs.iter().map(|input| input.position).collect();
-                (inputs, schema.targets().map(|target| Some(target.position)).collect())
-            }
-            None if self.count == schema.inputs.len() => {
-                ((0..self.count).collect::<Vec<_>>(), schema.targets().map(|_| None).collect())
-            }
-            None => {
-                let expected = format!(
-                    "{} columns as in the training table, or its {} inputs alone",
-                    schema.columns,
-                    schema.inputs.len()
-                );
-                return Err(self.error(expected, self.count.to_string()));
-            }
-        };
-        let targets: Vec<Option<usize>> =
-            if named.is_empty() { targets } else { named.iter().copied().map(Some).collect() };
-        let wants = if schema.values.is_empty() { 1 } else { schema.values.len() };
-        if targets.iter().flatten().count() != wants && *wanted != Target::Absent {
-            let missing = schema.targets().zip(&targets).find(|(_, found)| found.is_none());
-            let expected = match missing.and_then(|(target, _)| target.name.as_deref()) {
-                Some(name) if schema.values.is_empty() => {
-                    format!("labels in the target column {}", show(name.as_bytes()))
-                }
-                Some(name) => format!("values in the target column {}", show(name.as_bytes())),
-                None if schema.values.is_empty() => "a column of labels".to_owned(),
-                None => format!("{wants} columns of values to predict"),
-            };
-            return Err(self.error(expected, format!("none, only {}", self.list())));
-        }
-        let targets: Vec<usize> = targets.into_iter().flatten().collect();
-        let (target, values) = match schema.values.is_empty() {
-            true => (targets.first().copied(), Vec::new()),
-            false => (None, targets),
-        };
-        let inputs: Vec<(usize, bool)> = inputs
-            .iter()
-            .zip(0..)
-            .map(|(column, input)| (*column, schema.categories.binary_search(&input).is_ok()))
-            .collect();
-        let categorical = inputs.iter().filter(|(_, is_one)| *is_one).map(|(column, _)| *column).collect();
-        Ok(Columns {
-            count: self.count,
-            runs: runs(&inputs),
-            target,
-            values,
-            categorical,
-            ..Columns::default()
-        })
     }
 
     /// Different columns of values to predict.
@@ -365,10 +304,23 @@ impl Header<'_> {
             None => {
                 let names: Vec<&str> = wanted.split(',').map(str::trim_ascii).collect();
                 let is_list = names.len() > 1 && names.iter().all(|name| self.find(name, what).is_ok());
-                let hint = if is_list { ", a name; blanks stand between several" } else { "" };
+                let hint = if is_list {
+                    ", a name; blanks stand between several".to_owned()
+                } else {
+                    self.similar(wanted).map_or_else(String::new, |name| {
+                        format!(" (did you mean {}?)", show(name.as_bytes()))
+                    })
+                };
                 Err(self.error(format!("{what} {}{hint}", show(wanted.as_bytes())), self.list()))
             }
         }
+    }
+
+    /// The name of a column that is nearly this one.
+    fn similar(&self, wanted: &str) -> Option<&String> {
+        let likeness = |name: &str| strsim::jaro_winkler(&name.to_lowercase(), &wanted.to_lowercase());
+        let names = self.names?.iter().map(|name| (likeness(name), name));
+        names.filter(|(like, _)| *like > LIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
     }
 
     /// Whether a column has neither a name nor a value, such as what a delimiter at the end of every row makes.
@@ -418,11 +370,15 @@ pub(super) fn show_column(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { super::shown::show_name(name.as_bytes()) }
 }
 
-/// Columns, of which some are categories, as runs of neighbours that are read alike, in the same order.
-pub(super) fn runs(columns: &[(usize, bool)]) -> Vec<Run> {
-    let run = |run: &[(usize, bool)]| match run[0] {
-        (column, true) => Run::Category(column),
-        (first, false) => Run::Numbers(first..run[run.len() - 1].0 + 1),
+/// Columns, with what they hold, as runs of neighbours that are read alike, in the same order.
+pub(super) fn runs(columns: &[(usize, Holds)]) -> Vec<Run> {
+    let run = |run: &[(usize, Holds)]| match run[0] {
+        (column, Holds::Categories) => Run::Category(column),
+        (column, Holds::Dates(parts)) => Run::Date(column, parts),
+        (first, Holds::Numbers) => Run::Numbers(first..run[run.len() - 1].0 + 1),
     };
-    columns.chunk_by(|a, b| b.0 == a.0 + 1 && !a.1 && !b.1).map(run).collect()
+    let are_alike = |a: &(usize, Holds), b: &(usize, Holds)| {
+        b.0 == a.0 + 1 && a.1 == Holds::Numbers && b.1 == Holds::Numbers
+    };
+    columns.chunk_by(are_alike).map(run).collect()
 }

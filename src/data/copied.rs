@@ -33,6 +33,8 @@ impl Reader {
             times: self.times.clone(),
             state: State::Complete,
             refuses_missing: self.refuses_missing,
+            kept: self.kept.clone(),
+            dropped: self.dropped,
         })
     }
 }

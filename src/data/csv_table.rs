@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::columns::{Columns, Header, LeftOut, Schema, Selection};
+use super::columns::{Columns, Header, LeftOut, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::notation::Notation;
 use super::numbers_as_text::NumbersAsText;
@@ -12,6 +12,7 @@ use super::pieces::{Pieces, too_long};
 use super::raw_table::RawTable;
 use super::row::{Cells, MOST_BYTES};
 use super::row_parser::At;
+use super::schema::Schema;
 use super::shown::{show, show_name};
 use super::stream::Stream;
 use crate::error::Place;

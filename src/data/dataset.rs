@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Targets, TargetsRef};
+use crate::{Error, Result};
 
 /// Feature values, row-major [rows, inputs].
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +81,7 @@ pub struct Dataset {
     pub features: Features,
     /// What the rows should give.
     pub targets: Targets,
-    /// How much each row counts in the loss; none is 1 for all.
+    /// How much each row counts in the loss, and in scores; none is 1 for all.
     pub weights: Vec<f32>,
 }
 
@@ -127,6 +128,11 @@ impl<'a> Rows<'a> {
         self.weights.get(row).copied().unwrap_or(1.0)
     }
 
+    /// How much each row counts in scores.
+    pub fn counts(&self) -> Vec<f64> {
+        (0..self.len()).map(|row| self.weight(row).into()).collect()
+    }
+
     /// The rows `range` as network inputs.
     pub fn scaled(&self, range: Range<usize>) -> FeaturesRef<'a> {
         self.features.scaled(range.start * self.inputs..range.end * self.inputs, self.scaling)
@@ -149,6 +155,20 @@ impl Dataset {
             scaling,
             total,
         }
+    }
+
+    /// Checks that a row counts, if the rows have weights.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when all weights are 0.
+    pub fn check_weights(&self) -> Result<()> {
+        if self.weights.is_empty() || self.weights.iter().any(|weight| *weight > 0.0) {
+            return Ok(());
+        }
+        let rows = self.weights.len();
+        Err(Error::Config(format!(
+            "expected rows that count in scores, found only weights of 0, of {rows} rows"
+        )))
     }
 
     /// How many rows there are.

@@ -126,6 +126,8 @@ impl Reader {
             form: Form::Images(Some(form)),
             times: None,
             state: State::Complete,
+            kept: None,
+            dropped: 0,
             refuses_missing: false,
         })
     }

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::columns::{Columns, Header, Selection, Target, Why, runs, show_column};
+use super::columns::{Columns, Header, Holds, Selection, Target, Why, runs, show_column};
 use super::dialect::Kind;
 use super::target::MNIST_COLUMNS;
+use super::time::{PARTS, date};
 use crate::{Error, Result};
 
 /// Names of a column that numbers the rows, where its values are different whole numbers.
@@ -96,7 +97,9 @@ impl Header<'_> {
                     left_out.push((column, Why::NumbersRows));
                     counted.push((column, first));
                 }
-                None if self.holds_different_texts(column) => left_out.push((column, Why::DifferentTexts)),
+                None if self.date_parts(column).is_none() && self.holds_different_texts(column) => {
+                    left_out.push((column, Why::DifferentTexts))
+                }
                 None => {}
             }
         }
@@ -106,9 +109,13 @@ impl Header<'_> {
                 && (only.is_empty() || only.contains(column))
         };
         let inputs = (0..self.count).filter(is_input);
-        let inputs: Vec<(usize, bool)> = inputs
-            .map(|column| (column, categorical.contains(&column) || self.is_category(column)))
-            .collect();
+        let holds = |column: usize| match self.date_parts(column) {
+            _ if categorical.contains(&column) => Holds::Categories,
+            Some(parts) => Holds::Dates(parts),
+            None if self.is_category(column) => Holds::Categories,
+            None => Holds::Numbers,
+        };
+        let inputs: Vec<(usize, Holds)> = inputs.map(|column| (column, holds(column))).collect();
         if inputs.is_empty() {
             let expected = "a target column and at least one column of inputs";
             let found = match self.count {
@@ -137,8 +144,12 @@ impl Header<'_> {
             if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
         let inferred = target.filter(|_| wanted.infer_values);
         let few_numbers = inferred.and_then(|target| self.few_numbers(target));
+        let may_identify = |(column, holds): &&(usize, Holds)| {
+            only.is_empty() && !categorical.contains(column) && self.may_identify(*column, *holds)
+        };
+        let identifiers = inputs.iter().filter(may_identify).map(|(column, _)| *column).collect();
         let runs = runs(&inputs);
-        let texts = inputs.iter().filter(|(_, is_category)| *is_category).map(|(column, _)| *column);
+        let texts = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories).map(|(column, _)| *column);
         let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
         let texts = texts.filter(|column| !categorical.contains(column));
         let as_text = texts.filter_map(|column| Some((column, self.number_as_text(column)?))).collect();
@@ -151,6 +162,7 @@ impl Header<'_> {
             left_out,
             counted,
             as_text,
+            identifiers,
             few_numbers,
             ..Columns::default()
         })
@@ -161,6 +173,19 @@ impl Header<'_> {
     fn is_category(&self, column: usize) -> bool {
         let holds = |wanted: fn(&Kind) -> bool| self.kinds(column).any(|kind| wanted(&kind));
         holds(|kind| *kind == Kind::Text) && !holds(|kind| matches!(kind, Kind::Number(_)))
+    }
+
+    /// How many parts the dates of a column have, if the first rows hold nothing else there: the hour is one where a row has one.
+    fn date_parts(&self, column: usize) -> Option<usize> {
+        let cells = self.data_rows().filter_map(|row| row.get(column));
+        let cells = cells.filter(|cell| !self.dialect.is_missing(cell));
+        let dates = cells.map(date).collect::<Option<Vec<_>>>().filter(|dates| !dates.is_empty())?;
+        // No two inputs have one name.
+        let is_taken = |part: &&str| {
+            self.names.is_some_and(|names| names.contains(&format!("{}.{part}", names[column])))
+        };
+        let parts = if dates.iter().any(|parts| parts[3] != 0.0) { PARTS.len() } else { PARTS.len() - 1 };
+        (!PARTS.iter().any(is_taken)).then_some(parts)
     }
 
     /// Whether a column holds text that is another one in nearly all of the first rows, like names.

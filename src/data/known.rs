@@ -146,7 +146,7 @@ impl WithBlocks for Read<'_> {
         // One column after the other: what is found in one row does not wait for that of the row before.
         let columns_of = columns.runs_and_inputs().filter_map(|(input, run)| match run {
             Run::Category(column) => Some((input, *column)),
-            Run::Numbers(_) => None,
+            Run::Numbers(_) | Run::Date(..) => None,
         });
         for ((input, column), numbering) in columns_of.zip(texts.numberings) {
             numbering.find_each(found, column, categories);
@@ -155,6 +155,13 @@ impl WithBlocks for Read<'_> {
                 inputs[input] = *number as f32;
                 let is_unread = *number == UNKNOWN || *number == MISSING && texts.refuses_missing;
                 unread[input / WORD] |= u32::from(is_unread) << (input % WORD);
+            }
+        }
+        // Dates are read one by one.
+        for (input, run) in columns.runs_and_inputs() {
+            let Run::Date(_, parts) = run else { continue };
+            for unread in unread.chunks_mut(words) {
+                (input..input + parts).for_each(|input| unread[input / WORD] |= 1 << (input % WORD));
             }
         }
         if let Some(column) = columns.target {

@@ -1,10 +1,13 @@
 //! Whether the labels that a reader has delivered are classes, and those of a model.
 
+use std::collections::HashMap;
+
 use super::classes::{Classes, FEW_CLASSES, not_classes};
-use super::columns::Column;
 use super::dataset::Dataset;
 use super::reader::{Form, Reader};
+use super::schema::Column;
 use super::shown::show_name;
+use super::spellings::folded;
 use super::target::undecided_task;
 use super::transform::Transform;
 use crate::error::Place;
@@ -55,20 +58,6 @@ impl Reader {
         }
     }
 
-    /// Checks that a row counts in the loss, if the rows so far have weights.
-    ///
-    /// # Errors
-    /// [`Error::Data`] when all weights are 0.
-    pub fn check_weights(&self) -> Result<()> {
-        let weights = &self.table.weights;
-        if weights.is_empty() || weights.iter().any(|weight| *weight > 0.0) {
-            return Ok(());
-        }
-        let expected = "a row that counts in the loss".to_owned();
-        let found = format!("only weights of 0, of {} rows", weights.len());
-        Err(Error::Data { path: self.name().to_owned(), place: Place::default(), expected, found })
-    }
-
     /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that
     /// the training rows did not hold, or missed a value where none of them did.
     ///
@@ -79,8 +68,7 @@ impl Reader {
         if self.values() > 0 {
             return self.into_rows(transform);
         }
-        let find = classes.finder();
-        let own: Vec<Option<u32>> = self.classes().names().iter().map(|name| find(name)).collect();
+        let own = self.found_in(classes);
         if let Some(unknown) = own.iter().position(Option::is_none) {
             return Err(self.unknown_label(unknown, classes));
         }
@@ -94,10 +82,19 @@ impl Reader {
     /// # Errors
     /// [`Error::Data`] with the first that is not.
     pub fn check_labels(&self, classes: &Classes) -> Result<()> {
-        match self.classes().names().iter().position(|name| classes.find(name).is_none()) {
+        match self.found_in(classes).iter().position(Option::is_none) {
             Some(unknown) => Err(self.unknown_label(unknown, classes)),
             None => Ok(()),
         }
+    }
+
+    /// Which of these classes each class of the rows so far is.
+    fn found_in(&self, classes: &Classes) -> Vec<Option<u32>> {
+        let find = classes.finder();
+        let spelled = if self.folds_labels() { classes.names() } else { &[] };
+        let spelled: HashMap<String, u32> = spelled.iter().map(|name| folded(name)).zip(0..).collect();
+        let find = |name: &String| find(name).or_else(|| spelled.get(&folded(name)).copied());
+        self.classes().names().iter().map(find).collect()
     }
 
     /// The column of the labels; none where they stand beside the table.

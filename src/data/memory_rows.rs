@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::categories::{Dictionary, MISSING};
 use super::classes::{Label, MOST_LABELS};
-use super::columns::{Column, Schema};
 use super::dataset::Features;
 use super::reader::{Form, Reader, State};
+use super::schema::{Column, Schema};
 use super::table::{Chunk, Missing, Room, Table, reserve};
 use crate::error::Place;
 use crate::{Error, Result};
@@ -142,6 +142,10 @@ impl Reader {
             inputs: (0..inputs).map(column).collect(),
             target: (columns == 0).then(|| column(inputs)),
             values: (inputs..inputs + columns).map(column).collect(),
+            weight: None,
+            folds_labels: false,
+            drops_missing_target: false,
+            dates: Vec::new(),
             categories,
             missing: Vec::new(),
             decimal: None,
@@ -160,15 +164,18 @@ impl Reader {
             likely_rows: 0,
             threads,
             form: Form::Table {
-                schema,
+                schema: Box::new(schema),
                 left_out: Vec::new(),
                 as_text: Vec::new(),
+                identifiers: Vec::new(),
                 written: Box::default(),
                 few_numbers: None,
             },
             times: None,
             state: State::Complete,
             refuses_missing: false,
+            kept: None,
+            dropped: 0,
         })
     }
 }

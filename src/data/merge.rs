@@ -39,6 +39,7 @@ impl Merger {
         for run in &table.columns.runs {
             match run {
                 Run::Numbers(columns) => input += columns.len(),
+                Run::Date(_, parts) => input += parts,
                 Run::Category(column) => {
                     categories.push((*column, input, Numbers::new(MISSING + 1, threads)));
                     input += 1;

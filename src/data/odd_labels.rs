@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::classes::is_number;
 use super::reader::{Form, Reader};
+use super::spellings::rarer_spellings;
 
 /// Rows of a table from which on a class should have more than one of them.
 const MANY_ROWS: usize = 100;
@@ -31,6 +32,8 @@ pub enum Oddity {
     Number,
     /// Text among numbers.
     Text,
+    /// Another label differs only in case, or in blanks around it, and is not rarer.
+    Spelling,
     /// The only row of its class.
     Single,
 }
@@ -65,12 +68,12 @@ fn oddities(names: &[String], rows: &[usize]) -> Vec<Option<Oddity>> {
         texts.is_odd_beside(&numbers).then_some(Oddity::Text)
     };
     let has_many_rows = rows.iter().sum::<usize>() >= MANY_ROWS;
-    let oddity = |(is_number, rows): (&bool, &usize)| {
+    let oddity = |((is_number, rows), is_spelling): ((&bool, &usize), bool)| {
         let own = if *is_number { Oddity::Number } else { Oddity::Text };
         let single = (has_many_rows && *rows == 1).then_some(Oddity::Single);
-        kind.filter(|kind| *kind == own).or(single)
+        kind.filter(|kind| *kind == own).or(is_spelling.then_some(Oddity::Spelling)).or(single)
     };
-    are_numbers.iter().zip(rows).map(oddity).collect()
+    are_numbers.iter().zip(rows).zip(rarer_spellings(names, rows)).map(oddity).collect()
 }
 
 impl Reader {
@@ -103,7 +106,7 @@ mod tests {
 
     #[test]
     fn labels_of_the_rarer_kind_and_single_ones_are_odd() {
-        use Oddity::{Number, Single, Text};
+        use Oddity::{Number, Single, Spelling, Text};
         let odd = |classes: &[(&str, usize)]| {
             let (names, rows): (Vec<String>, Vec<usize>) =
                 classes.iter().map(|(name, rows)| ((*name).to_owned(), *rows)).unzip();
@@ -122,6 +125,11 @@ mod tests {
             (&[("a", 99), ("b", 1)], &[None, Some(Single)]),
             (&[("1", 1), ("2", 99), ("x", 1)], &[Some(Single), None, Some(Text)]),
             (&[("inf", 9), ("nan", 1)], &[None; 2]),
+            (
+                &[("YES", 2), ("no", 40), ("no\u{a0}", 1), ("yes", 40)],
+                &[Some(Spelling), None, Some(Spelling), None],
+            ),
+            (&[("A", 5), ("B", 7), ("a", 5)], &[None, None, Some(Spelling)]),
         ] {
             assert_eq!(odd(classes), expected, "{classes:?}");
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::TargetsRef;
 use super::classes::Classes;
-use super::columns::{LeftOut, Schema, Selection};
+use super::columns::{LeftOut, Selection};
 use super::csv_table::CsvRows;
 use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::delivery::{Delivery, Times};
@@ -19,6 +19,7 @@ use super::image::ImageForm;
 use super::image_folders::ImageOptions;
 use super::locate::Source;
 use super::numbers_as_text::NumbersAsText;
+use super::schema::Schema;
 use super::stream::Stream;
 use super::table::Table;
 use crate::{Error, Result};
@@ -69,6 +70,9 @@ pub struct Reader {
     pub(super) state: State,
     /// Whether a missing value is an error, as nothing will stand for it.
     pub(super) refuses_missing: bool,
+    /// The rows of the file that are here, where some were left out for want of a target, and how many these are.
+    pub(super) kept: Option<Vec<u32>>,
+    pub(super) dropped: usize,
 }
 
 /// What a data set is made of.
@@ -77,12 +81,13 @@ pub(super) enum Form {
     /// Images, with their form where they have height and width.
     Images(Option<ImageForm>),
     /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
-    /// how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
+    /// inputs that may be identifiers, how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
     /// of them.
     Table {
-        schema: Schema,
+        schema: Box<Schema>,
         left_out: Vec<LeftOut>,
         as_text: Vec<NumbersAsText>,
+        identifiers: Vec<String>,
         written: Box<Format>,
         few_numbers: Option<usize>,
     },
@@ -144,9 +149,16 @@ impl Reader {
         let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
         let form = Form::Table {
-            schema,
+            schema: Box::new(schema),
             left_out,
             as_text: rows.table.as_text(),
+            identifiers: rows
+                .table
+                .columns
+                .identifiers
+                .iter()
+                .map(|column| rows.table.name_of(*column))
+                .collect(),
             written: rows.table.written().into(),
             few_numbers: rows.table.columns.few_numbers,
         };
@@ -167,6 +179,8 @@ impl Reader {
             times,
             state,
             refuses_missing: false,
+            kept: None,
+            dropped: 0,
         })
     }
 
@@ -205,6 +219,8 @@ impl Reader {
             times,
             state,
             refuses_missing: false,
+            kept: None,
+            dropped: 0,
         })
     }
 
@@ -239,7 +255,17 @@ impl Reader {
         // What is missing stands in front of the row that is at fault.
         match self.check_missing().and(received) {
             Ok(true) => {}
-            Ok(false) => self.state = State::Complete,
+            Ok(false) => {
+                self.state = State::Complete;
+                if self.drops_missing_target() {
+                    let rows = self.rows();
+                    self.kept = self.table.drop_without_target(self.inputs, self.values);
+                    self.dropped = rows - self.rows();
+                }
+                if self.folds_labels() {
+                    self.table.join_spellings();
+                }
+            }
             Err(error) => {
                 self.state = State::Failed;
                 return Err(error);
@@ -289,20 +315,6 @@ impl Reader {
         self.values
     }
 
-    /// Whether rows have weights in the loss.
-    pub fn is_weighted(&self) -> bool {
-        !self.table.weights.is_empty()
-    }
-
-    /// Multiplies the weights of the rows so far by those of their classes.
-    pub fn weigh(&mut self, classes: &[f32]) {
-        let Table { labels, weights, .. } = &mut self.table;
-        weights.resize(labels.len(), 1.0);
-        for (weight, label) in weights.iter_mut().zip(labels) {
-            *weight *= classes[*label as usize];
-        }
-    }
-
     /// Values of a row.
     pub fn inputs(&self) -> usize {
         self.inputs
@@ -347,6 +359,14 @@ impl Reader {
         match &self.form {
             Form::Images(_) => &[],
             Form::Table { as_text, .. } => as_text,
+        }
+    }
+
+    /// Inputs that may hold identifiers: names of persons or things, as text or as numbers.
+    pub fn identifiers(&self) -> &[String] {
+        match &self.form {
+            Form::Images(_) => &[],
+            Form::Table { identifiers, .. } => identifiers,
         }
     }
 

@@ -7,7 +7,7 @@ use super::number::{expected_feature, float};
 use super::row_parser::{At, FirstMissing, RowParser};
 use super::shown::show;
 use super::table::Missing;
-use super::time::time;
+use super::time::{PARTS, date, time};
 use crate::Result;
 
 impl RowParser {
@@ -40,6 +40,26 @@ impl RowParser {
         number.map_err(|expected| table.cell_error(at, column, &expected))
     }
 
+    /// The parts of a date, NaN where it is missing.
+    pub(super) fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
+        let cell = at.row.cell(column);
+        match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
+            Some(date) => Ok(date),
+            None if self.table.dialect.is_missing(cell) => {
+                self.without_number(at, column, "a date").map(|missing| [missing; PARTS.len()])
+            }
+            None => {
+                let time = if parts == PARTS.len() { "" } else { " without a time of day" };
+                let rows = if self.table.is_like_another { "training table" } else { "first rows" };
+                let expected = format!(
+                    "a date{time} such as 2026-11-22, as in the {rows} (--categorical reads the column as text in training, \
+                     --missing-marker names what stands for a missing date)"
+                );
+                Err(self.table.cell_error(at, column, &expected))
+            }
+        }
+    }
+
     /// The number of the row's label, if the table has labels, which may be known already.
     #[inline]
     pub(super) fn label(&mut self, at: &At<'_>, known: Option<u32>) -> Result<Option<u32>> {
@@ -53,13 +73,32 @@ impl RowParser {
 
     fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
         let cell = at.row.cell(column);
-        if self.table.dialect.is_missing(cell) {
+        let is_missing = self.table.dialect.is_missing(cell);
+        if is_missing && self.table.columns.drops_missing_target {
+            let number = self.labels.missing(cell, at.line());
+            return number.map_err(|expected| self.table.cell_error(at, column, &expected));
+        }
+        if is_missing {
             let expected = "a label (rows without one are not supported: remove them)";
             return Err(self.table.cell_error(at, column, expected));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
         number.map_err(|expected| self.table.cell_error(at, column, &expected))
+    }
+
+    /// A value to predict; NaN where it is missing and the row is to be left out.
+    pub(super) fn value(&self, at: &At<'_>, column: usize) -> Result<f32> {
+        if !self.table.dialect.is_missing(at.row.cell(column)) {
+            return self.number(at, column, "a value to predict");
+        }
+        match self.table.columns.drops_missing_target {
+            true => Ok(f32::NAN),
+            false => {
+                let expected = "a value to predict (rows without one are not supported: remove them)";
+                Err(self.table.cell_error(at, column, expected))
+            }
+        }
     }
 
     /// A cell as a finite number.

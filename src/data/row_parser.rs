@@ -13,6 +13,7 @@ use super::dataset::Features;
 use super::decimal::Decimals;
 use super::groups::Groups;
 use super::known::{Texts, WORD};
+use super::number::Value;
 use super::piece::{Part, Piece};
 use super::row::Row;
 use super::shown::{show, show_name};
@@ -45,6 +46,8 @@ enum Cell {
     Number(usize),
     /// A category in this column, which is the one with this number among those of categories.
     Category(usize, usize),
+    /// Of the date in this column, of which so many parts are inputs, the one with this number.
+    Date(usize, usize, usize),
 }
 
 /// What a parser knows of numbers that are missing.
@@ -104,6 +107,9 @@ impl RowParser {
                 Run::Category(column) => {
                     cells.push(Cell::Category(*column, numberings.len()));
                     numberings.push(Numbering::new());
+                }
+                Run::Date(column, parts) => {
+                    cells.extend((0..*parts).map(|part| Cell::Date(*column, *parts, part)));
                 }
             }
         }
@@ -199,6 +205,7 @@ impl RowParser {
                 let value = match self.cells[input] {
                     Cell::Number(column) => self.float(at, column)?,
                     Cell::Category(column, category) => self.category(at, category, column)? as f32,
+                    Cell::Date(column, parts, part) => self.date(at, column, parts)?[part],
                 };
                 if let Features::Floats(floats) = features {
                     floats[place + input] = value;
@@ -218,6 +225,10 @@ impl RowParser {
                     features.push_whole(self.category(at, categories, *column)?);
                     categories += 1;
                 }
+                Run::Date(column, parts) => {
+                    let date = self.date(at, *column, *parts)?;
+                    date[..*parts].iter().for_each(|part| features.push(Value::Float(*part)));
+                }
             }
         }
         Ok(())
@@ -235,7 +246,7 @@ impl RowParser {
         self.check_row_numbers(at, before)?;
         chunk.labels.extend(self.label(at, label)?);
         for column in &table.columns.values {
-            chunk.values.push(self.number(at, *column, "a value to predict")?);
+            chunk.values.push(self.value(at, *column)?);
         }
         chunk.weights.extend(self.weight(at)?);
         chunk.groups.extend(self.group(at)?);

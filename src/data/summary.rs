@@ -2,8 +2,8 @@
 
 use super::by_column::by_column;
 use super::categories::{Dictionary, MISSING};
-use super::columns::Column;
 use super::reader::Reader;
+use super::schema::Column;
 use super::sorted_floats::sorted;
 use super::statistics::quantile_of_sorted;
 use super::table::Table;

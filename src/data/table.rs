@@ -95,7 +95,7 @@ impl Features {
     }
 
     /// Keeps the rows with these numbers, which ascend, and no others.
-    fn keep_rows(&mut self, width: usize, numbers: &[u32]) {
+    pub(super) fn keep_rows(&mut self, width: usize, numbers: &[u32]) {
         fn keep<T: Copy>(values: &mut Vec<T>, width: usize, numbers: &[u32]) {
             for (to, from) in numbers.iter().enumerate() {
                 values.copy_within(*from as usize * width..(*from as usize + 1) * width, to * width);
@@ -164,12 +164,12 @@ pub(super) struct Table {
     pub(super) ids: Vec<String>,
     pub(super) classes: Classes,
     /// The number of each row's label.
-    numbers: Vec<u32>,
+    pub(super) numbers: Vec<u32>,
     /// The labels by their numbers, and the class of each.
     pub(super) names: Vec<Label>,
     /// The file in which each came first.
-    files: Vec<Option<Arc<Path>>>,
-    class_of: Vec<u32>,
+    pub(super) files: Vec<Option<Arc<Path>>>,
+    pub(super) class_of: Vec<u32>,
     /// Of each column of categories, in the order of the inputs.
     pub(super) dictionaries: Vec<Dictionary>,
     /// The first number that is missing, and its file.

@@ -10,11 +10,33 @@ pub(super) fn time(cell: &[u8]) -> Option<f64> {
     if let Ok(number) = text.parse::<f64>() {
         return Some(number).filter(|number| number.is_finite());
     }
+    moment(text)
+}
+
+/// The seconds from 1970 to a date or a time of it.
+fn moment(text: &str) -> Option<f64> {
     let (date, time) = match text.split_once([' ', 'T']) {
         Some((date, time)) => (date, seconds(time.trim_ascii_start())?),
         None => (text, 0.0),
     };
     Some(days(date)? as f64 * DAY + time)
+}
+
+/// What a date is as numbers: the days since 1970, the month from 1, the day of the week, of which Monday is 0, and the hour with
+/// its fraction, all in UTC.
+pub(super) const PARTS: [&str; 4] = ["days", "month", "weekday", "hour"];
+
+/// The parts of a date in a cell; the hour is 0 where there is none.
+pub(super) fn date(cell: &[u8]) -> Option<[f32; PARTS.len()]> {
+    let seconds = moment(str::from_utf8(cell.trim_ascii()).ok()?)?;
+    let days = seconds.div_euclid(DAY) as i64;
+    // Eras of 400 years begin in March of a year that 400 divides.
+    let day = (days + 719_468).rem_euclid(146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let month = (5 * (day - (365 * year + year / 4 - year / 100)) + 2) / 153;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let hour = seconds.rem_euclid(DAY) / 3600.0;
+    Some([days as f32, month as f32, (days + 3).rem_euclid(7) as f32, hour as f32])
 }
 
 /// A number of so many digits at least, and so many at most, that is not greater than this.
@@ -152,6 +174,27 @@ mod tests {
         ] {
             let expected = (cell == "2020-01-01 ").then_some(1_577_836_800.0);
             assert_eq!(time(cell.as_bytes()), expected, "{cell}");
+        }
+    }
+
+    #[test]
+    fn dates_have_parts() {
+        for (cell, parts) in [
+            ("1970-01-01", [0.0, 1.0, 3.0, 0.0]),
+            (" 2024/2/29 ", [19_782.0, 2.0, 3.0, 0.0]),
+            ("2024-03-01T12:30", [19_783.0, 3.0, 4.0, 12.5]),
+            ("1969-12-31T23:00-02:00", [0.0, 1.0, 3.0, 1.0]),
+            ("1969-12-31 18:00:00", [-1.0, 12.0, 2.0, 18.0]),
+        ] {
+            assert_eq!(date(cell.as_bytes()), Some(parts), "{cell}");
+        }
+        assert_eq!([date(b"2024"), date(b"2024-02-30"), date(b"")], [None; 3]);
+        // Each month of years that are leap years, and of some that are none.
+        for year in [1600, 1900, 1970, 2000, 2023, 2024, 2100] {
+            for month in 1..=12 {
+                let found = date(format!("{year}-{month:02}-28").as_bytes()).unwrap();
+                assert_eq!(found[1], month as f32, "{year}");
+            }
         }
     }
 

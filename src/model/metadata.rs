@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Network;
 use crate::data::{Classes, Column, ImageForm, Schema, TargetScale, Transform};
@@ -16,6 +16,11 @@ const TARGET: &str = "target";
 const TARGET_POSITION: &str = "target_position";
 const VALUES: &str = "values";
 const VALUE_POSITIONS: &str = "value_positions";
+const WEIGHT: &str = "weight";
+const WEIGHT_POSITION: &str = "weight_position";
+const DROP_MISSING_TARGET: &str = "drop_missing_target";
+const DATES: &str = "dates";
+const FOLD_LABELS: &str = "fold_labels";
 const IMAGE: &str = "image";
 const MISSING: &str = "missing_values";
 const DECIMAL: &str = "decimal";
@@ -23,7 +28,7 @@ const TARGET_CENTER: &str = "target_center";
 const TARGET_WIDTH: &str = "target_width";
 
 /// All of them: other entries of a file say how the network was trained.
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 18] = [
     CLASSES,
     COLUMNS,
     POSITIONS,
@@ -32,6 +37,11 @@ pub(super) const KEYS: [&str; 13] = [
     TARGET_POSITION,
     VALUES,
     VALUE_POSITIONS,
+    WEIGHT,
+    WEIGHT_POSITION,
+    FOLD_LABELS,
+    DROP_MISSING_TARGET,
+    DATES,
     IMAGE,
     MISSING,
     DECIMAL,
@@ -64,8 +74,19 @@ impl Meaning {
         if !self.classes.is_empty() {
             entries.push((CLASSES, Value::from(self.classes.names().to_vec()).to_string()));
         }
-        if let Some(Schema { columns, inputs, target, values, categories: _, missing, decimal }) =
-            &self.schema
+        if let Some(Schema {
+            columns,
+            inputs,
+            target,
+            values,
+            weight,
+            folds_labels,
+            drops_missing_target,
+            dates,
+            categories: _,
+            missing,
+            decimal,
+        }) = &self.schema
         {
             // Which are categories the encoding says.
             let names: Option<Vec<&str>> = inputs.iter().map(|input| input.name.as_deref()).collect();
@@ -83,9 +104,19 @@ impl Meaning {
                 entries.push((MISSING, Value::from(missing.clone()).to_string()));
             }
             entries.extend(decimal.map(|mark| (DECIMAL, char::from(mark).to_string())));
-            if let Some(Column { name, position }) = target {
-                entries.extend(name.clone().map(|name| (TARGET, name)));
-                entries.push((TARGET_POSITION, position.to_string()));
+            if !dates.is_empty() {
+                entries.push((DATES, json!(dates).to_string()));
+            }
+            let flags = [(FOLD_LABELS, folds_labels), (DROP_MISSING_TARGET, drops_missing_target)];
+            entries.extend(
+                flags.into_iter().filter(|(_, is_set)| **is_set).map(|(key, _)| (key, true.to_string())),
+            );
+            let columns = [(target, TARGET, TARGET_POSITION), (weight, WEIGHT, WEIGHT_POSITION)];
+            for (column, name_key, position_key) in columns {
+                if let Some(Column { name, position }) = column {
+                    entries.extend(name.clone().map(|name| (name_key, name)));
+                    entries.push((position_key, position.to_string()));
+                }
             }
         }
         if let Some(TargetScale { center, width }) = &self.target_scale {
@@ -134,8 +165,24 @@ impl Meaning {
         };
         let columns: usize = entry(metadata, FILE_COLUMNS).ok_or(FILE_COLUMNS)?;
         let positions: Vec<usize> = serde_json::from_str(positions).map_err(|_| POSITIONS)?;
+        let dates: Vec<(usize, usize)> = match metadata.get(DATES) {
+            None => Vec::new(),
+            Some(text) => serde_json::from_str(text).map_err(|_| DATES)?,
+        };
+        // The parts of a date stand in one column.
+        let are_parts = |(first, parts): &(usize, usize)| {
+            let of_date = first.checked_add(*parts).and_then(|end| positions.get(*first..end));
+            (3..=4).contains(parts) && of_date.is_some_and(|of| of.iter().all(|position| *position == of[0]))
+        };
+        if !dates.iter().all(are_parts) || !dates.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0) {
+            return Err(DATES);
+        }
+        let is_later_part =
+            |input: usize| dates.iter().any(|(first, parts)| input > *first && input - first < *parts);
+        let own: Vec<usize> =
+            (0..).zip(&positions).filter(|(input, _)| !is_later_part(*input)).map(|(_, at)| *at).collect();
         let are_there = positions.iter().all(|position| *position < columns);
-        if positions.len() != inputs || !are_there || !are_different(&positions) {
+        if positions.len() != inputs || !are_there || !are_different(&own) {
             return Err(POSITIONS);
         }
         let names = match metadata.get(COLUMNS) {
@@ -169,16 +216,18 @@ impl Meaning {
                 names.into_iter().zip(positions).map(|(name, position)| Column { name, position }).collect()
             }
         };
-        let target = match metadata.get(TARGET_POSITION) {
-            None => None,
+        let column = |name, position_key: &'static str| match metadata.get(position_key) {
+            None => Ok::<_, &'static str>(None),
             Some(_) => {
-                let position = entry(metadata, TARGET_POSITION).filter(|position| *position < columns);
-                Some(Column {
-                    name: metadata.get(TARGET).cloned(),
-                    position: position.ok_or(TARGET_POSITION)?,
-                })
+                let position = entry(metadata, position_key).filter(|position| *position < columns);
+                let name = metadata.get(name).cloned();
+                Ok(Some(Column { name, position: position.ok_or(position_key)? }))
             }
         };
+        let (target, weight) = (column(TARGET, TARGET_POSITION)?, column(WEIGHT, WEIGHT_POSITION)?);
+        let flag =
+            |key: &'static str| metadata.get(key).map_or(Ok(false), |text| text.parse().map_err(|_| key));
+        let (folds_labels, drops_missing_target) = (flag(FOLD_LABELS)?, flag(DROP_MISSING_TARGET)?);
         let missing = match metadata.get(MISSING) {
             None => Vec::new(),
             Some(text) => strings(text).ok_or(MISSING)?,
@@ -196,7 +245,19 @@ impl Meaning {
         };
         Ok(Self {
             classes,
-            schema: Some(Schema { columns, inputs, target, values, categories, missing, decimal }),
+            schema: Some(Schema {
+                columns,
+                inputs,
+                target,
+                values,
+                weight,
+                folds_labels,
+                drops_missing_target,
+                dates,
+                categories,
+                missing,
+                decimal,
+            }),
             image,
             target_scale,
         })
@@ -241,6 +302,10 @@ mod tests {
             inputs: vec![column("b \"x\"", 3), column("a", 1)],
             target: Some(column("kind", 4)),
             values: Vec::new(),
+            weight: Some(column("count", 2)),
+            folds_labels: true,
+            drops_missing_target: true,
+            dates: Vec::new(),
             categories: Vec::new(),
             missing: vec!["none, or \"0\"".to_owned()],
             decimal: Some(b','),
@@ -250,6 +315,10 @@ mod tests {
             inputs: [0, 1].map(|position| Column { name: None, position }).to_vec(),
             target: None,
             values: Vec::new(),
+            weight: None,
+            folds_labels: false,
+            drops_missing_target: false,
+            dates: Vec::new(),
             categories: Vec::new(),
             missing: Vec::new(),
             decimal: None,
@@ -297,6 +366,11 @@ mod tests {
             (COLUMNS, "[\"x\",\"x\"]"),
             (FILE_COLUMNS, "x"),
             (TARGET_POSITION, "3"),
+            (WEIGHT_POSITION, "3"),
+            (FOLD_LABELS, "maybe"),
+            (DATES, "[[0,4]]"),
+            (DATES, "[[0,18446744073709551615]]"),
+            (DATES, "[0]"),
             (IMAGE, "2x2"),
             (IMAGE, "28"),
             (MISSING, "NA"),

@@ -1,16 +1,14 @@
 //! How well each class is recognised.
 
-use std::iter::repeat;
-
-/// Figures of one class.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Figures of one class: rows, each as often as it counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ClassFigures {
     /// Rows of this class.
-    pub samples: u64,
+    pub samples: f64,
     /// Rows taken for this class.
-    pub predicted: u64,
+    pub predicted: f64,
     /// Rows of this class that were taken for it.
-    pub correct: u64,
+    pub correct: f64,
 }
 
 impl ClassFigures {
@@ -27,17 +25,17 @@ impl ClassFigures {
     /// The harmonic mean of precision and recall; 0 where the class is predicted and has no rows, nothing where it does not
     /// occur.
     pub fn f1(&self) -> Option<f64> {
-        share(2 * self.correct, self.samples + self.predicted)
+        share(2.0 * self.correct, self.samples + self.predicted)
     }
 
     /// Whether the class is among the labels or the predictions.
     pub fn occurs(&self) -> bool {
-        self.samples + self.predicted > 0
+        self.samples + self.predicted > 0.0
     }
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
 }
 
 /// The class of these labels where all are the same.
@@ -45,24 +43,18 @@ pub fn only_class(labels: &[u32]) -> Option<u32> {
     labels.first().copied().filter(|first| labels.iter().all(|label| label == first))
 }
 
-/// The figures of all `classes`.
-pub fn class_figures(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<ClassFigures> {
-    weighted_figures(labels, predictions, repeat(1), classes)
-}
-
-/// The same of rows that count so often each.
-pub(super) fn weighted_figures(
+/// The figures of all `classes`, of rows that count so much each.
+pub fn class_figures(
     labels: &[u32],
     predictions: &[u32],
-    counts: impl IntoIterator<Item = u32>,
+    counts: &[f64],
     classes: usize,
 ) -> Vec<ClassFigures> {
     let mut figures = vec![ClassFigures::default(); classes];
     for ((label, prediction), count) in labels.iter().zip(predictions).zip(counts) {
-        let count = u64::from(count);
         figures[*label as usize].samples += count;
         figures[*prediction as usize].predicted += count;
-        figures[*label as usize].correct += if label == prediction { count } else { 0 };
+        figures[*label as usize].correct += if label == prediction { *count } else { 0.0 };
     }
     figures
 }
@@ -94,20 +86,20 @@ mod tests {
     #[test]
     fn figures_and_matrix_agree() {
         let (labels, predictions) = ([0, 0, 1, 1, 1], [0, 1, 1, 1, 0]);
-        let figures = class_figures(&labels, &predictions, 3);
-        assert_eq!(figures[1], ClassFigures { samples: 3, predicted: 3, correct: 2 });
+        let figures = class_figures(&labels, &predictions, &[1.0; 5], 3);
+        assert_eq!(figures[1], ClassFigures { samples: 3.0, predicted: 3.0, correct: 2.0 });
         assert_eq!([figures[0].precision(), figures[0].recall(), figures[0].f1()], [Some(0.5); 3]);
         assert_eq!([figures[2].precision(), figures[2].recall(), figures[2].f1()], [None; 3]);
         assert!(!figures[2].occurs());
         assert_eq!(mean_of(&figures, ClassFigures::recall), (0.5 + 2.0 / 3.0) / 2.0);
         // A class that is only predicted has an F1 of 0 and no recall; one that does not occur has neither.
-        let figures = class_figures(&[0, 0, 1, 1], &[0, 2, 1, 1], 4);
+        let figures = class_figures(&[0, 0, 1, 1], &[0, 2, 1, 1], &[1.0; 4], 4);
         assert_eq!(mean_of(&figures, ClassFigures::f1), (2.0 / 3.0 + 1.0 + 0.0) / 3.0);
         assert_eq!(mean_of(&figures, ClassFigures::recall), 0.75);
         // As often as they count.
         let rows = |values: [u32; 5]| [[values[0]; 3].as_slice(), &values[2..]].concat();
-        let repeated = class_figures(&rows(labels), &rows(predictions), 3);
-        assert_eq!(weighted_figures(&labels, &predictions, [3, 0, 1, 1, 1], 3), repeated);
+        let repeated = class_figures(&rows(labels), &rows(predictions), &[1.0; 6], 3);
+        assert_eq!(class_figures(&labels, &predictions, &[3.0, 0.0, 1.0, 1.0, 1.0], 3), repeated);
         assert_eq!(confusion(&labels, &predictions, 3), [[1, 1, 0], [1, 2, 0], [0, 0, 0]]);
     }
 }

@@ -1,30 +1,46 @@
 //! Predictions of classes beside the labels of their rows, and how good they are.
 
-use super::class_figures::{ClassFigures, class_figures, mean_of, weighted_figures};
+use super::class_figures::{ClassFigures, class_figures, mean_of};
 use super::probabilities::{best, log_sum_exp};
 use crate::engine::Evaluation;
 
 /// The most classes of which the AUC is computed.
 const MOST_CLASSES: usize = 100;
 
-/// Mean loss and predictions of rows of these classes from the outputs of a network, [rows, classes].
-pub(super) fn evaluation(outputs: &[f32], labels: &[u32]) -> Evaluation {
+/// Mean loss and predictions of rows of these classes, which count so much each, from the outputs of a network, [rows,
+/// classes].
+pub(super) fn evaluation(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Evaluation {
     let rows = || outputs.chunks_exact(outputs.len() / labels.len().max(1));
     let losses = rows().zip(labels).map(|(row, label)| log_sum_exp(row) - f64::from(row[*label as usize]));
-    let loss = losses.sum::<f64>() / labels.len() as f64;
+    let loss = weighted_sum(losses, counts) / counts.iter().sum::<f64>();
     Evaluation { loss, predictions: rows().map(|row| best(row) as u32).collect() }
 }
 
+/// The sum of what each row has, as often as it counts. A row that does not may have what is infinite.
+pub(super) fn weighted_sum(of_rows: impl IntoIterator<Item = f64>, counts: &[f64]) -> f64 {
+    of_rows
+        .into_iter()
+        .zip(counts)
+        .filter(|(_, count)| **count > 0.0)
+        .map(|(value, count)| value * count)
+        .sum()
+}
+
+/// The share of the rows, which count so much each, whose prediction is their label.
+pub(super) fn accuracy(labels: &[u32], predictions: &[u32], counts: &[f64]) -> f64 {
+    let correct = labels.iter().zip(predictions).map(|(label, prediction)| f64::from(label == prediction));
+    weighted_sum(correct, counts) / counts.iter().sum::<f64>()
+}
+
 /// The mean recall of the classes that have rows: what the accuracy would be if all had as many.
-pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], classes: usize) -> f64 {
-    mean_of(&class_figures(labels, predictions, classes), ClassFigures::recall)
+pub(super) fn balanced_accuracy(labels: &[u32], predictions: &[u32], counts: &[f64], classes: usize) -> f64 {
+    mean_of(&class_figures(labels, predictions, counts, classes), ClassFigures::recall)
 }
 
 /// AUC of rows of these classes from the outputs of a network, [rows, classes]; nothing of rows of one class, and of more
 /// than 100 classes.
-pub(super) fn auc(outputs: &[f32], labels: &[u32]) -> Option<f64> {
-    let rows = Classified::new(outputs, labels);
-    Some(rows.auc(&vec![1; labels.len()])).filter(|auc| auc.is_finite())
+pub(super) fn auc(outputs: &[f32], labels: &[u32], counts: &[f64]) -> Option<f64> {
+    Some(Classified::new(outputs, labels).auc(counts)).filter(|auc| auc.is_finite())
 }
 
 /// The rows in ascending order of their score of a class.
@@ -74,44 +90,39 @@ impl<'a> Classified<'a> {
     }
 
     /// Accuracy, balanced accuracy, F1, log loss and AUC, each row counted as often as `counts` says.
-    pub(super) fn measures(&self, counts: &[u32]) -> [f64; 5] {
+    pub(super) fn measures(&self, counts: &[f64]) -> [f64; 5] {
         let Self { labels, predictions, losses, classes, .. } = self;
-        let figures = weighted_figures(labels, predictions, counts.iter().copied(), *classes);
-        // A row that is left out may have a loss that is infinite.
-        let counted = losses.iter().zip(counts).filter(|(_, count)| **count > 0);
-        let loss: f64 = counted.map(|(loss, count)| loss * f64::from(*count)).sum();
-        let sum_of = |of: fn(&ClassFigures) -> u64| figures.iter().map(of).sum::<u64>() as f64;
-        let all = sum_of(|class| class.samples);
+        let figures = class_figures(labels, predictions, counts, *classes);
         [
-            sum_of(|class| class.correct) / all,
+            accuracy(labels, predictions, counts),
             mean_of(&figures, ClassFigures::recall),
             mean_of(&figures, ClassFigures::f1),
-            loss / all,
+            weighted_sum(losses.iter().copied(), counts) / counts.iter().sum::<f64>(),
             self.auc(counts),
         ]
     }
 
     /// The mean of the areas of the classes that occur, as others do.
-    fn auc(&self, counts: &[u32]) -> f64 {
+    fn auc(&self, counts: &[f64]) -> f64 {
         let areas: Vec<f64> = (0..self.ranked.len()).filter_map(|class| self.area(class, counts)).collect();
         areas.iter().sum::<f64>() / areas.len() as f64
     }
 
     /// The share of pairs of a row of the class and another in which the first has the higher probability of the class;
     /// equal ones count half.
-    fn area(&self, class: usize, counts: &[u32]) -> Option<f64> {
+    fn area(&self, class: usize, counts: &[f64]) -> Option<f64> {
         let score = |row: u32| self.scores[row as usize * self.classes + class];
-        let (mut below, mut inside, mut pairs) = (0u64, 0u64, 0.0);
+        let (mut below, mut inside, mut pairs) = (0.0, 0.0, 0.0);
         for equal in self.ranked[class].chunk_by(|a, b| score(*a) == score(*b)) {
-            let (mut others, mut own) = (0u64, 0u64);
+            let (mut others, mut own) = (0.0, 0.0);
             for row in equal {
-                let count = u64::from(counts[*row as usize]);
+                let count = counts[*row as usize];
                 if self.labels[*row as usize] as usize == class { own += count } else { others += count }
             }
-            pairs += own as f64 * (below as f64 + 0.5 * others as f64);
+            pairs += own * (below + 0.5 * others);
             below += others;
             inside += own;
         }
-        (below > 0 && inside > 0).then(|| pairs / (below as f64 * inside as f64))
+        (below > 0.0 && inside > 0.0).then(|| pairs / (below * inside))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::ValueErrors;
+use super::{ValueErrors, class_figures, only_class};
 use crate::data::Classes;
 
 /// What speaks against a network.
@@ -52,29 +52,29 @@ impl Doubt {
         (errors.r2 <= 0.0).then_some(Doubt::NoBetterThanMean { rows })
     }
 
-    /// Of these predictions of these rows.
+    /// Of these predictions of these rows, which count so much each.
     pub(crate) fn of(
         labels: &[u32],
         predictions: &[u32],
+        counts: &[f64],
         classes: &Classes,
         rows: &'static str,
     ) -> Option<Self> {
-        let mut counts = vec![0u64; classes.len()];
-        labels.iter().for_each(|label| counts[*label as usize] += 1);
+        let figures = class_figures(labels, predictions, counts, classes.len());
         // Rows of one class tell nothing.
-        let (most, count) = (0..).zip(&counts).max_by_key(|(_, count)| **count)?;
-        if *count == labels.len() as u64 {
+        let (most, figure) = (0..).zip(&figures).max_by(|(_, a), (_, b)| a.samples.total_cmp(&b.samples))?;
+        let (count, all) = (figure.samples, counts.iter().sum::<f64>());
+        if only_class(labels).is_some() || count == all {
             return None;
         }
         let first = *predictions.first()?;
         if predictions.iter().all(|prediction| *prediction == first) {
             return Some(Doubt::OneClass { class: classes.name(first).to_owned(), rows });
         }
-        let correct =
-            labels.iter().zip(predictions).filter(|(label, prediction)| label == prediction).count();
-        (correct as u64 <= *count).then(|| Doubt::NoBetter {
+        let correct: f64 = figures.iter().map(|figures| figures.correct).sum();
+        (correct <= count).then(|| Doubt::NoBetter {
             class: classes.name(most).to_owned(),
-            share: *count as f64 / labels.len() as f64,
+            share: count / all,
             rows,
         })
     }
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn only_networks_that_beat_a_constant_are_trusted() {
         let doubt = |labels: &[u32], predictions: &[u32]| {
-            Doubt::of(labels, predictions, &Classes::numbered(3), "test")
+            Doubt::of(labels, predictions, &vec![1.0; labels.len()], &Classes::numbered(3), "test")
         };
         let (class, rows) = ("1".to_owned(), "test");
         assert_eq!(doubt(&[0, 1, 1, 2], &[1, 1, 1, 1]), Some(Doubt::OneClass { class: class.clone(), rows }));

@@ -8,15 +8,17 @@ use crate::engine::{Device, Engine, EnsembleEngine, Evaluation};
 use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::model::Model;
-use crate::train::classified::evaluation;
+use crate::train::classified::{accuracy, evaluation};
 use crate::train::probabilities::append_softmax;
 use crate::train::{Config, ValueErrors};
 
 /// What a model gave for a data set.
 #[derive(Debug)]
 pub struct Evaluated {
-    /// Loss and predictions.
+    /// Loss and predictions. Rows count by their weights, if they have any.
     pub evaluation: Evaluation,
+    /// The share of the rows whose prediction is their label.
+    pub accuracy: f64,
     /// The logits of every row, [rows, classes].
     pub outputs: Vec<f32>,
     /// Which rows were not predicted as labelled, in ascending order, if that was asked for; the device looks for them.
@@ -72,8 +74,8 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
     };
     let mut engine = engine(model, device)?;
     let outputs = engine.outputs(&data.view())?;
-    let scale = model.meaning.target_scale.as_ref();
-    let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale);
+    let (scale, counts) = (model.meaning.target_scale.as_ref(), data.view().counts());
+    let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale, &counts);
     let values = scale.map(|scale| scale.restored(&outputs)).unwrap_or(outputs);
     Ok(EvaluatedValues { errors, values, device: engine.description().device })
 }
@@ -85,9 +87,11 @@ pub fn evaluate_values(model: &Model, data: &Dataset, device: &Device) -> Result
 pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bool) -> Result<Evaluated> {
     let mut engine = engine(model, device)?;
     let outputs = engine.outputs(&data.view())?;
-    let evaluation = evaluation(&outputs, data.labels());
-    let errors = wants_errors.then(|| engine.errors(data.labels(), &evaluation.predictions)).transpose()?;
-    Ok(Evaluated { evaluation, outputs, errors, device: engine.description().device })
+    let (labels, counts) = (data.labels(), data.view().counts());
+    let evaluation = evaluation(&outputs, labels, &counts);
+    let accuracy = accuracy(labels, &evaluation.predictions, &counts);
+    let errors = wants_errors.then(|| engine.errors(labels, &evaluation.predictions)).transpose()?;
+    Ok(Evaluated { evaluation, accuracy, outputs, errors, device: engine.description().device })
 }
 
 /// A model on a device.

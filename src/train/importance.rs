@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::classified::{Classified, evaluation};
+use super::classified::{Classified, accuracy, evaluation};
 use super::evaluation::engine;
 use super::value_errors::ValueErrors;
 use crate::data::{Dataset, Features, TargetsRef, Transform};
@@ -184,20 +184,21 @@ fn copy(from: &Features, to: &mut Features, width: usize, inputs: &Range<usize>,
 }
 
 fn measure(model: &Model, engine: &mut dyn Engine, data: &Dataset, scoring: Scoring) -> Result<f64> {
-    let outputs = engine.outputs(&data.view())?;
+    let (outputs, counts) = (engine.outputs(&data.view())?, data.view().counts());
     match data.targets.view() {
         TargetsRef::Classes(labels) => Ok(match scoring {
-            Scoring::Accuracy => evaluation(&outputs, labels).accuracy(labels),
-            Scoring::LogLoss => evaluation(&outputs, labels).loss,
+            Scoring::LogLoss => evaluation(&outputs, labels, &counts).loss,
+            Scoring::Accuracy => {
+                accuracy(labels, &evaluation(&outputs, labels, &counts).predictions, &counts)
+            }
             scoring => {
-                let [_, balanced, .., auc] =
-                    Classified::new(&outputs, labels).measures(&vec![1; labels.len()]);
+                let [_, balanced, .., auc] = Classified::new(&outputs, labels).measures(&counts);
                 if scoring == Scoring::Auc { auc } else { balanced }
             }
         }),
         TargetsRef::Values { columns, values } => {
             let scale = model.meaning.target_scale.as_ref();
-            let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale);
+            let errors = ValueErrors::of(model.network.loss(), &outputs, values, columns, scale, &counts);
             Ok(match scoring {
                 Scoring::Rmse => errors.rmse,
                 Scoring::Mae => errors.mae,

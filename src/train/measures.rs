@@ -34,25 +34,25 @@ pub struct Measure {
 }
 
 /// Measures of predictions of rows with these targets from the outputs of a network, [rows, outputs] (of values: in the
-/// units of the targets).
+/// units of the targets). Each row counts so much.
 ///
 /// Of classes: accuracy; balanced accuracy, the mean recall of the classes that have rows; F1, its mean over the classes that
 /// have rows or are predicted (0 for one that is only predicted); log loss, the mean of -log of the probability of the right
 /// class; AUC, the probability that a row of a class has a higher probability of it than a row of another, the mean over the
 /// classes that have rows (NaN of more than 100 classes). Of values: RMSE, MAE and R2, of all targets together as in
 /// [`ValueErrors`](super::ValueErrors), and of each where there are several.
-pub fn measures(outputs: &[f32], targets: TargetsRef<'_>) -> Vec<Measure> {
+pub fn measures(outputs: &[f32], targets: TargetsRef<'_>, counts: &[f64]) -> Vec<Measure> {
     match targets {
         TargetsRef::Classes(labels) => {
             let rows = Classified::new(outputs, labels);
             let names: Vec<_> = OF_CLASSES.iter().map(|name| (*name, None)).collect();
-            with_intervals(rows.steps(), &names, labels.len(), |counts| rows.measures(counts).to_vec())
+            with_intervals(rows.steps(), &names, counts, |counts| rows.measures(counts).to_vec())
         }
         TargetsRef::Values { columns, values } => {
             let of = |target| OF_VALUES.iter().map(move |name| (*name, target));
             let each = if columns > 1 { 0..columns } else { 0..0 };
             let names: Vec<_> = of(None).chain(each.clone().flat_map(|target| of(Some(target)))).collect();
-            with_intervals(values.len(), &names, values.len() / columns, |counts| {
+            with_intervals(values.len(), &names, counts, |counts| {
                 let errors = TargetErrors::of(outputs, values, columns, counts);
                 let each =
                     errors[each.clone()].iter().flat_map(|target| [target.rmse, target.mae, target.r2]);
@@ -66,20 +66,21 @@ pub fn measures(outputs: &[f32], targets: TargetsRef<'_>) -> Vec<Measure> {
 fn with_intervals(
     steps: usize,
     names: &[(&'static str, Option<usize>)],
-    rows: usize,
-    of: impl Fn(&[u32]) -> Vec<f64>,
+    weights: &[f64],
+    of: impl Fn(&[f64]) -> Vec<f64>,
 ) -> Vec<Measure> {
-    let values = of(&vec![1; rows]);
-    let mut counts = vec![0; rows];
+    let (values, rows) = (of(weights), weights.len());
+    let mut counts = vec![0.0; rows];
     let resamples = (STEPS / steps.max(1)).clamp(LEAST_RESAMPLES, RESAMPLES) as u32;
     let resamples: Vec<Vec<f64>> = (0..resamples)
         .map(|resample| {
-            counts.fill(0);
+            counts.fill(0.0);
             for draw in 0..rows.div_ceil(4) as u32 {
                 for word in
                     words(0, Purpose::Bootstrap, [draw, resample]).iter().take(rows - 4 * draw as usize)
                 {
-                    counts[((u64::from(*word) * rows as u64) >> 32) as usize] += 1;
+                    let row = ((u64::from(*word) * rows as u64) >> 32) as usize;
+                    counts[row] += weights[row];
                 }
             }
             of(&counts)
@@ -126,7 +127,7 @@ mod tests {
             0.0, 2.0, -1.0,
         ];
         near(
-            &measures(&logits, TargetsRef::Classes(&labels)),
+            &measures(&logits, TargetsRef::Classes(&labels), &[1.0; 8]),
             &[
                 ("accuracy", 0.625),
                 ("balanced_accuracy", 0.611_111_111),
@@ -137,7 +138,7 @@ mod tests {
         );
         let two = [0.0, 1.0, 0.0, -1.0, 0.0, 0.5, 0.0, 2.0, 0.0, 0.5];
         near(
-            &measures(&two, TargetsRef::Classes(&[1, 0, 0, 1, 1])),
+            &measures(&two, TargetsRef::Classes(&[1, 0, 0, 1, 1]), &[1.0; 5]),
             &[
                 ("accuracy", 0.8),
                 ("balanced_accuracy", 0.75),
@@ -152,12 +153,12 @@ mod tests {
     fn measures_of_values_are_those_of_scikit_learn() {
         let (outputs, values) = ([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]);
         near(
-            &measures(&outputs, TargetsRef::Values { columns: 1, values: &values }),
+            &measures(&outputs, TargetsRef::Values { columns: 1, values: &values }, &[1.0; 4]),
             &[("rmse", 0.375f64.sqrt()), ("mae", 0.5), ("r2", 0.948_608_137)],
         );
         let (outputs, values) = ([0.0, 2.0, -1.0, 2.0, 8.0, -5.0], [0.5, 1.0, -1.0, 1.0, 7.0, -6.0]);
         near(
-            &measures(&outputs, TargetsRef::Values { columns: 2, values: &values }),
+            &measures(&outputs, TargetsRef::Values { columns: 2, values: &values }, &[1.0; 3]),
             &[
                 ("rmse", 0.708_333_333f64.sqrt()),
                 ("mae", 0.75),
@@ -179,7 +180,7 @@ mod tests {
         let rows = 2000;
         let labels: Vec<u32> = (0..rows).map(|row| u32::from(row % 5 == 0)).collect();
         let logits: Vec<f32> = (0..rows).flat_map(|_| [1.0, 0.0]).collect();
-        let accuracy = measures(&logits, TargetsRef::Classes(&labels))[0];
+        let accuracy = measures(&logits, TargetsRef::Classes(&labels), &vec![1.0; rows as usize])[0];
         assert_eq!(accuracy.value, 0.8);
         let half = 1.96 * (0.8 * 0.2 / f64::from(rows)).sqrt();
         for (bound, expected) in accuracy.interval.iter().zip([0.8 - half, 0.8 + half]) {

@@ -11,6 +11,12 @@ pub enum ReadFirst {
     Scaled,
     /// A share of the rows is held out.
     HeldOut,
+    /// Rows have weights, which are divided by their mean. The order of the rows is the one without weights.
+    Weighted,
+    /// Labels that differ only in spelling are joined under the most frequent one.
+    FoldedLabels,
+    /// Rows without a target are left out.
+    MissingTargets,
     /// There are values to predict, and no labels that would tell whether the rows are sorted by them.
     Values,
     /// The first rows have a single label.
@@ -27,6 +33,9 @@ impl ReadFirst {
             () if encodes => Some(Self::Scaled),
             () if holds_out => Some(Self::HeldOut),
             () if reader.values() > 0 => Some(Self::Values),
+            () if reader.drops_missing_target() => Some(Self::MissingTargets),
+            () if reader.folds_labels() => Some(Self::FoldedLabels),
+            () if reader.is_weighted() => Some(Self::Weighted),
             () if reader.classes().len() < 2 => Some(Self::OneLabel),
             () if is_sorted(reader.labels()) => Some(Self::Sorted),
             () => None,
@@ -35,6 +44,9 @@ impl ReadFirst {
 
     /// Whether it holds whatever the rows are that are still to be read, which then are shuffled over all of them.
     pub(super) fn is_final(self) -> bool {
-        !matches!(self, Self::OneLabel | Self::Sorted)
+        !matches!(
+            self,
+            Self::Weighted | Self::FoldedLabels | Self::MissingTargets | Self::OneLabel | Self::Sorted
+        )
     }
 }

@@ -15,7 +15,7 @@ use super::events::{End, Epoch, Event, Score, Started, Summary};
 use super::keeper::{Keeper, Kept};
 use super::shared_data::{HeldOutRows, RunData, SharedData};
 use super::trained::Trained;
-use super::training_data::TrainingData;
+use super::training_data::{TESTED_ROWS, TrainingData};
 use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
@@ -415,6 +415,7 @@ impl Run {
         let (network, transform, meaning) = (network.clone(), transform.clone(), meaning.clone());
         let mut settings = self.config.settings();
         settings.insert("epoch".to_owned(), epoch.to_string());
+        settings.extend(self.data.tested_rows().map(|rows| (TESTED_ROWS.to_owned(), rows.sum.to_string())));
         let description = engine.description();
         if description.engine == EngineKind::Gpu {
             settings.remove("threads");

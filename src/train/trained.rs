@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::checkpoint::PartOfEpoch;
-use super::classified::{auc, balanced_accuracy, evaluation};
+use super::class_figures::class_figures;
+use super::classified::{accuracy, auc, balanced_accuracy, evaluation};
 use super::doubt::Doubt;
 use super::epoch_loop::EpochLoop;
 use super::events::{ClassScores, Score};
@@ -57,32 +58,36 @@ impl Trained {
         wants_auc: bool,
     ) -> Result<(Option<Score>, Option<Doubt>)> {
         let Some(rows) = rows else { return Ok((None, None)) };
+        let counts = rows.view().counts();
         if let TargetsRef::Values { values, columns } = rows.targets.view() {
             let outputs = self.engine.outputs(&rows.view())?;
             let scale = self.meaning.target_scale.as_ref();
-            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale);
+            let errors = ValueErrors::of(self.network.loss(), &outputs, values, columns, scale, &counts);
             let doubt = Doubt::of_values(&errors, name);
             return Ok((Some(Score::of_values(errors)), doubt));
         }
         let labels = rows.labels();
-        let (evaluation, auc) = if wants_auc {
+        // An engine evaluates rows that count alike.
+        let (evaluation, auc) = if wants_auc || !rows.weights.is_empty() {
             let outputs = self.engine.outputs(&rows.view())?;
-            (evaluation(&outputs, labels), auc(&outputs, labels))
+            let auc = if wants_auc { auc(&outputs, labels, &counts) } else { None };
+            (evaluation(&outputs, labels, &counts), auc)
         } else {
             (self.engine.evaluate(&rows.view())?, None)
         };
         let Evaluation { loss, predictions } = &evaluation;
-        let doubt = Doubt::of(labels, predictions, &self.meaning.classes, name);
-        let balanced_accuracy = balanced_accuracy(labels, predictions, self.network.outputs());
+        let doubt = Doubt::of(labels, predictions, &counts, &self.meaning.classes, name);
+        let balanced_accuracy = balanced_accuracy(labels, predictions, &counts, self.network.outputs());
         let classes = Some(ClassScores { balanced_accuracy, log_loss: *loss, auc });
-        Ok((Some(Score { loss: *loss, accuracy: evaluation.accuracy(labels), values: None, classes }), doubt))
+        let accuracy = accuracy(labels, predictions, &counts);
+        Ok((Some(Score { loss: *loss, accuracy, values: None, classes }), doubt))
     }
 
     /// Completes the score over some rows by the AUC, if it lacks one. The engine has the parameters of the score.
     pub(super) fn complete(&mut self, score: Option<&mut Score>, rows: Option<&Dataset>) -> Result<()> {
         let classes = score.and_then(|score| score.classes.as_mut()).filter(|classes| classes.auc.is_none());
         if let (Some(classes), Some(rows)) = (classes, rows) {
-            classes.auc = auc(&self.engine.outputs(&rows.view())?, rows.labels());
+            classes.auc = auc(&self.engine.outputs(&rows.view())?, rows.labels(), &rows.view().counts());
         }
         Ok(())
     }
@@ -99,22 +104,24 @@ impl Trained {
 
     /// The same of the training rows, where there are no others. They are only looked at if there is reason for it.
     pub(super) fn doubt_of_training(&mut self, train: &Score, data: &TrainingData) -> Result<Option<Doubt>> {
+        let counts = data.counts();
         if let TargetsRef::Values { values, columns } = data.view().targets {
             let outputs = self.engine.outputs(&data.view())?;
             return Ok(Doubt::of_values(
                 // How good they are is the same in any unit.
-                &ValueErrors::of(self.network.loss(), &outputs, values, columns, None),
+                &ValueErrors::of(self.network.loss(), &outputs, values, columns, None, &counts),
                 "training",
             ));
         }
         let labels = data.reader.labels();
-        let mut counts = vec![0u64; self.meaning.classes.len()];
-        labels.iter().for_each(|label| counts[*label as usize] += 1);
-        let most = counts.iter().copied().max().unwrap_or(0) as f64 / labels.len().max(1) as f64;
-        if train.accuracy > most + 0.1 * (1.0 - most) {
+        let classes = &self.meaning.classes;
+        let figures = class_figures(labels, labels, &counts, classes.len());
+        let most = figures.iter().map(|class| class.samples).fold(0.0, f64::max) / labels.len().max(1) as f64;
+        // The accuracy is one of rows that count alike.
+        if !data.has_row_weights() && train.accuracy > most + 0.1 * (1.0 - most) {
             return Ok(None);
         }
         let evaluation = self.engine.evaluate(&data.view())?;
-        Ok(Doubt::of(labels, &evaluation.predictions, &self.meaning.classes, "training"))
+        Ok(Doubt::of(labels, &evaluation.predictions, &counts, classes, "training"))
     }
 }

@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale, Scaling,
-    TargetScale, Transform, is_sorted,
+    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale, TargetScale,
+    Transform, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
 use crate::step::Loss;
 use crate::train::evaluation::{check_inputs, test_set};
-use crate::train::{ClassWeights, DataOptions, ReadFirst, TrainedRows};
+use crate::train::{DataOptions, ReadFirst, TrainedRows};
+
+/// The setting of a model that has the sum of the rows that it was tested on.
+pub const TESTED_ROWS: &str = "tested_rows";
 
 /// Rows that do not train.
 pub(crate) enum HeldOut {
@@ -40,10 +43,12 @@ pub struct TrainingData {
     read_first: Option<ReadFirst>,
     /// Rows of the training file, those that are left out of training included, where that is known.
     file_rows: Option<usize>,
-    /// What tells the rows of the training file that test from others.
+    /// What tells the rows that test from others.
     tested_rows: Option<TrainedRows>,
+    /// Whether rows have weights of their own.
+    pub(super) has_row_weights: bool,
     /// Whether the weights of the rows are those of their classes, too.
-    is_weighed: bool,
+    pub(super) is_weighed: bool,
     /// How the values to predict were scaled, if they were. Those of other rows are as they stand in their file.
     target_scale: Option<TargetScale>,
     /// Labels of all rows of the training file that may be slips, as far as these were read before training.
@@ -77,7 +82,7 @@ impl TrainingData {
         let clips = options.clips(encodes)?;
         // Values have no classes by which an order of the rows would show.
         let read_first = ReadFirst::of(&reader, encodes, !options.split.is_none());
-        let of_first_block = reader.rows();
+        let of_first_block = reader.rows().min(BLOCK_ROWS);
         if read_first.is_some() {
             reader.read_to_end()?;
         }
@@ -93,6 +98,7 @@ impl TrainingData {
         let tested_rows = tested_rows.map(TrainedRows::of_held_out);
         if reader.is_complete() {
             reader.check_weights()?;
+            reader.normalise_weights();
         }
         let shares =
             [("validation fraction", options.split.validation), ("test fraction", options.split.test)];
@@ -144,6 +150,7 @@ impl TrainingData {
         };
         let test_name = test.as_ref().map_or(name, |test| test.name().to_owned());
         let (validation, test) = (held_out(validation)?, held_out(test)?);
+        let has_row_weights = reader.is_weighted();
         Ok(Self {
             reader,
             validation,
@@ -154,6 +161,7 @@ impl TrainingData {
             read_first,
             file_rows,
             tested_rows,
+            has_row_weights,
             is_weighed: false,
             target_scale,
             odd_labels,
@@ -175,8 +183,13 @@ impl TrainingData {
         self.file_rows
     }
 
-    /// What tells the rows of the training file that test from others, as they stand in the file; nothing where a share of it
-    /// does not test.
+    /// How many rows of the training file were left out for want of a target.
+    pub fn dropped_rows(&self) -> usize {
+        self.reader.dropped_rows()
+    }
+
+    /// What tells the rows that test from others: those of the training file as they stand there, those of a file of their own,
+    /// when they have been read, as inputs of a network.
     pub fn tested_rows(&self) -> Option<TrainedRows> {
         self.tested_rows
     }
@@ -254,7 +267,12 @@ impl TrainingData {
             }
             Ok::<_, Error>(Some(rows))
         };
-        Ok([rows("validation", self.validation.take())?, rows("test", self.test.take())?])
+        let is_file = matches!(self.test, Some(HeldOut::File(_)));
+        let found = [rows("validation", self.validation.take())?, rows("test", self.test.take())?];
+        if let Some(test) = found[1].as_ref().filter(|_| is_file) {
+            self.tested_rows = Some(TrainedRows::of_held_out(test));
+        }
+        Ok(found)
     }
 
     /// Outputs of a network for these rows: classes, or values to predict.
@@ -290,43 +308,6 @@ impl TrainingData {
         Err(Error::Setting { setting: "loss", expected: expected.to_owned(), found: found.to_string() })
     }
 
-    /// Multiplies the weights of the rows by those of their classes, once, when all labels are here.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if there are not as many weights as classes.
-    pub fn weigh_classes(&mut self, weights: &ClassWeights) -> Result<()> {
-        let classes = self.reader.classes().len();
-        let weights = match weights {
-            _ if self.is_weighed => return Ok(()),
-            ClassWeights::None => return Ok(()),
-            ClassWeights::Given(weights) if weights.len() != classes => {
-                return Err(Error::Setting {
-                    setting: "class weights",
-                    expected: format!(
-                        "{classes} numbers, one for each class ({})",
-                        self.reader.classes().some_names()
-                    ),
-                    found: weights.len().to_string(),
-                });
-            }
-            ClassWeights::Given(weights) => weights.clone(),
-            ClassWeights::Balanced => {
-                // Of each class, what its rows count together.
-                let mut sums = vec![0.0; classes];
-                let rows = self.reader.view(Scaling::AsIs);
-                for (row, label) in rows.labels().iter().enumerate() {
-                    sums[*label as usize] += f64::from(rows.weight(row));
-                }
-                let all: f64 = sums.iter().sum();
-                let weight = |sum: &f64| if *sum > 0.0 { all / (classes as f64 * sum) } else { 1.0 };
-                sums.iter().map(|sum| weight(sum) as f32).collect()
-            }
-        };
-        self.reader.weigh(&weights);
-        self.is_weighed = true;
-        self.reader.check_weights()
-    }
-
     /// Whether the rows are those of a table that holds no images.
     pub fn is_table(&self) -> bool {
         !self.reader.holds_images()
@@ -345,6 +326,11 @@ impl TrainingData {
     /// Columns of text that may be meant as numbers.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
         self.reader.numbers_as_text()
+    }
+
+    /// Inputs that may hold identifiers.
+    pub fn identifiers(&self) -> &[String] {
+        self.reader.identifiers()
     }
 
     /// Labels that may be slips.
@@ -406,9 +392,8 @@ impl HeldOut {
             HeldOut::File(reader) => test_set(*reader, inputs, transform, &meaning.classes)?,
         };
         if rows.rows() == 0 {
-            Err(Error::Config("no rows to test on".to_owned()))
-        } else {
-            Ok((rows, unknown))
+            return Err(Error::Config("no rows to test on".to_owned()));
         }
+        rows.check_weights().map(|()| (rows, unknown))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::exact;
+use super::{classified::weighted_sum, exact};
 use crate::data::TargetScale;
 use crate::step::{Loss, Targets};
 
@@ -43,23 +43,23 @@ pub struct TargetErrors {
 
 impl ValueErrors {
     /// Of the outputs of a network against `values`, both [rows, columns]. Where the network learnt scaled values, the loss is
-    /// that of these, and all else is measured in the units of the values.
+    /// that of these, and all else is measured in the units of the values. Each row counts so much.
     pub fn of(
         loss: Loss,
         outputs: &[f32],
         values: &[f32],
         columns: usize,
         scale: Option<&TargetScale>,
+        counts: &[f64],
     ) -> Self {
-        let every_row = vec![1; values.len() / columns];
         match scale {
             None => {
-                let targets = TargetErrors::of(outputs, values, columns, &every_row);
-                Self::together(mean_loss(loss, outputs, values, columns), targets)
+                let targets = TargetErrors::of(outputs, values, columns, counts);
+                Self::together(mean_loss(loss, outputs, values, columns, counts), targets)
             }
             Some(scale) => {
-                let targets = TargetErrors::of(&scale.restored(outputs), values, columns, &every_row);
-                Self::together(mean_loss(loss, outputs, &scale.scaled(values), columns), targets)
+                let targets = TargetErrors::of(&scale.restored(outputs), values, columns, counts);
+                Self::together(mean_loss(loss, outputs, &scale.scaled(values), columns, counts), targets)
             }
         }
     }
@@ -72,15 +72,13 @@ impl ValueErrors {
 
 impl TargetErrors {
     /// Of each column of outputs against `values`, both [rows, columns], of which each row counts as often as `counts` says.
-    pub(super) fn of(outputs: &[f32], values: &[f32], columns: usize, counts: &[u32]) -> Vec<Self> {
+    pub(super) fn of(outputs: &[f32], values: &[f32], columns: usize, counts: &[f64]) -> Vec<Self> {
         let mut sums = vec![Sums::default(); columns];
         // Near the values, so that their squares do not cancel.
         let near: Vec<f64> = values.iter().take(columns).map(|value| f64::from(*value)).collect();
         let rows = outputs.chunks_exact(columns).zip(values.chunks_exact(columns)).zip(counts);
-        let mut all = 0.0;
-        for ((outputs, values), count) in rows.filter(|(_, count)| **count > 0) {
-            let count = f64::from(*count);
-            all += count;
+        let is_single = counts.iter().filter(|count| **count > 0.0).count() < 2;
+        for ((outputs, values), count) in rows.filter(|(_, count)| **count > 0.0) {
             for (((sums, near), output), value) in sums.iter_mut().zip(&near).zip(outputs).zip(values) {
                 let value = f64::from(*value);
                 let error = f64::from(*output) - value;
@@ -90,7 +88,8 @@ impl TargetErrors {
                 sums.squares += count * (value - near).powi(2);
             }
         }
-        sums.into_iter().map(|sums| sums.errors(all)).collect()
+        let all = counts.iter().sum();
+        sums.into_iter().map(|sums| sums.errors(all, is_single)).collect()
     }
 
     /// RMSE, MAE and R2 of all together.
@@ -112,11 +111,11 @@ struct Sums {
 }
 
 impl Sums {
-    /// Measures over so many rows.
-    fn errors(self, rows: f64) -> TargetErrors {
+    /// Measures over rows that count so much together, and may be a single one.
+    fn errors(self, rows: f64, is_single: bool) -> TargetErrors {
         let spread = self.squares - self.values * self.values / rows;
         let r2 = match self.squared_errors {
-            _ if rows < 2.0 => f64::NAN,
+            _ if is_single => f64::NAN,
             errors if spread > 0.0 => 1.0 - errors / spread,
             errors => f64::from(u8::from(errors == 0.0)),
         };
@@ -124,11 +123,11 @@ impl Sums {
     }
 }
 
-fn mean_loss(loss: Loss, outputs: &[f32], values: &[f32], columns: usize) -> f64 {
+fn mean_loss(loss: Loss, outputs: &[f32], values: &[f32], columns: usize, counts: &[f64]) -> f64 {
     let mut gradient = vec![0.0; columns];
     let pairs = outputs.chunks_exact(columns).zip(values.chunks_exact(columns));
-    let sum: f64 = pairs.map(|(y, t)| loss.row(y, Targets::Values(t), 0.0, &mut gradient)).sum();
-    sum / (values.len() / columns) as f64
+    let losses = pairs.map(|(y, t)| loss.row(y, Targets::Values(t), 0.0, &mut gradient));
+    weighted_sum(losses, counts) / counts.iter().sum::<f64>()
 }
 
 #[cfg(test)]
@@ -141,7 +140,7 @@ mod tests {
     fn measures_are_the_published_ones() {
         let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-6, "{got}, want {want}");
         let of = |loss, outputs: &[f32], values: &[f32], columns| {
-            ValueErrors::of(loss, outputs, values, columns, None)
+            ValueErrors::of(loss, outputs, values, columns, None, &vec![1.0; values.len() / columns])
         };
         let one = of(Loss::Mse, &[2.5, 0.0, 2.0, 8.0], &[3.0, -0.5, 2.0, 7.0], 1);
         near(one.loss, 0.375);
@@ -167,7 +166,7 @@ mod tests {
         // The same values as a network learns them that are 3 + 2 y.
         let scale = TargetScale { center: vec![3.0], width: vec![2.0] };
         let scaled = scale.scaled(&[2.5, 0.0, 2.0, 8.0]);
-        let same = ValueErrors::of(Loss::Mse, &scaled, &[3.0, -0.5, 2.0, 7.0], 1, Some(&scale));
+        let same = ValueErrors::of(Loss::Mse, &scaled, &[3.0, -0.5, 2.0, 7.0], 1, Some(&scale), &[1.0; 4]);
         assert_eq!((same.rmse, same.mae, same.r2), (one.rmse, one.mae, one.r2));
         near(same.loss, 0.375 / 4.0);
     }
@@ -175,7 +174,7 @@ mod tests {
     #[test]
     fn a_single_row_has_no_coefficient_of_determination() {
         for (output, rmse) in [(1.0, 0.0), (3.0, 2.0)] {
-            let one = ValueErrors::of(Loss::Mse, &[output], &[1.0], 1, None);
+            let one = ValueErrors::of(Loss::Mse, &[output], &[1.0], 1, None, &[1.0]);
             assert_eq!((one.rmse, one.mae), (rmse, rmse));
             assert!(one.r2.is_nan() && one.targets[0].r2.is_nan());
         }

@@ -11,7 +11,7 @@ use crate::engine::Device;
 use crate::error::{Error, Place, Result};
 use crate::model::Model;
 use crate::output::Destination;
-use crate::train::{Predictor, Score, evaluate, evaluate_values, read_for};
+use crate::train::{Evaluated, Predictor, Score, evaluate, evaluate_values, read_for};
 
 /// What a model makes of rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,9 +108,8 @@ impl Model {
         let reader = Arrays { names: ["x", "y"], x: x.view(), y }.reader(&columns, false, None)?;
         let (rows, _) = read_for(self, reader)?;
         if self.network.loss().of_classes() {
-            let evaluated = evaluate(self, &rows, &Device::Cpu, false)?.evaluation;
-            let accuracy = evaluated.accuracy(rows.labels());
-            return Ok(Score { loss: evaluated.loss, accuracy, values: None, classes: None });
+            let Evaluated { evaluation, accuracy, .. } = evaluate(self, &rows, &Device::Cpu, false)?;
+            return Ok(Score { loss: evaluation.loss, accuracy, values: None, classes: None });
         }
         let errors = evaluate_values(self, &rows, &Device::Cpu)?.errors;
         Ok(Score { loss: errors.loss, accuracy: 0.0, values: Some(errors), classes: None })

@@ -87,6 +87,30 @@ fn each_class_gives_its_share_and_eval_finds_the_rows_again() {
     assert_eq!(self::evaluated(&place, &[])["accuracy"], evaluated["accuracy"]);
 }
 
+#[test]
+fn a_test_file_that_has_changed_is_refused() {
+    let place = with_tables();
+    // A run folder, too, says of which rows its scores are.
+    place.succeed(&[
+        "train", "--data", "t.csv", "--test", "v.csv", "--epochs", "1", "--device", "cpu", "--quiet",
+        "--out", "run",
+    ]);
+    let eval =
+        |data: &[&str]| place.run(&[&["eval", "--model", "run", "--device", "cpu"][..], data].concat());
+    assert_eq!(eval(&[]).code, 0);
+    let table = Points::new(150, 9).csv(NAMES);
+    let (shorter, _) = table.trim_end().rsplit_once('\n').unwrap();
+    for text in [table.replacen("-0.", "-10.", 50), shorter.to_owned() + "\n"] {
+        place.write("v.csv", text);
+        let expected = "error: v.csv: expected the rows that the model was tested on, found others, or in another order; \
+                        --data evaluates all rows of a file";
+        assert_eq!((eval(&[]).code, eval(&[]).error()), (2, expected));
+        assert_eq!(eval(&["--data", "v.csv"]).code, 0);
+    }
+    place.write("v.csv", table);
+    assert_eq!(eval(&[]).code, 0);
+}
+
 /// Of a table with weights, groups, text and missing cells, too.
 #[test]
 fn held_out_rows_are_found_again_whatever_else_a_table_holds() {

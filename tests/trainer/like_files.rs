@@ -198,7 +198,7 @@ fn missing_values_categories_and_weights_are_as_in_files() {
     let (place, (mut x, y)) = (Workplace::new(), rows(200, 6));
     x[[7, 0]] = f32::NAN;
     x[[11, 3]] = f32::NAN;
-    let weights: Vec<f32> = (0..200).map(|row| (row % 5) as f32 * 0.5).collect();
+    let weights: Vec<f32> = (0..200).map(|row| (row % 5) as f32 * 500.0).collect();
     let texts = y.iter().zip(&weights).map(|(y, weight)| format!("{weight},class {y}"));
     place.write("t.csv", csv(&x, "a,b,c,d,w,class", texts));
     let names: Vec<String> = y.iter().map(|y| format!("class {y}")).collect();

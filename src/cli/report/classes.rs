@@ -26,7 +26,7 @@ const BINS: usize = 10;
 pub fn classes(judged: &Judged) -> String {
     let (labels, predictions) = (judged.rows.data.labels(), &judged.predictions.classes);
     let names = &judged.model.meaning.classes;
-    let figures = class_figures(labels, predictions, names.len());
+    let figures = class_figures(labels, predictions, &judged.rows.data.view().counts(), names.len());
     let occurring = figures.iter().filter(|figures| figures.occurs()).count();
     let cut = if occurring > MOST_FIGURES {
         format!(", the first {MOST_FIGURES} of {occurring}")

@@ -49,7 +49,7 @@ impl Judged {
         if let Ok(Evaluand { source, .. }) = &evaluand {
             places::spare_data("--out", Some(&options.out), [Some(source)])?;
         }
-        let rows = evaluand.and_then(|evaluand| {
+        let rows = evaluand.and_then(|mut evaluand| {
             let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
             evaluand.rows_as_read(&model, reader)
         });
@@ -65,15 +65,15 @@ impl Judged {
             let refused = || Error::NonFiniteTest { path: (&rows.name).into(), loss };
             if loss.is_finite() { Ok(loss) } else { Err(refused()) }
         };
+        let (targets, counts) = (rows.data.targets.view(), rows.data.view().counts());
         if model.network.loss().of_classes() {
             let Evaluated { evaluation, outputs, device, .. } = evaluate(&model, &rows.data, device, false)?;
-            let (loss, measured) = (finite(evaluation.loss)?, measures(&outputs, rows.data.targets.view()));
+            let (loss, measured) = (finite(evaluation.loss)?, measures(&outputs, targets, &counts));
             let predictions = reading.predictions(outputs);
             return Ok(Ok(Self { model, rows, read, device, predictions, loss, measured, errors: None }));
         }
         let found = evaluate_values(&model, &rows.data, device)?;
-        let (loss, measured) =
-            (finite(found.errors.loss)?, measures(&found.values, rows.data.targets.view()));
+        let (loss, measured) = (finite(found.errors.loss)?, measures(&found.values, targets, &counts));
         let predictions =
             Predictions { classes: Vec::new(), probabilities: Vec::new(), values: found.values };
         let (device, errors) = (found.device, Some(found.errors));

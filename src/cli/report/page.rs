@@ -6,6 +6,7 @@ use super::judged::Judged;
 use super::mistakes;
 use super::values::values;
 use super::weights::weights;
+use crate::cli::eval_text::weight_line;
 use crate::cli::html::{self, escaped, table};
 use crate::cli::measure_text::{MEASURE_ALIGN, TARGET_ALIGN, measure_rows, target_rows};
 use crate::cli::text::{Align, counted, loss};
@@ -70,6 +71,8 @@ fn section(judged: &Judged) -> String {
         judged.model.network.loss(),
         loss(judged.loss)
     );
+    html += &weight_line(&judged.model, &judged.rows.data)
+        .map_or_else(String::new, |line| format!("<p>Measures are {}.</p>\n", escaped(&line)));
     let names = value_names(&judged.model.meaning, judged.model.network.outputs());
     html += &match &judged.errors {
         Some(errors) if errors.targets.len() > 1 => {

@@ -196,7 +196,7 @@ impl<'b> Finish<'b> {
     fn tested(&self, model: &Model, rows: &Dataset) -> Result<[f64; 2]> {
         if model.network.loss().of_classes() {
             let evaluated = evaluate(model, rows, self.device, false)?;
-            return Ok([evaluated.evaluation.accuracy(rows.labels()), evaluated.evaluation.loss]);
+            return Ok([evaluated.accuracy, evaluated.evaluation.loss]);
         }
         let evaluated = evaluate_values(model, rows, self.device)?;
         Ok([evaluated.errors.rmse, evaluated.errors.r2])

@@ -11,7 +11,7 @@ use super::arguments::Template;
 use super::options::Options;
 use super::planned::{Common, Planned, Tried, of_member};
 use crate::cli::opened::{Opened, Places};
-use crate::cli::train_text::{as_text, odd_labels};
+use crate::cli::train_text::{as_text, column_lines, odd_labels};
 use crate::cli::training::Known;
 use crate::cli::unused_options::refuse_unused;
 
@@ -55,7 +55,11 @@ impl Prepared {
         let measured = common.base.kernels.measured(&device, &mut notices);
         let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;
         let training = members.first().map(|member| member.data[0].training());
-        notices.extend(training.into_iter().flat_map(|data| odd_labels(data.odd_labels())));
+        notices.extend(
+            training
+                .into_iter()
+                .flat_map(|data| [odd_labels(data.odd_labels()), column_lines(data)].concat()),
+        );
         Ok(Self { common, tried, planned, members, sources, device, notices })
     }
 }

@@ -1,0 +1,106 @@
+//! Columns of dates: inputs that are numbers.
+
+use serde_json::json;
+
+use crate::program::Workplace;
+
+const CPU: [&str; 4] = ["--device", "cpu", "--format", "json"];
+
+/// Rows of a time and of how warm it is: warmer in summer, and by day. Every tenth time is missing.
+fn weather(rows: std::ops::Range<usize>) -> String {
+    let row = |row: usize| {
+        let (month, day, hour) = (1 + row % 12, 1 + row * 5 % 28, row * 7 % 24);
+        let warm = 20.0 - 3.0 * (month as f64 - 7.0).abs() - 0.5 * (hour as f64 - 14.0).abs();
+        let time =
+            if row % 10 == 9 { String::new() } else { format!("2023-{month:02}-{day:02}T{hour:02}:00") };
+        format!("{time},{},{warm}\n", row % 5)
+    };
+    "when,noise,warm\n".to_owned() + &rows.map(row).collect::<String>()
+}
+
+#[test]
+fn dates_are_numbers_by_default() {
+    let place = Workplace::new();
+    // More rows than are looked at first, and than are read at once.
+    place.write("t.csv", weather(0..6000));
+    place.write("v.csv", weather(6000..6240));
+    let train = [
+        "train",
+        "--data",
+        "t.csv",
+        "--test",
+        "v.csv",
+        "--target",
+        "warm",
+        "--task",
+        "regression",
+        "--epochs",
+        "8",
+    ];
+    let more = ["--hidden", "16", "--optimizer", "adam", "--lr", "0.02", "--out", "m.safetensors"];
+    let outcome = place.succeed(&[&train[..], &more, &CPU].concat());
+    let line = "1 column holds dates, whose inputs are days since 1970, month, day of the week and, where there is one, hour: when; \
+                --categorical takes them for text";
+    assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+    let r2 = outcome.objects().last().unwrap()["test_r2"].as_f64().unwrap();
+    assert!(r2 > 0.8, "{r2}");
+    let model = place.model("m.safetensors");
+    let columns = json!(["when.days", "when.month", "when.weekday", "when.hour", "noise"]).to_string();
+    assert_eq!((model.entry("columns"), model.entry("positions")), (columns.as_str(), "[0,0,0,0,1]"));
+    assert_eq!(model.entry("dates"), "[[0,4]]");
+    let found =
+        place.succeed(&[&["eval", "--model", "m.safetensors"][..], &CPU].concat()).objects().remove(0);
+    assert!((found["r2"].as_f64().unwrap() - r2).abs() < 1e-9, "{found}");
+    // Columns are found by name, in any order, and a row alone says the same.
+    place.write("one.csv", "noise,when\n3,2023-07-02 14:00\n");
+    place.write("same.csv", "when,noise\n2023/7/2 16:00:00+02:00,3\n");
+    let predicted = ["one.csv", "same.csv"]
+        .map(|file| place.succeed(&["predict", "--model", "m.safetensors", file, "--device", "cpu"]).stdout);
+    assert_eq!(predicted[0], predicted[1]);
+    let warm: f64 = predicted[0].lines().nth(1).unwrap().parse().unwrap();
+    assert!((warm - 20.0).abs() < 4.0, "{warm}");
+    place.write("bad.csv", "when,noise\n2023-07-02,1\nsoon,3\n");
+    let bad = place.run(&["predict", "--model", "m.safetensors", "bad.csv", "--device", "cpu"]);
+    let expected = "error: bad.csv, row 3, column 1 (when): expected a date such as 2026-11-22, as in the training table \
+                    (--categorical reads the column as text in training, --missing-marker names what stands for a missing date), \
+                    found \"soon\"";
+    assert_eq!((bad.code, bad.error()), (2, expected));
+    // What an export takes are the same numbers.
+    let exported = place.succeed(&["export", "--json", "--model", "m.safetensors", "--out", "-"]).stdout;
+    let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!(
+        (&exported["columns"][0]["name"], &exported["columns"][4]["name"]),
+        (&json!("when.days"), &json!("noise"))
+    );
+    for form in ["--onnx", "--c", "--numpy"] {
+        place.succeed(&["export", form, "--model", "m.safetensors", "--out", "exported"]);
+    }
+}
+
+#[test]
+fn dates_without_times_have_no_hour_and_may_be_text() {
+    let place = Workplace::new();
+    let row =
+        |row: usize| format!("2024-0{}-1{},{},{}\n", 1 + row % 3, row % 2, row % 7, ["x", "y"][row % 2]);
+    let table = "day,a,class\n".to_owned() + &(0..60).map(row).collect::<String>();
+    place.write("t.csv", &table);
+    let inputs = |arguments: &[&str]| {
+        let common =
+            ["train", "--data", "t.csv", "--target", "class", "--epochs", "1", "--out", "m.safetensors"];
+        place.succeed(&[&common[..], arguments, &CPU].concat());
+        place.model("m.safetensors").entry("columns").to_owned()
+    };
+    assert_eq!(inputs(&[]), json!(["day.days", "day.month", "day.weekday", "a"]).to_string());
+    assert_eq!(inputs(&["--categorical", "day"]), json!(["day", "a"]).to_string());
+    assert_eq!(inputs(&["--only", "day"]), json!(["day.days", "day.month", "day.weekday"]).to_string());
+    let inspected = place.succeed(&["inspect", "t.csv", "--target", "class"]).stdout;
+    assert!(inspected.contains("1 column holds dates") && inspected.contains("--only day a"), "{inspected}");
+    assert!(inspected.contains("day.weekday"), "{inspected}");
+    place.write("t.csv", table + &row(3).repeat(100) + "2024-05-01 12:00,1,x\n");
+    let outcome = place.run(&["train", "--data", "t.csv", "--target", "class", "--device", "cpu"]);
+    assert!(
+        outcome.code == 2 && outcome.error().contains("expected a date without a time of day"),
+        "{}",
+        outcome.stderr
+    );
+}
