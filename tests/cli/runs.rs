@@ -3,6 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use tinytrain::model::Model;
+use tinytrain::train::Checkpoint;
+
 use crate::program::{Points, Workplace};
 
 const NAMES: [&str; 3] = ["low", "mid", "high"];
@@ -93,6 +96,57 @@ fn a_run_is_a_folder_by_which_it_can_be_repeated() {
         assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     }
+}
+
+/// There is a checkpoint before the first step; and a run that was killed before even that begins again, whether it is resumed or started.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_before_its_first_checkpoint_goes_on() {
+    let place = place();
+    let arguments = [&TRAIN[..], &SMALL, &["--seed", "3"]].concat();
+    let with = |more: &[&'static str]| [&arguments[..], more].concat();
+    place.succeed(&with(&["--epochs", "2", "--out", "whole"]));
+    let mut child = place.command(&with(&["--epochs", "100000000", "--out", "cut"]));
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let checkpoint = place.path("cut/checkpoint.safetensors");
+    while !checkpoint.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without a checkpoint");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let first = Checkpoint::from_bytes(&std::fs::read(&checkpoint).unwrap(), &checkpoint).unwrap();
+    assert_eq!((first.progress.steps, first.progress.epochs.len(), first.state.step), (0, 0, 0));
+    let weights = |run: &str| {
+        let path = place.path(&format!("{run}/model.safetensors"));
+        Model::load(path).unwrap().parameters
+    };
+    for (name, left) in
+        [("first", &["config.toml", "checkpoint.safetensors"][..]), ("none", &["config.toml"])]
+    {
+        std::fs::create_dir(place.path(name)).unwrap();
+        for file in left {
+            std::fs::copy(place.path(&format!("cut/{file}")), place.path(&format!("{name}/{file}"))).unwrap();
+        }
+        place.succeed(&["train", "--resume", name, "--epochs", "2", "--quiet"]);
+        assert!(weights(name) == weights("whole"), "{name}");
+    }
+    // Nothing but what a run leaves that was killed before it wrote its settings.
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place.write("empty/run.lock", "1");
+    place.write("empty/.tinytrain-abcdef", "half");
+    place.succeed(&with(&["--epochs", "2", "--out", "empty"]));
+    assert!(weights("empty") == weights("whole"));
+}
+
+#[test]
+fn a_time_limit_counts_from_the_start_of_the_program() {
+    let place = place();
+    let outcome = place.run(&[&TRAIN[..], &SMALL, &["--max-time", "1ms", "--out", "r"]].concat());
+    assert_eq!(outcome.code, 1);
+    let expected = "error: the time limit of 1ms is over before the first step: ";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    assert!(!place.path("r/model.safetensors").exists());
 }
 
 #[cfg(unix)]
