@@ -288,6 +288,12 @@ impl<'a> TrainReport<'a> {
     /// What ended the run before its time, and where the last model is.
     pub fn end(mut self, trained: tinytrain::Result<Summary>) -> anyhow::Result<()> {
         self.console.progress().clear();
+        if let Ok(Summary { model, .. }) = &trained
+            && model.settings.contains_key("temperature")
+        {
+            // What was written before is the model as the run goes on from it.
+            self.unsaved = Some(Arc::new(model.clone()));
+        }
         let written = self.write_model();
         if let Some(unwritable) = self.unwritable {
             return Err(unwritable.into());

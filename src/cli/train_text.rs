@@ -299,6 +299,7 @@ pub fn spelled(config: &Config, preset: Preset) -> Vec<(&'static str, String)> {
         ("lr-schedule", config.rate_schedule.to_string()),
         ("scale", data.scale.name().to_owned()),
     ];
+    options.extend(config.patience.map(|epochs| ("patience", epochs.to_string())));
     if preset == Preset::Table {
         options.extend([
             ("clip", data.clip.name().to_owned()),
