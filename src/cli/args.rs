@@ -73,6 +73,18 @@ pub fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Epochs without a better one that end a run; nothing is no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience(pub Option<usize>);
+
+/// Reads a number of epochs, or `none`.
+pub fn patience(text: &str) -> Result<Patience, String> {
+    match text {
+        "none" => Ok(Patience(None)),
+        _ => count(text).map(|epochs| Patience(Some(epochs))).map_err(|error| error + ", or none"),
+    }
+}
+
 /// A number of what there must be several of.
 pub fn two_or_more(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number >= 2);

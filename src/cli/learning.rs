@@ -47,6 +47,10 @@ pub struct Learning {
     /// Share of its probability that the class of a row gives to all classes alike. [default: 0; 0.1 with --preset table]
     #[arg(long, help_heading = NETWORK, value_name = "SHARE", value_parser = args::below_one, allow_hyphen_values = true)]
     label_smoothing: Option<f32>,
+    /// Leaves probabilities as label smoothing has made them. Otherwise the outputs of a model that was trained with it are divided by
+    /// the temperature that lessens the loss on the validation data most, where there are any.
+    #[arg(long, help_heading = NETWORK)]
+    no_temperature: bool,
     /// How much the rows of each class count in the loss: `none`, `balanced` (every class as much as every other), or one
     /// number for each class, in the order in which `--verbose` prints them, with commas between them.
     #[arg(long, help_heading = NETWORK, value_name = "WEIGHTS", default_value = "none", value_parser = class_weights,
@@ -135,6 +139,7 @@ impl Learning {
             init: self.init.unwrap_or(config.init),
             loss,
             label_smoothing: self.label_smoothing.unwrap_or(config.label_smoothing),
+            temperature: !self.no_temperature,
             class_weights: (*self.class_weights).clone(),
             optimizer: self.optimizer_settings(usual),
             learning_rate: self.lr.unwrap_or(rate),

@@ -91,8 +91,18 @@ impl RunFolder {
         let path = self.file(name);
         // A folder that somebody has moved or removed is not made anew, as half of a run.
         Destination::check(&path)?.in_its_folder().write(contents)?;
-        self.is_fresh &= name != MODEL && name != CHECKPOINT;
+        self.is_fresh &= name != MODEL;
         Ok(path)
+    }
+
+    /// Writes the checkpoint after so many steps. One before the first step is nothing to keep when an error ends the run.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write_checkpoint(&mut self, contents: &[u8], steps: u64) -> Result<()> {
+        self.write(CHECKPOINT, contents)?;
+        self.is_fresh &= steps == 0;
+        Ok(())
     }
 
     /// Writes the history of so many epochs anew.
@@ -139,7 +149,7 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         self.lock.give_back();
         if self.is_fresh {
-            for name in [CONFIG, HISTORY, LOG] {
+            for name in [CONFIG, HISTORY, LOG, CHECKPOINT] {
                 let _ = fs::remove_file(self.file(name));
             }
             for events in &self.events {

@@ -9,7 +9,7 @@ use tinytrain::data::{Format, ImageOptions, ReadOptions, Reader, Scale, Schema, 
 use tinytrain::step::Loss;
 use tinytrain::train::{Clip, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES};
 
-use super::args;
+use super::args::{self, Patience};
 use super::text::quoted;
 
 /// Headings of the help.
@@ -324,9 +324,10 @@ pub struct HeldOut {
     /// blank or T: 10:30, 10:30:00 or 10:30:00.5, and an offset from UTC, such as Z or +02:00; without one a time is of UTC.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     pub time: Option<String>,
-    /// Ends training when so many epochs in a row have brought nothing better on the validation data.
-    #[arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", value_parser = args::count, allow_hyphen_values = true)]
-    pub patience: Option<usize>,
+    /// Ends training when so many epochs in a row have brought nothing better on the validation data; `none` for never.
+    /// [default: none; 64 with --preset table, unless --keep last]
+    #[arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", value_parser = args::patience, allow_hyphen_values = true)]
+    pub patience: Option<Patience>,
     /// Which model is saved: the best on the validation data, or the last. [default: best, if there are such data]
     #[arg(long, help_heading = HELD_OUT, value_enum, value_name = "WHICH")]
     keep: Option<KeepArgument>,

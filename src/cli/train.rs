@@ -232,7 +232,7 @@ pub fn check(options: &Options) -> tinytrain::Result<()> {
         training.check(training.asked())?;
     }
     options.config(training.asked(), Measurements::default()).validate()?;
-    if held_out.patience.is_some() && !held_out.validates() {
+    if held_out.patience.is_some_and(|patience| patience.0.is_some()) && !held_out.validates() {
         let text =
             "--patience: expected validation data, found neither --validation nor --validation-fraction";
         return Err(Error::Config(text.to_owned()));

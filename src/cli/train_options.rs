@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tinytrain::data::Reader;
 use tinytrain::schedule::Measurements;
-use tinytrain::train::{Config, DataOptions};
+use tinytrain::train::{Config, DataOptions, Keep};
 
 use super::args::{self, Format};
 use super::table_options::{HELD_OUT, HeldOut};
@@ -82,6 +82,8 @@ impl Options {
     /// What the library needs of them to train on such rows.
     pub fn config(&self, known: Known, measured: Measurements) -> Config {
         let config = self.training.config(known, measured);
+        let may_end = self.held_out.validates() && self.held_out.keep() != Some(Keep::Last);
+        let usual_patience = config.patience.filter(|_| may_end);
         let data = DataOptions { split: self.held_out.split(self.training.seed), ..config.data };
         Config {
             epochs: self.epochs.unwrap_or_else(|| match known.preset {
@@ -90,7 +92,7 @@ impl Options {
             }),
             data,
             keep: self.held_out.keep(),
-            patience: self.held_out.patience,
+            patience: self.held_out.patience.map_or(usual_patience, |patience| patience.0),
             target_accuracy: self.target_accuracy,
             auc_by_epoch: self.auc_by_epoch,
             max_time: self.max_time,

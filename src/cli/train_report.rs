@@ -21,7 +21,7 @@ use super::given::Given;
 use super::interrupt::Interrupts;
 use super::output::{Console, Unwritable};
 use super::output_place::OutputPlace;
-use super::run_folder::{CHECKPOINT, CONFIG, MODEL};
+use super::run_folder::{CONFIG, MODEL};
 use super::run_options::RunOptions;
 use super::tensorboard::EventLog;
 use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
@@ -165,7 +165,7 @@ impl<'a> TrainReport<'a> {
             && let Some(mut checkpoint) = run.checkpoint()?
         {
             checkpoint.model.settings.extend(self.settings.clone());
-            folder.write(CHECKPOINT, &checkpoint.to_bytes()?)?;
+            folder.write_checkpoint(&checkpoint.to_bytes()?, run.steps())?;
         }
         Ok(())
     }
@@ -288,6 +288,12 @@ impl<'a> TrainReport<'a> {
     /// What ended the run before its time, and where the last model is.
     pub fn end(mut self, trained: tinytrain::Result<Summary>) -> anyhow::Result<()> {
         self.console.progress().clear();
+        if let Ok(Summary { model, .. }) = &trained
+            && model.settings.contains_key("temperature")
+        {
+            // What was written before is the model as the run goes on from it.
+            self.unsaved = Some(Arc::new(model.clone()));
+        }
         let written = self.write_model();
         if let Some(unwritable) = self.unwritable {
             return Err(unwritable.into());

@@ -269,8 +269,12 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String
         RateSchedule::Constant => String::new(),
         schedule => format!(" ({schedule})"),
     };
+    let smoothing = match config.label_smoothing {
+        0.0 => String::new(),
+        share => format!(", train loss of labels smoothed by {share}"),
+    };
     format!(
-        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
+        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}{smoothing}"
     )
 }
 
@@ -299,6 +303,7 @@ pub fn spelled(config: &Config, preset: Preset) -> Vec<(&'static str, String)> {
         ("lr-schedule", config.rate_schedule.to_string()),
         ("scale", data.scale.name().to_owned()),
     ];
+    options.extend(config.patience.map(|epochs| ("patience", epochs.to_string())));
     if preset == Preset::Table {
         options.extend([
             ("clip", data.clip.name().to_owned()),

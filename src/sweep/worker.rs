@@ -306,6 +306,9 @@ impl Going {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
+                    if let Err(error) = self.run.temper() {
+                        return self.ended(common, Fate::Failed(error.to_string()));
+                    }
                     let is_late = self.run.end() == Some(End::Time) && common.is_late();
                     return self.ended(common, if is_late { Fate::Time } else { Fate::Done });
                 }

@@ -53,6 +53,9 @@ pub struct Config {
     pub loss: Loss,
     /// Share of its probability that a class gives to all classes alike.
     pub label_smoothing: f32,
+    /// Whether a model that was trained with label smoothing is divided by its temperature: the number that lessens the loss on the
+    /// validation rows most, where there are any.
+    pub temperature: bool,
     /// How much rows of each class count in the loss.
     pub class_weights: ClassWeights,
     /// How gradients change the parameters.
@@ -110,6 +113,7 @@ impl Default for Config {
             init: Init::HE,
             loss: Loss::CrossEntropy,
             label_smoothing: 0.0,
+            temperature: true,
             class_weights: ClassWeights::None,
             optimizer: OptimizerKind::Sgd.defaults(),
             learning_rate: OptimizerKind::Sgd.default_rate(),

@@ -18,7 +18,7 @@ impl Config {
     /// embeddings of numbers of RealMLP-TD. It is meant for tables with rows to validate on, of which the best model is kept.
     ///
     /// One-hot inputs are 0 and 1 here, where the published code scales them like numbers; the last batch of an epoch is
-    /// shorter, where that leaves its rows out.
+    /// shorter, where that leaves its rows out; and a run ends when 64 epochs have brought nothing better on the validation rows.
     pub fn table(loss: Loss) -> Self {
         let of_classes = loss.of_classes();
         let optimizer = Optimizer { beta1: 0.9, beta2: 0.95, ..OptimizerKind::Adam.defaults() };
@@ -36,6 +36,7 @@ impl Config {
             rate_schedule: RateSchedule::CosLog4,
             factors: RateFactors { biases, scale, embeddings, ..RateFactors::default() },
             ntk: true,
+            patience: Some(64),
             data: DataOptions {
                 scale: Scale::Robust,
                 clip: Clip::Auto,

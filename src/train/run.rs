@@ -1,6 +1,7 @@
 //! A run: from a reader to a trained model, event by event.
 
 mod resuming;
+mod tempering;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -179,6 +180,7 @@ impl Run {
         if let (Some(loss), End::Done | End::Patience | End::Accuracy | End::Time) = (self.bad_test, end) {
             return Err(Error::NonFiniteTest { path: self.data.test_name.clone(), loss });
         }
+        self.temper()?;
         let Some(Kept { epoch: kept, model, doubt }) = self.keeper.kept else {
             return Err(Error::Interrupted);
         };

@@ -63,6 +63,14 @@ impl Trainer {
         self
     }
 
+    /// Whether a model that was trained with label smoothing is divided by the temperature that lessens the loss on the validation rows
+    /// most, where there are any. It is, unless this says otherwise.
+    #[must_use]
+    pub fn temperature(mut self, fits: bool) -> Self {
+        self.settings.temperature = Some(fits);
+        self
+    }
+
     /// How much rows of each class count in the loss.
     #[must_use]
     pub fn class_weights(mut self, weights: ClassWeights) -> Self {
@@ -262,10 +270,11 @@ impl Trainer {
         self
     }
 
-    /// Ends training when so many epochs in a row have brought nothing better on the validation rows.
+    /// Ends training when so many epochs in a row have brought nothing better on the validation rows; `None` for never. The
+    /// preset for tables has 64, unless the last model is kept.
     #[must_use]
-    pub fn patience(mut self, epochs: usize) -> Self {
-        self.settings.patience = Some(epochs);
+    pub fn patience(mut self, epochs: impl Into<Option<usize>>) -> Self {
+        self.settings.patience = Some(epochs.into());
         self
     }
 

@@ -31,6 +31,7 @@ pub(super) struct Settings {
     pub init: Option<Init>,
     pub loss: Option<Loss>,
     pub label_smoothing: Option<f32>,
+    pub temperature: Option<bool>,
     pub class_weights: Option<ClassWeights>,
     pub optimizer: Option<OptimizerChoice>,
     pub weight_decay: Option<f32>,
@@ -60,7 +61,7 @@ pub(super) struct Settings {
     pub validation_fraction: Option<f64>,
     pub test_fraction: Option<f64>,
     pub keep: Option<Keep>,
-    pub patience: Option<usize>,
+    pub patience: Option<Option<usize>>,
     pub target_accuracy: Option<f64>,
     pub auc_by_epoch: bool,
     pub max_time: Option<Duration>,
@@ -120,6 +121,7 @@ impl Settings {
             init: asked.init.unwrap_or(usual.init),
             loss,
             label_smoothing: asked.label_smoothing.unwrap_or(usual.label_smoothing),
+            temperature: asked.temperature.unwrap_or(usual.temperature),
             class_weights: asked.class_weights.unwrap_or(usual.class_weights),
             optimizer,
             learning_rate: asked.lr.unwrap_or(rate),
@@ -143,7 +145,7 @@ impl Settings {
             threads: asked.threads,
             data: self.data_options(usual.data, asked.seed.unwrap_or(usual.seed)),
             keep: asked.keep,
-            patience: asked.patience,
+            patience: asked.patience.unwrap_or(usual.patience.filter(|_| asked.keep != Some(Keep::Last))),
             target_accuracy: asked.target_accuracy,
             auc_by_epoch: asked.auc_by_epoch,
             max_time: asked.max_time,
@@ -207,7 +209,7 @@ impl Settings {
             }
         }
         let validates = validates || self.validation_fraction.is_some_and(|share| share > 0.0);
-        if self.patience.is_some() && !validates {
+        if self.patience.flatten().is_some() && !validates {
             return bad("patience", "validation rows", "none");
         }
         if self.keep == Some(Keep::Best) && !validates {

@@ -18,6 +18,8 @@ struct Case {
     /// What is wrong, for people.
     what: String,
     command: Vec<String>,
+    /// What is warned of first, if anything is.
+    warning: Option<String>,
     /// The line on standard error; nothing of a file that is taken.
     line: Option<String>,
 }
@@ -57,11 +59,9 @@ fn every_bad_file_is_refused_in_its_own_words() {
     copy(&folder, &place, "");
     let before = place.entries();
     let mut faults = Vec::new();
-    for Case { what, command, line } in &cases {
-        let expected = match line {
-            Some(line) => (Some(2), format!("{line}\n")),
-            None => (Some(0), String::new()),
-        };
+    for Case { what, command, warning, line } in &cases {
+        let told = warning.iter().chain(line).map(|line| format!("{line}\n")).collect();
+        let expected = (Some(if line.is_some() { 2 } else { 0 }), told);
         let found = run(&place, command);
         if found != expected {
             faults.push(format!(

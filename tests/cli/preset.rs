@@ -244,3 +244,101 @@ fn a_bare_command_says_what_validation_data_are_good_for() {
     place.write("images.csv", crate::program::Rows::new(60, 3).csv());
     assert_eq!(said("images.csv", &[]), 0);
 }
+
+/// A table that says nothing of its classes.
+fn noisy() -> Workplace {
+    let (place, mut noise) = (Workplace::new(), noise(5));
+    let rows: String = (0..60).map(|_| format!("{},{}\n", noise(), u8::from(noise() < 0.5))).collect();
+    place.write("t.csv", "x,class\n".to_owned() + &rows);
+    place
+}
+
+const NOISY: [&str; 8] =
+    ["--preset", "table", "--data", "t.csv", "--validation-fraction", "0.3", "--hidden", "4"];
+
+#[test]
+fn a_run_of_it_ends_when_64_epochs_have_brought_nothing_better() {
+    let place = noisy();
+    let run = |out: &str, arguments: &[&str]| {
+        let common = ["train", "--device", "cpu", "--format", "json", "--out", out];
+        let summary = place.succeed(&[&common[..], &NOISY, arguments].concat()).objects().pop().unwrap();
+        (summary["epochs"].as_u64().unwrap(), summary["kept_epoch"].as_u64().unwrap())
+    };
+    let model = |run: &str| std::fs::read(place.path(run).join("model.safetensors")).unwrap();
+    let (epochs, kept) = run("run", &[]);
+    assert!(epochs == kept + 64 && epochs < 256, "{epochs} {kept}");
+    let (short, best) = run("short", &["--patience", "3"]);
+    assert!(short == best + 3 && short < epochs, "{short}");
+    assert_eq!(run("all", &["--patience", "none"]), (256, kept));
+    assert_eq!(run("last", &["--keep", "last"]), (256, 256));
+    let runs = place.succeed(&["runs", ".", "--format", "json"]).objects();
+    let states: Vec<(&str, &str)> =
+        runs.iter().map(|run| (run["run"].as_str().unwrap(), run["state"].as_str().unwrap())).collect();
+    assert!(states.len() == 4 && states.iter().any(|it| it.0.ends_with("run") && it.1 == "stopped early"));
+    // One that goes on ends there, too.
+    assert_eq!(run("parts", &["--target-accuracy", "0.01"]), (1, 1));
+    let resumed =
+        place.succeed(&["train", "--resume", "parts", "--target-accuracy", "0.999", "--format", "json"]);
+    assert_eq!(resumed.objects().pop().unwrap()["epochs"], epochs);
+    assert!(model("parts") == model("run"));
+    place.write("s.jsonl", "{\"lr\":0.04}\n");
+    let common = ["sweep", "--device", "cpu", "--settings", "s.jsonl", "--out", "s"];
+    let swept = place.succeed(&[&common[..], &NOISY, &["--format", "json"]].concat()).objects();
+    assert!(swept.iter().any(|it| it["event"] == "member" && it["epochs"] == epochs), "{swept:?}");
+}
+
+/// Label smoothing flattens probabilities; the temperature makes up for it, in the model itself.
+#[test]
+fn models_trained_with_label_smoothing_are_divided_by_their_temperature() {
+    let place = workplace();
+    let common = [
+        "train", "--device", "cpu", "--format", "json", "--preset", "plain", "--hidden", "8", "--data",
+        "t.csv",
+    ];
+    let smoothed = ["--label-smoothing", "0.1", "--epochs", "6", "--lr", "0.3"];
+    let run = |out: &str, arguments: &[&str]| {
+        let line = [&common[..], &CLASSES, &VALIDATED, &smoothed, &["--out", out], arguments].concat();
+        place.succeed(&line).objects().pop().unwrap()
+    };
+    let bytes = |name: &str| std::fs::read(place.path(name)).unwrap();
+    let (tempered, plain) = (run("t", &[]), run("p", &["--no-temperature"]));
+    for set in ["validation", "test"] {
+        let [accuracy, loss] = ["accuracy", "loss"].map(|name| format!("{set}_{name}"));
+        assert_eq!(tempered[&accuracy], plain[&accuracy]);
+        let [new, old] = [&tempered, &plain].map(|summary| summary[&loss].as_f64().unwrap());
+        assert!(new < 0.97 * old, "{set}: {new} {old}");
+    }
+    let [new, old] = ["t/model.safetensors", "p/model.safetensors"].map(|name| place.model(name));
+    let temperature: f64 = new.entry("temperature").parse().unwrap();
+    assert!(temperature > 0.1 && temperature < 0.9, "{temperature}");
+    // Read as f64, two numbers are one.
+    let halves = |number: f64| [number.to_bits() as u32, (number.to_bits() >> 32) as u32].map(f32::from_bits);
+    for tensor in ["w1", "b1", "w2", "b2"] {
+        let divisor = if tensor.ends_with('2') { temperature as f32 } else { 1.0 };
+        let [new, old] = [&new, &old].map(|model| model.numbers(tensor).into_iter().flat_map(halves));
+        for (new, old) in new.zip(old) {
+            assert!((new * divisor - old).abs() <= 1e-6 * old.abs(), "{tensor} {new} {old}");
+        }
+    }
+    // The figures are those of the file.
+    let evaluated = place.succeed(&["eval", "--model", "t", "--device", "cpu", "--format", "json"]);
+    let [loss, told] =
+        [&evaluated.objects()[0]["loss"], &tempered["test_loss"]].map(|it| it.as_f64().unwrap());
+    assert!((loss - told).abs() < 1e-6 * told, "{loss} {told}");
+    let settings = std::fs::read_to_string(place.path("p/config.toml")).unwrap();
+    assert!(settings.contains("no-temperature = true"), "{settings}");
+    // Checkpoints know nothing of it: a run that goes on is the same, whether it was ended before or is over.
+    assert_eq!(run("r", &["--target-accuracy", "0.01"])["epochs"], 1);
+    for _ in 0..2 {
+        let resume = ["train", "--resume", "r", "--target-accuracy", "0.999", "--format", "json"];
+        let summary = place.succeed(&resume).objects().pop().unwrap();
+        assert_eq!(summary["test_loss"], tempered["test_loss"]);
+        assert!(bytes("r/model.safetensors") == bytes("t/model.safetensors"));
+    }
+    // Without validation rows, or without smoothing, there is none.
+    let out = ["--out", "n", "--epochs", "1"];
+    place.succeed(&[&common[..], &CLASSES, &["--label-smoothing", "0.1"], &out].concat());
+    assert!(!std::fs::read_to_string(place.path("n/log.txt")).unwrap().contains("temperature"));
+    let inspected = |model: &str| place.succeed(&["inspect", "--model", model, "--format", "json"]).stdout;
+    assert!(inspected("t").contains("temperature") && !inspected("n").contains("temperature"));
+}

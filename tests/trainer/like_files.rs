@@ -149,6 +149,30 @@ fn tables_with_validation_rows_have_the_preset_for_tables() {
 }
 
 #[test]
+fn the_preset_has_patience_and_a_temperature_unless_they_are_declined() {
+    let (place, (x, _)) = (Workplace::new(), rows(60, 8));
+    let mut noise = noise(9);
+    let y: Vec<u32> = (0..60).map(|_| u32::from(noise() < 0.5)).collect();
+    place.write("t.csv", csv(&x, NAMES, labels(&y)));
+    let trainer = trainer().hidden([4]).validation_fraction(0.3);
+    let options = ["--hidden", "4", "--validation-fraction", "0.3"];
+    let model = trainer.fit(&x, &y).unwrap();
+    assert!(model.settings.contains_key("temperature"));
+    assert_same(&place, &options, &model);
+    let epochs = |trainer: &Trainer| {
+        let mut run = trainer.start(&x, &y).unwrap();
+        while run.next().unwrap().is_some() {}
+        run.epochs().len()
+    };
+    let endless = trainer.clone().patience(None);
+    assert!(epochs(&trainer) < 256);
+    assert_eq!([&endless, &trainer.clone().keep(Keep::Last)].map(epochs), [256, 256]);
+    let model = endless.temperature(false).fit(&x, &y).unwrap();
+    assert!(!model.settings.contains_key("temperature"));
+    assert_same(&place, &[&options[..], &["--patience", "none", "--no-temperature"]].concat(), &model);
+}
+
+#[test]
 fn rows_to_validate_on_and_to_test_on_are_files_or_arrays() {
     let (place, (x, y)) = (Workplace::new(), rows(300, 4));
     let part = |range: std::ops::Range<usize>| (x.slice(s![range.clone(), ..]).to_owned(), y[range].to_vec());

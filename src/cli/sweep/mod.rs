@@ -106,7 +106,7 @@ fn check(options: &Options) -> Result<()> {
         (
             "--shard",
             options.shard.is_some() && options.halving,
-            "halving compares all members with one another",
+            "halving compares all members with one another; docs/CLUSTER.md says how to halve shards by hand",
         ),
     ];
     match refused.into_iter().find(|(_, is_given, _)| *is_given) {
