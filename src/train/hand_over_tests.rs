@@ -140,7 +140,7 @@ fn sources() -> Vec<Source> {
     let held_out = DataOptions { scale: Scale::Standard, split, ..DataOptions::default() };
     vec![
         images(64),
-        table("a table of images", 64, 1, false, bytes.clone()),
+        table("a table of images", 64, 1, false, bytes),
         table("a table with a late class", 64, 1, true, bytes),
         table("a table of numbers", 5, 3, false, held_out),
     ]
@@ -159,7 +159,7 @@ fn config(source: &Source, seed: u64) -> Config {
         rate_schedule: if seed.is_multiple_of(3) { RateSchedule::Cosine } else { RateSchedule::Constant },
         seed: 1 + seed % 5,
         threads: Some(1 + seed as usize % 2),
-        data: source.data.clone(),
+        data: source.data,
         ..Config::default()
     }
 }
