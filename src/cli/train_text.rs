@@ -141,7 +141,10 @@ pub fn read_first_line(data: &TrainingData) -> Option<String> {
 
 /// What is said of columns of text that may be meant as numbers: a line for each.
 pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
-    let line = |NumbersAsText { column, cell, decimal }: &NumbersAsText| match decimal {
+    let line = |NumbersAsText { column, cell, decimal, are_dates }: &NumbersAsText| match decimal {
+        _ if *are_dates => format!(
+            "column {column} holds dates such as {cell}, which are read as text: write them as 2024-12-31 for their days to count"
+        ),
         Some(mark) => format!(
             "column {column} holds numbers with another decimal mark, such as {cell}, which are read as text: --decimal {mark} says \
              that all numbers are written so"

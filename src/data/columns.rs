@@ -88,7 +88,7 @@ pub(super) struct Columns {
     /// end.
     pub counted: Vec<(usize, f64)>,
     /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
-    pub as_text: Vec<(usize, (String, Option<char>))>,
+    pub as_text: Vec<(usize, (String, Option<char>, bool))>,
     /// Inputs that may hold identifiers.
     pub identifiers: Vec<usize>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.

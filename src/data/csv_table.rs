@@ -227,10 +227,11 @@ impl CsvTable {
     pub(super) fn as_text(&self) -> Vec<NumbersAsText> {
         let as_text = self.columns.as_text.iter();
         as_text
-            .map(|(column, (cell, decimal))| NumbersAsText {
+            .map(|(column, (cell, decimal, are_dates))| NumbersAsText {
                 column: self.name_of(*column),
                 cell: cell.clone(),
                 decimal: *decimal,
+                are_dates: *are_dates,
             })
             .collect()
     }

@@ -1,5 +1,5 @@
 //! Columns of text in which most cells are a number with a sign or a unit: `$1,200`, `12%`, `3 kg`, `1 234`; or with another decimal
-//! mark than the table's.
+//! mark than the table's; or a date whose year does not come first: `31/12/2024`.
 
 use std::collections::HashMap;
 
@@ -22,6 +22,9 @@ const LONGEST_UNIT: usize = 8;
 /// Letters behind a number that make no unit of it.
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 
+/// What stands for a unit where cells are dates whose year comes last, of which nothing tells whether the day or the month is first.
+const DATE: &str = "date";
+
 /// A column of text that may be meant as numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumbersAsText {
@@ -31,12 +34,14 @@ pub struct NumbersAsText {
     pub cell: String,
     /// The decimal mark with which its cells are numbers, if nothing else stands in the way.
     pub decimal: Option<char>,
+    /// Whether its cells are dates whose year comes last.
+    pub are_dates: bool,
 }
 
 impl Header<'_> {
     /// A cell of a column of text of which most cells in the first rows are a number with the same sign, unit or decimal mark; and
-    /// this mark.
-    pub(super) fn number_as_text(&self, column: usize) -> Option<(String, Option<char>)> {
+    /// this mark; and whether they are dates.
+    pub(super) fn number_as_text(&self, column: usize) -> Option<(String, Option<char>, bool)> {
         let cells = self.data_rows().filter_map(|row| row.get(column));
         let texts: Vec<&[u8]> = cells.filter(|cell| self.dialect.kind(cell) == Kind::Text).collect();
         let mut units: HashMap<String, usize> = HashMap::new();
@@ -44,13 +49,16 @@ impl Header<'_> {
         let (most, count) = units.into_iter().max_by_key(|(_, count)| *count)?;
         let cell = texts.iter().find(|cell| unit(cell).is_some_and(|unit| unit == most))?;
         let mark = most.chars().next().filter(|mark| DECIMALS.contains(mark));
-        (count * 2 > texts.len()).then(|| (show(cell), mark))
+        (count * 2 > texts.len()).then(|| (show(cell), mark, most == DATE))
     }
 }
 
 /// What stands beside a number in a cell; nothing but blanks between its digits is a blank, nothing but a decimal mark this mark.
 fn unit(cell: &[u8]) -> Option<String> {
     let text = str::from_utf8(cell).ok()?.trim().trim_start_matches(['-', '+']);
+    if is_date(text) {
+        return Some(DATE.to_owned());
+    }
     let (before, rest) = text.split_at(text.find(|letter: char| letter.is_ascii_digit())?);
     let is_of_number = |letter: char| letter.is_ascii_digit() || MARKS.contains(letter);
     let (number, behind) = rest.split_at(rest.find(|letter| !is_of_number(letter)).unwrap_or(rest.len()));
@@ -74,6 +82,16 @@ fn unit(cell: &[u8]) -> Option<String> {
         (sign, "") => (is_grouped && (is_currency(sign) || is_code(sign))).then(|| sign.to_owned()),
         _ => None,
     }
+}
+
+/// Whether a cell is a date whose year comes last: two numbers of one or two digits and one of four, perhaps with a time.
+fn is_date(text: &str) -> bool {
+    let date = text.split([' ', 'T']).next().unwrap_or_default();
+    let parts: Vec<&str> = date.split(['/', '.', '-']).collect();
+    let is_number = |(part, lengths): (&&str, [usize; 2])| {
+        lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    parts.len() == 3 && parts.iter().zip([[1, 2], [1, 2], [4, 4]]).all(is_number)
 }
 
 /// The decimal mark of a number that has no other.
@@ -103,6 +121,8 @@ mod tests {
             ("1 234 €", "€"),
             ("-1,25", ","),
             ("1.5", "."),
+            ("31/12/2024", "date"),
+            ("3.1.2024 10:30", "date"),
         ] {
             assert_eq!(unit(cell.as_bytes()).as_deref(), Some(expected), "{cell}");
         }

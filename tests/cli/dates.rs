@@ -104,3 +104,16 @@ fn dates_without_times_have_no_hour_and_may_be_text() {
         outcome.stderr
     );
 }
+
+#[test]
+fn dates_whose_year_comes_last_are_named() {
+    let place = Workplace::new();
+    let rows: String = (0..60)
+        .map(|row| format!("{}/{}/2024,{},{}\n", 1 + row % 28, 1 + row % 3, row % 7, row % 2))
+        .collect();
+    place.write("t.csv", "when,x,class\n".to_owned() + &rows);
+    let train = ["train", "--data", "t.csv", "--target", "class", "--epochs", "1", "--out", "m.safetensors"];
+    let outcome = place.succeed(&[&train[..], &CPU].concat());
+    let line = "column when holds dates such as \"1/1/2024\", which are read as text: write them as 2024-12-31 for their days to count";
+    assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+}
