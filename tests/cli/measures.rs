@@ -174,7 +174,10 @@ fn training_says_what_eval_says_of_the_kept_model() {
     let kept = summary["kept_epoch"].as_u64().unwrap() as usize;
     assert_eq!((&objects[kept]["event"], &objects[kept]["test_auc"]), (&"epoch".into(), &Value::Null));
     assert_eq!(objects[kept]["test_balanced_accuracy"], summary["test_balanced_accuracy"]);
-    let by_epoch = train(&seed, &["--auc-by-epoch"]);
+    // An epoch is measured before its model is divided by a temperature.
+    let objects = train(&seed, &["--no-temperature"]);
+    let summary = objects.last().unwrap();
+    let by_epoch = train(&seed, &["--auc-by-epoch", "--no-temperature"]);
     assert_eq!(by_epoch[kept]["test_auc"], summary["test_auc"]);
     assert!(by_epoch[1..10].iter().all(|epoch| epoch["validation_auc"].is_number()));
     assert_eq!(by_epoch.last().unwrap()["validation_auc"], summary["validation_auc"]);

@@ -29,7 +29,8 @@ impl Run {
         };
         let state = EngineState { step: self.steps, ..EngineState::default() };
         trained.engine.restore(&kept.model.parameters, &state)?;
-        let factor = factor(&trained.engine.outputs(&validation.view())?, validation.labels());
+        let outputs = trained.engine.outputs(&validation.view())?;
+        let factor = factor(&outputs, validation.labels(), &validation.view().counts());
         let mut model = Model::clone(&kept.model);
         if let Some(layer) = model.parameters.layers.last_mut() {
             layer.weights.iter_mut().chain(&mut layer.bias).for_each(|number| *number *= factor as f32);
@@ -51,16 +52,17 @@ impl Run {
     }
 }
 
-/// The reciprocal of the temperature with the least log loss over rows of these classes, and over one row more whose classes are
+/// The reciprocal of the temperature with the least log loss over rows of these classes, which count so much each, and over one row more whose classes are
 /// equally likely: where all rows are right, probabilities do not become 1 by that. Newton's method on a convex function, between
 /// bounds that close in.
-fn factor(outputs: &[f32], labels: &[u32]) -> f64 {
+fn factor(outputs: &[f32], labels: &[u32], counts: &[f64]) -> f64 {
     let classes = (outputs.len() / labels.len().max(1)).max(1);
-    let share = 1.0 / (labels.len() + 1) as f64;
+    let counted = || outputs.chunks_exact(classes).zip(labels).zip(counts).filter(|(_, count)| **count > 0.0);
+    let share = 1.0 / (counted().count() + 1) as f64;
     let (mut low, mut high, mut factor) = (1.0 / GREATEST, GREATEST, 1.0f64);
     for _ in 0..100 {
         let (mut slope, mut curvature) = (0.0, 0.0);
-        for (row, label) in outputs.chunks_exact(classes).zip(labels) {
+        for ((row, label), count) in counted() {
             let greatest = f64::from(row[best(row)]);
             let (mut sum, mut first, mut second, mut plain) = (0.0, 0.0, 0.0, 0.0);
             for output in row.iter().map(|output| f64::from(*output) - greatest) {
@@ -70,8 +72,8 @@ fn factor(outputs: &[f32], labels: &[u32]) -> f64 {
             }
             let mean = first / sum;
             let right = f64::from(row[*label as usize]) - greatest;
-            slope += mean - (1.0 - share) * right - share * plain / classes as f64;
-            curvature += second / sum - mean * mean;
+            slope += count * (mean - (1.0 - share) * right - share * plain / classes as f64);
+            curvature += count * (second / sum - mean * mean);
         }
         *(if slope < 0.0 { &mut low } else { &mut high }) = factor;
         let newton = factor - slope / curvature;
@@ -91,16 +93,18 @@ mod tests {
 
     #[test]
     fn the_temperature_makes_probabilities_as_great_as_accuracies() {
+        let (outputs, rows) = ([1.0, 0.0].repeat(10), [1.0; 10]);
         // Nine rows of ten are right, and half of the one more.
-        let outputs = [1.0, 0.0].repeat(10);
         let labels: Vec<u32> = (0..10).map(|row| u32::from(row == 0)).collect();
-        let right = 0.9 * (10.0 / 11.0) + 0.5 / 11.0;
-        assert!((factor(&outputs, &labels) - f64::ln(right / (1.0 - right))).abs() < 1e-9);
-        // All right: (10 + 0.5) / 11.
-        assert!((factor(&outputs, &[0; 10]) - f64::ln(10.5 / 0.5)).abs() < 1e-9);
+        let odds = |right: f64| f64::ln(right / (1.0 - right));
+        assert!((factor(&outputs, &labels, &rows) - odds(9.5 / 11.0)).abs() < 1e-9);
+        // All right; and none of the rows that are wrong counts.
+        assert!((factor(&outputs, &[0; 10], &rows) - odds(10.5 / 11.0)).abs() < 1e-9);
+        let counts: Vec<f64> = (0..10).map(|row| if row == 0 { 0.0 } else { 3.0 }).collect();
+        assert!((factor(&outputs, &labels, &counts) - odds(9.5 / 10.0)).abs() < 1e-9);
         // Outputs that say nothing stay within bounds, and so do those that are always wrong.
-        let same = factor(&[2.0; 20], &labels);
+        let same = factor(&[2.0; 20], &labels, &rows);
         assert!((1.0 / GREATEST..=GREATEST).contains(&same));
-        assert!(factor(&outputs, &[1; 10]) < 1.001 / GREATEST);
+        assert!(factor(&outputs, &[1; 10], &rows) < 1.001 / GREATEST);
     }
 }
