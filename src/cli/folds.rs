@@ -142,7 +142,7 @@ impl Folds<'_> {
     /// What is said of all rows, once.
     fn look_at(&mut self, data: &TrainingData, console: &Console) -> Result<()> {
         odd_labels(data.odd_labels()).iter().for_each(|warning| console.warn(warning));
-        column_lines(&data).iter().for_each(|line| console.notice(line));
+        column_lines(data).iter().for_each(|line| console.notice(line));
         let training = &self.options.training;
         if training.columns.task(training.learning.loss)? == Task::Auto {
             self.notices.extend(task_line(data));

@@ -65,7 +65,7 @@ pub struct TrainReport<'a> {
     /// The model that is kept, until it is written.
     unsaved: Option<Arc<Model>>,
     /// When a model was written last.
-    written: Instant,
+    written: Option<Instant>,
     clock: Clock,
     /// What TensorBoard reads, if that is wanted.
     events: Option<EventLog<'a>>,
@@ -122,7 +122,7 @@ impl<'a> TrainReport<'a> {
             output,
             saved: None,
             unsaved: None,
-            written: Instant::now(),
+            written: None,
             clock: Clock::new(run.checkpoint_every.unwrap_or_default(), 0, 0),
             events: None,
             has_begun: false,
@@ -228,7 +228,7 @@ impl<'a> TrainReport<'a> {
                 if *is_kept {
                     self.keep(model, kept_model(epoch.epoch, self.validates, self.config))?;
                     // To sync a file takes longer than some epochs.
-                    if self.written.elapsed() >= MODEL_INTERVAL {
+                    if self.written.is_none_or(|written| written.elapsed() >= MODEL_INTERVAL) {
                         self.write_model()?;
                     }
                 }
@@ -278,7 +278,7 @@ impl<'a> TrainReport<'a> {
         let mut model = Arc::unwrap_or_clone(model);
         model.settings.extend(self.settings.clone());
         self.output.save(&model)?;
-        self.written = Instant::now();
+        self.written = Some(Instant::now());
         Ok(())
     }
 

@@ -88,7 +88,7 @@ pub(super) struct Columns {
     /// end.
     pub counted: Vec<(usize, f64)>,
     /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
-    pub as_text: Vec<(usize, (String, Option<char>, bool))>,
+    pub as_text: Vec<(usize, NumbersAsText)>,
     /// Inputs that may hold identifiers.
     pub identifiers: Vec<usize>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
@@ -124,6 +124,19 @@ pub enum Why {
     DifferentTexts,
     /// It has neither a name nor a value.
     Empty,
+}
+
+/// A column of text that may be meant as numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumbersAsText {
+    /// Its name, or else its index.
+    pub column: String,
+    /// One of its cells, as messages show it.
+    pub cell: String,
+    /// The decimal mark with which its cells are numbers, if nothing else stands in the way.
+    pub decimal: Option<char>,
+    /// Whether its cells are dates whose year comes last.
+    pub are_dates: bool,
 }
 
 /// A column that is no input, though nobody has said so.

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::columns::{Columns, Header, LeftOut, Selection};
+use super::columns::{Columns, Header, LeftOut, NumbersAsText, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::notation::Notation;
-use super::numbers_as_text::NumbersAsText;
 use super::piece::Piece;
 use super::pieces::{Pieces, too_long};
 use super::raw_table::RawTable;
@@ -227,12 +226,7 @@ impl CsvTable {
     pub(super) fn as_text(&self) -> Vec<NumbersAsText> {
         let as_text = self.columns.as_text.iter();
         as_text
-            .map(|(column, (cell, decimal, are_dates))| NumbersAsText {
-                column: self.name_of(*column),
-                cell: cell.clone(),
-                decimal: *decimal,
-                are_dates: *are_dates,
-            })
+            .map(|(column, as_text)| NumbersAsText { column: self.name_of(*column), ..as_text.clone() })
             .collect()
     }
 

@@ -74,7 +74,7 @@ mod zstd;
 
 pub use categories::Dictionary;
 pub use classes::Classes;
-pub use columns::{LeftOut, Selection, Target, Why};
+pub use columns::{LeftOut, NumbersAsText, Selection, Target, Why};
 pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
 pub use encoding::{Code, Encoding, Map};
@@ -84,7 +84,6 @@ pub use image_folders::ImageOptions;
 pub use locate::{Source, Sources, is_png, labels_beside, locate};
 pub(crate) use memory_rows::{MemoryCells, MemoryRows, MemoryTargets};
 pub(crate) use normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
-pub use numbers_as_text::NumbersAsText;
 pub use odd_labels::{OddLabel, Oddity};
 pub use order::{first_epoch_block, order, rows_at};
 pub use raw_table::RawTable;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::columns::Header;
+use super::columns::{Header, NumbersAsText};
 use super::dialect::Kind;
 use super::shown::show;
 
@@ -25,23 +25,10 @@ const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
 /// What stands for a unit where cells are dates whose year comes last, of which nothing tells whether the day or the month is first.
 const DATE: &str = "date";
 
-/// A column of text that may be meant as numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NumbersAsText {
-    /// Its name, or else its index.
-    pub column: String,
-    /// One of its cells, as messages show it.
-    pub cell: String,
-    /// The decimal mark with which its cells are numbers, if nothing else stands in the way.
-    pub decimal: Option<char>,
-    /// Whether its cells are dates whose year comes last.
-    pub are_dates: bool,
-}
-
 impl Header<'_> {
-    /// A cell of a column of text of which most cells in the first rows are a number with the same sign, unit or decimal mark; and
-    /// this mark; and whether they are dates.
-    pub(super) fn number_as_text(&self, column: usize) -> Option<(String, Option<char>, bool)> {
+    /// What a column of text holds of which most cells in the first rows are a number with the same sign, unit or decimal mark. Its
+    /// index stands for its name.
+    pub(super) fn number_as_text(&self, column: usize) -> Option<NumbersAsText> {
         let cells = self.data_rows().filter_map(|row| row.get(column));
         let texts: Vec<&[u8]> = cells.filter(|cell| self.dialect.kind(cell) == Kind::Text).collect();
         let mut units: HashMap<String, usize> = HashMap::new();
@@ -49,7 +36,12 @@ impl Header<'_> {
         let (most, count) = units.into_iter().max_by_key(|(_, count)| *count)?;
         let cell = texts.iter().find(|cell| unit(cell).is_some_and(|unit| unit == most))?;
         let mark = most.chars().next().filter(|mark| DECIMALS.contains(mark));
-        (count * 2 > texts.len()).then(|| (show(cell), mark, most == DATE))
+        (count * 2 > texts.len()).then(|| NumbersAsText {
+            column: column.to_string(),
+            cell: show(cell),
+            decimal: mark,
+            are_dates: most == DATE,
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::TargetsRef;
 use super::classes::Classes;
-use super::columns::{LeftOut, Selection};
+use super::columns::{LeftOut, NumbersAsText, Selection};
 use super::csv_table::CsvRows;
 use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
 use super::delivery::{Delivery, Times};
@@ -18,7 +18,6 @@ use super::idx::{Images, read_labels};
 use super::image::ImageForm;
 use super::image_folders::ImageOptions;
 use super::locate::Source;
-use super::numbers_as_text::NumbersAsText;
 use super::schema::Schema;
 use super::stream::Stream;
 use super::table::Table;

@@ -293,7 +293,9 @@ fn an_accuracy_or_a_time_ends_a_run() {
     let text = place.succeed(&[&run[..], &accurate].concat()).stdout;
     assert!(text.contains(", as accurate as was asked for in "), "{text}");
     // A million epochs would take hours.
-    let text = place.succeed(&[&run[..], &["--epochs", "1000000", "--max-time", "2s"]].concat()).stdout;
+    let text = place
+        .succeed(&[&run[..], &["--epochs", "1000000", "--patience", "none", "--max-time", "2s"]].concat())
+        .stdout;
     assert!(text.contains(", when its time was over in "), "{text}");
     assert_eq!(place.run(&["eval", "--model", "m.safetensors", "--device", "cpu"]).code, 0);
     for (option, value, expected) in [

@@ -57,7 +57,10 @@ fn what_is_no_part_is_refused() {
     for (arguments, parts) in [
         (&["--data", "a.csv", "other.csv"][..], ["other.csv, row 1", "the header of a.csv"]),
         (&["--data", "a.csv", "-"], ["--data: expected files that are one table", "found -"]),
-        (&["--data", "a.csv", "b.csv", "--out", "b.csv"], ["--out", "b.csv, which holds the data"]),
+        (
+            &["--data", "a.csv", "b.csv", "--out", "b.csv"],
+            ["--out: expected a folder, or a file named *.safetensors", "found b.csv"],
+        ),
     ] {
         let outcome = place.run(&[&["train", "--device", "cpu"][..], arguments].concat());
         assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
