@@ -188,6 +188,8 @@ fn members_of_a_team_are_what_each_is_by_itself() {
         config.data.split = Split { validation: 0.2, test: 0.1, ..Split::default() };
         config.patience = Some(1).filter(|_| number % 4 == 1);
         config.auc_by_epoch = number % 2 == 0;
+        // It is found at the end of a member, and of a run alone in its summary.
+        config.temperature = false;
         config.keep = Some(Keep::Last).filter(|_| number % 3 == 0);
     }
     configs[6].learning_rate = 1e30;
