@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-pub use temporary::PREFIX as TEMPORARY_PREFIX;
+pub use temporary::is_name as is_temporary;
 
 /// A path that has been found writable. Nothing is created before [`Destination::write`].
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tinytrain::output::{Destination, TEMPORARY_PREFIX};
+use tinytrain::output::{Destination, is_temporary};
 use tinytrain::tensorboard::EventFile;
 use tinytrain::train::{Checkpoint, Epoch};
 use tinytrain::{Error, Result};
@@ -205,7 +205,7 @@ pub fn refuse_used(path: &Path) -> Result<()> {
         return Err(used(path));
     }
     // What a run that was killed while it began has left: nothing that anybody misses.
-    let is_left = |name: &OsStr| name == LOCK || name.to_string_lossy().starts_with(TEMPORARY_PREFIX);
+    let is_left = |name: &OsStr| name.to_str().is_some_and(|name| name == LOCK || is_temporary(name));
     if fs::read_dir(path)
         .is_ok_and(|mut entries| entries.any(|it| it.is_ok_and(|it| !is_left(&it.file_name()))))
     {

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// What the name of a temporary file begins with; six letters and digits follow.
-pub const PREFIX: &str = ".tinytrain-";
+/// What the name begins with; [`RANDOM`] letters and digits follow.
+const PREFIX: &str = ".tinytrain-";
 const RANDOM: usize = 6;
 
 /// A name as long as all of them.
@@ -57,7 +57,8 @@ pub(super) fn sweep(folder: &Path) {
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a file of this name is a temporary one.
+pub fn is_name(name: &str) -> bool {
     name.strip_prefix(PREFIX)
         .is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
