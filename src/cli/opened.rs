@@ -72,9 +72,11 @@ impl Places {
         let open =
             |source: &Option<Source>| source.as_ref().map(|source| Reader::open(source, &like)).transpose();
         let (validation, test) = (open(&self.validation)?, open(&self.test)?);
-        let is_folders = matches!(self.train, Source::Folders { .. }) && read.images.size.is_none();
-        let notice = reader.image().filter(|_| is_folders).map(|form| {
-            format!("images become {form}, the size of the first; --image-size and --colour say otherwise")
+        let ImageOptions { size, colour } = read.images;
+        let is_open = matches!(self.train, Source::Folders { .. }) && (size.is_none() || !colour);
+        let notice = reader.image().filter(|_| is_open).map(|form| {
+            let of_first = if size.is_none() { ", the size of the first" } else { "" };
+            format!("images become {form}{of_first}; --image-size and --colour say otherwise")
         });
         Ok(Opened { reader, validation, test, known, notice })
     }

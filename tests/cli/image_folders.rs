@@ -74,8 +74,10 @@ fn folders_of_images_train_and_their_names_are_the_classes() {
 #[test]
 fn images_are_resized_and_made_grey_in_the_same_way_as_those_that_are_predicted() {
     let place = place();
-    let objects =
-        place.succeed(&[&TRAIN[..], &["3", "--image-size", "5", "--format", "json"]].concat()).objects();
+    let objects = place.succeed(&[&TRAIN[..], &["3", "--image-size", "5", "--format", "json"]].concat());
+    let told = "images become 5 x 5 pixels in grey; --image-size and --colour say otherwise";
+    assert!(objects.stderr.contains(told), "{}", objects.stderr);
+    let objects = objects.objects();
     assert_eq!(objects[0]["layers"][0], 25);
     let converted = place.succeed(&["inspect", "train", "--image-size", "7x5"]).stdout;
     assert!(converted.starts_with("120 rows, images of 7 x 5\n"), "{converted}");
