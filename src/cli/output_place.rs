@@ -11,7 +11,7 @@ use super::run_folder::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 use super::text::shell_word;
 
 /// Endings of files that no run and no sweep writes by `--out`, and the option of `tinytrain export` that does.
-const OTHERS: [(&str, Option<&str>); 13] = [
+const OTHERS: [(&str, Option<&str>); 24] = [
     ("onnx", Some("--onnx")),
     ("c", Some("--c")),
     ("h", Some("--c")),
@@ -25,6 +25,17 @@ const OTHERS: [(&str, Option<&str>); 13] = [
     ("py", None),
     ("txt", None),
     ("toml", None),
+    ("pkl", None),
+    ("joblib", None),
+    ("h5", None),
+    ("keras", None),
+    ("ckpt", None),
+    ("tflite", None),
+    ("bin", None),
+    ("zip", None),
+    ("npy", None),
+    ("parquet", None),
+    ("html", None),
 ];
 
 /// Refuses a name that looks like that of a file where a folder would be made.

@@ -363,6 +363,12 @@ fn a_name_of_another_kind_of_file_is_no_folder() {
              programs",
         ),
         (
+            "train",
+            "model.pkl",
+            "--out: expected a folder, or a file named *.safetensors, found model.pkl; tinytrain export writes trained models for \
+             other programs",
+        ),
+        (
             "sweep",
             "model.json",
             "--out: expected a folder, found model.json; tinytrain export --json --model RUN --out model.json writes a trained model so",
