@@ -139,6 +139,11 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// Whether there are weights and none of them counts.
+pub(super) fn are_all_zero(weights: &[f32]) -> bool {
+    !weights.is_empty() && weights.iter().all(|weight| *weight <= 0.0)
+}
+
 impl Dataset {
     /// All rows.
     pub fn view(&self) -> Rows<'_> {
@@ -162,7 +167,7 @@ impl Dataset {
     /// # Errors
     /// [`Error::Config`] when all weights are 0.
     pub fn check_weights(&self) -> Result<()> {
-        if self.weights.is_empty() || self.weights.iter().any(|weight| *weight > 0.0) {
+        if !are_all_zero(&self.weights) {
             return Ok(());
         }
         let rows = self.weights.len();

@@ -1,5 +1,6 @@
 //! How much the rows of a reader count.
 
+use super::dataset::are_all_zero;
 use super::reader::Reader;
 use super::table::Table;
 use crate::error::Place;
@@ -33,7 +34,7 @@ impl Reader {
     /// [`Error::Data`] when all weights are 0.
     pub fn check_weights(&self) -> Result<()> {
         let weights = &self.table.weights;
-        if weights.is_empty() || weights.iter().any(|weight| *weight > 0.0) {
+        if !are_all_zero(weights) {
             return Ok(());
         }
         let expected = "a row that counts in the loss".to_owned();

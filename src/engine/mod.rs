@@ -47,14 +47,6 @@ pub struct Evaluation {
     pub predictions: Vec<u32>,
 }
 
-impl Evaluation {
-    /// The share of rows whose prediction is their label, from 0 to 1.
-    pub fn accuracy(&self, labels: &[u32]) -> f64 {
-        let correct = self.predictions.iter().zip(labels).filter(|(a, b)| a == b).count();
-        correct as f64 / labels.len() as f64
-    }
-}
-
 /// The order in which rows are trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Order<'a> {
