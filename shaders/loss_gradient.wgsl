@@ -1,4 +1,5 @@
 // loss_gradient: D = the gradient by the outputs Z of the batch's loss, the mean over its rows of weight * loss; and the loss
+// (of the labels, where D is of smoothed ones)
 // Z, D [rows, outputs] f32 in rows of vec4s; targets (of the data set, by way of `order` [samples] u32, or of the batch)
 // metrics [slots, z, workgroups] of (scaled sum of weight * loss, number correct) over the rows of that workgroup
 // LANES threads share a row, ROWS rows per workgroup; workgroups stride over the rows.
@@ -50,7 +51,8 @@ fn loss_gradient(
                 if c < params.classes {
                     let z = logits[logits_start(1u, row) + c];
                     let t = target_of(source, class_of_row, c);
-                    sum += loss_term(z, t, statistics.maximum, statistics.sum);
+                    let label = label_of(source, class_of_row, c);
+                    sum += loss_term(z, label, statistics.maximum, statistics.sum);
                     d = weight * loss_slope(z, t, statistics.maximum, statistics.sum) / divisor;
                 }
                 delta[logits_start(u32(RESULT), row) + c] = d;

@@ -12,6 +12,11 @@ fn target_of(source: u32, class_of_row: u32, column: u32) -> f32 {
     return select(probabilities.y, probabilities.x, class_of_row == column);
 }
 
+// The same without label smoothing: the loss that is reported is that of the label.
+fn label_of(source: u32, class_of_row: u32, column: u32) -> f32 {
+    return select(0.0, 1.0, class_of_row == column);
+}
+
 fn row_weight(source: u32) -> f32 {
     if WEIGHTED {
         return bitcast<f32>(targets[source * 2u + 1u]);

@@ -71,7 +71,8 @@ impl Wanted {
     pub fn near_metrics(&self, metrics: &[f32], z: &Array2<f64>, units: f64) -> Figures {
         let (got, correct) = sum_metrics(metrics);
         let (loss, targets) = (self.form.loss, self.targets());
-        let losses = ops::row_losses(loss, z.view(), &targets) * Array1::from(self.weights.clone());
+        let losses =
+            ops::row_losses(loss, z.view(), &targets.smoothed(0.0)) * Array1::from(self.weights.clone());
         let right = ops::predictions(z.view()).iter().zip(&self.classes).filter(|(a, b)| a == b).count();
         let right = if loss.of_classes() { right } else { 0 };
         let (want, t) = (losses.sum(), targets.matrix(z.ncols()));

@@ -78,12 +78,6 @@ impl Told {
             || self.is_measured("validation_loss") && setting("patience").is_some_and(|most| waited >= most)
     }
 
-    /// Whether its train loss is that of smoothed labels.
-    pub fn is_smoothed(&self) -> bool {
-        let smoothing = self.settings.get("label-smoothing").and_then(|text| text.parse::<f64>().ok());
-        smoothing.is_some_and(|share| share > 0.0)
-    }
-
     /// The folder, for people.
     pub fn name(&self) -> String {
         self.path.display().to_string()
@@ -206,8 +200,6 @@ pub fn compared(runs: &[Told]) -> Vec<Vec<String>> {
     ];
     for (shown, name) in FIGURES {
         if runs.iter().any(|run| run.is_measured(name)) {
-            let is_smoothed = name == "train_loss" && runs.iter().any(Told::is_smoothed);
-            let shown = if is_smoothed { "train loss (smoothed)" } else { shown };
             rows.push(row(shown, &|run| {
                 run.figure(name).map(|value| figure(name, value)).unwrap_or_default()
             }));

@@ -272,12 +272,8 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String
         RateSchedule::Constant => String::new(),
         schedule => format!(" ({schedule})"),
     };
-    let smoothing = match config.label_smoothing {
-        0.0 => String::new(),
-        share => format!(", train loss of labels smoothed by {share}"),
-    };
     format!(
-        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}{smoothing}"
+        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
     )
 }
 

@@ -48,7 +48,7 @@ impl ReferenceRun {
         gradients
     }
 
-    /// Step `step`, from 0. Gives the loss that it found, with dropout and label smoothing.
+    /// Step `step`, from 0. Gives the loss that it found, with dropout and without label smoothing.
     pub fn step<'a>(
         &mut self,
         x: ArrayView2<f64>,
@@ -58,9 +58,8 @@ impl ReferenceRun {
         let targets = targets.into();
         let gradients = self.gradients(x, targets, step);
         let pass = self.network.pass(x, Some(&self.rule.record(step)));
-        let smoothed = targets.smoothed(f64::from(self.rule.label_smoothing));
         let logits = &pass.activations[self.network.weights.len()];
-        let loss = ops::batch_loss(self.network.loss, logits.view(), &smoothed);
+        let loss = ops::batch_loss(self.network.loss, logits.view(), &targets);
         let rate = f64::from(self.rule.rates.at(step));
         let decay = f64::from(self.rule.optimizer.weight_decay);
         let factors = self.rule.factors.clone();
@@ -195,7 +194,9 @@ mod tests {
                 let loss = |change: f64| {
                     let mut moved = run.clone();
                     moved.network.weights[0][[i, j]] += change;
-                    moved.step(x().view(), targets, 3)
+                    let pass = moved.network.pass(x().view(), Some(&moved.rule.record(3)));
+                    let smoothed = targets.smoothed(f64::from(moved.rule.label_smoothing));
+                    ops::batch_loss(moved.network.loss, pass.activations[2].view(), &smoothed)
                 };
                 let slope = (loss(step) - loss(-step)) / (2.0 * step);
                 let got = gradients.weights[0][[i, j]];

@@ -407,28 +407,3 @@ fn the_model_of_a_run_is_the_kept_one_or_that_of_the_last_checkpoint() {
         assert_eq!((outcome.code, outcome.error()), (2, expected.as_str()));
     }
 }
-
-#[test]
-fn the_train_loss_of_smoothed_labels_is_called_so() {
-    let place = place();
-    let line = [
-        "train", "--data", "t.csv", "--device", "cpu", "--preset", "plain", "--hidden", "4", "--epochs", "2",
-    ];
-    let run = |out: &str, share: &str| {
-        let more = ["--test-fraction", "0.2", "--label-smoothing", share, "--out", out];
-        let told = place.succeed(&[&line[..], &more].concat()).stdout;
-        place.succeed(&["report", out, "--device", "cpu"]);
-        let page = std::fs::read_to_string(place.path("report.html")).unwrap();
-        [told, place.succeed(&["compare", out, out]).stdout, page]
-    };
-    let parts = [
-        "learning rate 0.1, train loss of labels smoothed by 0.2\n",
-        "\ntrain loss (smoothed)  ",
-        "training (its loss is of smoothed labels)",
-    ];
-    for (out, share, is_smoothed) in [("a", "0", false), ("b", "0.2", true)] {
-        for (text, part) in run(out, share).iter().zip(parts) {
-            assert_eq!(text.contains(part), is_smoothed, "{text}");
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! Sweeps that are interrupted, halved, ended by time, or driven by other programs.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -116,6 +117,28 @@ fn halving_drops_the_worse_and_changes_no_bit_of_the_others() {
         assert_eq!(bytes(&place, &format!("halved/{name}")), bytes(&place, &format!("whole/{name}")));
         assert_eq!(member["loss"], whole[number]["loss"]);
     }
+}
+
+/// A sweep that goes on ranks all that were ranked: at no moment have some of those that are dropped together been saved.
+#[test]
+fn members_are_dropped_all_or_none() {
+    let place = table();
+    place.write("space.toml", SPACE);
+    let arguments =
+        ["--space", "space.toml", "--trials", "60", "--preset", "plain", "--epochs", "9", "--halving"];
+    let line = [&["sweep", "--device", "cpu", "--data", "t.csv", "--quiet", "--out", "s"][..], &arguments];
+    let mut child = place.command(&line.concat()).spawn().unwrap();
+    let mut dropped = BTreeSet::new();
+    loop {
+        let has_ended = child.try_wait().unwrap().is_some();
+        let results = std::fs::read_to_string(place.path("s/results.jsonl")).unwrap_or_default();
+        dropped.insert(results.matches(r#""end":"dropped""#).count());
+        if has_ended {
+            break;
+        }
+    }
+    assert!(dropped.is_subset(&[0, 40, 53].into()), "{dropped:?}");
+    assert_eq!(dropped.last(), Some(&53));
 }
 
 #[test]

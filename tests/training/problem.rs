@@ -159,7 +159,7 @@ impl Expected {
         });
         let numbers = numbers.collect();
         let outputs = &pass.activations[network.dense().len()];
-        let loss = ops::batch_loss(network.loss(), outputs.view(), &targets) * order.len() as f64;
+        let loss = ops::batch_loss(network.loss(), outputs.view(), &batch.targets()) * order.len() as f64;
         Self { numbers, loss, kink: kink(&run.network, &pass, &targets) }
     }
 

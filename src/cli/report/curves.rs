@@ -100,8 +100,6 @@ fn legend(runs: &[Told]) -> String {
     html += "</ul>\n<ul class=\"legend\">\n";
     for (set, shown) in SETS {
         if runs.iter().any(|run| run.is_measured(&format!("{set}_loss"))) {
-            let is_smoothed = set == "train" && runs.iter().any(Told::is_smoothed);
-            let shown = if is_smoothed { "training (its loss is of smoothed labels)" } else { shown };
             let _ = writeln!(html, "<li>{} {shown}</li>", line(&format!("ink {set}")));
         }
     }

@@ -248,7 +248,33 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Write`].
-    pub fn add(&mut self, mut record: Record, ended: Option<&Ended>, models: &Models) -> Result<()> {
+    pub fn add(&mut self, record: Record, ended: Option<&Ended>, models: &Models) -> Result<()> {
+        let record = self.save(record, ended, models)?;
+        self.append(RESULTS, &line(&record))?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Writes down members that were dropped together: all of them or, should the program be killed meanwhile, none. A sweep that goes
+    /// on ranks all that were ranked.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn add_dropped(&mut self, dropped: Vec<(Record, &Ended, Models)>) -> Result<()> {
+        let mut text = self.read(RESULTS)?;
+        let mut records = Vec::new();
+        for (record, ended, models) in dropped {
+            let record = self.save(record, Some(ended), &models)?;
+            text += &line(&record);
+            records.push(record);
+        }
+        self.write(RESULTS, &text)?;
+        self.records.append(&mut records);
+        Ok(())
+    }
+
+    /// Saves the models and epochs of a member. Gives its record with their names.
+    fn save(&self, mut record: Record, ended: Option<&Ended>, models: &Models) -> Result<Record> {
         let save = |part: &str, bytes: &[u8]| {
             let name = format!("{MEMBERS}/{:05}{part}.safetensors", record.member);
             Destination::check(&self.file(&name))?.write(bytes)?;
@@ -263,9 +289,7 @@ impl Folder {
         if let Some(ended) = ended {
             self.append(HISTORY, &history(ended))?;
         }
-        self.append(RESULTS, &line(&record))?;
-        self.records.push(record);
-        Ok(())
+        Ok(record)
     }
 
     /// Takes members of another folder, with their epochs and models; none of them is here already.

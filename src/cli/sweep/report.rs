@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::engine::Device;
-use tinytrain::sweep::{Ended, Event, Member, Trained, by_score};
+use tinytrain::sweep::{Ended, Event, Fate, Member, Trained, by_score};
 use tinytrain::train::{Score, SharedData};
 
 use super::arguments::settings_text;
@@ -36,6 +36,8 @@ pub struct Report<'a> {
     of_classes: bool,
     /// Members in training by their numbers: the epoch, and the best score so far.
     running: HashMap<usize, (usize, Option<Score>)>,
+    /// Members of a stage of halving that were dropped and are not saved yet.
+    dropped: Vec<Ended>,
     /// The best of those that have ended.
     best: Option<Score>,
     /// How many members there are; nothing where time alone ends the sweep.
@@ -59,6 +61,7 @@ impl<'a> Report<'a> {
             board: Board::new(!options.train.quiet && !is_json(options)),
             start,
             running: HashMap::new(),
+            dropped: Vec::new(),
             best: None,
             all: options.are_counted().then_some(planned.len()),
             options,
@@ -138,6 +141,7 @@ impl<'a> Report<'a> {
                 }
             }
             Event::Halved { left, .. } => {
+                self.end_dropped(folder)?;
                 self.board.clear();
                 let line = format!("{} on", counted(left as u64, "member goes", "members go"));
                 if is_json(self.options) {
@@ -148,7 +152,10 @@ impl<'a> Report<'a> {
             }
             Event::Ended(ended) => {
                 self.running.remove(&ended.member);
-                self.end_member(&ended, folder)?;
+                match ended.fate {
+                    Fate::Dropped(_) => self.dropped.push(*ended),
+                    _ => self.end_member(&ended, folder)?,
+                }
             }
         }
         let (options, start, all) = (self.options, self.start, self.all);
@@ -163,13 +170,33 @@ impl<'a> Report<'a> {
     }
 
     fn end_member(&mut self, ended: &Ended, folder: &mut Folder) -> anyhow::Result<()> {
-        let (Some(planned), Some(member)) =
-            (self.planned.get(&ended.member), self.members.get(&ended.member))
-        else {
-            return Ok(());
-        };
+        let Some((record, models)) = self.record(ended)? else { return Ok(()) };
+        folder.add(record, Some(ended), &models)?;
+        folder.records.last().map_or(Ok(()), |record| self.tell(record))
+    }
+
+    /// Members that were dropped are saved together, so that a sweep that goes on finds all of them or none.
+    fn end_dropped(&mut self, folder: &mut Folder) -> anyhow::Result<()> {
+        let (dropped, first) = (std::mem::take(&mut self.dropped), folder.records.len());
+        let mut records = Vec::new();
+        for ended in &dropped {
+            records.extend(self.record(ended)?.map(|(record, models)| (record, ended, models)));
+        }
+        folder.add_dropped(records)?;
+        folder.records[first..].iter().try_for_each(|record| self.tell(record))
+    }
+
+    /// What is saved of a member that has ended; nothing of one that is none of this sweep.
+    fn record(&self, ended: &Ended) -> tinytrain::Result<Option<(Record, Models)>> {
+        let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
+        let (Some(planned), Some(member)) = both else { return Ok(None) };
         let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
         let models = self.models(ended, planned, member, &record)?;
+        Ok(Some((record, models)))
+    }
+
+    /// Prints a member that has ended.
+    fn tell(&mut self, record: &Record) -> anyhow::Result<()> {
         let score = record.score();
         let is_best = score
             .as_ref()
@@ -177,8 +204,6 @@ impl<'a> Report<'a> {
         if is_best {
             self.best = score;
         }
-        folder.add(record, Some(ended), &models)?;
-        let record = folder.records.last().ok_or(Error::Interrupted)?;
         if is_json(self.options) {
             self.board.clear();
             let mut fields = vec![("event", "member".into())];

@@ -47,10 +47,6 @@ impl Function for CrossEntropy {
                 predictions[row] = lanes.best[lane];
                 let level = lanes.levels[lane];
                 losses[row] = level - f64::from(z[class]);
-                if smoothing > 0.0 {
-                    let mean = level - z.iter().copied().map(f64::from).sum::<f64>() / outputs as f64;
-                    losses[row] = f64::from(1.0 - smoothing) * losses[row] + f64::from(smoothing) * mean;
-                }
             }
         }
     }

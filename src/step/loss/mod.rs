@@ -33,7 +33,7 @@ trait Function: Sync {
 variants! {
     /// The losses.
     Loss: Function {
-        /// -log of the softmax of the true class; with label smoothing, the mean over the target's probabilities
+        /// -log of the softmax of the true class; with label smoothing the gradient is that of the smoothed target, the loss is not
         CrossEntropy = cross_entropy,
         /// The mean over the outputs of (z - t)^2
         Mse = mse,

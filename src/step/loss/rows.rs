@@ -3,7 +3,8 @@
 /// What rows should give.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Targets<'a> {
-    /// Of each row a class, with probability 1 - smoothing + smoothing / classes; every other has smoothing / classes.
+    /// Of each row a class. Gradients are of the probability 1 - smoothing + smoothing / classes for it and smoothing / classes
+    /// for every other; losses are of the class.
     Classes {
         /// Which classes.
         classes: &'a [u32],
@@ -29,7 +30,7 @@ pub struct LossRows<'a> {
     pub scales: &'a [f32],
     /// Gradients by the outputs, [rows, width]; what stands behind the outputs of a row stays.
     pub gradient: &'a mut [f32],
-    /// Of each row its loss; NaN for targets of the other kind.
+    /// Of each row its loss, without label smoothing; NaN for targets of the other kind.
     pub losses: &'a mut [f64],
     /// Of each row the first of its largest outputs.
     pub predictions: &'a mut [u32],
