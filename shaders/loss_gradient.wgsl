@@ -51,7 +51,7 @@ fn loss_gradient(
                 if c < params.classes {
                     let z = logits[logits_start(1u, row) + c];
                     let t = target_of(source, class_of_row, c);
-                    let label = label_of(source, class_of_row, c);
+                    let label = label_of(t, class_of_row, c);
                     sum += loss_term(z, label, statistics.maximum, statistics.sum);
                     d = weight * loss_slope(z, t, statistics.maximum, statistics.sum) / divisor;
                 }

@@ -12,8 +12,8 @@ fn target_of(source: u32, class_of_row: u32, column: u32) -> f32 {
     return select(probabilities.y, probabilities.x, class_of_row == column);
 }
 
-// The same without label smoothing: the loss that is reported is that of the label.
-fn label_of(source: u32, class_of_row: u32, column: u32) -> f32 {
+// The same target `t` without label smoothing: the loss that is reported is that of the label.
+fn label_of(t: f32, class_of_row: u32, column: u32) -> f32 {
     return select(0.0, 1.0, class_of_row == column);
 }
 

@@ -17,7 +17,7 @@ use crate::model::Parameters;
 use crate::random::{Purpose, words};
 use crate::schedule::ScheduleKind;
 use crate::step::{OptimizerKind, RateSchedule};
-use crate::sweep::{self, Halving, Member, Plan, Sources, Sweep};
+use crate::sweep::{self, Fate, Halving, Member, Plan, Sources, Sweep};
 use crate::threads::with_delays;
 
 /// Two blocks, and a third that is neither whole nor a whole number of batches.
@@ -167,21 +167,29 @@ fn config(source: &Source, seed: u64) -> Config {
 /// Makes an engine of a device that is open, or nothing for the CPU engine.
 type Make<'a> = &'a dyn Fn(&Config, &mut TrainingData) -> Option<Box<dyn Engine>>;
 
-/// A run that is broken off before every event that chance picks, as often as it picks; seed 0 picks none.
-fn ended(config: &Config, source: &Source, make: Make<'_>, seed: u64) -> (Summary, usize) {
-    let begin = |checkpoint: Option<Checkpoint>, attempt: usize| {
-        let mut data = source.data(if seed == 0 { 0 } else { 1000 * seed + attempt as u64 });
-        let engine = make(config, &mut data);
-        let mut run = Run::new(config.clone(), data, Device::Cpu, None).unwrap();
-        if let Some(checkpoint) = checkpoint {
-            run.resume(checkpoint).unwrap();
-        }
-        if let Some(engine) = engine {
-            run.seat(engine).unwrap();
-        }
-        run
-    };
-    let (mut run, mut breaks) = (begin(None, 0), 0);
+/// A run that has not begun, or that goes on from a checkpoint.
+fn begun(config: &Config, source: &Source, make: Make<'_>, seed: u64, checkpoint: Option<&[u8]>) -> Run {
+    let mut data = source.data(seed);
+    let engine = make(config, &mut data);
+    let mut run = Run::new(config.clone(), data, Device::Cpu, None).unwrap();
+    if let Some(bytes) = checkpoint {
+        run.resume(Checkpoint::from_bytes(bytes, Path::new("c")).unwrap()).unwrap();
+    }
+    if let Some(engine) = engine {
+        run.seat(engine).unwrap();
+    }
+    run
+}
+
+/// A run, maybe from a checkpoint on, that is broken off before every event that chance picks, as often as it picks; seed 0 picks none.
+fn ended(
+    config: &Config,
+    source: &Source,
+    make: Make<'_>,
+    seed: u64,
+    checkpoint: Option<&[u8]>,
+) -> (Summary, usize) {
+    let (mut run, mut breaks) = (begun(config, source, make, 1000 * seed, checkpoint), 0);
     for event in 0.. {
         if seed > 0
             && breaks < 4
@@ -190,13 +198,32 @@ fn ended(config: &Config, source: &Source, make: Make<'_>, seed: u64) -> (Summar
         {
             let bytes = checkpoint.to_bytes().unwrap();
             breaks += 1;
-            run = begin(Some(Checkpoint::from_bytes(&bytes, Path::new("c")).unwrap()), breaks);
+            run = begun(config, source, make, 1000 * seed + breaks as u64, Some(&bytes));
         }
         if run.next().unwrap().is_none() {
             break;
         }
     }
     (run.summary().unwrap(), breaks)
+}
+
+/// The last checkpoint of a run that is lost behind some of its events.
+fn saved(config: &Config, source: &Source, make: Make<'_>, seed: u64) -> Option<Vec<u8>> {
+    let (mut run, mut saved) = (begun(config, source, make, 1000 * seed, None), None);
+    for _ in 0..2 + random(seed, 1) % 12 {
+        run.next().unwrap()?;
+        if let Some(checkpoint) = run.checkpoint().unwrap() {
+            saved = Some(checkpoint.to_bytes().unwrap());
+        }
+    }
+    saved
+}
+
+fn assert_same(whole: &Summary, other: Summary, what: &str) {
+    assert_eq!((whole.end, other.end), (End::Done, End::Done));
+    assert_eq!((whole.steps, whole.kept), (other.steps, other.kept), "{what}");
+    assert!(whole.model == other.model, "{what}: other weights");
+    assert_eq!(timeless(whole.epochs.clone()), timeless(other.epochs), "{what}");
 }
 
 fn timeless(epochs: Vec<Epoch>) -> Vec<Epoch> {
@@ -210,15 +237,11 @@ fn equal_under_all(schedules: u64, sources: &[Source], make: Make<'_>, what: &st
     for (variant, seeds) in (0..).zip((1..=schedules).step_by(OF_A_RUN as usize)) {
         for source in sources {
             let config = config(source, variant);
-            let (whole, _) = ended(&config, source, make, 0);
-            let epochs = timeless(whole.epochs);
+            let (whole, _) = ended(&config, source, make, 0, None);
             for seed in seeds..(seeds + OF_A_RUN).min(schedules + 1) {
-                let (other, broken) = with_delays(seed, || ended(&config, source, make, seed));
+                let (other, broken) = with_delays(seed, || ended(&config, source, make, seed, None));
                 let what = format!("{what}, {}, schedule {seed}, broken off {broken} times", source.name);
-                assert_eq!((whole.end, other.end), (End::Done, End::Done));
-                assert_eq!((whole.steps, whole.kept), (other.steps, other.kept), "{what}");
-                assert!(whole.model == other.model, "{what}: other weights");
-                assert_eq!(epochs, timeless(other.epochs), "{what}");
+                assert_same(&whole, other, &what);
                 breaks += broken;
             }
         }
@@ -239,33 +262,68 @@ fn a_run_on_the_processor_ends_the_same_under_any_schedule() {
     assert!(breaks as u64 > count * sources.len() as u64, "{breaks}");
 }
 
+/// Makes GPU engines of this kind.
+fn on_adapter(
+    compute: &Compute,
+    kind: ScheduleKind,
+) -> impl Fn(&Config, &mut TrainingData) -> Option<Box<dyn Engine>> {
+    move |config, data| {
+        if config.needs_all_rows() {
+            data.make_whole().unwrap();
+        }
+        let (network, options) = config.plan(data, &Device::Cpu).unwrap();
+        let options = crate::engine::EngineOptions { schedule: Some(kind), ..options };
+        let first: Parameters = config.first_parameters(&network);
+        let tuning = Tuning::of(&compute.context);
+        let engine = GpuEngine::with_tuning(compute.clone(), tuning, &first, &network, &options);
+        Some(Box::new(engine.unwrap()))
+    }
+}
+
+/// Of those that train as they come, with no late class: that would need another engine.
+fn on_adapters() -> Vec<Source> {
+    sources().into_iter().filter(|source| !source.name.contains("late")).collect()
+}
+
 #[test]
 fn a_run_on_an_adapter_ends_the_same_under_any_schedule() {
-    // A late class would need another engine.
-    let sources: Vec<Source> = sources().into_iter().filter(|source| !source.name.contains("late")).collect();
+    let sources = on_adapters();
     for adapter in adapters(None) {
         let compute = Compute::new(Context::open(&adapter).unwrap());
-        let tuning = Tuning::of(&compute.context);
         for kind in ScheduleKind::ALL {
-            let make = |config: &Config, data: &mut TrainingData| -> Option<Box<dyn Engine>> {
-                if config.needs_all_rows() {
-                    data.make_whole().unwrap();
-                }
-                let (network, options) = config.plan(data, &Device::Cpu).unwrap();
-                let options = crate::engine::EngineOptions { schedule: Some(kind), ..options };
-                let first: Parameters = config.first_parameters(&network);
-                let engine = GpuEngine::with_tuning(compute.clone(), tuning, &first, &network, &options);
-                Some(Box::new(engine.unwrap()))
-            };
+            let make = on_adapter(&compute, kind);
             equal_under_all(schedules(2), &sources, &make, &format!("{} {kind}", adapter.name));
         }
     }
 }
 
-/// Members of a sweep in teams and alone, with folds and halving: whoever trains what, and however late, results are the same.
+/// `--fallback cpu`: a device is lost anywhere, and the processor goes on from the last checkpoint. What it ends with depends on that
+/// alone.
 #[test]
-fn a_sweep_ends_the_same_under_any_schedule() {
-    let source = &sources()[3];
+fn a_run_that_falls_back_to_the_processor_ends_the_same_under_any_schedule() {
+    let (sources, adapter) = (on_adapters(), adapters(None).remove(0));
+    let compute = Compute::new(Context::open(&adapter).unwrap());
+    let (mut fallen, count) = (0, schedules(6));
+    for seed in 1..=count {
+        for source in &sources {
+            let config = config(source, seed);
+            let make = on_adapter(&compute, ScheduleKind::ALL[seed as usize % ScheduleKind::ALL.len()]);
+            let Some(bytes) = with_delays(seed, || saved(&config, source, &make, seed)) else { continue };
+            let (whole, _) = ended(&config, source, &|_, _| None, 0, Some(&bytes));
+            let (other, _) = with_delays(seed, || ended(&config, source, &|_, _| None, seed, Some(&bytes)));
+            assert_same(&whole, other, &format!("{}, schedule {seed}", source.name));
+            fallen += 1;
+        }
+    }
+    assert!(fallen > count, "{fallen}");
+}
+
+/// What a member of a sweep ended with.
+type Fared = (usize, Fate, Vec<(Parameters, Vec<Epoch>)>);
+
+/// Trains members of a sweep with folds and halving. Members that have ended are not trained again where it is broken off, behind
+/// events that chance picks; those that were dropped together count as soon as all of them have been told.
+fn swept(source: &Source, device: &Device, seed: u64) -> (Vec<Fared>, usize) {
     let config = |number: usize| Config {
         hidden: vec![4 + number % 3],
         epochs: 4,
@@ -274,33 +332,75 @@ fn a_sweep_ends_the_same_under_any_schedule() {
         data: DataOptions { scale: Scale::Standard, split: Split::default(), ..DataOptions::default() },
         ..Config::default()
     };
-    let swept = |seed: u64| {
-        let mut sources = Sources::new(source.reader(seed, 1 + seed as usize % 3), None, None);
+    let (mut fared, mut first_stage, mut breaks): (Vec<Fared>, usize, usize) = (Vec::new(), 0, 0);
+    'begin: loop {
+        let seed_of_data = if seed == 0 { 0 } else { 1000 * seed + breaks as u64 };
+        let mut sources = Sources::new(source.reader(seed_of_data, 1 + seed as usize % 3), None, None);
         let member = |number: usize| {
             let (config, folds) = (config(number), 2);
             let fold = |index| sources.data(&config, Some(Fold { index, count: folds })).unwrap();
             Member { number, data: (0..folds).map(fold).collect(), config, is_tested: true }
         };
-        let members = (0..9).map(member).collect();
-        let halving = Halving::new(3, 2);
-        let (device, threads) = (Device::Cpu, Some(1 + seed as usize % 3));
-        let plan = Plan { device, threads, halving: Some(halving), first_stage: 0, deadline: None };
-        let (mut sweep, mut ended) = (Sweep::new(members, plan), Vec::new());
-        while let Some(event) = sweep.next().unwrap() {
-            if let sweep::Event::Ended(member) = event {
-                let run = |run: sweep::Trained| (run.model.parameters.clone(), timeless(run.epochs));
-                ended.push((
-                    member.member,
-                    member.fate,
-                    member.runs.into_iter().map(run).collect::<Vec<_>>(),
-                ));
+        let left = (0..9).filter(|number| fared.iter().all(|(member, ..)| member != number));
+        let plan = Plan {
+            device: device.clone(),
+            threads: Some(1 + seed as usize % 3),
+            halving: Some(Halving::new(3, 2)),
+            first_stage,
+            deadline: None,
+        };
+        let mut sweep = Sweep::new(left.map(member).collect(), plan);
+        let (mut dropped, mut event) = (Vec::new(), 0);
+        while let Some(it) = sweep.next().unwrap() {
+            event += usize::from(!matches!(it, sweep::Event::Tick));
+            match it {
+                sweep::Event::Ended(member) => {
+                    let run = |run: sweep::Trained| (run.model.parameters.clone(), timeless(run.epochs));
+                    let is_dropped = matches!(member.fate, Fate::Dropped(_));
+                    let list = if is_dropped { &mut dropped } else { &mut fared };
+                    list.push((member.member, member.fate, member.runs.into_iter().map(run).collect()));
+                }
+                sweep::Event::Halved { .. } => {
+                    fared.append(&mut dropped);
+                    first_stage += 1;
+                }
+                _ => {}
+            }
+            if seed > 0 && breaks < 3 && random(seed, 50 * breaks + event).is_multiple_of(16) {
+                breaks += 1;
+                continue 'begin;
             }
         }
-        ended.sort_by_key(|(member, ..)| *member);
-        ended
-    };
-    let whole = swept(0);
-    for seed in 1..=schedules(12) {
-        assert!(with_delays(seed, || swept(seed)) == whole, "schedule {seed}");
+        fared.sort_by_key(|(member, ..)| *member);
+        return (fared, breaks);
+    }
+}
+
+/// Members of a sweep in teams and alone, with folds and halving, broken off and resumed: whoever trains what, and however late, results
+/// are the same.
+#[test]
+fn a_sweep_ends_the_same_under_any_schedule() {
+    let source = &sources()[3];
+    let (whole, _) = swept(source, &Device::Cpu, 0);
+    let (mut breaks, count) = (0, schedules(12));
+    for seed in 1..=count {
+        let (other, broken) = with_delays(seed, || swept(source, &Device::Cpu, seed));
+        assert!(other == whole, "schedule {seed}, broken off {broken} times");
+        breaks += broken;
+    }
+    assert!(breaks as u64 > count, "{breaks}");
+}
+
+/// The same in packs, on every adapter.
+#[test]
+fn a_sweep_on_an_adapter_ends_the_same_under_any_schedule() {
+    let source = &sources()[3];
+    for adapter in adapters(None) {
+        let (name, device) = (adapter.name.clone(), Device::Gpu(Box::new(adapter)));
+        let (whole, _) = swept(source, &device, 0);
+        for seed in 1..=schedules(3) {
+            let (other, broken) = with_delays(seed, || swept(source, &device, seed));
+            assert!(other == whole, "{name}, schedule {seed}, broken off {broken} times");
+        }
     }
 }
