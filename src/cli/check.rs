@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::Value;
 use tinytrain::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_engine, kernels};
-use tinytrain::engine::{Device, DeviceRequest, find_device};
+use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
 use tinytrain::schedule::ScheduleKind;
@@ -13,6 +13,7 @@ use tinytrain::step::Loss;
 use tinytrain::train::Config;
 
 use super::args::{self, Format};
+use super::devices;
 use super::learning::Learning;
 use super::output::{Console, Unwritable, object, print_line};
 use super::text::counted;
@@ -71,7 +72,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let record = record.transpose().map_err(|error: tinytrain::Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
-    let choice = find_device(&options.device)?.opened(args::opening(options.checked));
+    let choice = devices::opened(&options.device, options.checked)?;
     if let Some((destination, steps)) = record {
         destination.write(&TrainingRecord::from_device(&choice, &config, steps)?.to_bytes()?)?;
         if options.format == Format::Text {

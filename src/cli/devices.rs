@@ -2,10 +2,12 @@
 
 use clap::Args;
 use serde_json::Value;
-use tinytrain::gpu::{Adapter, adapters};
+use tinytrain::Result;
+use tinytrain::engine::{Device, DeviceRequest, find_device};
+use tinytrain::gpu::{Adapter, DeviceKind, Opening, adapters};
 
-use super::args::Format;
-use super::output::{object, print_line};
+use super::args::{self, Format};
+use super::output::{note, object, print_line};
 use super::text::{Align, table};
 
 /// List the GPUs and software drivers that can train.
@@ -17,6 +19,34 @@ pub struct Options {
     /// How the list is written: a table, or an array of objects.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+/// The device that is asked for, opened like this, and what is said of it if it is a software driver that nobody has named.
+///
+/// # Errors
+/// When it is not there.
+pub fn find(request: &DeviceRequest, opening: Opening) -> Result<(Device, Option<String>)> {
+    let device = find_device(request)?.opened(opening);
+    // Who names a driver by its name or index knows what it is.
+    let picks = matches!(request, DeviceRequest::Gpu | DeviceRequest::Backend(_));
+    let notice = match &device {
+        Device::Gpu(adapter) if picks && adapter.kind == DeviceKind::Software => Some(format!(
+            "{} ({}) is no GPU but a software driver, which computes on the processor; the CPU engine (--device cpu) is faster",
+            adapter.name, adapter.backend
+        )),
+        _ => None,
+    };
+    Ok((device, notice))
+}
+
+/// The same, which says it at once.
+///
+/// # Errors
+/// When it is not there.
+pub fn opened(request: &DeviceRequest, checked: bool) -> Result<Device> {
+    let (device, notice) = find(request, args::opening(checked))?;
+    notice.iter().for_each(|notice| note(notice));
+    Ok(device)
 }
 
 /// Prints the list.

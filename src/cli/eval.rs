@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::data::Dataset;
-use tinytrain::engine::{Device, DeviceRequest, find_device};
+use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::model::Model;
 use tinytrain::train::{
     Evaluated, EvaluatedValues, TargetErrors, ValueErrors, class_figures, confusion, evaluate,
@@ -14,6 +14,7 @@ use tinytrain::train::{
 };
 
 use super::args::{self, Format};
+use super::devices;
 use super::eval_text::{error_table, list, text, weight_line};
 use super::evaluand::{FoundRows, chosen};
 use super::measure_text::{
@@ -76,7 +77,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut evaluand = chosen(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
-    let device = find_device(&options.device)?.opened(args::opening(options.checked));
+    let device = devices::opened(&options.device, options.checked)?;
     let rows = evaluand.rows(&model, reader)?;
     let FoundRows { data, name: file, .. } = &rows;
     if !of_classes {

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::Error;
-use tinytrain::engine::{DeviceRequest, find_device};
+use tinytrain::engine::DeviceRequest;
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
 use tinytrain::pictures::{Bar, bars};
 use tinytrain::train::{Importance, Scoring, Shuffling, importances};
 
 use super::args::{self, Format};
+use super::devices;
 use super::evaluand::{FoundRows, held_out_of};
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_object};
@@ -104,7 +105,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
     options.svg.as_deref().map_or(Ok(()), refuse_name)?;
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
-    let device = find_device(&options.device)?.opened(args::opening(options.checked));
+    let device = devices::opened(&options.device, options.checked)?;
     let FoundRows { data, name: file, .. } = evaluand.rows(&model, reader)?;
     let all = data.rows();
     let data = data.sample(options.rows.unwrap_or(all), options.seed);

@@ -10,7 +10,7 @@ use tinytrain::data::{
     self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, png_form,
     read_png,
 };
-use tinytrain::engine::{DeviceRequest, find_device};
+use tinytrain::engine::DeviceRequest;
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
 use tinytrain::train::{Predictions, Predictor, Reading};
@@ -20,7 +20,7 @@ use super::model_choice::ModelChoice;
 use super::output::{Unwritable, warn};
 use super::prediction_lines::{Form, Lines};
 use super::text::{counted, unknown_cells};
-use super::{args, places, table_options};
+use super::{args, devices, places, table_options};
 
 /// Predict rows with a saved network.
 ///
@@ -83,7 +83,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let model_file = [(model_file.as_path(), "which is the model")];
     places::spare_files("--out", options.out.as_deref(), files.chain(model_file))?;
     options.out.as_deref().map_or(Ok(()), |out| options.format.refuse_name(out))?;
-    let device = find_device(&options.device)?.opened(args::opening(options.checked));
+    let device = devices::opened(&options.device, options.checked)?;
     let (lines, reading) = (Lines::new(options.format, &model), Reading::new(&model));
     let predictor = Predictor::new(&model, &device, options.threads)?;
     let mut work = Work { options, model: &model, predictor, lines, reading };

@@ -1,25 +1,27 @@
 //! `tinytrain runs` and `tinytrain compare`: runs side by side, as their folders tell.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use clap::Args;
 use tinytrain::{Error, Result};
+use unicode_width::UnicodeWidthStr;
 
 use super::args::Format;
 use super::output::{Unwritable, print_line, print_object, warn};
+use super::printable::printable;
 use super::run_folder::{CONFIG, RUNS};
-use super::text::{Align, seconds, table};
+use super::sweep::{Overview, is_sweep};
+use super::text::{Align, seconds, shortened, table};
 use super::told::{Told, compared, differing, score, settings};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
-/// Characters of a run's name: with the time of its beginning it is told from others, and the shell completes it.
-const MOST_NAME: usize = 30;
 /// What stands before settings.
 const INDENT: &str = "    ";
 
-/// List the runs of a folder: their settings, how far they came, and the best of what they reached.
+/// List the runs and the sweeps of a folder: their settings, how far they came, and the best of what they reached.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain runs")]
 pub struct Options {
@@ -51,21 +53,26 @@ pub struct CompareOptions {
 /// [`Error::Read`] where there is no such folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let unread = |source| Error::Read { path: options.folder.clone(), source };
-    let (mut runs, mut faults) = (Vec::new(), Vec::new());
-    for entry in fs::read_dir(&options.folder).map_err(unread)? {
-        let path = entry.map_err(unread)?.path();
-        if path.join(CONFIG).exists() {
-            match Told::of(&path) {
-                Ok(run) => runs.push(run),
-                Err(fault) => faults.push(fault),
-            }
-        }
+    let entries = fs::read_dir(&options.folder).map_err(unread)?;
+    let mut paths =
+        entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>().map_err(unread)?;
+    paths.sort();
+    let (mut runs, mut sweeps, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    for path in paths {
+        let read = if is_sweep(&path) {
+            Overview::of(&path).map(|sweep| sweeps.push(sweep))
+        } else if path.join(CONFIG).exists() {
+            Told::of(&path).map(|run| runs.push(run))
+        } else {
+            Ok(())
+        };
+        faults.extend(read.err());
     }
-    runs.sort_by(|a, b| a.path.cmp(&b.path));
     if options.format == Format::Json {
         runs.iter().try_for_each(|run| print_object(&run.object()))?;
-    } else if !runs.is_empty() {
-        list(&runs)?;
+        sweeps.iter().try_for_each(|sweep| print_object(&sweep.object()))?;
+    } else if !(runs.is_empty() && sweeps.is_empty()) {
+        list(&runs, &sweeps)?;
     } else if faults.is_empty() {
         print_line(&format!("no runs in {}", options.folder.display()))?;
     }
@@ -75,26 +82,39 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     last.map_or(Ok(()), |fault| Err(fault.into()))
 }
 
-/// A table of runs, and under each the settings in which they differ: no line is wider than 80 columns.
-fn list(runs: &[Told]) -> Result<(), Unwritable> {
+/// A table of runs and of sweeps behind them, and under each the settings in which runs differ, or what is known of the sweep: no line
+/// is wider than 80 columns.
+fn list(runs: &[Told], sweeps: &[Overview]) -> Result<(), Unwritable> {
     let names: Vec<String> = differing(runs).into_iter().filter(|name| name != "epochs").collect();
-    let header = ["run", "state", "epochs", "best", "time"].map(str::to_owned).to_vec();
-    let row = |run: &Told| {
-        let folder = run.path.file_name().unwrap_or_default().to_string_lossy();
-        let best = score(run).replace("validation", "val").replace("accuracy", "acc");
-        let time = std::time::Duration::from_secs_f64(run.seconds());
+    let brief = |score: &str| score.replace("validation", "val").replace("accuracy", "acc");
+    let row = |path: &Path, state: &str, epochs: usize, best: &str, time: f64| {
+        let folder = printable(&path.file_name().unwrap_or_default().to_string_lossy());
+        let time = Duration::from_secs_f64(time);
         let time = if time.as_secs() < 1000 { seconds(time) } else { format!("{} s", time.as_secs()) };
-        vec![shortened(&folder, MOST_NAME), run.state.to_owned(), run.epochs.len().to_string(), best, time]
+        vec![folder, state.to_owned(), epochs.to_string(), brief(best), time]
     };
+    let mut rows = vec![["run", "state", "epochs", "best", "time"].map(str::to_owned).to_vec()];
+    let mut details = Vec::new();
+    for run in runs {
+        rows.push(row(&run.path, run.state, run.epochs.len(), &score(run), run.seconds()));
+        let setting = |name: &String| Some(format!("{name} {}", run.settings.get(name)?));
+        details.push(names.iter().filter_map(setting).collect::<Vec<String>>());
+    }
+    for sweep in sweeps {
+        let state = if sweep.is_running { "running" } else { "sweep" };
+        rows.push(row(&sweep.path, state, sweep.epochs, &sweep.score, sweep.seconds));
+        details.push(sweep.details());
+    }
     let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Right];
-    let rows: Vec<Vec<String>> = [header].into_iter().chain(runs.iter().map(row)).collect();
+    // A name has the room that the other columns leave: it begins with the time, and the shell completes it.
+    let others: Vec<Vec<String>> = rows.iter().map(|row| row[1..].to_vec()).collect();
+    let taken = table(&others, &align[1..]).iter().map(|line| line.width()).max().unwrap_or(0);
+    rows.iter_mut().for_each(|row| row[0] = shortened(&row[0], WIDTH.saturating_sub(taken + 2)));
     let mut lines = table(&rows, &align).into_iter();
     lines.next().map_or(Ok(()), |header| print_line(&header))?;
-    for (line, run) in lines.zip(runs) {
+    for (line, details) in lines.zip(details) {
         print_line(&line)?;
-        let setting = |name: &String| Some(format!("{name} {}", run.settings.get(name)?));
-        let settings: Vec<String> = names.iter().filter_map(setting).collect();
-        wrapped(&settings).iter().try_for_each(|line| print_line(line))?;
+        wrapped(&details).iter().try_for_each(|line| print_line(line))?;
     }
     Ok(())
 }
@@ -105,21 +125,11 @@ fn wrapped(texts: &[String]) -> Vec<String> {
     for text in texts {
         let text = shortened(text, WIDTH - INDENT.len());
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 2 + text.chars().count() <= WIDTH => {
-                *line += &format!("  {text}")
-            }
+            Some(line) if line.width() + 2 + text.width() <= WIDTH => *line += &format!("  {text}"),
             _ => lines.push(INDENT.to_owned() + &text),
         }
     }
     lines
-}
-
-/// A text whose end is left out where it has more characters than these.
-fn shortened(text: &str, most: usize) -> String {
-    match text.chars().count() {
-        count if count > most => text.chars().take(most - 3).chain("...".chars()).collect(),
-        _ => text.to_owned(),
-    }
 }
 
 /// Puts runs side by side.

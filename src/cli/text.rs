@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tinytrain::data::Column;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::printable::{is_printable, printable};
 
@@ -114,6 +115,20 @@ pub enum Align {
     Right,
 }
 
+/// A text whose end is left out where it takes more columns than these.
+pub fn shortened(text: &str, most: usize) -> String {
+    if text.width() <= most {
+        return text.to_owned();
+    }
+    let mut room = most.saturating_sub(3);
+    let fits = |letter: &char| {
+        let left = room.checked_sub(letter.width().unwrap_or(0));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    text.chars().take_while(fits).chain("...".chars()).collect()
+}
+
 /// Characters of a cell of a table that are shown.
 const MOST_CHARACTERS: usize = 200;
 
@@ -126,7 +141,7 @@ pub fn table(rows: &[Vec<String>], align: &[Align]) -> Vec<String> {
     // Escapes are wider than what they stand for.
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
     let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..align.len()).map(width).collect();
     let line = |row: &Vec<String>| {
@@ -134,9 +149,9 @@ pub fn table(rows: &[Vec<String>], align: &[Align]) -> Vec<String> {
             .iter()
             .zip(&widths)
             .zip(align)
-            .map(|((cell, width), align)| match align {
-                Align::Left => format!("{cell:<width$}"),
-                Align::Right => format!("{cell:>width$}"),
+            .map(|((cell, width), align)| {
+                let blanks = " ".repeat(width - cell.width());
+                if *align == Align::Left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
             })
             .collect();
         cells.join("  ").trim_end().to_owned()
@@ -265,5 +280,13 @@ mod tests {
         assert_eq!(table(&rows, &[Align::Left, Align::Right]), ["name   n", "ä     10"]);
         let rows = [["\t", "n"], ["ab", "1"]].map(|row| row.map(String::from).to_vec());
         assert_eq!(table(&rows, &[Align::Left, Align::Left]), ["\\t  n", "ab  1"]);
+        let rows = [["日本", "n"], ["e\u{301}", "10"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(table(&rows, &[Align::Left, Align::Right]), ["日本   n", "e\u{301}     10"]);
+    }
+
+    #[test]
+    fn a_text_takes_no_more_columns_than_it_may() {
+        let texts = ["日本語", "日本語の", "abcdefg", "é日本語"].map(|text| shortened(text, 6));
+        assert_eq!(texts, ["日本語", "日...", "abc...", "é日..."]);
     }
 }

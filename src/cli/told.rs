@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -51,16 +52,20 @@ impl Told {
         let text = |values: Vec<String>| if values.is_empty() { "yes".to_owned() } else { values.join(" ") };
         let settings = settings.into_iter().map(|(name, values)| (name, text(values))).collect();
         let history = path.join(HISTORY);
-        let text =
-            fs::read_to_string(&history).map_err(|source| Error::Read { path: history.clone(), source })?;
-        let epochs = epochs(&text, &history)?;
+        let epochs = match fs::read_to_string(&history) {
+            Ok(text) => epochs(&text, &history)?,
+            // It has just begun, or was killed as it began.
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(Error::Read { path: history, source }),
+        };
         let mut told = Self { path: path.to_owned(), settings, epochs, state: "" };
         let wanted: Option<usize> = told.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
         told.state = match () {
             () if FolderLock::is_taken(path) => "running",
             () if wanted.is_some_and(|wanted| told.epochs.len() >= wanted) => "done",
             () if told.has_stopped_early() => "stopped early",
-            () if path.join(CHECKPOINT).exists() => "can go on",
+            // One that was killed before it saved anything begins anew.
+            () if path.join(CHECKPOINT).exists() || !path.join(MODEL).exists() => "can go on",
             () => "ended",
         };
         Ok(told)
@@ -105,7 +110,8 @@ impl Told {
 
     /// Seconds that its epochs took.
     pub fn seconds(&self) -> f64 {
-        self.epochs.iter().filter_map(|epoch| epoch.get(SECONDS)).sum()
+        // An empty sum would be -0.
+        self.epochs.iter().filter_map(|epoch| epoch.get(SECONDS)).fold(0.0, |sum, seconds| sum + seconds)
     }
 
     /// A figure of the best epoch.

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tinytrain::Result;
 use tinytrain::data::{ReadOptions, Reader};
-use tinytrain::engine::{Device, DeviceRequest, find_device};
-use tinytrain::gpu::{DeviceKind, Opening};
+use tinytrain::engine::{Device, DeviceRequest};
+use tinytrain::gpu::Opening;
 use tinytrain::schedule::{Measurements, ScheduleKind};
 use tinytrain::step::Loss;
 use tinytrain::train::{Config, TrainingData};
 
 use super::args::{self, Hidden};
+use super::devices;
 use super::learning::Learning;
 use super::table_options::Columns;
 use super::tuning_file;
@@ -185,19 +186,7 @@ impl Kernels {
         no_timestamps: bool,
     ) -> Result<(Device, Vec<String>)> {
         let opening = Opening { no_timestamps, ..args::opening(self.checked) };
-        let device = find_device(&training.device)?.opened(opening);
-        // Who names a driver by its name or index knows what it is.
-        let picks = matches!(training.device, DeviceRequest::Gpu | DeviceRequest::Backend(_));
-        if let Device::Gpu(adapter) = &device
-            && picks
-            && adapter.kind == DeviceKind::Software
-        {
-            let text = format!(
-                "{} ({}) is no GPU but a software driver, which computes on the processor; --device cpu is faster",
-                adapter.name, adapter.backend
-            );
-            return Ok((device, vec![text]));
-        }
+        let (device, notice) = devices::find(&training.device, opening)?;
         let notices = (training.device == DeviceRequest::Auto).then(|| {
             let chosen = match &device {
                 Device::Cpu => format!("no GPU found, {trains} on the CPU engine"),
@@ -205,7 +194,7 @@ impl Kernels {
             };
             format!("{chosen}; `tinytrain devices` lists what else --device can name")
         });
-        Ok((device, notices.into_iter().collect()))
+        Ok((device, notice.into_iter().chain(notices).collect()))
     }
 
     /// What `tinytrain tune` has measured; where that cannot be read, a notice says so.

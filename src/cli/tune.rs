@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::data::Reader;
-use tinytrain::engine::{Device, DeviceRequest, find_device};
+use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
 use tinytrain::schedule::{Measurement, Measurements, Workload};
@@ -14,6 +14,7 @@ use tinytrain::train::TrainingData;
 use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
 
 use super::args::{self, Format};
+use super::devices;
 use super::output::{Console, Unwritable};
 use super::progress::Bar;
 use super::text::{Align, counted, table};
@@ -100,7 +101,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The adapter that was asked for: the CPU engine has no tile shapes.
 fn adapter(request: &DeviceRequest) -> tinytrain::Result<Adapter> {
-    match find_device(request)?.opened(args::opening(false)) {
+    match devices::opened(request, false)? {
         Device::Gpu(adapter) => Ok(*adapter),
         Device::Cpu => Err(Error::Config(
             "the CPU engine has no tile shapes to measure; `tinytrain devices` lists what has, --device gpu takes the \

@@ -141,11 +141,33 @@ fn a_software_driver_that_nobody_named_is_said_to_be_one() {
     if list.is_empty() || list.iter().any(|adapter| kinds.contains(&adapter["type"].as_str().unwrap())) {
         return;
     }
-    let line =
-        ["train", "--data", "data", "--hidden", "4", "--epochs", "1", "--out", "m.safetensors", "--device"];
-    let told = |device: &str| place.succeed(&[&line[..], &[device]].concat()).stderr;
-    let text = "is no GPU but a software driver, which computes on the processor; --device cpu is faster";
-    assert_eq!(told("gpu").matches(text).count(), 1);
-    let name = list[0]["name"].as_str().unwrap();
-    assert!(!told(name).contains(text) && !told("cpu").contains(text));
+    place.write("t.csv", "a,b,class\n".to_owned() + &"1,2,x\n2,1,y\n3,5,x\n".repeat(8));
+    place.succeed(&["train", "--data", "t.csv", "--hidden", "4", "--epochs", "1", "--out", "run"]);
+    let told = |command: &str, device: &str| {
+        let words: Vec<&str> = command.split(' ').chain(["--device", device]).collect();
+        place.succeed(&words).stderr
+    };
+    let [name, backend] = ["name", "backend"].map(|key| list[0][key].as_str().unwrap());
+    let line = format!(
+        "{name} ({backend}) is no GPU but a software driver, which computes on the processor; the CPU engine (--device cpu) is faster\n"
+    );
+    let train = "train --data t.csv --hidden 4 --epochs 1 --out m.safetensors --quiet";
+    for command in [
+        train.trim_end_matches(" --quiet"),
+        "train --data t.csv --hidden 4 --epochs 1 --folds 2",
+        "sweep --data t.csv --hidden 4 --epochs 1 --trials 1 --out sweep",
+        "predict --model run t.csv",
+        "eval --model run",
+        "importance --model run",
+        "report run",
+        "tune --data t.csv --hidden 4 --schedule plain --seconds 1",
+        "profile --data t.csv --hidden 4 --steps 1",
+        "check --save opinion --steps 1 --only-save",
+    ] {
+        let stderr = told(command, "gpu");
+        assert_eq!(stderr.matches(&line).count(), 1, "{command}: {stderr}");
+    }
+    for (command, device) in [(train, "gpu"), ("eval --model run", name), ("eval --model run", "cpu")] {
+        assert!(!told(command, device).contains("software"), "{command} on {device}");
+    }
 }

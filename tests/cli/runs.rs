@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use tinytrain::model::Model;
 use tinytrain::train::Checkpoint;
+use unicode_width::UnicodeWidthStr;
 
 use crate::program::{Points, Workplace};
 
@@ -336,7 +337,7 @@ fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
     }
     let text = place.succeed(&["runs"]).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("\nlong-name-long-name-long-na...  stopped early "), "{text}");
+    assert!(text.contains("\nlong-name-long-name-long-name...  stopped early "), "{text}");
     assert!(text.contains("    hidden 21,22,23") && text.contains("patience 1"), "{text}");
     // With more patience it can go on.
     let config = std::fs::read_to_string(place.path("runs/patient/config.toml")).unwrap();
@@ -344,6 +345,51 @@ fn a_run_that_patience_has_ended_stopped_early_and_the_list_fits_80_columns() {
     let objects = place.succeed(&["runs", "--format", "json"]).objects();
     let states: Vec<&str> = objects.iter().map(|run| run["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["stopped early", "stopped early", "can go on"]);
+}
+
+#[test]
+fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one_another() {
+    let place = place();
+    for name in ["日本語の名前がとても長い実行の名前", "über", "a\tb"] {
+        place.succeed(&[&TRAIN[..], &SMALL, &["--epochs", "2", "--out", &format!("runs/{name}")]].concat());
+    }
+    let sweep =
+        "sweep --data t.csv --device cpu --preset plain --hidden 4 --epochs 3 --trials 2 --out runs/search";
+    place.succeed(&sweep.split(' ').collect::<Vec<&str>>());
+    // Killed before it had a history.
+    let config = read(&place, "runs/über/config.toml");
+    place.write("runs/killed/config.toml", &config);
+    let listed = place.succeed(&["runs"]);
+    assert_eq!(listed.stderr, "");
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    let rows: Vec<&str> = lines.iter().filter(|line| !line.starts_with(' ')).copied().collect();
+    let columns = |name: &str| {
+        let row = rows.iter().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {rows:?}"));
+        row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).take(4).collect::<Vec<&str>>()
+    };
+    assert_eq!((rows.len(), columns("run")), (6, vec!["run", "state", "epochs", "best"]));
+    assert_eq!(columns("killed"), ["killed", "can go on", "0", "no epoch"]);
+    assert_eq!(columns("a\\tb")[1..3], ["done", "2"]);
+    let search = columns("search");
+    assert!(search[1..3] == ["sweep", "6"] && search[3].starts_with("acc "), "{search:?}");
+    assert!(lines.iter().any(|line| line.starts_with("    2 members  best ")), "{lines:?}");
+    for row in &rows {
+        let before = &row[..row.find("  ").unwrap()];
+        let begin = row.len() - row[before.len()..].trim_start().len();
+        assert_eq!(row[..begin].width(), rows[0].find("state").unwrap(), "{row}");
+        assert!(row.width() <= 80, "{row}");
+    }
+    let objects = place.succeed(&["runs", "--format", "json"]).objects();
+    let found = &objects[4];
+    assert_eq!(
+        (&found["sweep"], &found["members"], &found["epochs"]),
+        (&"runs/search".into(), &2.into(), &6.into())
+    );
+    // It begins anew, as the list says.
+    place.succeed(&["train", "--resume", "runs/killed", "--quiet"]);
+    assert!(read(&place, "runs/killed/model.safetensors") == read(&place, "runs/über/model.safetensors"));
+    let compared = place.succeed(&["compare", "runs/killed", "runs/über"]).stdout;
+    assert!(!compared.contains("-0.00"), "{compared}");
 }
 
 #[test]

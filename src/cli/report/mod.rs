@@ -13,7 +13,6 @@ mod weights;
 
 use std::path::{Path, PathBuf};
 
-use tinytrain::engine::find_device;
 use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
@@ -24,7 +23,7 @@ use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::sweep::{is_sweep, page_of};
 use super::text::shell_word;
 use super::told::Told;
-use super::{args, places};
+use super::{devices, places};
 
 /// Reads, evaluates and writes.
 ///
@@ -43,7 +42,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .collect();
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a run"));
     places::spare_files("--out", Some(&options.out), files)?;
-    let device = find_device(&options.device)?.opened(args::opening(options.checked));
+    let device = devices::opened(&options.device, options.checked)?;
     let judge = |run: &Told| {
         let judged = Judged::of(run, options, &device)?;
         if let Err(why) = &judged {

@@ -221,6 +221,14 @@ impl Folder {
         serde_json::from_str(&text).map_err(|error| broken(&self.path.join(COMMAND), 1, &error))
     }
 
+    /// Whether its members are trained on folds.
+    ///
+    /// # Errors
+    /// As [`Folder::command`].
+    pub fn is_on_folds(&self) -> Result<bool> {
+        Ok(self.command()?.iter().any(|word| word == "--folds" || word.starts_with("--folds=")))
+    }
+
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)

@@ -89,8 +89,7 @@ pub fn page_of(path: &Path, out: &Path) -> Result<String> {
     let files = Folder::FILES.map(|name| folder.file(name));
     let files = files.iter().map(|file| (file.as_path(), "which belongs to a sweep"));
     places::spare_files("--out", Some(out), files)?;
-    let are_on_folds = folder.command()?.iter().any(|word| word == "--folds" || word.starts_with("--folds="));
-    standing(&folder, are_on_folds).map(|(page, ..)| page)
+    standing(&folder, folder.is_on_folds()?).map(|(page, ..)| page)
 }
 
 /// The page of the members that have ended, these in the order of their scores, and how many have failed.
