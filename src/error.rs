@@ -154,9 +154,9 @@ pub enum Error {
         step: u64,
         /// Epoch, counted from 1.
         epoch: usize,
-        /// StepRecord of the epoch, counted from 1.
+        /// Batch of the epoch, counted from 1.
         batch: u64,
-        /// The step's learning rate.
+        /// The learning rate that was set: a schedule may have changed that of the step.
         learning_rate: f32,
     },
     /// A weight or the validation loss is NaN or infinite after an epoch whose losses were all numbers: its last steps

@@ -135,15 +135,6 @@ pub trait Engine: Instrumented + Send {
     /// # Errors
     /// Those of the device.
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters>;
-
-    /// Which predictions are not their labels: row numbers in ascending order.
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
-        let pairs = (0..).zip(labels.iter().zip(predictions));
-        Ok(pairs.filter(|(_, (label, prediction))| label != prediction).map(|(row, _)| row).collect())
-    }
 }
 
 /// What can be known of an engine beside its work. Call its methods when nothing is on its way.

@@ -90,7 +90,8 @@ pub fn evaluate(model: &Model, data: &Dataset, device: &Device, wants_errors: bo
     let (labels, counts) = (data.labels(), data.view().counts());
     let evaluation = evaluation(&outputs, labels, &counts);
     let accuracy = accuracy(labels, &evaluation.predictions, &counts);
-    let errors = wants_errors.then(|| engine.errors(labels, &evaluation.predictions)).transpose()?;
+    let rows = (0..).zip(labels.iter().zip(&evaluation.predictions));
+    let errors = wants_errors.then(|| rows.filter(|(_, (a, b))| a != b).map(|(row, _)| row).collect());
     Ok(Evaluated { evaluation, accuracy, outputs, errors, device: engine.description().device })
 }
 

@@ -217,22 +217,6 @@ fn rows_that_are_not_there_are_refused() {
     }
 }
 
-/// Which rows are predicted otherwise than labelled, by a plain loop.
-#[test]
-fn every_engine_finds_the_same_errors() {
-    let network = Network::classifier(&[3, 2]).unwrap();
-    for length in [0usize, 1, 1111] {
-        let labels: Vec<u32> = (0..length as u32).map(|i| i % 7).collect();
-        let predictions: Vec<u32> = (0..length as u32).map(|i| i % 7 + u32::from(i % 5 == 3)).collect();
-        let want: Vec<u32> = (0..length as u32).filter(|i| i % 5 == 3).collect();
-        for (name, make) in engines() {
-            let mut engine =
-                make(&Parameters::he_normal(&network, 4), &network, &EngineOptions::sgd(64, 0.1));
-            assert_eq!(engine.errors(&labels, &predictions).unwrap(), want, "{name}");
-        }
-    }
-}
-
 /// Evaluation of more rows than fit a batch, and not a multiple of it.
 #[test]
 fn evaluation_agrees_with_the_reference() {

@@ -9,9 +9,7 @@ use super::{Evaluation, GpuEngine};
 use crate::data::Rows;
 use crate::error::Result;
 use crate::gpu::Readback;
-use crate::kernels::{
-    Comparison, Compute, FeatureFormat, StepRecord, blocks, compare, positions_where, sum_metrics, unpad_rows,
-};
+use crate::kernels::{Compute, FeatureFormat, StepRecord, blocks, sum_metrics, unpad_rows};
 use crate::schedule::{Buffer, Schedule, TrainingStep};
 
 /// Bytes that are read back at a time, at most, if one evaluation gives no more.
@@ -25,9 +23,6 @@ pub(super) enum ParametersAt<'a> {
     /// Those that stand in a buffer from a byte on, in the engine's layout. They become those of the engine.
     Place(&'a wgpu::Buffer, u64),
 }
-
-/// Rows whose predictions are compared with their labels at a time.
-const COMPARED_ROWS: usize = 1 << 24;
 
 impl GpuEngine {
     /// The rows of an evaluation, made when the first of this form comes.
@@ -159,17 +154,4 @@ impl GpuEngine {
         };
         (0..rows).step_by(batch).zip(0..).map(record).collect()
     }
-}
-
-/// Which predictions are not their labels: row numbers in ascending order.
-pub fn different_rows(compute: &Compute, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
-    let mut errors = Vec::new();
-    let chunks = labels.chunks(COMPARED_ROWS).zip(predictions.chunks(COMPARED_ROWS));
-    for (start, (labels, predictions)) in (0..).step_by(COMPARED_ROWS).zip(chunks) {
-        let (labels, predictions) = (compute.vector(labels)?, compute.vector(predictions)?);
-        let different = compare(compute, Comparison::Different, &labels, &predictions)?;
-        let rows = positions_where(compute, &different)?.read(compute)?;
-        errors.extend(rows.into_iter().map(|row| start + row));
-    }
-    Ok(errors)
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub use pack::{GpuPack, MemberMetrics, PackMember};
 
 use bound::BoundSchedule;
-use evaluation::{ParametersAt, different_rows};
+use evaluation::ParametersAt;
 use rows::{DeviceRows, stored};
 use submissions::Submissions;
 use training::Training;
@@ -197,10 +197,6 @@ impl Engine for GpuEngine {
 
     fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
         Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine])?.swap_remove(0))
-    }
-
-    fn errors(&mut self, labels: &[u32], predictions: &[u32]) -> Result<Vec<u32>> {
-        different_rows(&self.compute, labels, predictions)
     }
 
     fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {

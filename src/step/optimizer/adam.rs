@@ -5,16 +5,20 @@
 use super::formula::{Coefficients, Formula, Number};
 use super::{Function, Optimizer, OptimizerKind};
 
-pub(super) struct Adam;
-pub(super) const PIECE: Adam = Adam;
+/// Adam, or AdamW if weight decay is decoupled from the gradient.
+pub(super) struct Adam<const DECOUPLED: bool>;
+pub(super) const PIECE: Adam<false> = Adam;
 
-impl Function for Adam {
+impl<const DECOUPLED: bool> Function for Adam<DECOUPLED> {
     fn name(&self) -> &'static str {
-        "adam"
+        if DECOUPLED { "adamw" } else { "adam" }
     }
 
     fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/optimizer/adam.wgsl")
+        match DECOUPLED {
+            true => include_str!("../../../shaders/optimizer/adamw.wgsl"),
+            false => include_str!("../../../shaders/optimizer/adam.wgsl"),
+        }
     }
 
     fn states(&self) -> usize {
@@ -30,12 +34,13 @@ impl Function for Adam {
     }
 
     fn decays_biases(&self) -> bool {
-        true
+        !DECOUPLED
     }
 
     fn defaults(&self) -> (Optimizer, f32) {
-        let kind = OptimizerKind::Adam;
-        (Optimizer { kind, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0 }, 0.001)
+        let (kind, weight_decay) =
+            if DECOUPLED { (OptimizerKind::AdamW, 0.01) } else { (OptimizerKind::Adam, 0.0) };
+        (Optimizer { kind, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay }, 0.001)
     }
 
     fn flop(&self) -> usize {
@@ -43,18 +48,24 @@ impl Function for Adam {
     }
 }
 
-impl Formula for Adam {
+impl<const DECOUPLED: bool> Formula for Adam<DECOUPLED> {
     const STATES: usize = 2;
 
     #[inline(always)]
     fn update<N: Number>(c: &Coefficients<N>, p: &mut N, g: N, states: &mut [N; 2]) {
-        *p = *p - c.rate * change(c, g + c.decay * *p, states);
+        let mut g = g;
+        if DECOUPLED {
+            *p = *p - c.rate * c.decay * *p;
+        } else {
+            g = g + c.decay * *p;
+        }
+        *p = *p - c.rate * change(c, g, states);
     }
 }
 
 /// Takes a gradient into both means, and gives what the rate is multiplied by.
 #[inline(always)]
-pub(super) fn change<N: Number>(c: &Coefficients<N>, g: N, [m, v]: &mut [N; 2]) -> N {
+fn change<N: Number>(c: &Coefficients<N>, g: N, [m, v]: &mut [N; 2]) -> N {
     *m = c.beta1 * *m + c.rest1 * g;
     *v = c.beta2 * *v + c.rest2 * g * g;
     c.correction1 * *m / (v.sqrt() * c.correction2 + c.epsilon)

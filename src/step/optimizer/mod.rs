@@ -95,8 +95,8 @@ impl OptimizerKind {
             Self::Sgd => work.with_formula::<sgd::Sgd>(),
             Self::Momentum => work.with_formula::<momentum::Momentum>(),
             Self::Nesterov => work.with_formula::<nesterov::Nesterov>(),
-            Self::Adam => work.with_formula::<adam::Adam>(),
-            Self::AdamW => work.with_formula::<adamw::AdamW>(),
+            Self::Adam => work.with_formula::<adam::Adam<false>>(),
+            Self::AdamW => work.with_formula::<adam::Adam<true>>(),
             Self::RmsProp => work.with_formula::<rmsprop::RmsProp>(),
         }
     }
