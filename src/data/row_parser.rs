@@ -197,6 +197,8 @@ impl RowParser {
 
     /// Puts the inputs of a row in their places of which a bit stands in these words; the first of them has this place.
     fn unread(&mut self, at: &At<'_>, words: &[u32], place: usize, features: &mut Features) -> Result<()> {
+        // The parts of a date stand side by side.
+        let mut dated = None;
         for (word, first) in words.iter().zip((0..).step_by(WORD)) {
             let mut word = *word;
             while word != 0 {
@@ -205,7 +207,13 @@ impl RowParser {
                 let value = match self.cells[input] {
                     Cell::Number(column) => self.float(at, column)?,
                     Cell::Category(column, category) => self.category(at, category, column)? as f32,
-                    Cell::Date(column, parts, part) => self.date(at, column, parts)?[part],
+                    Cell::Date(column, parts, part) => {
+                        let known = dated.filter(|(of, _)| *of == column);
+                        let date =
+                            known.map_or_else(|| self.date(at, column, parts), |(_, date)| Ok(date))?;
+                        dated = Some((column, date));
+                        date[part]
+                    }
                 };
                 if let Features::Floats(floats) = features {
                     floats[place + input] = value;

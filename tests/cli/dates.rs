@@ -105,6 +105,55 @@ fn dates_without_times_have_no_hour_and_may_be_text() {
     );
 }
 
+/// A cell is parsed once for all its inputs; its neighbour is another one.
+#[test]
+fn dates_side_by_side_have_their_own_parts() {
+    let place = Workplace::new();
+    let table = |day: &dyn Fn(usize) -> String| {
+        let row = |row: usize| format!("{}.5,{},{}\n", row % 7, day(row), ["x", "y"][row % 2]);
+        (0..200).map(row).collect::<String>()
+    };
+    let days = |row: usize| {
+        (
+            format!("2024-0{}-1{}", 1 + row % 3, row % 2),
+            format!("19{}-07-0{} 1{}:30", 60 + row % 9, 1 + row % 5, row % 8),
+        )
+    };
+    place
+        .write("t.csv", "a,from,to,class\n".to_owned() + &table(&|row| [days(row).0, days(row).1].join(",")));
+    place.write(
+        "u.csv",
+        "a,to,between,from,class\n".to_owned()
+            + &table(&|row| [&days(row).1, "0", &days(row).0].map(String::from).join(",")),
+    );
+    place.succeed(&[
+        "train",
+        "--data",
+        "t.csv",
+        "--epochs",
+        "2",
+        "--hidden",
+        "4",
+        "--out",
+        "m.safetensors",
+        "--device",
+        "cpu",
+    ]);
+    let predicted = ["t.csv", "u.csv"]
+        .map(|file| place.succeed(&["predict", "--model", "m.safetensors", file, "--device", "cpu"]).stdout);
+    assert_eq!(predicted[0], predicted[1]);
+    let inspected = place.succeed(&[&["inspect", "t.csv"][..], &CPU[2..]].concat()).objects().remove(0);
+    let numbers = |at: usize| {
+        ["least", "median", "greatest"].map(|name| inspected["columns"][at][name].as_f64().unwrap())
+    };
+    // 2024-01-10 is day 19,732, a Wednesday; 1960-07-01 is day -3,471, a Friday, and 1968-07-05 day -545.
+    assert_eq!([numbers(1)[0], numbers(1)[2], numbers(2)[2]], [19_732.0, 19_793.0, 3.0]);
+    assert_eq!(
+        [numbers(4)[0], numbers(4)[2], numbers(5)[1], numbers(7)[0], numbers(7)[2]],
+        [-3471.0, -545.0, 7.0, 10.5, 17.5]
+    );
+}
+
 #[test]
 fn dates_whose_year_comes_last_are_named() {
     let place = Workplace::new();
