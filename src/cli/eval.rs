@@ -99,7 +99,15 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     match options.format {
         Format::Json => {
             let matrix = (classes.len() <= JSON_CLASSES)
-                .then(|| confusion(labels, &evaluation.predictions, classes.len()));
+                .then(|| confusion(labels, &evaluation.predictions, &counts, classes.len()));
+            // Rows that all count alike are whole numbers.
+            let cell = |count: f64| match data.weights.is_empty() {
+                true => Value::from(count as u64),
+                false => Value::from(count),
+            };
+            let matrix = matrix.map(|rows| {
+                rows.into_iter().map(|row| Value::from_iter(row.into_iter().map(cell))).collect::<Value>()
+            });
             let mut fields = vec![
                 ("model", options.model.to_string_lossy().into()),
                 ("data", file.as_str().into()),
@@ -113,7 +121,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("auc", value_of(&measured, "auc")),
                 ("intervals", intervals(&measured)),
                 ("classes", classes.names().to_vec().into()),
-                ("confusion", matrix.map(Value::from).into()),
+                ("confusion", matrix.into()),
             ];
             fields.extend(
                 errors.map(|errors| ("errors", list(&errors, &rows, &evaluation.predictions, classes))),
@@ -127,7 +135,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             if let Some(line) = weight_line(&model, data) {
                 print_line(&line)?;
             }
-            for line in text(labels, &evaluation, classes, &figures, &measured) {
+            for line in text(data, &evaluation, classes, &figures, &measured) {
                 print_line(&line)?;
             }
             if let (Some(errors), Some(most)) = (errors, options.errors) {

@@ -19,7 +19,7 @@ const TABLE_CLASSES: usize = 40;
 
 /// What is said of a model of classes.
 pub fn text(
-    labels: &[u32],
+    data: &Dataset,
     evaluation: &Evaluation,
     classes: &Classes,
     figures: &[ClassFigures],
@@ -38,9 +38,11 @@ pub fn text(
     lines.push(String::new());
     lines.extend(class_table(figures, classes));
     if classes.len() <= TEXT_CLASSES {
-        lines
-            .extend([String::new(), "confusion matrix: true classes down, predicted ones across".to_owned()]);
-        lines.extend(matrix_table(&confusion(labels, &evaluation.predictions, classes.len()), classes));
+        let title = format!("confusion matrix{}: true classes down, predicted ones across", weighted(data));
+        lines.extend([String::new(), title]);
+        let counts = data.view().counts();
+        let matrix = confusion(data.labels(), &evaluation.predictions, &counts, classes.len());
+        lines.extend(matrix_table(&matrix, classes));
     }
     lines
 }
@@ -52,6 +54,11 @@ pub fn weight_line(model: &Model, data: &Dataset) -> Option<String> {
         true => format!("not weighted: there is no column {name}, which weighs the training rows"),
         false => format!("weighted by column {name}"),
     })
+}
+
+/// What stands behind the name of a figure of these rows.
+pub fn weighted(data: &Dataset) -> &'static str {
+    if data.weights.is_empty() { "" } else { ", weighted" }
 }
 
 /// A class for a machine: a number where the classes count from 0, else its name.
@@ -127,7 +134,7 @@ pub fn class_rows(figures: &[ClassFigures], classes: &Classes, most: usize) -> V
 }
 
 /// Rows, each as often as it counts.
-fn count(rows: f64) -> String {
+pub fn count(rows: f64) -> String {
     if rows.fract() == 0.0 { grouped(rows as u64) } else { format!("{rows:.2}") }
 }
 
@@ -140,13 +147,13 @@ fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
     lines
 }
 
-fn matrix_table(matrix: &[Vec<u64>], classes: &Classes) -> Vec<String> {
+fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Vec<String> {
     let mut header = vec![String::new()];
     header.extend((0..matrix.len() as u32).map(|class| shown(classes, class)));
     let mut rows = vec![header];
     rows.extend((0..).zip(matrix).map(|(class, counts)| {
         let mut row = vec![shown(classes, class)];
-        row.extend(counts.iter().map(|count| grouped(*count)));
+        row.extend(counts.iter().map(|rows| count(*rows)));
         row
     }));
     table(&rows, &vec![Align::Right; matrix.len() + 1])

@@ -3,10 +3,10 @@
 /// Rows whose predicted class has a probability between two bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CalibrationBin {
-    /// How many rows there are.
-    pub rows: u64,
+    /// How many rows there are, each as often as it counts.
+    pub rows: f64,
     /// Those of them whose predicted class is right.
-    pub correct: u64,
+    pub correct: f64,
     /// The mean probability of their predicted classes; 0 where there are no rows.
     pub probability: f64,
 }
@@ -14,7 +14,7 @@ pub struct CalibrationBin {
 impl CalibrationBin {
     /// Which share of the predictions is right; nothing where there are no rows.
     pub fn accuracy(&self) -> Option<f64> {
-        (self.rows > 0).then(|| self.correct as f64 / self.rows as f64)
+        (self.rows > 0.0).then(|| self.correct / self.rows)
     }
 }
 
@@ -23,26 +23,36 @@ impl CalibrationBin {
 pub struct Calibration {
     /// Bins of the same width: bin i of n has the rows whose predicted class has a probability above i / n, up to (i + 1) / n.
     pub bins: Vec<CalibrationBin>,
-    /// The expected calibration error: the mean over the rows of | accuracy - mean probability | of their bin.
+    /// The expected calibration error: the mean over the rows of | accuracy - mean probability | of their bin. With the sum w(b) of
+    /// what the rows of bin b count, and w of all rows, it is the sum over the bins of w(b) / w * | accuracy(b) - mean
+    /// probability(b) |, both of which are means by what the rows count.
     pub error: f64,
 }
 
-/// That of rows with these labels and predicted classes from the probabilities of all classes, [rows, classes], in so many bins.
-pub fn calibration(probabilities: &[f64], labels: &[u32], predictions: &[u32], bins: usize) -> Calibration {
+/// That of rows with these labels and predicted classes, which count so much each, from the probabilities of all classes, [rows,
+/// classes], in so many bins.
+pub fn calibration(
+    probabilities: &[f64],
+    labels: &[u32],
+    predictions: &[u32],
+    counts: &[f64],
+    bins: usize,
+) -> Calibration {
     let mut found = vec![CalibrationBin::default(); bins];
     let classes = probabilities.len() / labels.len().max(1);
     let rows = probabilities.chunks_exact(classes.max(1));
-    for ((row, label), prediction) in rows.zip(labels).zip(predictions) {
+    let rows = rows.zip(labels).zip(predictions).zip(counts);
+    for (((row, label), prediction), count) in rows.filter(|(_, count)| **count > 0.0) {
         let probability = row[*prediction as usize];
         let bin = &mut found[((probability * bins as f64).ceil() as usize).clamp(1, bins) - 1];
-        bin.rows += 1;
-        bin.correct += u64::from(label == prediction);
+        bin.rows += count;
+        bin.correct += if label == prediction { *count } else { 0.0 };
         // The sum, until all rows are here.
-        bin.probability += probability;
+        bin.probability += count * probability;
     }
-    found.iter_mut().for_each(|bin| bin.probability /= bin.rows.max(1) as f64);
-    let distance = |bin: &CalibrationBin| (bin.correct as f64 - bin.rows as f64 * bin.probability).abs();
-    let error = found.iter().map(distance).sum::<f64>() / labels.len() as f64;
+    let distance = |bin: &CalibrationBin| (bin.correct - bin.probability).abs();
+    let error = found.iter().map(distance).sum::<f64>() / counts.iter().sum::<f64>();
+    found.iter_mut().filter(|bin| bin.rows > 0.0).for_each(|bin| bin.probability /= bin.rows);
     Calibration { bins: found, error }
 }
 
@@ -53,17 +63,23 @@ mod tests {
     #[test]
     fn the_error_is_the_mean_distance_of_the_bins() {
         let probabilities = [0.9, 0.1, 0.8, 0.2, 0.25, 0.75, 1.0, 0.0, 0.5, 0.5];
-        let Calibration { bins, error } = calibration(&probabilities, &[0, 1, 1, 0, 1], &[0, 0, 1, 0, 0], 4);
+        let of = |counts: &[f64]| calibration(&probabilities, &[0, 1, 1, 0, 1], &[0, 0, 1, 0, 0], counts, 4);
+        let Calibration { bins, error } = of(&[1.0; 5]);
         assert_eq!(bins[0], CalibrationBin::default());
         assert_eq!(bins[0].accuracy(), None);
         // The bounds belong to the bins below them.
         assert_eq!(
             [bins[1], bins[2]].map(|bin| (bin.rows, bin.correct, bin.probability)),
-            [(1, 0, 0.5), (1, 1, 0.75)]
+            [(1.0, 0.0, 0.5), (1.0, 1.0, 0.75)]
         );
-        assert_eq!((bins[3].rows, bins[3].correct, bins[3].accuracy()), (3, 2, Some(2.0 / 3.0)));
+        assert_eq!((bins[3].rows, bins[3].correct, bins[3].accuracy()), (3.0, 2.0, Some(2.0 / 3.0)));
         assert!((bins[3].probability - 0.9).abs() < 1e-12);
         // |0 - 0.5| + |1 - 0.75| + |2 - 2.7|, of five rows
         assert!((error - 1.45 / 5.0).abs() < 1e-12, "{error}");
+        // |0 - 0.5| + |3 - 3 * 0.75| + |2 * 1 + 0.5 * 0 - (2 * 0.9 + 0.5 * 0.8)|, of rows that count 6.5
+        let Calibration { bins, error } = of(&[2.0, 0.5, 3.0, 0.0, 1.0]);
+        assert_eq!((bins[3].rows, bins[3].accuracy()), (2.5, Some(0.8)));
+        assert!((bins[3].probability - 2.2 / 2.5).abs() < 1e-12);
+        assert!((error - 1.45 / 6.5).abs() < 1e-12, "{error}");
     }
 }

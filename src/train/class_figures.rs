@@ -65,11 +65,12 @@ pub(super) fn mean_of(figures: &[ClassFigures], of: impl Fn(&ClassFigures) -> Op
     said.iter().sum::<f64>() / said.len() as f64
 }
 
-/// How often each class (row) was taken for each (column). Its size is `classes` squared.
-pub fn confusion(labels: &[u32], predictions: &[u32], classes: usize) -> Vec<Vec<u64>> {
-    let mut matrix = vec![vec![0; classes]; classes];
-    for (label, prediction) in labels.iter().zip(predictions) {
-        matrix[*label as usize][*prediction as usize] += 1;
+/// How often each class (row) was taken for each (column): the sum of what the rows count that are of the one and were taken for
+/// the other. Its size is `classes` squared.
+pub fn confusion(labels: &[u32], predictions: &[u32], counts: &[f64], classes: usize) -> Vec<Vec<f64>> {
+    let mut matrix = vec![vec![0.0; classes]; classes];
+    for ((label, prediction), count) in labels.iter().zip(predictions).zip(counts) {
+        matrix[*label as usize][*prediction as usize] += count;
     }
     matrix
 }
@@ -100,6 +101,9 @@ mod tests {
         let rows = |values: [u32; 5]| [[values[0]; 3].as_slice(), &values[2..]].concat();
         let repeated = class_figures(&rows(labels), &rows(predictions), &[1.0; 6], 3);
         assert_eq!(class_figures(&labels, &predictions, &[3.0, 0.0, 1.0, 1.0, 1.0], 3), repeated);
-        assert_eq!(confusion(&labels, &predictions, 3), [[1, 1, 0], [1, 2, 0], [0, 0, 0]]);
+        // What confusion_matrix of scikit-learn says, with sample_weight.
+        let matrix = |counts: [f64; 5]| confusion(&labels, &predictions, &counts, 3);
+        assert_eq!(matrix([1.0; 5]), [[1.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0; 3]]);
+        assert_eq!(matrix([3.0, 0.0, 0.5, 1.0, 0.25]), [[3.0, 0.0, 0.0], [0.25, 1.5, 0.0], [0.0; 3]]);
     }
 }

@@ -108,6 +108,31 @@ fn scores_are_weighted() {
     }
     let text = place.succeed(&["eval", "--model", "m.safetensors", "--device", "cpu"]).stdout;
     assert!(text.contains("\nweighted by column Freq\n") && text.contains("1,490"), "{text}");
+    assert!(text.contains("\nconfusion matrix, weighted: true classes down"), "{text}");
+    let matrix = |found: &Value| -> Vec<f64> {
+        let rows = found["confusion"].as_array().unwrap().iter();
+        rows.flat_map(|row| row.as_array().unwrap()).map(|count| count.as_f64().unwrap()).collect()
+    };
+    assert_eq!((matrix(&found), matrix(&found).iter().sum()), (matrix(&persons), 2201.0));
+    // The page of a report says the same of both.
+    place.succeed(&[&train[..], &["--out", "r"], &CPU].concat());
+    let [weighted, persons] = ["t.csv", "persons.csv"].map(|file| {
+        place.succeed(&["report", "r", "--data", file, "--device", "cpu"]);
+        std::fs::read_to_string(place.path("report.html")).unwrap()
+    });
+    let (start, end) = ("Expected calibration error ", " On the dashed line");
+    let [error, expected] =
+        [&weighted, &persons].map(|page| page.split_once(start).unwrap().1.split_once(end).unwrap().0);
+    assert_eq!(error.replace(", weighted", ""), expected);
+    assert!(error.ends_with("over 10 bins, weighted."), "{error}");
+    let cells = |page: &str| {
+        let table =
+            page.split_once("<table class=\"confusion\">").unwrap().1.split_once("</table>").unwrap().0;
+        let (caption, cells) = table.split_once("</caption>").unwrap();
+        (caption.ends_with("(across), weighted"), cells.to_owned())
+    };
+    assert_eq!((cells(&weighted).0, cells(&persons).0), (true, false));
+    assert_eq!(cells(&weighted).1, cells(&persons).1);
     // Without rows beside them, too, the network is no worse than a guess.
     let alone = place.succeed(&[&train[..], &out, &CPU].concat());
     assert!(!alone.stderr.contains("no better than"), "{}", alone.stderr);
