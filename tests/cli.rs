@@ -47,6 +47,8 @@ mod inspect;
 mod interrupts;
 #[path = "cli/labels.rs"]
 mod labels;
+#[path = "cli/late_text.rs"]
+mod late_text;
 #[path = "cli/learning.rs"]
 mod learning;
 #[cfg(target_os = "linux")]

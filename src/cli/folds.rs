@@ -15,12 +15,11 @@ use super::given::Given;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output::{Console, Unwritable, warn};
-use super::table_options::Task;
 use super::text::{grouped, one_class, unknown_cells};
 use super::train_figures::accuracy;
 use super::train_options::Options;
 use super::train_text::{
-    Chosen, as_text, column_lines, data_line, left_out, odd_labels, plan_line, task_line,
+    Chosen, as_text, column_lines, data_line, late_texts, left_out, odd_labels, plan_line,
 };
 use super::training::{Known, Preset};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
@@ -65,9 +64,11 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
     for index in 0..count {
-        let validation = validation.as_mut().map(Reader::copied).transpose()?;
+        let rows = reader.copied()?;
+        let copied = |reader: &mut Reader| reader.follow(&rows).and_then(|()| reader.copied());
+        let validation = validation.as_mut().map(copied).transpose()?;
         let result = folds
-            .fold(index, reader.copied()?, validation, &mut console)
+            .fold(index, rows, validation, &mut console)
             .map_err(|error| in_fold(error, index, count))?;
         folds.tell(&result, &mut console)?;
         results.push(result);
@@ -140,13 +141,12 @@ struct Folds<'a> {
 
 impl Folds<'_> {
     /// What is said of all rows, once.
-    fn look_at(&mut self, data: &TrainingData, console: &Console) -> Result<()> {
-        odd_labels(data.odd_labels()).iter().for_each(|warning| console.warn(warning));
-        column_lines(data).iter().for_each(|line| console.notice(line));
-        let training = &self.options.training;
-        if training.columns.task(training.learning.loss)? == Task::Auto {
-            self.notices.extend(task_line(data));
-        }
+    fn look_at(&self, data: &TrainingData, console: &Console) -> Result<()> {
+        [late_texts(data.late_texts()), odd_labels(data.odd_labels())]
+            .concat()
+            .iter()
+            .for_each(|warning| console.warn(warning));
+        column_lines(&self.options.training, data)?.iter().for_each(|line| console.notice(line));
         Ok(())
     }
 

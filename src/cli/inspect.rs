@@ -17,7 +17,7 @@ use super::opened::open_training;
 use super::output::{print_line, print_object};
 use super::table_options::{Columns, HELD_OUT};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, date_line, identifier_line, images_of, left_out, odd_labels};
+use super::train_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
 use super::{args, places};
 
 /// Show what is understood of data, or what a model holds.
@@ -199,6 +199,7 @@ impl<'a> Found<'a> {
         lines.extend(reader.schema().and_then(date_line));
         lines.extend(left_out(reader.left_out()));
         lines.extend(as_text(reader.numbers_as_text()));
+        lines.extend(late_texts(reader.late_texts()));
         lines.extend(odd_labels(&reader.odd_labels()));
         lines.push(String::new());
         lines.extend(self.target_lines());

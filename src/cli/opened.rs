@@ -89,32 +89,25 @@ impl Places {
 /// Those of the data.
 pub fn open_training(source: &Source, read: &mut ReadOptions) -> Result<Reader> {
     let mut reader = Reader::open(source, read)?;
-    if !reader.infers_classes() || !places::can_be_read_again(source) {
+    if !reader.infers_classes() {
         return Ok(reader);
     }
     let read_all = |reader: &mut Reader| {
         if reader.next_block()? && !reader.holds_images() {
             reader.read_to_end()?;
-            return if reader.infers_classes() { reader.check_classes() } else { Ok(()) };
+            reader.take_numbers_for_values();
         }
         Ok(())
     };
-    match read_all(&mut reader) {
-        Err(Error::Undecided { setting: "task", .. }) => {
-            let targets = match &read.columns.target {
-                Target::Column(name) => vec![name.clone()],
-                _ => reader
-                    .schema()
-                    .and_then(|schema| schema.target.as_ref())
-                    .map(column_name)
-                    .into_iter()
-                    .collect(),
-            };
-            read.columns.target = Target::Values(targets);
-            Reader::open(source, read)
-        }
-        // What else is wrong is said where it always is.
-        Err(_) => Reader::open(source, read),
-        Ok(()) => Ok(reader),
+    let result = read_all(&mut reader);
+    // Of more labels than are kept a reader says so itself.
+    if reader.values() > 0 || matches!(result, Err(Error::Undecided { setting: "task", .. })) {
+        let targets = reader.schema().into_iter().flat_map(|schema| schema.targets());
+        read.columns.target = Target::Values(targets.map(column_name).collect());
+    }
+    match result {
+        // What is wrong is said where it always is.
+        Err(_) if places::can_be_read_again(source) => Reader::open(source, read),
+        result => result.map(|()| reader),
     }
 }

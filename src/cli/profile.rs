@@ -76,11 +76,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
         return Err(Error::Config(text).into());
     }
-    let read = ReadOptions { timed: true, ..options.training.read_options()? };
+    let mut read = ReadOptions { timed: true, ..options.training.read_options()? };
     let (device, mut notices) =
         options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
+    let (data, known, said) = options.training.open(&source, &mut read)?;
+    // The first steps are profiled of data that are opened anew.
+    drop(data);
+    notices.extend(said);
     let mut open = || Reader::open(&source, &read);
-    let known = options.training.known(open)?;
     let config = options.training.config(known, options.kernels.measured(&device, &mut notices));
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));

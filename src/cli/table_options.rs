@@ -124,7 +124,7 @@ pub struct Columns {
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     only: Vec<String>,
-    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text always are. All
+    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text, and of text and numbers, always are. All
     /// of them must be inputs.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     categorical: Vec<String>,

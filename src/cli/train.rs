@@ -20,10 +20,9 @@ use super::opened::{Opened, Places};
 use super::output_place::OutputPlace;
 use super::resolved::Resolved;
 use super::run_options::{RunOptions, TrainOptions};
-use super::table_options::Task;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
-use super::train_text::{column_lines, read_first_line, task_line};
+use super::train_text::{column_lines, read_first_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 use super::{advice, folds, run_folder};
 
@@ -150,14 +149,15 @@ impl Call<'_> {
         };
         notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
-        let data = TrainingData::new(reader, validation, test, &settings.data)?;
+        let mut data = TrainingData::new(reader, validation, test, &settings.data)?;
         let config = options.config(known.of(&data), measured);
-        refuse_unused_rate(self.own, &config, &data)?;
-        if options.training.columns.task(options.training.learning.loss)? == Task::Auto {
-            notices.extend(task_line(&data));
+        if config.needs_all_rows() {
+            // What is said of columns holds for all rows.
+            data.read_rows(0)?;
         }
+        refuse_unused_rate(self.own, &config, &data)?;
         notices.extend(read_first_line(&data));
-        notices.extend(column_lines(&data));
+        notices.extend(column_lines(&options.training, &data)?);
         if options.format == Format::Text {
             notices.extend(advice::of_validation(self.given, &data).map(str::to_owned));
         }

@@ -27,7 +27,7 @@ use super::tensorboard::EventLog;
 use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
 use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
-use super::train_text::{Chosen, Table, as_text, data_line, left_out, odd_labels, plan_line};
+use super::train_text::{Chosen, Table, as_text, data_line, late_texts, left_out, odd_labels, plan_line};
 use super::training::Preset;
 
 /// How long a model that is kept may wait to be written.
@@ -114,7 +114,12 @@ impl<'a> TrainReport<'a> {
             start,
             console,
             notices,
-            warnings: [as_text(data.numbers_as_text()), odd_labels(data.odd_labels())].concat(),
+            warnings: [
+                as_text(data.numbers_as_text()),
+                late_texts(data.late_texts()),
+                odd_labels(data.odd_labels()),
+            ]
+            .concat(),
             settings: settings(options, data),
             table: None,
             validates: data.validates(),

@@ -1,7 +1,9 @@
 //! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
 
+use tinytrain::Result;
 use tinytrain::data::{
-    Code, Column, Encoding, ImageForm, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema, Transform, Why,
+    Code, Column, Encoding, ImageForm, LateText, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema,
+    Transform, Why,
 };
 use tinytrain::error::excerpt;
 use tinytrain::model::Meaning;
@@ -9,8 +11,9 @@ use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, ReadFirst, Score, TrainingData};
 
 use super::args::Hidden;
+use super::table_options::Task;
 use super::text::{column_name, counted, grouped, loss, percent};
-use super::training::Preset;
+use super::training::{Preset, Training};
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
@@ -53,7 +56,7 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
 }
 
 /// What is said of the task that numbers were taken for, where nobody has named it.
-pub fn task_line(data: &TrainingData) -> Option<String> {
+fn task_line(data: &TrainingData) -> Option<String> {
     if data.predicts_values() {
         let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
                     classification takes them for classes";
@@ -93,15 +96,21 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
     })
 }
 
-/// What is said of the columns of rows: which hold dates, and which weighs.
-pub fn column_lines(data: &TrainingData) -> Vec<String> {
+/// What is said of the columns of rows: what the target is taken for, which hold dates, and which weighs.
+///
+/// # Errors
+/// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
+pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<String>> {
+    let is_auto = training.columns.task(training.learning.loss)? == Task::Auto;
+    let task = is_auto.then(|| task_line(data)).flatten();
     let dates = data.meaning().schema.as_ref().and_then(date_line);
     let dropped = (data.dropped_rows() > 0).then(|| {
         counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
             + " left out"
     });
     let identifiers = identifier_line(data.identifiers());
-    dropped.into_iter().chain(identifiers).chain(dates).chain(weight_lines(data)).collect()
+    let lines = task.into_iter().chain(dropped).chain(identifiers).chain(dates);
+    Ok(lines.chain(weight_lines(data)).collect())
 }
 
 /// What is said of rows that have weights of their own.
@@ -113,7 +122,7 @@ fn weight_lines(data: &TrainingData) -> Vec<String> {
          weighted, the accuracy of training rows is not"
     );
     let without = data.files_without_weights();
-    let without = without.into_iter().map(|file| {
+    let without = without.iter().map(|file| {
         format!(
             "{} has no column {name}: its rows count alike, and its scores are not weighted",
             file.display()
@@ -155,6 +164,16 @@ pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
         ),
     };
     columns.iter().map(line).collect()
+}
+
+/// What is said of columns that are categories since they hold text and numbers: a line for each.
+pub fn late_texts(texts: &[LateText]) -> Vec<String> {
+    let line = |text: &LateText| {
+        format!(
+            "{text}; --missing-marker says which text stands for a missing value, --exclude leaves a column out"
+        )
+    };
+    texts.iter().map(line).collect()
 }
 
 /// What is said of labels that may be slips: one line at most.

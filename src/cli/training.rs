@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tinytrain::Result;
-use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::data::{ReadOptions, Source};
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::{Measurements, ScheduleKind};
@@ -14,7 +14,9 @@ use tinytrain::train::{Config, TrainingData};
 use super::args::{self, Hidden};
 use super::devices;
 use super::learning::Learning;
+use super::opened::open_training;
 use super::table_options::Columns;
+use super::train_text::{column_lines, late_texts};
 use super::tuning_file;
 
 /// What is trained, on which data, by what.
@@ -118,18 +120,24 @@ impl Training {
         Ok(ReadOptions { threads: self.threads, ..options })
     }
 
-    /// What must be known of a training set; it is read if the default batch size depends on its rows.
+    /// The rows to train on, what settings depend on, and what is said of their columns. `read` says from then on what was found out
+    /// of the task.
     ///
     /// # Errors
     /// Those of the data.
-    pub fn known(&self, open: impl FnOnce() -> Result<Reader>) -> Result<Known> {
-        let reader = open()?;
+    pub fn open(
+        &self,
+        source: &Source,
+        read: &mut ReadOptions,
+    ) -> Result<(TrainingData, Known, Vec<String>)> {
+        let reader = open_training(source, read)?;
         let known = Known { predicts_values: reader.values() > 0, ..self.asked() };
-        if self.batch_size.is_some() {
-            return Ok(known);
-        }
         let options = self.config(known, Measurements::default()).data;
-        Ok(known.of(&TrainingData::new(reader, None, None, &options)?))
+        let mut data = TrainingData::new(reader, None, None, &options)?;
+        let known = known.of(&data);
+        data.read_rows(0)?;
+        let lines = [late_texts(data.late_texts()), column_lines(self, &data)?].concat();
+        Ok((data, known, lines))
     }
 }
 

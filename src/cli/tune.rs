@@ -5,12 +5,10 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::data::Reader;
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
 use tinytrain::schedule::{Measurement, Measurements, Workload};
-use tinytrain::train::TrainingData;
 use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
 
 use super::args::{self, Format};
@@ -18,7 +16,7 @@ use super::devices;
 use super::output::{Console, Unwritable};
 use super::progress::Bar;
 use super::text::{Align, counted, table};
-use super::training::{Known, Training};
+use super::training::Training;
 use super::{places, tuning_file};
 
 /// Measure the fastest tile shapes of a GPU's kernels for a network.
@@ -54,12 +52,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(&work.data)?;
-    let reader = Reader::open(&source, &work.read_options()?)?;
     let adapter = adapter(&work.device)?;
-    let known = Known { predicts_values: reader.values() > 0, ..asked };
-    let of_data = work.config(known, Measurements::default()).data;
-    let mut data = TrainingData::new(reader, None, None, &of_data)?;
-    let config = work.config(known.of(&data), Measurements::default());
+    let (mut data, known, notices) = work.open(&source, &mut work.read_options()?)?;
+    let config = work.config(known, Measurements::default());
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
     let network = config.network_for(&data, batch)?;
@@ -68,6 +63,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     // What is here is enough: the device need not make room for what is not.
     rows.total = Some(rows.len());
     let console = Console::new(false, 0);
+    notices.iter().for_each(|notice| console.notice(notice));
     let subject = Subject { adapter: &adapter, network: &network, config: &config, batch, rows: &rows };
     let mut bar = Bar::new("candidates");
     let limit = Duration::from_secs(options.seconds);

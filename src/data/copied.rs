@@ -35,6 +35,7 @@ impl Reader {
             refuses_missing: self.refuses_missing,
             kept: self.kept.clone(),
             dropped: self.dropped,
+            late: self.late.clone(),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
+use super::again::Late;
 use super::classes::{Label, MOST_LABELS};
 use super::dataset::Features;
 use super::image::{ImageForm, png_form, read_png};
@@ -128,6 +129,7 @@ impl Reader {
             state: State::Complete,
             kept: None,
             dropped: 0,
+            late: Late::default(),
             refuses_missing: false,
         })
     }

@@ -8,6 +8,7 @@ use super::reader::{Form, Reader};
 use super::schema::Column;
 use super::shown::show_name;
 use super::spellings::folded;
+use super::table::Table;
 use super::target::undecided_task;
 use super::transform::Transform;
 use crate::error::Place;
@@ -56,6 +57,26 @@ impl Reader {
             }
             None => Ok(()),
         }
+    }
+
+    /// Makes values to predict of the labels, once all rows are here, where the first rows alone have made classes of numbers and
+    /// all show too many.
+    pub fn take_numbers_for_values(&mut self) {
+        if !matches!(self.check_classes(), Err(Error::Undecided { .. })) {
+            return;
+        }
+        let (Form::Table { schema, few_numbers, .. }, table) = (&mut self.form, &mut self.table) else {
+            return;
+        };
+        let numbers =
+            table.classes.names().iter().map(|name| name.parse().ok().filter(|it: &f32| it.is_finite()));
+        let Some(numbers) = numbers.collect::<Option<Vec<f32>>>() else { return };
+        table.values = table.labels.iter().map(|label| numbers[*label as usize]).collect();
+        let Table { labels, classes, numbers, names, files, class_of, .. } = Table::new();
+        (table.labels, table.classes, table.numbers) = (labels, classes, numbers);
+        (table.names, table.files, table.class_of) = (names, files, class_of);
+        schema.values.extend(schema.target.take());
+        (*few_numbers, self.values) = (None, 1);
     }
 
     /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that

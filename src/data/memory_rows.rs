@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::again::Late;
 use super::categories::{Dictionary, MISSING};
 use super::classes::{Label, MOST_LABELS};
 use super::dataset::Features;
@@ -176,6 +177,7 @@ impl Reader {
             refuses_missing: false,
             kept: None,
             dropped: 0,
+            late: Late::default(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Training data: from files to rows. Knows neither GPU nor model.
 
 mod affine;
+mod again;
 mod ahead;
 mod by_column;
 mod categories;
@@ -72,6 +73,7 @@ mod weights;
 mod workers;
 mod zstd;
 
+pub use again::LateText;
 pub use categories::Dictionary;
 pub use classes::Classes;
 pub use columns::{LeftOut, NumbersAsText, Selection, Target, Why};

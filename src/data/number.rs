@@ -107,14 +107,22 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
+/// What errors say of a row without a target, and of a column of text and numbers: a reader tells them from others by it.
+pub(super) const NO_TARGET: &str = "rows without one are not supported";
+pub(super) const MIXED: &str = "say that the column is one of categories";
+
 /// What should have stood in the place of a cell that is no feature; `fault` is what parsing has said.
 pub(super) fn expected_feature(cell: &[u8], fault: &str) -> String {
+    let is_damage = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let hint = if fault != "a number" {
         return fault.to_owned();
+    } else if cell.iter().any(is_damage) || str::from_utf8(cell).is_err() {
+        "no text in UTF-8 without control characters either: is the file damaged?".to_owned()
     } else if [b'.', b','].iter().any(|point| grouped(cell.trim_ascii(), *point).is_some()) {
         "separators of thousands are only read where the first rows show them beyond doubt: remove them"
+            .to_owned()
     } else {
-        "text among numbers: say that the column is one of categories, or that this text stands for a missing value"
+        format!("text among numbers: {MIXED}, or that this text stands for a missing value")
     };
     format!("{fault} ({hint})")
 }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::TargetsRef;
+use super::again::Late;
 use super::classes::Classes;
 use super::columns::{LeftOut, NumbersAsText, Selection};
 use super::csv_table::CsvRows;
@@ -72,6 +73,7 @@ pub struct Reader {
     /// The rows of the file that are here, where some were left out for want of a target, and how many these are.
     pub(super) kept: Option<Vec<u32>>,
     pub(super) dropped: usize,
+    pub(super) late: Late,
 }
 
 /// What a data set is made of.
@@ -102,19 +104,20 @@ pub(super) enum State {
 impl Reader {
     /// Opens the files, checks their headers and starts reading.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        match source {
+        let reader = match source {
             Source::Idx { images, labels } => {
                 // The labels come first and wholly: they tell how many classes there are.
                 let labels_stream = Stream::open(labels)?;
-                Self::idx(labels_stream, || Stream::open(images), options)
+                Self::idx(labels_stream, || Stream::open(images), options)?
             }
-            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options),
-            Source::Folders { path } => Self::image_folders(path, options),
+            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options)?,
+            Source::Folders { path } => Self::image_folders(path, options)?,
             Source::Parts { paths } => match &paths[..] {
-                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options),
-                [] => Err(Error::Config("a table of no files".to_owned())),
+                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options)?,
+                [] => return Err(Error::Config("a table of no files".to_owned())),
             },
-        }
+        };
+        Ok(Self { late: Late::new(source, options), ..reader })
     }
 
     /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
@@ -180,6 +183,7 @@ impl Reader {
             refuses_missing: false,
             kept: None,
             dropped: 0,
+            late: Late::default(),
         })
     }
 
@@ -220,6 +224,7 @@ impl Reader {
             refuses_missing: false,
             kept: None,
             dropped: 0,
+            late: Late::default(),
         })
     }
 
@@ -267,7 +272,9 @@ impl Reader {
             }
             Err(error) => {
                 self.state = State::Failed;
-                return Err(error);
+                self.begin_again(error)?;
+                // What was here before is read once more.
+                while self.receive(all)? && self.rows() <= before {}
             }
         }
         Ok(self.rows() > before)
@@ -398,7 +405,7 @@ impl Reader {
     pub fn take_block(&mut self) -> Block {
         let table = std::mem::replace(&mut self.table, Table::new());
         // Later rows count on from their numbers, and are not kept beside these.
-        self.likely_rows = 0;
+        (self.likely_rows, self.late) = (0, Late::default());
         self.table.dictionaries = table.dictionaries;
         Block { features: table.features, ids: table.ids }
     }

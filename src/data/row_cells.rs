@@ -3,7 +3,7 @@
 use super::categories::MISSING;
 use super::dialect::Kind;
 use super::notation::{ReadAs, grouped};
-use super::number::{expected_feature, float};
+use super::number::{MIXED, NO_TARGET, expected_feature, float};
 use super::row_parser::{At, FirstMissing, RowParser};
 use super::shown::show;
 use super::table::Missing;
@@ -30,9 +30,8 @@ impl RowParser {
         }
         if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
         {
-            let expected =
-                "text, as in the first rows (a number among text: say that the column is one of categories)";
-            return Err(table.cell_error(at, column, expected));
+            let expected = format!("text, as in the first rows (a number among text: {MIXED})");
+            return Err(table.cell_error(at, column, &expected));
         }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
@@ -79,8 +78,7 @@ impl RowParser {
             return number.map_err(|expected| self.table.cell_error(at, column, &expected));
         }
         if is_missing {
-            let expected = "a label (rows without one are not supported: remove them)";
-            return Err(self.table.cell_error(at, column, expected));
+            return Err(self.table.cell_error(at, column, &format!("a label ({NO_TARGET}: remove them)")));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
@@ -94,10 +92,11 @@ impl RowParser {
         }
         match self.table.columns.drops_missing_target {
             true => Ok(f32::NAN),
-            false => {
-                let expected = "a value to predict (rows without one are not supported: remove them)";
-                Err(self.table.cell_error(at, column, expected))
-            }
+            false => Err(self.table.cell_error(
+                at,
+                column,
+                &format!("a value to predict ({NO_TARGET}: remove them)"),
+            )),
         }
     }
 

@@ -33,9 +33,12 @@ impl Sources {
         if let Some((_, data)) = self.made.iter().find(|(made, _)| *made == key) {
             return Ok(Arc::clone(data));
         }
-        let copied = |reader: &mut Option<Reader>| reader.as_mut().map(Reader::copied).transpose();
+        let training = self.training.copied()?;
+        let copied = |reader: &mut Option<Reader>| {
+            reader.as_mut().map(|reader| reader.follow(&training).and_then(|()| reader.copied())).transpose()
+        };
         let (validation, test) = (copied(&mut self.validation)?, copied(&mut self.test)?);
-        let data = TrainingData::new(self.training.copied()?, validation, test, &key.0)?;
+        let data = TrainingData::new(training, validation, test, &key.0)?;
         let data = SharedData::new(data, &key.1)?;
         self.made.push((key, Arc::clone(&data)));
         Ok(data)

@@ -1,9 +1,9 @@
 //! How much the rows of training data count, in the loss and in scores.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::training_data::{HeldOut, TrainingData};
-use crate::data::{Reader, Scaling};
+use super::training_data::TrainingData;
+use crate::data::Scaling;
 use crate::error::{Error, Result};
 use crate::train::ClassWeights;
 
@@ -14,14 +14,8 @@ impl TrainingData {
     }
 
     /// The files of rows that do not train which lack the column of weights: their rows count alike.
-    pub fn files_without_weights(&self) -> Vec<&Path> {
-        let weight = |reader: &Reader| reader.schema().is_some_and(|schema| schema.weight.is_some());
-        let files = [&self.validation, &self.test].into_iter().filter_map(|held_out| match held_out {
-            Some(HeldOut::File(file)) => Some(&**file),
-            _ => None,
-        });
-        let without = files.filter(|file| weight(&self.reader) && !weight(file));
-        without.map(Reader::name).collect()
+    pub fn files_without_weights(&self) -> &[PathBuf] {
+        &self.files_without_weights
     }
 
     /// How much each row so far counts in scores: rows without weights of their own count alike.

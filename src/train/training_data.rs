@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{
-    BLOCK_ROWS, Classes, Dataset, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale, TargetScale,
-    Transform, is_sorted,
+    BLOCK_ROWS, Classes, Dataset, LateText, LeftOut, NumbersAsText, OddLabel, Reader, Rows, Scale,
+    TargetScale, Transform, is_sorted,
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
@@ -53,6 +53,10 @@ pub struct TrainingData {
     target_scale: Option<TargetScale>,
     /// Labels of all rows of the training file that may be slips, as far as these were read before training.
     odd_labels: Vec<OddLabel>,
+    pub(super) files_without_weights: Vec<PathBuf>,
+    options: DataOptions,
+    /// How many columns had text and numbers when `transform` was made.
+    late_texts: usize,
 }
 
 impl TrainingData {
@@ -86,6 +90,25 @@ impl TrainingData {
         if read_first.is_some() {
             reader.read_to_end()?;
         }
+        let mut others = [validation, test];
+        for place in 0..others.len() {
+            let Some(other) = &mut others[place] else { continue };
+            other.follow(&reader)?;
+            // Text that this has among its first numbers may come later in the training file.
+            if !reader.is_complete()
+                && other.total_rows().is_none()
+                && let Err(error) = other.next_block()
+            {
+                reader.read_to_end()?;
+                let [validation, test] = others;
+                return match reader.late_texts() {
+                    [] => Err(error),
+                    _ => Self::new(reader, validation, test, options),
+                };
+            }
+        }
+        let [validation, test] = others;
+        let late_texts = reader.late_texts().len();
         let is_whole = read_first.is_some_and(ReadFirst::is_final) || is_sorted(reader.labels());
         let read_first = read_first.filter(|_| reader.rows() > of_first_block);
         reader.check_classes()?;
@@ -148,6 +171,10 @@ impl TrainingData {
                 (None, None) => Ok(None),
             }
         };
+        let weight = |reader: &Reader| reader.schema().is_some_and(|schema| schema.weight.is_some());
+        let files = [&validation, &test].into_iter().flatten();
+        let without = files.filter(|file| weight(&reader) && !weight(file));
+        let files_without_weights = without.map(|file| file.name().to_owned()).collect();
         let test_name = test.as_ref().map_or(name, |test| test.name().to_owned());
         let (validation, test) = (held_out(validation)?, held_out(test)?);
         let has_row_weights = reader.is_weighted();
@@ -165,6 +192,9 @@ impl TrainingData {
             is_weighed: false,
             target_scale,
             odd_labels,
+            files_without_weights,
+            options: *options,
+            late_texts,
         })
     }
 
@@ -328,6 +358,11 @@ impl TrainingData {
         self.reader.numbers_as_text()
     }
 
+    /// Columns that are categories since they hold text and numbers.
+    pub fn late_texts(&self) -> &[LateText] {
+        self.reader.late_texts()
+    }
+
     /// Inputs that may hold identifiers.
     pub fn identifiers(&self) -> &[String] {
         self.reader.identifiers()
@@ -352,6 +387,9 @@ impl TrainingData {
     /// What the rows so far show that a network was not made for.
     pub(super) fn outdated(&self, Seen { classes: known, has_bytes }: &Seen) -> Option<String> {
         let reader = &self.reader;
+        if let Some(text) = reader.late_texts().get(self.late_texts) {
+            return Some(text.to_string());
+        }
         if reader.classes() != known {
             let (seen, now) = (known.len(), reader.classes().len());
             return Some(format!("the first rows show {seen} classes, later ones {now}"));
@@ -372,6 +410,15 @@ impl TrainingData {
     /// Reads all that is left, after a later row has shown something that the first rows had not.
     pub(crate) fn make_whole(&mut self) -> Result<()> {
         self.reader.read_to_end()?;
+        if self.late_texts().len() > self.late_texts {
+            // Nothing is known yet of how these categories become inputs.
+            let file = |rows: Option<HeldOut>| match rows {
+                Some(HeldOut::File(reader)) => Some(*reader),
+                _ => None,
+            };
+            let (validation, test) = (file(self.validation.take()), file(self.test.take()));
+            *self = Self::new(self.reader.copied()?, validation, test, &self.options)?;
+        }
         self.is_whole |= is_sorted(self.reader.labels());
         self.reader.check_classes()?;
         self.reader.check_weights()

@@ -24,6 +24,8 @@ pub struct Trial<'a> {
     engine: Box<dyn Engine>,
     first: Parameters,
     network: Network,
+    /// Whether later rows show columns of categories.
+    has_late_text: bool,
     rows: usize,
 }
 
@@ -41,10 +43,11 @@ impl<'a> Trial<'a> {
         }
         data.weigh_classes(&config.class_weights)?;
         let (network, options) = config.plan(&data, device)?;
+        let has_late_text = !data.late_texts().is_empty();
         drop(data);
         let first = config.first_parameters(&network);
         let engine = device.engine(&first, &network, &options)?;
-        Ok(Self { config, open, engine, first, network, rows: 0 })
+        Ok(Self { config, open, engine, first, network, has_late_text, rows: 0 })
     }
 
     /// Trains so many steps from the first weights on, reading while it trains, as in training; `observer` is told
@@ -58,7 +61,7 @@ impl<'a> Trial<'a> {
         let start = Instant::now();
         let reading = begin(observer, Work::Reading);
         let mut data = TrainingData::new((self.open)()?, None, None, &self.config.data)?;
-        if data.outputs() < self.network.outputs() || self.config.needs_all_rows() {
+        if data.outputs() < self.network.outputs() || self.has_late_text || self.config.needs_all_rows() {
             data.make_whole()?;
         }
         data.weigh_classes(&self.config.class_weights)?;

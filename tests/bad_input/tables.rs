@@ -20,9 +20,6 @@ fn unreadable(table: impl AsRef<[u8]>, parts: &[&str]) {
 #[test]
 fn cells_that_are_no_numbers() {
     for (cell, expected) in [
-        ("x", "text among numbers"),
-        ("x", "--categorical"),
-        ("x", "found \"x\""),
         ("inf", "expected a finite number"),
         ("-inf", "expected a finite number"),
         ("1e39", "32-bit float"),
@@ -91,7 +88,7 @@ fn files_that_are_no_tables() {
 fn faults_in_later_blocks_come_when_they_are_reached() {
     let rows = "0,1\n1,2\n".repeat(4500);
     for (last, parts) in [
-        ("1,x\n", ["t.csv, row 9001, column 2", "found \"x\""]),
+        ("1,inf\n", ["t.csv, row 9001, column 2", "found \"inf\""]),
         ("1\n", ["t.csv, row 9001", "found 1"]),
         ("1.5,1\n", ["t.csv, row 9001, column 1", "1.5, a fraction"]),
         ("1,\"2\n", ["t.csv, row 9001", "a quote that is closed"]),

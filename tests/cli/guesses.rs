@@ -22,6 +22,67 @@ fn train(place: &Workplace, arguments: &[&str]) -> Outcome {
 }
 
 #[test]
+fn the_error_for_a_row_without_a_target_counts_all_of_them() {
+    let place = Workplace::new();
+    let table = |target: &dyn Fn(usize) -> String| {
+        let row = |row: usize| match row % 25 {
+            24 => format!("{},\n", row % 7),
+            _ => format!("{},{}\n", row % 7, target(row)),
+        };
+        "x,target\n".to_owned() + &(0..300).map(row).collect::<String>()
+    };
+    let line = |found: &str, expected: &str| {
+        format!(
+            "error: t.csv, row 26, column 2 (target): expected {expected} (rows without one are not supported: remove them), found an empty \
+             cell{found}; --drop-missing-target leaves them out"
+        )
+    };
+    let count = " (12 of 300 rows have no target)";
+    for (target, expected) in [
+        (&(|row: usize| ["no", "yes"][row % 2].to_owned()) as &dyn Fn(usize) -> String, "a label"),
+        (&|row| format!("{row}.25"), "a value to predict"),
+    ] {
+        place.write("t.csv", table(target));
+        let outcome = place.run(&["train", "--data", "t.csv", "--device", "cpu"]);
+        assert_eq!((outcome.code, outcome.error()), (2, line(count, expected).as_str()));
+    }
+    // So does a model.
+    place.succeed(&[
+        "train",
+        "--data",
+        "t.csv",
+        "--drop-missing-target",
+        "--epochs",
+        "1",
+        "--out",
+        "dropped",
+        "--device",
+        "cpu",
+    ]);
+    place.write(
+        "whole.csv",
+        "x,target\n".to_owned() + &(0..60).map(|row| format!("{},{row}.5\n", row % 7)).collect::<String>(),
+    );
+    place.succeed(&[
+        "train",
+        "--data",
+        "whole.csv",
+        "--epochs",
+        "1",
+        "--out",
+        "m.safetensors",
+        "--device",
+        "cpu",
+    ]);
+    let outcome = place.run(&["eval", "--model", "m.safetensors", "--data", "t.csv", "--device", "cpu"]);
+    assert_eq!((outcome.code, outcome.error()), (2, line(count, "a value to predict").as_str()));
+    // What is wrong besides is said when these rows are mended.
+    place.write("t.csv", table(&|row| format!("{row}.25")) + "1,2,3\n");
+    let outcome = place.run(&["train", "--data", "t.csv", "--device", "cpu"]);
+    assert_eq!((outcome.code, outcome.error()), (2, line("", "a value to predict").as_str()));
+}
+
+#[test]
 fn rows_without_a_target_are_left_out_on_demand() {
     let place = Workplace::new();
     let rows = |labels: &dyn Fn(usize) -> String, only_whole: bool| {
@@ -88,6 +149,22 @@ fn numbers_that_prove_to_be_no_classes_are_values() {
         );
         assert!(outcome.objects()[0]["classes"].as_array().unwrap().is_empty());
     }
+    let line = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
+                classification takes them for classes";
+    let said = |stderr: &str| stderr.lines().filter(|found| *found == line).count();
+    let run = ["--device", "cpu", "--hidden", "4", "--target", "price", "--data"];
+    let profile = place.succeed(&[&["profile", "--steps", "2"][..], &run, &["t.csv"]].concat());
+    let space = ["t.csv", "--trials", "1", "--epochs", "1", "--validation-fraction", "0.2", "--out", "s"];
+    let sweep = place.succeed(&[&["sweep"][..], &run, &space].concat());
+    assert_eq!([profile, sweep].map(|outcome| said(&outcome.stderr)), [1, 1]);
+    // A pipe is read once, and gives the same network.
+    let train = [&["train", "--epochs", "1", "--test-fraction", "0.2"][..], &run].concat();
+    let input = std::fs::File::open(place.path("t.csv")).unwrap();
+    let piped = [&train[..], &["-", "--out", "piped.safetensors"]].concat();
+    let piped = place.command(&piped).stdin(input).output().unwrap();
+    assert_eq!((piped.status.code(), said(&String::from_utf8_lossy(&piped.stderr))), (Some(0), 1));
+    place.succeed(&[&train[..], &["t.csv", "--task", "regression", "--out", "named.safetensors"]].concat());
+    assert!(place.model("piped.safetensors").tensors == place.model("named.safetensors").tensors);
 }
 
 #[test]

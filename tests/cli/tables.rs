@@ -293,7 +293,6 @@ fn cells_that_cannot_be_inputs_or_labels_are_one_line() {
     let place = Workplace::new();
     let csv = Points::new(60, 6).csv(NAMES);
     for (last, parts) in [
-        ("red,2,3,low\n", ["row 62, column 1 (a)", "text among numbers"]),
         ("1,2,inf,low\n", ["row 62, column 3 (c)", "a finite number"]),
         ("1,2,3,\n", ["row 62, column 4 (kind)", "rows without one are not supported"]),
     ] {

@@ -140,6 +140,18 @@ fn scores_are_weighted() {
     let outcome = place.succeed(&[&train[..], &["--test", "persons.csv"], &out, &CPU].concat());
     let expected = "persons.csv has no column Freq: its rows count alike, and its scores are not weighted";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    // Once, whatever trains.
+    let of_table = [&train[1..7], &["--epochs", "1", "--hidden", "4", "--device", "cpu"]].concat();
+    let sweep = ["--trials", "2", "--validation", "persons.csv", "--test", "persons.csv", "--out", "s"];
+    let folds = ["--folds", "2", "--validation", "persons.csv"];
+    for (command, more, times) in [
+        ("sweep", &sweep[..], 2),
+        ("train", &folds, 1),
+        ("sweep", &[&folds[..], &["--trials", "2", "--out", "f"]].concat(), 1),
+    ] {
+        let outcome = place.succeed(&[&[command][..], &of_table, more].concat());
+        assert_eq!(outcome.stderr.matches(expected).count(), times, "{}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn errors_name_the_file_and_its_own_row() {
         ("order.csv", b"y,x,class\n1,2,a\n"),
         ("fewer.csv", b"x,class\n1,a\n"),
         ("none.csv", b"1,2,a\n"),
-        ("text.csv", b"x,y,class\n1,2,a\n\n1,red,a\n"),
+        ("text.csv", b"x,y,class\n1,2,a\n\n1,inf,a\n"),
         ("long.csv", b"x,y,class\n1,2,a,3\n"),
         ("open.csv", b"x,y,class\n1,2,\"a\n"),
         ("empty.csv", b""),
@@ -90,7 +90,7 @@ fn errors_name_the_file_and_its_own_row() {
         &["empty.csv: expected the header of ", "an empty file"],
     );
     for (name, place) in [
-        ("text.csv", "text.csv, row 4, column 2 (y): expected a number"),
+        ("text.csv", "text.csv, row 4, column 2 (y): expected a finite number"),
         ("long.csv", "long.csv, row 2: expected 3 cells"),
         ("open.csv", "open.csv, row 2: expected a quote that is closed"),
         ("nowhere.csv", "nowhere.csv"),

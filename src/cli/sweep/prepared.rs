@@ -11,7 +11,7 @@ use super::arguments::Template;
 use super::options::Options;
 use super::planned::{Common, Planned, Tried, of_member};
 use crate::cli::opened::{Opened, Places};
-use crate::cli::train_text::{as_text, column_lines, odd_labels};
+use crate::cli::train_text::{as_text, column_lines, late_texts, odd_labels};
 use crate::cli::training::Known;
 use crate::cli::unused_options::refuse_unused;
 
@@ -54,12 +54,11 @@ impl Prepared {
         notices.extend(as_text(opened.reader.numbers_as_text()));
         let measured = common.base.kernels.measured(&device, &mut notices);
         let (members, sources) = members(&mut planned, &common, opened, &device, &measured)?;
-        let training = members.first().map(|member| member.data[0].training());
-        notices.extend(
-            training
-                .into_iter()
-                .flat_map(|data| [odd_labels(data.odd_labels()), column_lines(data)].concat()),
-        );
+        if let Some(member) = members.first() {
+            let data = member.data[0].training();
+            notices.extend([late_texts(data.late_texts()), odd_labels(data.odd_labels())].concat());
+            notices.extend(column_lines(&common.base.training, data)?);
+        }
         Ok(Self { common, tried, planned, members, sources, device, notices })
     }
 }

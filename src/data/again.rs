@@ -1,0 +1,133 @@
+//! What is found out of a table by reading it again, where its files can be: a column of text and numbers becomes one of categories,
+//! and rows without a target are counted.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::locate::Source;
+use super::number::{MIXED, NO_TARGET};
+use super::reader::{ReadOptions, Reader};
+use super::stream::STANDARD_INPUT;
+use super::table::Table;
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// The first cell that has made categories of a column: text among numbers, or a number among text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateText {
+    /// The column's name, or else its index.
+    pub column: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Where the cell stands in it.
+    pub place: Place,
+    /// The cell, as messages show it.
+    pub cell: String,
+}
+
+impl fmt::Display for LateText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { column, path, place, cell } = self;
+        let row = place.row.unwrap_or_default();
+        let path = path.display();
+        write!(
+            f,
+            "column {column} holds numbers and text ({cell} in {path}, row {row}), so its cells are categories"
+        )
+    }
+}
+
+/// What a reader needs to begin again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Late {
+    /// The files and how they are read, where they can be read again.
+    again: Option<Box<(Source, ReadOptions)>>,
+    texts: Vec<LateText>,
+}
+
+impl Late {
+    pub(super) fn new(source: &Source, options: &ReadOptions) -> Self {
+        let can_be_read_again = |path: &Path| path != Path::new(STANDARD_INPUT) && path.is_file();
+        let is_table = match source {
+            Source::Csv { path } => can_be_read_again(path),
+            Source::Parts { paths } => paths.iter().all(|path| can_be_read_again(path)),
+            Source::Idx { .. } | Source::Folders { .. } => false,
+        };
+        Self { again: is_table.then(|| Box::new((source.clone(), options.clone()))), texts: Vec::new() }
+    }
+}
+
+impl Reader {
+    /// The columns that are categories since they hold text and numbers, as far as the rows so far tell.
+    pub fn late_texts(&self) -> &[LateText] {
+        &self.late.texts
+    }
+
+    /// Begins again with the column as one of categories, if the error says that it holds text and numbers. A column of a model
+    /// stays what it is, and so do pixels.
+    pub(super) fn begin_again(&mut self, mut error: Error) -> Result<()> {
+        self.count_without_target(&mut error);
+        let (Error::Data { path, place, expected, found }, Some(again)) = (&error, &self.late.again) else {
+            return Err(error);
+        };
+        let (source, mut options) = (**again).clone();
+        let position = place.column.map(|column| column - 1);
+        let mut inputs = self.schema().into_iter().flat_map(|schema| &schema.inputs);
+        let column =
+            inputs.find(|column| Some(column.position) == position).map(|column| match &column.name {
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => column.position.to_string(),
+            });
+        let column = column.filter(|column| !options.columns.categorical.contains(column));
+        let Some(column) = column.filter(|_| expected.contains(MIXED) && !self.holds_images()) else {
+            return Err(error);
+        };
+        let mut texts = std::mem::take(&mut self.late.texts);
+        let (path, place, cell) = (path.clone(), place.clone(), found.clone());
+        texts.push(LateText { column: column.clone(), path, place, cell });
+        options.columns.categorical.push(column);
+        *self = Self::open(&source, &options)?;
+        self.late.texts = texts;
+        Ok(())
+    }
+
+    /// Adds to the error for a row without a target how many rows have none.
+    fn count_without_target(&mut self, error: &mut Error) {
+        let (Error::Data { expected, found, .. }, Some(again)) = (error, &self.late.again) else { return };
+        if !expected.contains(NO_TARGET) {
+            return;
+        }
+        let (source, mut options) = (**again).clone();
+        options.columns.drop_missing_target = true;
+        options.columns.schema.iter_mut().for_each(|schema| schema.drops_missing_target = true);
+        // Nobody asks for these rows any more.
+        self.table = Table::new();
+        let read = |mut reader: Self| reader.read_to_end().map(|()| (reader.dropped, reader.rows()));
+        // What else is wrong is behind this row.
+        if let Ok((without, rows)) = Self::open(&source, &options).and_then(read) {
+            let have = if without == 1 { "has" } else { "have" };
+            *found += &format!(" ({without} of {} rows {have} no target)", without + rows);
+        }
+    }
+
+    /// Reads what is to be like a training table by what this has become since its first rows: see [`Reader::late_texts`].
+    ///
+    /// # Errors
+    /// Those of [`Reader::open`]; [`Error::Data`] if this can be read only once.
+    pub fn follow(&mut self, training: &Self) -> Result<()> {
+        let categories = |reader: &Self| reader.schema().map(|schema| schema.categories.clone());
+        let Some(text) = training.late.texts.last().filter(|_| categories(self) != categories(training))
+        else {
+            return Ok(());
+        };
+        let Some(again) = self.late.again.take() else {
+            let expected = format!("a number ({MIXED}: {} cannot be read again)", self.name.display());
+            let LateText { path, place, cell, .. } = text.clone();
+            return Err(Error::Data { path, place, expected, found: cell });
+        };
+        let (source, mut options) = *again;
+        options.columns.schema = training.schema().cloned();
+        *self = Self::open(&source, &options)?;
+        Ok(())
+    }
+}

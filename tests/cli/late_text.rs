@@ -1,0 +1,121 @@
+//! Columns of numbers in which text comes late: they become categories, in every command that reads a table to train on.
+
+use std::fs::File;
+
+use crate::program::Workplace;
+
+const WARNING: &str = "column b holds numbers and text (\"seven\" in t.csv, row 4202), so its cells are categories; --missing-marker \
+                       says which text stands for a missing value, --exclude leaves a column out";
+
+/// Rows of two numbers and a class: these cells are at fault.
+fn table(rows: usize, odd: &[(usize, &str)]) -> String {
+    let row = |row: usize| {
+        let odd = odd.iter().find(|(at, _)| *at == row).map(|(_, text)| format!("{text},x\n"));
+        odd.unwrap_or_else(|| {
+            format!("{}.5,{},{}\n", row % 7, row * 3 % 5, ["x", "y"][usize::from(row % 7 > 3)])
+        })
+    };
+    "a,b,class\n".to_owned() + &(0..rows).map(row).collect::<String>()
+}
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.write("t.csv", table(4300, &[(4200, "1,seven")]));
+    place.write("plain.csv", table(60, &[]));
+    place.write("text.csv", table(60, &[(30, "1,seven")]));
+    place
+}
+
+const TRAIN: [&str; 9] = ["train", "--device", "cpu", "--hidden", "4", "--epochs", "2", "--data", "t.csv"];
+
+#[test]
+fn it_is_as_if_the_column_had_been_named() {
+    let place = place();
+    // With --scale none the first rows train before the text is read.
+    let again = "so its cells are categories: everything is read first, and training starts again";
+    for (more, said) in [
+        (&[][..], WARNING),
+        (&["--scale", "none"], again),
+        (&["--scale", "none", "--class-weights", "balanced"], WARNING),
+        (&["--validation", "text.csv", "--test", "plain.csv"], WARNING),
+        (&["--scale", "none", "--validation", "plain.csv", "--preset", "plain"], again),
+        (&["--scale", "none", "--validation", "text.csv", "--preset", "plain"], WARNING),
+    ] {
+        let outcome = place.succeed(&[&TRAIN[..], more, &["--out", "late.safetensors"]].concat());
+        let lines: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains("seven")).collect();
+        assert!(lines.len() == 1 && lines[0].ends_with(said), "{}", outcome.stderr);
+        let named = place
+            .succeed(&[&TRAIN[..], more, &["--categorical", "b", "--out", "named.safetensors"]].concat());
+        assert!(!named.stderr.contains("seven"), "{}", named.stderr);
+        let [late, named] = ["late.safetensors", "named.safetensors"].map(|name| place.model(name));
+        assert_eq!(late.entry("columns"), "[\"a\",\"b\"]");
+        assert!(late.tensors == named.tensors && late.entry("encoding").contains("seven"), "{more:?}");
+    }
+    let evaluated =
+        place.succeed(&["eval", "--model", "late.safetensors", "--data", "t.csv", "--device", "cpu"]);
+    assert!(evaluated.stdout.contains("4,300 samples"), "{}", evaluated.stdout);
+    // A text that stands for a missing value makes no categories.
+    place.succeed(&[&TRAIN[..], &["--missing-marker", "seven", "--out", "missing.safetensors"]].concat());
+    assert!(!place.model("missing.safetensors").entry("encoding").contains("seven"));
+}
+
+#[test]
+fn a_run_that_goes_on_has_the_same_columns() {
+    let place = place();
+    for more in [&[][..], &["--scale", "none"]] {
+        place.succeed(&[&TRAIN[..], more, &["--out", "whole"]].concat());
+        place.succeed(&[&TRAIN[..5], &["--epochs", "1"], &TRAIN[7..], more, &["--out", "part"]].concat());
+        place.succeed(&["train", "--resume", "part", "--epochs", "2"]);
+        assert!(place.model("whole").tensors == place.model("part").tensors, "{more:?}");
+        ["whole", "part"].iter().for_each(|run| std::fs::remove_dir_all(place.path(run)).unwrap());
+    }
+}
+
+#[test]
+fn folds_sweeps_profiles_and_inspect_say_it_too() {
+    let place = place();
+    let folds = place.succeed(&[&TRAIN[..], &["--folds", "2", "--validation", "text.csv"]].concat());
+    let train = ["--data", "t.csv", "--device", "cpu", "--hidden", "4"];
+    let space = ["--trials", "1", "--epochs", "1", "--validation", "text.csv", "--out", "s"];
+    let sweep = place.succeed(&[&["sweep"][..], &train, &space].concat());
+    let profile = place.succeed(&[&["profile", "--steps", "2", "--scale", "none"][..], &train].concat());
+    let inspect = place.succeed(&["inspect", "t.csv"]).stdout;
+    for said in [&folds.stderr, &sweep.stderr, &profile.stderr, &inspect] {
+        assert_eq!(said.matches(WARNING).count(), 1, "{said}");
+    }
+    assert!(inspect.contains("--only a b --categorical b"), "{inspect}");
+    assert!(place.model("s/best.safetensors").entry("encoding").contains("seven"));
+}
+
+#[test]
+fn models_and_pipes_refuse_it() {
+    let place = place();
+    place.succeed(&[&TRAIN[..7], &["--data", "plain.csv", "--out", "m.safetensors"]].concat());
+    let before = place.entries();
+    let line = "error: text.csv, row 32, column 2 (b): expected a number, as in the training table (or is this a text that stands \
+                for a missing value?), found \"seven\"; --missing-marker says which text does";
+    let model = ["--model", "m.safetensors", "--device", "cpu"];
+    for command in [
+        &[&["eval", "--data", "text.csv"][..], &model].concat(),
+        &[&["predict", "text.csv"][..], &model].concat(),
+        &[&TRAIN[..7], &["--data", "plain.csv", "--test", "text.csv"]].concat(),
+    ] {
+        let outcome = place.run(command);
+        assert_eq!((outcome.code, outcome.error()), (2, line), "{command:?}");
+    }
+    let pipe = |file: &str, more: &[&str]| {
+        let input = File::open(place.path(file)).unwrap();
+        let output = place.command(&[&TRAIN[..7], more].concat()).stdin(input).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let ending = "--categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves a column \
+                  out\n";
+    let expected = "error: standard input, row 32, column 2 (b): expected a number (text among numbers: say that the column is one of \
+                    categories, or that this text stands for a missing value), found \"seven\"; ";
+    assert_eq!(pipe("text.csv", &["--data", "-"]), (Some(2), expected.to_owned() + ending));
+    let expected = "error: t.csv, row 4202, column 2 (b): expected a number (say that the column is one of categories: standard \
+                    input cannot be read again), found \"seven\"; ";
+    let more = ["--data", "t.csv", "--validation", "-"];
+    assert_eq!(pipe("text.csv", &more), (Some(2), expected.to_owned() + ending));
+    assert_eq!(place.entries(), before);
+}
