@@ -25,7 +25,7 @@ use super::{args, places};
                         tinytrain convert 'measured;by,commas.csv' --out - --to csv\n  \
                         tinytrain convert mnist.csv --out digits-images-idx3-ubyte")]
 pub struct Options {
-    /// Data: a folder with MNIST's files or a train.csv (its training files), an IDX file of images, or a CSV table, packed by
+    /// Data: a folder with MNIST's files or a train.csv (its training files), a folder of folders of PNG images, each named by its label (a number), an IDX file of images, or a CSV table, packed by
     /// gzip or zstd or not; `-` is a table on standard input. Several files are one table, whose rows follow one another.
     #[arg(value_name = "DIR-or-FILE", required = true)]
     data: Vec<PathBuf>,

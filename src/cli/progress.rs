@@ -18,32 +18,28 @@ const MOST_LEFT: f64 = 8.64e6;
 /// The columns of a bar: at least, where there is one, and at most.
 const BAR: [usize; 2] = [6, 24];
 
-/// How far a run is; it comes with the first batch of an epoch and goes with its end.
+/// How far a run is; it comes soon after the first batch and goes with the end.
 pub struct Progress {
     line: Line,
     /// Which of several runs, counted from 0, and how many there are.
     part: [usize; 2],
     epochs: usize,
-    times: Option<Times>,
-    /// When the first of all runs began to train, and at what share of them all.
-    begun: Option<(Instant, f64)>,
-}
-
-struct Times {
-    epoch: usize,
-    start: Instant,
-    drawn: Instant,
+    /// When the first of all runs began to train, at what share of them all, and behind how many rows of its epoch.
+    begun: Option<(Instant, f64, usize)>,
+    drawn: Option<Instant>,
+    /// Rows of the epochs before this one, and of this one.
+    rows: [usize; 2],
 }
 
 impl Progress {
     /// Nothing shown yet. What is not `wanted`, or what nobody would see, never is.
     pub fn new(wanted: bool, epochs: usize) -> Self {
-        Self { line: Line::new(wanted), part: [0, 1], epochs, times: None, begun: None }
+        Self { line: Line::new(wanted), part: [0, 1], epochs, begun: None, drawn: None, rows: [0; 2] }
     }
 
     /// Begins with a fold, counted from 0, of so many, which has so many epochs.
     pub fn begin(&mut self, fold: usize, folds: usize, epochs: usize) {
-        (self.part, self.epochs, self.times) = ([fold, folds], epochs, None);
+        (self.part, self.epochs) = ([fold, folds], epochs);
     }
 
     /// Shows how far the run is. May be called for every batch.
@@ -61,21 +57,23 @@ impl Progress {
         let now = Instant::now();
         let share = total.map(|total| self.share(epoch, rows as f64 / total.max(1) as f64));
         let first = share.unwrap_or_else(|| self.share(epoch, 0.0));
-        let begun = *self.begun.get_or_insert((now, first));
-        if self.times.as_ref().is_none_or(|times| times.epoch != epoch) {
-            self.times = Some(Times { epoch, start: now, drawn: now });
+        let begun = *self.begun.get_or_insert((now, first, rows));
+        let [before, last] = self.rows;
+        self.rows = [if rows > last { before } else { before + last }, rows];
+        // Epochs may be shorter than the interval.
+        if now - *self.drawn.get_or_insert(now) < INTERVAL {
+            return;
         }
-        let is_due = |times: &&mut Times| now - times.drawn >= INTERVAL;
-        let Some(times) = self.times.as_mut().filter(is_due) else { return };
-        times.drawn = now;
-        let rate = rows as f64 / (now - times.start).as_secs_f64().max(1e-9);
+        self.drawn = Some(now);
+        let seconds = (now - begun.0).as_secs_f64();
+        let rate = (self.rows[0] + rows - begun.2) as f64 / seconds;
         let [fold, folds] = self.part;
         let part = if folds > 1 { format!("fold {}/{folds}, ", fold + 1) } else { String::new() };
         let mut head = format!("{part}epoch {epoch}/{}", self.epochs);
         if share.is_none() {
             head += &format!(", {} rows", grouped(rows as u64));
         }
-        let left = share.and_then(|share| left((now - begun.0).as_secs_f64(), begun.1, share));
+        let left = share.and_then(|share| left(seconds, begun.1, share));
         let mut figures: Vec<String> = left.into_iter().collect();
         figures.push(format!("loss {}", loss(mean_loss)));
         figures.extend(accuracy.map(|accuracy| format!("accuracy {}", percent(accuracy))));
@@ -93,7 +91,6 @@ impl Progress {
     /// Takes it away.
     pub fn clear(&mut self) {
         self.line.clear();
-        self.times = None;
     }
 
     /// Prints with the line out of the way.
@@ -192,7 +189,7 @@ fn width() -> usize {
 }
 
 /// The columns that are used. Some stay free, so that a line seldom breaks into rows while the edge of the terminal is dragged.
-fn room(width: usize) -> usize {
+pub fn room(width: usize) -> usize {
     width - width.div_ceil(8).min(width)
 }
 
@@ -264,6 +261,23 @@ mod tests {
         );
         progress.begin(3, 5, 2);
         assert_eq!(progress.share(2, 0.5), 0.75);
+    }
+
+    #[test]
+    fn rows_of_all_epochs_and_folds_are_counted_however_short_an_epoch_is() {
+        let mut progress = Progress::new(false, 3);
+        progress.line.enabled = true;
+        for (epoch, rows) in [(1, 20), (1, 30), (2, 30), (3, 10), (3, 30)] {
+            progress.update(epoch, rows, Some(30), 0.5, None);
+        }
+        progress.begin(1, 2, 3);
+        progress.update(1, 5, Some(30), 0.5, None);
+        assert_eq!((progress.rows, progress.begun.map(|begun| begun.2)), ([90, 5], Some(20)));
+        assert!(progress.line.length.get() == 0, "no interval has passed");
+        std::thread::sleep(INTERVAL);
+        progress.update(1, 10, Some(30), 0.5, None);
+        assert!(progress.line.length.get() > 0);
+        progress.clear();
     }
 
     #[test]

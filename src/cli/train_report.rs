@@ -223,7 +223,6 @@ impl<'a> TrainReport<'a> {
                 return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
             Event::Epoch { epoch, model, is_kept } => {
-                self.console.progress().clear();
                 if let OutputPlace::Folder(folder) = &self.output {
                     folder.add(epoch, self.config.loss.of_classes())?;
                 }

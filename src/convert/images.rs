@@ -25,22 +25,28 @@ impl Images {
     pub(super) fn read(source: &Source) -> Result<Self> {
         let mut reader = Reader::open(source, &ReadOptions::default())?;
         reader.read_to_end()?;
-        let labels: Option<Vec<u8>> = reader.classes().names().iter().map(|name| name.parse().ok()).collect();
+        let number = |name: &String| {
+            name.parse::<u8>().map_err(|_| {
+                let data = reader.name().display();
+                Error::Config(format!(
+                    "cannot convert {data}: labels of images are written as numbers from 0 to 255, and the class {name:?} is none; \
+                     rename the folders of the classes"
+                ))
+            })
+        };
+        let labels = reader.classes().names().iter().map(number).collect::<Result<Vec<u8>>>()?;
         let sides = reader.image().map_or(vec![reader.inputs()], |form| {
             let colours = form.colour.then_some(form.channels());
             [form.height, form.width].into_iter().chain(colours).collect()
         });
         let rows = reader.view(Scaling::Bytes);
-        match (labels, rows.features) {
-            (Some(labels), Features::Bytes(pixels)) => {
+        match rows.features {
+            Features::Bytes(pixels) => {
                 let labels = rows.labels().iter().map(|class| labels[*class as usize]).collect();
                 Ok(Self { pixels: pixels.clone(), sides, labels })
             }
             // IDX holds bytes alone.
-            _ => Err(Error::Config(format!(
-                "{}: expected images and labels of bytes",
-                reader.name().display()
-            ))),
+            _ => Err(Error::Config(format!("{}: expected images of bytes", reader.name().display()))),
         }
     }
 

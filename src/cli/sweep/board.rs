@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use terminal_size::{Height, Width, terminal_size_of};
 
+use crate::cli::progress::room;
 use crate::cli::text::grouped;
 
 /// How often it is drawn, at most.
@@ -15,8 +16,8 @@ const LEADERS: usize = 10;
 /// Some lines of standard error that are written over again and again, if it is a terminal.
 pub struct Board {
     is_wanted: bool,
-    /// Lines that stand there.
-    lines: usize,
+    /// The columns of the lines that stand there.
+    lines: Vec<usize>,
     drawn: Option<Instant>,
     began: Instant,
     /// Rows that were trained when it began.
@@ -39,7 +40,7 @@ impl Board {
     /// Nothing drawn yet.
     pub fn new(is_wanted: bool) -> Self {
         let is_wanted = is_wanted && stderr().is_terminal();
-        Self { is_wanted, lines: 0, drawn: None, began: Instant::now(), rows: 0 }
+        Self { is_wanted, lines: Vec::new(), drawn: None, began: Instant::now(), rows: 0 }
     }
 
     /// Whether somebody sees it.
@@ -70,32 +71,34 @@ impl Board {
         let (width, height) = terminal_size_of(stderr())
             .map_or((80, 24), |(Width(width), Height(height))| (usize::from(width), usize::from(height)));
         lines.truncate(LEADERS.min(height.saturating_sub(2)) + 1);
-        let room = width.saturating_sub(1);
-        let mut text = self.back();
-        for line in &lines {
-            text += "\x1b[2K";
-            text.extend(line.chars().take(room));
-            text += "\n";
-        }
-        self.lines = lines.len();
+        let lines: Vec<String> = lines.iter().map(|line| line.chars().take(room(width)).collect()).collect();
+        // Rows that a terminal has broken must be erased, or it joins them again when it becomes wider. All behind the first line
+        // are, and not from the corner of the screen on: some terminals then keep what they erase above the screen.
+        let mut shown = lines.join("\n");
+        shown.insert_str(lines[0].len(), "\x1b[J");
+        let text = back(&self.lines, width) + "\x1b[2K" + &shown + "\n";
+        self.lines = lines.iter().map(|line| line.chars().count()).collect();
         // A sweep does not end because nobody sees how far it is.
         let _ = stderr().lock().write_all(text.as_bytes());
     }
 
     /// Takes it away.
     pub fn clear(&mut self) {
-        if self.lines > 0 {
-            let text = self.back() + "\x1b[J";
-            let _ = stderr().lock().write_all(text.as_bytes());
-            self.lines = 0;
+        if self.lines.is_empty() {
+            return;
         }
+        let width = terminal_size_of(stderr()).map_or(80, |(Width(width), _)| usize::from(width));
+        let text = back(&self.lines, width) + "\x1b[J";
+        let _ = stderr().lock().write_all(text.as_bytes());
+        self.lines.clear();
         self.drawn = None;
     }
+}
 
-    /// Back to its first line.
-    fn back(&self) -> String {
-        if self.lines > 0 { format!("\x1b[{}A\r", self.lines) } else { String::new() }
-    }
+/// What goes back to the first of lines of so many columns, which stand in as many rows as they take in a terminal that is now so wide.
+fn back(lines: &[usize], width: usize) -> String {
+    let rows: usize = lines.iter().map(|columns| columns.div_ceil(width.max(1)).max(1)).sum();
+    if rows > 0 { format!("\x1b[{rows}A\r") } else { String::new() }
 }
 
 impl Drop for Board {
@@ -114,6 +117,14 @@ fn clock(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_a_narrower_terminal_has_broken_are_overwritten_from_their_first_row_on() {
+        assert_eq!(back(&[], 80), "");
+        assert_eq!(back(&[79, 0, 40], 80), "\x1b[3A\r");
+        assert_eq!(back(&[79, 0, 40], 39), "\x1b[6A\r");
+        assert_eq!(back(&[2], 0), "\x1b[2A\r");
+    }
 
     #[test]
     fn a_time_is_read_at_a_glance() {
