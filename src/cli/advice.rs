@@ -49,7 +49,7 @@ fn advised(error: &Error) -> String {
             "{error}; --categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves \
              a column out"
         ),
-        Error::Data { expected, .. } if expected.contains("rows without one are not supported") => {
+        Error::Data { expected, .. } if expected.contains("every row needs one") => {
             format!("{error}; --drop-missing-target leaves them out")
         }
         Error::Data { expected, .. } if expected.contains("stands for a missing value?") => {

@@ -108,7 +108,7 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
 }
 
 /// What errors say of a row without a target, and of a column of text and numbers: a reader tells them from others by it.
-pub(super) const NO_TARGET: &str = "rows without one are not supported";
+pub(super) const NO_TARGET: &str = "every row needs one";
 pub(super) const MIXED: &str = "say that the column is one of categories";
 
 /// What should have stood in the place of a cell that is no feature; `fault` is what parsing has said.

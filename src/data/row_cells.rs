@@ -78,7 +78,7 @@ impl RowParser {
             return number.map_err(|expected| self.table.cell_error(at, column, &expected));
         }
         if is_missing {
-            return Err(self.table.cell_error(at, column, &format!("a label ({NO_TARGET}: remove them)")));
+            return Err(self.table.cell_error(at, column, &format!("a label ({NO_TARGET})")));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
@@ -92,11 +92,7 @@ impl RowParser {
         }
         match self.table.columns.drops_missing_target {
             true => Ok(f32::NAN),
-            false => Err(self.table.cell_error(
-                at,
-                column,
-                &format!("a value to predict ({NO_TARGET}: remove them)"),
-            )),
+            false => Err(self.table.cell_error(at, column, &format!("a value to predict ({NO_TARGET})"))),
         }
     }
 

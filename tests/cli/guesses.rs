@@ -33,7 +33,7 @@ fn the_error_for_a_row_without_a_target_counts_all_of_them() {
     };
     let line = |found: &str, expected: &str| {
         format!(
-            "error: t.csv, row 26, column 2 (target): expected {expected} (rows without one are not supported: remove them), found an empty \
+            "error: t.csv, row 26, column 2 (target): expected {expected} (every row needs one), found an empty \
              cell{found}; --drop-missing-target leaves them out"
         )
     };

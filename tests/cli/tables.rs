@@ -294,7 +294,7 @@ fn cells_that_cannot_be_inputs_or_labels_are_one_line() {
     let csv = Points::new(60, 6).csv(NAMES);
     for (last, parts) in [
         ("1,2,inf,low\n", ["row 62, column 3 (c)", "a finite number"]),
-        ("1,2,3,\n", ["row 62, column 4 (kind)", "rows without one are not supported"]),
+        ("1,2,3,\n", ["row 62, column 4 (kind)", "every row needs one"]),
     ] {
         place.write("t.csv", csv.clone() + last);
         refused(&place, &["--data", "t.csv"], &parts);
