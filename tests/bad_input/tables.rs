@@ -59,8 +59,8 @@ fn rows_of_another_length() {
 #[test]
 fn labels_that_are_no_classes() {
     for (labels, parts) in [
-        (["1", "", "2"], [", row 3, column 1 (class)", "a label (rows without one"]),
-        (["1", "?", "2"], [", row 3, column 1 (class)", "a label (rows without one"]),
+        (["1", "", "2"], [", row 3, column 1 (class)", "a label (every row needs one"]),
+        (["1", "?", "2"], [", row 3, column 1 (class)", "a label (every row needs one"]),
         (["1", "1.5", "2"], [", row 3, column 1 (class)", "1.5, a fraction"]),
         (["3", "3", "3.0"], [", column 1 (class)", "only label 3"]),
     ] {

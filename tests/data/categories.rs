@@ -204,11 +204,11 @@ fn a_model_without_names_reads_rows_without_a_header() {
 #[test]
 fn labels_are_never_missing() {
     let table = "a,class\n1,x\n2,NA\n3,y\n";
-    assert_error(&error(table, Selection::default()), &["row 3, column 2 (class)", "rows without one"]);
+    assert_error(&error(table, Selection::default()), &["row 3, column 2 (class)", "every row needs one"]);
     let format = Format { missing: vec!["y".to_owned()], ..Format::default() };
     let read = ReadOptions { format, ..label_in("class") };
     let error = open_csv("a,class\n1,x\n2,y\n3,y\n", &read).err().unwrap();
-    assert_error(&error, &["row 3, column 2 (class)", "rows without one"]);
+    assert_error(&error, &["row 3, column 2 (class)", "every row needs one"]);
 }
 
 #[test]
