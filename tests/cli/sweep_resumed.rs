@@ -151,7 +151,7 @@ fn time_ends_a_sweep_with_what_has_been_trained() {
         "--epochs",
         "100000000",
         "--total-time",
-        "3s",
+        "5s",
         "--threads",
         "2",
         "--out",
