@@ -64,7 +64,7 @@ impl Reader {
     }
 
     /// Begins again with the column as one of categories, if the error says that it holds text and numbers. A column of a model
-    /// stays what it is, and so do pixels.
+    /// stays what it is, and so do pixels; and text in the first row of a file is a header.
     pub(super) fn begin_again(&mut self, mut error: Error) -> Result<()> {
         self.count_without_target(&mut error);
         let (Error::Data { path, place, expected, found }, Some(again)) = (&error, &self.late.again) else {
@@ -78,7 +78,8 @@ impl Reader {
                 Some(name) if !name.is_empty() => name.clone(),
                 _ => column.position.to_string(),
             });
-        let column = column.filter(|column| !options.columns.categorical.contains(column));
+        let column =
+            column.filter(|column| place.row != Some(1) && !options.columns.categorical.contains(column));
         let Some(column) = column.filter(|_| expected.contains(MIXED) && !self.holds_images()) else {
             return Err(error);
         };

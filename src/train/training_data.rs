@@ -77,7 +77,10 @@ impl TrainingData {
         for other in [&validation, &test].into_iter().flatten() {
             check_inputs(other.name(), other.inputs(), reader.inputs())?;
         }
-        reader.next_block()?;
+        // More than the first block may be long in coming.
+        if reader.rows() == 0 {
+            reader.next_block()?;
+        }
         let encodes = match options.scale {
             Scale::Auto => !reader.holds_images(),
             Scale::None | Scale::Bytes => reader.needs_encoding(),
