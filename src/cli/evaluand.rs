@@ -163,9 +163,8 @@ fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
     let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
     let data = parts.or_else(|| setting("data").map(|data| vec![data.into()]));
     let Some((training, _)) = data.and_then(|data| places::training(&data).ok()) else { return false };
-    let files = |source: &Source| {
-        places::files(source).into_iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>()
-    };
+    let files =
+        |source: &Source| source.files().into_iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>();
     let (Ok(training), Ok(found)) = (files(&training), files(source)) else { return false };
     let is_whole = training == found;
     found.iter().any(|file| training.contains(file))

@@ -74,7 +74,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
     let mut reader = match open_training(&source, &mut read) {
-        Err(Error::Undecided { setting: "target", .. }) if places::can_be_read_again(&source) => {
+        Err(Error::Undecided { setting: "target", .. }) if source.can_be_read_again() => {
             read.columns.target = Target::Absent;
             Reader::open(&source, &read)?
         }

@@ -107,7 +107,7 @@ pub fn open_training(source: &Source, read: &mut ReadOptions) -> Result<Reader> 
     }
     match result {
         // What is wrong is said where it always is.
-        Err(_) if places::can_be_read_again(source) => Reader::open(source, read),
+        Err(_) if source.can_be_read_again() => Reader::open(source, read),
         result => result.map(|()| reader),
     }
 }

@@ -80,22 +80,8 @@ pub fn spare_data<const N: usize>(
     out: Option<&Path>,
     sources: [Option<&Source>; N],
 ) -> Result<()> {
-    let files = sources.into_iter().flatten().flat_map(files);
+    let files = sources.into_iter().flatten().flat_map(Source::files);
     spare_files(option, out, files.map(|file| (file.as_path(), "which holds the data")))
-}
-
-/// All files of a data set.
-pub fn files(source: &Source) -> Vec<&PathBuf> {
-    match source {
-        Source::Idx { images, labels } => vec![images, labels],
-        Source::Csv { path } | Source::Folders { path } => vec![path],
-        Source::Parts { paths } => paths.iter().collect(),
-    }
-}
-
-/// Whether a data set can be read once more, as no pipe can.
-pub fn can_be_read_again(source: &Source) -> bool {
-    files(source).into_iter().all(|file| file.is_file())
 }
 
 /// The same of these files, each with what it is.

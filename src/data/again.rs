@@ -2,12 +2,11 @@
 //! and rows without a target are counted.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::locate::Source;
 use super::number::{MIXED, NO_TARGET};
 use super::reader::{ReadOptions, Reader};
-use super::stream::STANDARD_INPUT;
 use super::table::Table;
 use crate::error::Place;
 use crate::{Error, Result};
@@ -47,13 +46,12 @@ pub(super) struct Late {
 
 impl Late {
     pub(super) fn new(source: &Source, options: &ReadOptions) -> Self {
-        let can_be_read_again = |path: &Path| path != Path::new(STANDARD_INPUT) && path.is_file();
-        let is_table = match source {
-            Source::Csv { path } => can_be_read_again(path),
-            Source::Parts { paths } => paths.iter().all(|path| can_be_read_again(path)),
-            Source::Idx { .. } | Source::Folders { .. } => false,
-        };
-        Self { again: is_table.then(|| Box::new((source.clone(), options.clone()))), texts: Vec::new() }
+        let is_table = matches!(source, Source::Csv { .. } | Source::Parts { .. });
+        let can_begin_again = is_table && source.can_be_read_again();
+        Self {
+            again: can_begin_again.then(|| Box::new((source.clone(), options.clone()))),
+            texts: Vec::new(),
+        }
     }
 }
 

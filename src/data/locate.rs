@@ -34,6 +34,22 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// All its files; of images in folders the folder that holds these.
+    pub fn files(&self) -> Vec<&PathBuf> {
+        match self {
+            Self::Idx { images, labels } => vec![images, labels],
+            Self::Csv { path } | Self::Folders { path } => vec![path],
+            Self::Parts { paths } => paths.iter().collect(),
+        }
+    }
+
+    /// Whether it can be read once more, as no pipe can.
+    pub fn can_be_read_again(&self) -> bool {
+        self.files().into_iter().all(|file| file != Path::new(STANDARD_INPUT) && file.is_file())
+    }
+}
+
 /// What a directory holds; a single file counts as training data, whatever it is then used for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sources {
