@@ -1,14 +1,9 @@
 //! Columns of categories: the different texts of each, numbered as they come.
 
 use super::classes::{Classes, Interner, Label};
-use super::recent;
-use super::row::Found;
 
 /// What stands for a missing cell among the numbers of a column's categories.
 pub(super) const MISSING: u32 = 0;
-
-/// What stands among them for a cell that is not known.
-pub(super) const UNKNOWN: u32 = number(recent::UNKNOWN);
 
 /// The categories of a column by their numbers, which count from 1 in the order in which they come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,47 +33,32 @@ impl Dictionary {
 }
 
 /// Numbers the categories of a column while it is read.
-pub(super) struct Numbering {
-    interner: Interner,
-}
+pub(super) struct Numbering(Interner);
 
 impl Numbering {
     pub(super) fn new() -> Self {
-        Self { interner: Interner::new("category") }
+        Self(Interner::new("category", MISSING + 1))
     }
 
-    /// The number of a cell, which is the last `length` bytes, if it has come before.
+    /// The number of a cell, if it has come before.
     #[inline]
-    pub(super) fn find(&mut self, bytes: &[u8], length: usize) -> Option<u32> {
-        self.interner.find(bytes, length).map(number)
-    }
-
-    /// The numbers of the cells of a column that have come lately; [`UNKNOWN`] of others.
-    #[inline(always)]
-    pub(super) fn find_each(&self, found: Found<'_>, column: usize, numbers: &mut Vec<u32>) {
-        self.interner.recent().find_each(found, column, numbers);
-        numbers.iter_mut().for_each(|text| *text = number(*text));
+    pub(super) fn find(&self, cell: &[u8]) -> Option<u32> {
+        self.0.find(cell)
     }
 
     /// Numbers a cell of this row, which has not come before; or says what should have stood there.
     pub(super) fn add(&mut self, cell: &[u8], is_missing: bool, row: u64) -> Result<u32, String> {
         if is_missing {
-            self.interner.insert(cell, MISSING.wrapping_sub(1));
+            self.0.insert(cell, MISSING);
             return Ok(MISSING);
         }
-        self.interner.add(cell, row).map(|number| number + 1)
+        self.0.add(cell, row)
     }
 
     /// The categories that have come since the last call.
     pub(super) fn take_new(&mut self) -> Vec<Label> {
-        self.interner.take_new()
+        self.0.take_new()
     }
-}
-
-/// The number of a category that has this one among the texts of its column: that of missing cells stands one below the others.
-#[inline(always)]
-const fn number(text: u32) -> u32 {
-    text.wrapping_add(1)
 }
 
 #[cfg(test)]
@@ -89,7 +69,7 @@ mod tests {
     fn cells_are_numbered_and_missing_ones_have_a_number_of_their_own() {
         let mut numbering = Numbering::new();
         let mut number = |cell: &[u8], is_missing| {
-            numbering.find(cell, cell.len()).map_or_else(|| numbering.add(cell, is_missing, 3), Ok)
+            numbering.find(cell).map_or_else(|| numbering.add(cell, is_missing, 3), Ok)
         };
         for (cell, is_missing, expected) in [
             ("red", false, 1),

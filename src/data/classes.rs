@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::recent::Recent;
+use foldhash::fast::FixedState;
 
 /// The most different labels that a reader keeps; more are no classes, whatever the table is about.
 pub(super) const MOST_LABELS: usize = 65_536;
@@ -199,53 +199,40 @@ fn digits(text: &str) -> (&str, &str) {
 pub(super) struct Interner {
     /// What a label is called in messages.
     called: &'static str,
-    numbers: HashMap<Box<[u8]>, u32>,
-    recent: Recent,
-    count: u32,
+    /// By text, without blanks around it.
+    numbers: HashMap<Box<[u8]>, u32, FixedState>,
+    next: u32,
     /// Labels that nobody has taken yet.
     new: Vec<Label>,
 }
 
 impl Interner {
-    pub(super) fn new(called: &'static str) -> Self {
-        Self { called, numbers: HashMap::new(), recent: Recent::new(), count: 0, new: Vec::new() }
+    /// Numbers from `first` on.
+    pub(super) fn new(called: &'static str, first: u32) -> Self {
+        Self { called, numbers: HashMap::default(), next: first, new: Vec::new() }
     }
 
-    /// The number of the label in a cell, which is the last `length` bytes, if it has come before.
+    /// The number of the label in a cell, if it has come before.
     #[inline]
-    pub(super) fn find(&mut self, bytes: &[u8], length: usize) -> Option<u32> {
-        self.recent.find(bytes, length).or_else(|| self.find_older(&bytes[bytes.len() - length..]))
-    }
-
-    /// Cells that have come lately.
-    #[inline(always)]
-    pub(super) fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    #[inline(never)]
-    fn find_older(&mut self, cell: &[u8]) -> Option<u32> {
-        let number = self.numbers.get(cell.trim_ascii()).copied()?;
-        self.recent.put(cell, number);
-        Some(number)
+    pub(super) fn find(&self, cell: &[u8]) -> Option<u32> {
+        self.numbers.get(cell.trim_ascii()).copied()
     }
 
     /// Numbers the label in a cell, which has not come before, in the row of this number; or says what should have stood
     /// there.
     pub(super) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
-        let label = cell.trim_ascii();
-        let text = str::from_utf8(label).ok().filter(|text| !text.contains('\0'));
+        let text = str::from_utf8(cell.trim_ascii()).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| format!("a {}, text in UTF-8 without NUL bytes", self.called))?;
-        let number = self.count;
+        let number = self.next;
         self.insert(cell, number);
-        self.count += 1;
+        self.next += 1;
         self.new.push(Label { text: text.to_owned(), row });
         Ok(number)
     }
 
     /// The number of what stands for no label, which is empty text; the cell of this row is one of its spellings.
     pub(super) fn missing(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
-        let number = self.find_older(b"").map_or_else(|| self.add(b"", row), Ok)?;
+        let number = self.find(b"").map_or_else(|| self.add(b"", row), Ok)?;
         self.insert(cell, number);
         Ok(number)
     }
@@ -320,9 +307,8 @@ mod tests {
 
     #[test]
     fn labels_are_numbered_as_they_come() {
-        let mut interner = Interner::new("label");
-        let mut number =
-            |cell: &[u8]| interner.find(cell, cell.len()).map_or_else(|| interner.add(cell, 7), Ok);
+        let mut interner = Interner::new("label", 0);
+        let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
         for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
             assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
         }

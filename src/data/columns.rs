@@ -1,6 +1,5 @@
 //! The columns of a table: which are inputs, which is the target, and what a model must know to find them again.
 
-use std::ops::Range;
 use std::path::Path;
 
 use ::csv::ByteRecord;
@@ -67,8 +66,8 @@ pub struct Selection {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Columns {
     pub count: usize,
-    /// The inputs, in their order.
-    pub runs: Vec<Run>,
+    /// The columns of the inputs, in their order, and what they hold.
+    pub inputs: Vec<(usize, Holds)>,
     pub target: Option<usize>,
     /// Values to predict.
     pub values: Vec<usize>,
@@ -93,17 +92,6 @@ pub(super) struct Columns {
     pub identifiers: Vec<usize>,
     /// How many different numbers the first rows of the target show, where these alone have made classes of them.
     pub few_numbers: Option<usize>,
-}
-
-/// Inputs that are read alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Run {
-    /// Numbers that stand side by side.
-    Numbers(Range<usize>),
-    /// A column of categories.
-    Category(usize),
-    /// A column of dates, of which so many parts are inputs.
-    Date(usize, usize),
 }
 
 /// What a column of inputs holds.
@@ -161,74 +149,53 @@ pub(super) struct Header<'a> {
 }
 
 impl Columns {
-    /// Whether rows have nothing that is looked at but inputs and labels.
-    pub(super) fn are_inputs_and_labels(&self) -> bool {
-        let Self { values, weight, group, time, id, left_out, counted, .. } = self;
-        values.is_empty()
-            && [weight, group, time, id].iter().all(|column| column.is_none())
-            && counted.is_empty()
-            && left_out.iter().all(|(_, why)| *why != Why::Empty)
-    }
-
     /// How many inputs there are.
-    pub(super) fn inputs(&self) -> usize {
-        self.runs.iter().map(Run::len).sum()
-    }
-
-    /// The runs, and the first input of each.
-    pub(super) fn runs_and_inputs(&self) -> impl Iterator<Item = (usize, &Run)> {
-        self.runs.iter().scan(0, |inputs, run| {
-            let first = *inputs;
-            *inputs += run.len();
-            Some((first, run))
-        })
+    pub(super) fn width(&self) -> usize {
+        self.inputs.iter().map(|(_, holds)| holds.width()).sum()
     }
 
     /// What a model must know of them.
     pub(super) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
         let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
-        let input = |(position, part): (usize, Option<&str>)| {
-            let mut column = column(position);
-            let part = part.map(|part| format!(".{part}"));
-            column.name.iter_mut().for_each(|name| *name += part.as_deref().unwrap_or_default());
-            column
-        };
-        let dates = self.runs_and_inputs().filter_map(|(input, run)| match run {
-            Run::Date(_, parts) => Some((input, *parts)),
-            Run::Numbers(_) | Run::Category(_) => None,
-        });
-        let is_category = self.runs.iter().flat_map(|run| vec![matches!(run, Run::Category(_)); run.len()]);
+        let (mut inputs, mut dates, mut categories) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, holds) in &self.inputs {
+            match holds {
+                Holds::Dates(parts) => dates.push((inputs.len(), *parts)),
+                Holds::Categories => categories.push(inputs.len()),
+                Holds::Numbers => {}
+            }
+            let column = column(*position);
+            let part = |part: &str| Column {
+                name: column.name.as_ref().map(|name| format!("{name}.{part}")),
+                ..column
+            };
+            match holds {
+                Holds::Dates(parts) => inputs.extend(PARTS[..*parts].iter().map(|of| part(of))),
+                _ => inputs.push(column),
+            }
+        }
         Schema {
             columns: self.count,
-            inputs: self.runs.iter().flat_map(Run::inputs).map(input).collect(),
-            dates: dates.collect(),
+            inputs,
+            dates,
             target: self.target.map(column),
             values: self.values.iter().copied().map(column).collect(),
             weight: self.weight.map(column),
             folds_labels: self.folds_labels,
             drops_missing_target: self.drops_missing_target,
-            categories: (0..)
-                .zip(is_category)
-                .filter(|(_, is_one)| *is_one)
-                .map(|(input, _)| input)
-                .collect(),
+            categories,
             missing: missing.to_vec(),
             decimal: Some(decimal),
         }
     }
 }
 
-impl Run {
-    fn len(&self) -> usize {
-        self.inputs().len()
-    }
-
-    /// The column of each input, and the part of its date, if it is one.
-    fn inputs(&self) -> Vec<(usize, Option<&'static str>)> {
+impl Holds {
+    /// How many inputs a column becomes.
+    pub(super) fn width(self) -> usize {
         match self {
-            Run::Numbers(columns) => columns.clone().map(|column| (column, None)).collect(),
-            Run::Category(column) => vec![(*column, None)],
-            Run::Date(column, parts) => PARTS[..*parts].iter().map(|part| (*column, Some(*part))).collect(),
+            Holds::Numbers | Holds::Categories => 1,
+            Holds::Dates(parts) => parts,
         }
     }
 }
@@ -381,17 +348,4 @@ impl Header<'_> {
 
 pub(super) fn show_column(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { super::shown::show_name(name.as_bytes()) }
-}
-
-/// Columns, with what they hold, as runs of neighbours that are read alike, in the same order.
-pub(super) fn runs(columns: &[(usize, Holds)]) -> Vec<Run> {
-    let run = |run: &[(usize, Holds)]| match run[0] {
-        (column, Holds::Categories) => Run::Category(column),
-        (column, Holds::Dates(parts)) => Run::Date(column, parts),
-        (first, Holds::Numbers) => Run::Numbers(first..run[run.len() - 1].0 + 1),
-    };
-    let are_alike = |a: &(usize, Holds), b: &(usize, Holds)| {
-        b.0 == a.0 + 1 && a.1 == Holds::Numbers && b.1 == Holds::Numbers
-    };
-    columns.chunk_by(are_alike).map(run).collect()
 }

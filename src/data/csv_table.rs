@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::columns::{Columns, Header, LeftOut, NumbersAsText, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::notation::Notation;
-use super::piece::Piece;
-use super::pieces::{Pieces, too_long};
+use super::pieces::{Piece, Pieces, too_long};
 use super::raw_table::RawTable;
-use super::row::{Cells, MOST_BYTES};
+use super::records::Cells;
 use super::row_parser::At;
 use super::schema::Schema;
 use super::shown::{show, show_name};
@@ -22,7 +21,7 @@ const SAMPLE_BYTES: usize = 1 << 18;
 const LEAST_SAMPLE_ROWS: usize = 8;
 
 /// The most bytes of a row whatever is said; what is read beyond a row is never as long.
-const MOST_ROW_BYTES: usize = MOST_BYTES / 4;
+const MOST_ROW_BYTES: usize = 1 << 30;
 
 /// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
 const BYTES_A_COLUMN: usize = 16;
@@ -117,7 +116,7 @@ impl CsvRows {
                 "{width} cells, as in the rows below (is it a title? Remove what stands above the header)"
             );
             return Err(error(
-                Place::row(first.line(first.places()[0].0)),
+                Place::row(first.first_line(dialect.delimiter)),
                 &expected,
                 &show(names[0].as_bytes()),
             ));
@@ -181,11 +180,11 @@ impl CsvRows {
     pub(super) fn read_raw(mut self) -> Result<RawTable> {
         let Self { table: about, first, pieces, .. } = &mut self;
         let mut table = RawTable::new(about.names.clone(), about.columns.count, about.dialect.clone());
-        let mut cells = Cells::default();
+        let delimiter = about.dialect.delimiter;
+        let mut cells = Cells::new(delimiter);
         let mut push = |piece: &Piece| {
-            for place in &*piece.places() {
-                let row = cells.of(&piece.text, *place, about.dialect.delimiter, piece.has_quotes);
-                let at = At::new(row, piece, place.0);
+            for (start, row) in piece.each_row(delimiter) {
+                let at = At { row: cells.of(row), piece, start };
                 about.check_cells(&at)?;
                 table.push(at.row.cells())?;
             }
@@ -315,7 +314,8 @@ fn cell_error(
 fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Kind)>> {
     let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
     let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
-    let (mut found, mut cells) = (Vec::new(), Cells::default());
+    let delimiter = header.dialect.delimiter;
+    let (mut found, mut cells) = (Vec::new(), Cells::new(delimiter));
     if empty.is_empty() {
         return Ok(found);
     }
@@ -327,8 +327,8 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
     }
     // What is wrong with a row is said when it is parsed.
     while let Ok(Some(piece)) = pieces.next() {
-        for place in piece.places().iter().skip(known) {
-            let row = cells.of(&piece.text, *place, header.dialect.delimiter, piece.has_quotes);
+        for (_, row) in piece.each_row(delimiter).skip(known) {
+            let row = cells.of(row);
             empty.retain(|column| {
                 let kind = if row.len() == header.count {
                     header.dialect.kind(row.cell(*column))
@@ -342,17 +342,17 @@ fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Ki
         if empty.is_empty() {
             break;
         }
-        known = known.saturating_sub(piece.count());
+        known = known.saturating_sub(piece.rows);
     }
     Ok(found)
 }
 
 /// The cells of the first row, which must be text: what is not cannot be told from a header.
 fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
-    let mut cells = Cells::default();
-    let place = first.places()[0];
-    let row = cells.of(&first.text, place, delimiter, first.has_quotes);
-    let (line, most) = (first.line(place.0), (row_limit / BYTES_A_COLUMN).max(1));
+    let mut cells = Cells::new(delimiter);
+    let (start, row) = first.each_row(delimiter).next().unwrap_or_default();
+    let row = cells.of(row);
+    let (line, most) = (first.line(start), (row_limit / BYTES_A_COLUMN).max(1));
     if row.len() > most {
         let found = format!("{}; the limit of a row's bytes can be raised", row.len());
         let expected = format!("at most {most} columns");

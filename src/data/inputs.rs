@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::columns::{Columns, Header, Holds, Selection, Target, Why, runs, show_column};
+use super::columns::{Columns, Header, Holds, Selection, Target, Why, show_column};
 use super::dialect::Kind;
 use super::target::MNIST_COLUMNS;
 use super::time::{PARTS, date};
@@ -148,14 +148,13 @@ impl Header<'_> {
             only.is_empty() && !categorical.contains(column) && self.may_identify(*column, *holds)
         };
         let identifiers = inputs.iter().filter(may_identify).map(|(column, _)| *column).collect();
-        let runs = runs(&inputs);
         let texts = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories).map(|(column, _)| *column);
         let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
         let texts = texts.filter(|column| !categorical.contains(column));
         let as_text = texts.filter_map(|column| Some((column, self.number_as_text(column)?))).collect();
         Ok(Columns {
             count: self.count,
-            runs,
+            inputs,
             target,
             values,
             categorical,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::categories::MISSING;
 use super::classes::{Label, MOST_LABELS};
-use super::columns::Run;
+use super::columns::Holds;
 use super::csv_table::CsvTable;
 use super::dataset::Features;
 use super::row_parser::Parsed;
@@ -36,15 +36,11 @@ impl Merger {
     pub(super) fn new(table: Arc<CsvTable>, threads: usize) -> Self {
         let mut input = 0;
         let mut categories = Vec::new();
-        for run in &table.columns.runs {
-            match run {
-                Run::Numbers(columns) => input += columns.len(),
-                Run::Date(_, parts) => input += parts,
-                Run::Category(column) => {
-                    categories.push((*column, input, Numbers::new(MISSING + 1, threads)));
-                    input += 1;
-                }
+        for (column, holds) in &table.columns.inputs {
+            if *holds == Holds::Categories {
+                categories.push((*column, input, Numbers::new(MISSING + 1, threads)));
             }
+            input += holds.width();
         }
         let (labels, groups) = (Numbers::new(0, threads), Numbers::new(0, threads));
         Self { table, labels, categories, groups }
@@ -93,7 +89,7 @@ impl Merger {
             .iter()
             .filter_map(|(_, input, numbers)| Some((*input, numbers.of_thread(thread)?)))
             .collect();
-        translate(&mut chunk.features, self.table.columns.inputs(), &columns);
+        translate(&mut chunk.features, self.table.columns.width(), &columns);
         Ok(chunk)
     }
 }

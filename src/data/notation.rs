@@ -28,15 +28,6 @@ impl Notation {
     }
 }
 
-/// How cells are read as numbers, where they are no groups of digits.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ReadAs {
-    /// See [`Notation`].
-    pub point: u8,
-    /// Whether an empty cell is NaN.
-    pub empty: bool,
-}
-
 /// A number whose whole part is written in groups of three digits.
 pub(super) struct Grouped {
     /// The same with a point before its fraction, and nothing between the groups.

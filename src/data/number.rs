@@ -1,88 +1,49 @@
 //! Cells of a table as numbers, straight from bytes.
 
-use super::decimal::{long_decimal, short_decimal};
 use super::notation::{Notation, grouped};
 
-/// Cells of a digit that are looked at together.
-pub(super) const GROUP: usize = 8;
-
-/// A feature's value, as small as it can be kept.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value {
-    /// A whole number from 0 to 255.
-    Byte(u8),
-    /// Any other finite number; NaN where it is missing.
-    Float(f32),
-}
-
-impl Value {
-    /// A whole number below 2^24.
-    pub(super) fn of(number: u32) -> Self {
-        u8::try_from(number).map_or(Value::Float(number as f32), Value::Byte)
-    }
-}
-
-impl From<Value> for f32 {
-    fn from(value: Value) -> f32 {
-        match value {
-            Value::Byte(byte) => byte.into(),
-            Value::Float(float) => float,
-        }
-    }
-}
-
-/// A cell of one to three digits, which is what most cells of most tables are.
-#[inline]
-pub(super) fn small(cell: &[u8]) -> Option<u32> {
-    let mut last = [b'0'; 4];
-    last.get_mut(4usize.checked_sub(cell.len())?..)?.copy_from_slice(cell);
-    small_at_end(last, cell.len())
-}
-
-/// The same where more text may stand in front of the cell of `length` bytes.
-///
-/// All digits at once, without a branch that depends on the cell: lengths change from cell to cell, and
-/// would be guessed wrong.
-#[inline(always)]
-pub(super) fn small_at_end(last: [u8; 4], length: usize) -> Option<u32> {
-    let is_short = length.wrapping_sub(1) < 3;
-    let cell = !(u32::MAX << (8 * (length as u32 & 3)));
-    let digits = (u32::from_be_bytes(last) ^ 0x3030_3030) & cell;
-    // The top bit of a byte is set where it is greater than 9: 0x76 + 9 is 0x7f.
-    let others = (digits.wrapping_add(0x7676_7676) | digits) & 0x8080_8080;
-    let value = (digits >> 16) * 100 + (digits >> 8 & 0xff) * 10 + (digits & 0xff);
-    (is_short & (others == 0)).then_some(value)
-}
-
-/// Digits with a byte behind each, as numbers, if all are digits.
-#[inline]
-pub(super) fn digits(text: [u8; 2 * GROUP]) -> Option<[u8; GROUP]> {
-    const FIRST: u128 = u128::MAX / 0xffff;
-    let digits = (u128::from_le_bytes(text) & (FIRST * 0xff)) ^ (FIRST * 0x30);
-    // As in `small_at_end`, with nothing beside a digit into which a sum could overflow.
-    let others = (digits + FIRST * 0x76) & (FIRST * 0xff80);
-    let digits = digits.to_le_bytes();
-    (others == 0).then(|| std::array::from_fn(|place| digits[2 * place]))
-}
-
-/// A cell as a feature in a column of floats, or what should have stood there.
+/// A cell as a feature, or what should have stood there.
 #[inline]
 pub(super) fn float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
-    match short_decimal(cell, notation.point).or_else(|| long_decimal(cell, notation.point)) {
-        Some(value) => Ok(value),
+    let plain = if notation.point == b'.' { fast_float2::parse::<f32, _>(cell).ok() } else { None };
+    match plain.filter(|value| value.is_finite()) {
+        // There is one 0.
+        Some(value) => Ok(value + 0.0),
         None => any_float(cell, notation),
     }
 }
 
-/// A cell as a feature, or what should have stood there.
-#[inline]
-pub(super) fn feature(cell: &[u8], notation: Notation) -> Result<Value, &'static str> {
-    if let Some(value) = small(cell) {
-        return Ok(Value::of(value));
+/// Digits of a number that [`short_number`] reads at most. With one more the quotient, rounded to 64 bits, could come to lie on the middle
+/// between two numbers of 32 bits.
+const SHORT: usize = 8;
+
+/// The number that begins at this place of a text, if it has few digits and at most one mark, and where it ends: what most cells of most
+/// tables hold, whose lengths nothing has to know before.
+#[inline(always)]
+pub(super) fn short_number(text: &[u8], start: usize, point: u8) -> Option<(f32, usize)> {
+    const POWERS: [f64; SHORT + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+    let is_negative = text[start] == b'-';
+    let (first, mut whole) = (start + usize::from(is_negative), 0u64);
+    let digits = |mut at: usize, whole: &mut u64| {
+        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit <= 9) {
+            *whole = whole.wrapping_mul(10).wrapping_add(digit.into());
+            at += 1;
+        }
+        at
+    };
+    let mut end = digits(first, &mut whole);
+    let (mut count, mut decimals) = (end - first, 0);
+    if text.get(end) == Some(&point) {
+        let fraction = end + 1;
+        end = digits(fraction, &mut whole);
+        decimals = end - fraction;
+        count += decimals;
     }
-    let value = float(cell, notation)?;
-    let is_byte = value.fract() == 0.0 && (0.0..=255.0).contains(&value);
-    Ok(if is_byte { Value::Byte(value as u8) } else { Value::Float(value) })
+    if !(1..=SHORT).contains(&count) {
+        return None;
+    }
+    let value = (whole as f64 / POWERS[decimals]) as f32;
+    Some((if is_negative { 0.0 - value } else { value }, end))
 }
 
 fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {
@@ -137,51 +98,6 @@ mod tests {
 
     const POINT: Notation = Notation { point: b'.', grouped: false };
     const COMMA: Notation = Notation { point: b',', grouped: false };
-
-    #[test]
-    fn features_are_as_small_as_they_can_be() {
-        for (cell, value) in [
-            ("0", Value::Byte(0)),
-            ("007", Value::Byte(7)),
-            ("255", Value::Byte(255)),
-            ("12.0", Value::Byte(12)),
-            (" 12\t", Value::Byte(12)),
-            ("+1e1", Value::Byte(10)),
-            ("0255", Value::Byte(255)),
-            ("256", Value::Float(256.0)),
-            ("999", Value::Float(999.0)),
-            ("-1", Value::Float(-1.0)),
-            ("0.5", Value::Float(0.5)),
-            ("3.4028235e38", Value::Float(f32::MAX)),
-            ("1e-60", Value::Byte(0)),
-        ] {
-            assert_eq!(feature(cell.as_bytes(), POINT), Ok(value), "{cell}");
-        }
-    }
-
-    #[test]
-    fn small_numbers_are_what_the_standard_library_says() {
-        let bytes: Vec<u8> = (0..=255).collect();
-        let check = |cell: &[u8]| {
-            let is_digits = cell.iter().all(u8::is_ascii_digit);
-            let expected = text(cell).filter(|_| is_digits).and_then(|text| text.parse().ok());
-            assert_eq!(small(cell), expected, "{cell:?}");
-            let last = [b"7,9".as_slice(), cell].concat();
-            assert_eq!(small_at_end(*last.last_chunk().unwrap(), cell.len()), expected, "{cell:?}");
-        };
-        for first in &bytes {
-            check(&[*first]);
-            for second in &bytes {
-                check(&[*first, *second]);
-                check(&[*first, b'5', *second]);
-                check(&[b'1', *first, *second]);
-            }
-        }
-        for cell in ["", "1234", "00000", "12345678"] {
-            assert_eq!(small(cell.as_bytes()), None);
-        }
-        assert_eq!([4, 5, 8].map(|length| small_at_end(*b"1234", length)), [None; 3]);
-    }
 
     #[test]
     fn floats_are_what_the_standard_library_says() {
@@ -260,28 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn eight_digits_are_read_at_once_and_nothing_else() {
-        assert_eq!(digits(*b"0,1,2,3,4,5,6,7,"), Some([0, 1, 2, 3, 4, 5, 6, 7]));
-        for byte in 0..=255 {
-            for place in 0..GROUP {
-                let mut text = *b"0,9\xff0\09,0,9,0,9,";
-                text[2 * place] = byte;
-                assert_eq!(digits(text).is_some(), byte.is_ascii_digit(), "{byte} at {place}");
-            }
-        }
-    }
-
-    #[test]
     fn what_is_no_feature_says_why() {
         for cell in ["", " ", "x", "1,2", "1_000", "0x10", "--1", "1 2", "\0", "1\0"] {
-            assert_eq!(feature(cell.as_bytes(), POINT), Err("a number"), "{cell:?}");
+            assert_eq!(float(cell.as_bytes(), POINT), Err("a number"), "{cell:?}");
         }
         for cell in ["nan", "NaN", "-inf", "Infinity"] {
-            assert_eq!(feature(cell.as_bytes(), POINT), Err("a finite number"), "{cell}");
+            assert_eq!(float(cell.as_bytes(), POINT), Err("a finite number"), "{cell}");
         }
-        assert!(feature(b"1e39", POINT).unwrap_err().contains("3.4e38"));
-        assert!(feature(b"-1e39", POINT).unwrap_err().contains("3.4e38"));
-        assert_eq!(feature(b"1\xff", POINT), Err("a number"));
+        assert!(float(b"1e39", POINT).unwrap_err().contains("3.4e38"));
+        assert!(float(b"-1e39", POINT).unwrap_err().contains("3.4e38"));
+        assert_eq!(float(b"1\xff", POINT), Err("a number"));
     }
 
     #[test]

@@ -8,28 +8,55 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
-use super::lines::lines;
-use super::piece::{PIECE_BYTES, Piece, Rows};
-use super::places::{Blocks, WithBlocks, in_blocks};
-use super::row::Cells;
-use super::row_ends::{RowEnds, count_lines, is_blank};
+use super::records::{Cells, count_lines, is_blank, row_end};
 use super::shown::{show_name, some};
-use super::spare::Spare;
 use super::stream::Stream;
 use crate::error::Place;
 use crate::{Error, Result};
 
+/// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
+/// to another thread costs nothing.
+pub(super) const PIECE_BYTES: usize = 1 << 18;
+
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;
 
-/// Bytes of a row before one has been seen.
-const LIKELY_BYTES: usize = 64;
+/// Some rows of a table, as text; the last one has a line end, too.
+pub(super) struct Piece {
+    /// The file, or what stands for it in messages.
+    pub name: Arc<Path>,
+    pub text: Vec<u8>,
+    /// How many there are. Blank lines between them are none.
+    pub rows: usize,
+    /// Rows of the table before these.
+    pub before: u64,
+    /// The line of the first byte, counted from 1.
+    line: u64,
+}
 
-/// Rows may be longer by one in so many bytes than those before.
-const LONGER: usize = 32;
+impl Piece {
+    /// The line of the byte at this place.
+    pub(super) fn line(&self, place: usize) -> u64 {
+        self.line + count_lines(&self.text[..place])
+    }
 
-/// Bytes of blank lines in front of a row at most.
-const MOST_BLANK: usize = 1 << 26;
+    /// The line of the first row.
+    pub(super) fn first_line(&self, delimiter: u8) -> u64 {
+        self.line(self.each_row(delimiter).next().map_or(0, |(start, _)| start))
+    }
+
+    /// Where each row begins, and its text with its line end.
+    pub(super) fn each_row(&self, delimiter: u8) -> impl Iterator<Item = (usize, &[u8])> {
+        let mut start = 0;
+        let lines = std::iter::from_fn(move || {
+            let begin = start;
+            let end = row_end(&self.text, begin, delimiter).ok()??;
+            start = end + 1;
+            Some((begin, &self.text[begin..start]))
+        });
+        lines.filter(move |(_, line)| !is_blank(&line[..line.len() - 1], delimiter))
+    }
+}
 
 /// The pieces of a table.
 pub(super) struct Pieces {
@@ -45,38 +72,17 @@ pub(super) struct Pieces {
     /// Bytes that have been read; from `filled` on there is room.
     buffer: Vec<u8>,
     filled: usize,
-    spare: Spare<Vec<u8>>,
     is_read: bool,
     /// The line of the first byte of `buffer`.
     line: u64,
-    /// Whether the byte before it was a CR, of which a LF may be the second half.
-    after_return: bool,
     /// Rows so far.
     rows: u64,
-    /// Rows so far, header and other files included, and their bytes.
-    all: (usize, usize),
     /// What ends the table where it should not end.
     fault: Option<Error>,
     /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there.
     has_one_column: bool,
     /// The first blank line of such a table. At its end there may be some.
     blank_line: Option<u64>,
-}
-
-/// See [`Pieces::find_rows`].
-struct FindRows<'a> {
-    pieces: &'a mut Pieces,
-    scan: &'a mut RowEnds,
-    most: usize,
-}
-
-impl WithBlocks for FindRows<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn with_blocks(self, blocks: impl Blocks) -> bool {
-        self.pieces.find_rows(self.scan, self.most, blocks)
-    }
 }
 
 impl Pieces {
@@ -92,11 +98,8 @@ impl Pieces {
             limit,
             buffer: Vec::new(),
             filled: 0,
-            spare: Spare::default(),
             is_read: false,
-            after_return: false,
             rows: 0,
-            all: (0, 0),
             fault: None,
             has_one_column: false,
             blank_line: None,
@@ -143,7 +146,7 @@ impl Pieces {
     fn open(&mut self, path: &Path) -> Result<()> {
         self.stream = Stream::open_table(path)?;
         self.name = path.into();
-        (self.filled, self.is_read, self.after_return) = (0, false, false);
+        (self.filled, self.is_read) = (0, false);
         (self.line, self.blank_line) = (self.stream.first_line(), None);
         let Some((first, names)) = self.header.clone() else { return Ok(()) };
         let before = self.rows;
@@ -153,208 +156,118 @@ impl Pieces {
             return Err(self.stream.error(Place::default(), expected, "an empty file"));
         };
         self.rows = before;
-        let mut cells = Cells::default();
-        let first = piece.places()[0];
-        let row = cells.of(&piece.text, first, self.delimiter, piece.has_quotes);
-        let found: Vec<String> =
-            row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect();
+        let mut cells = Cells::new(self.delimiter);
+        let found = piece.each_row(self.delimiter).next().map(|(start, row)| {
+            let cells = cells.of(row);
+            let names = cells.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned());
+            (start, names.collect::<Vec<String>>())
+        });
+        let (start, found) = found.unwrap_or_default();
         if found == names {
             return Ok(());
         }
-        let place = Place::row(piece.line(first.0));
-        Err(self.stream.error(place, expected, list(&found)))
+        Err(self.stream.error(Place::row(piece.line(start)), expected, list(&found)))
     }
 
     /// The next rows of a file, so many at most.
     fn take(&mut self, most: usize) -> Result<Option<Piece>> {
-        if let Some(fault) = self.fault.take() {
-            self.is_read = true;
-            self.filled = 0;
-            return Err(fault);
-        }
-        if let Some(piece) = self.take_lines(most) {
-            return Ok(Some(piece));
-        }
-        let mut scan = RowEnds::default();
-        while !in_blocks(FindRows { pieces: self, scan: &mut scan, most }) {
-            if self.is_read {
-                self.end(&mut scan);
-                break;
-            }
-            if self.fault.is_some() || !self.read(usize::MAX) {
-                break;
-            }
-        }
-        if scan.rows.is_empty() {
-            return match self.fault.take() {
-                Some(fault) => Err(fault),
-                None => Ok(None),
-            };
-        }
-        let mut end = scan.start.min(self.filled);
-        // The second half of a line end goes with the first: rows that are lines may follow.
-        if self.buffer[..end].ends_with(b"\r") && self.buffer[end..self.filled].starts_with(b"\n") {
-            end += 1;
-        }
-        let lines = (!scan.has_quotes).then_some(scan.lines);
-        Ok(Some(self.cut(end, Rows::Places(scan.rows), lines)))
-    }
-
-    /// The next rows, where each is a line; nothing where they have to be looked for.
-    fn take_lines(&mut self, most: usize) -> Option<Piece> {
-        if self.has_one_column {
-            return None;
-        }
-        let wanted = self.likely_bytes(most);
-        let lines = loop {
-            let lines = lines(&self.buffer[..self.filled], self.delimiter, most)?;
-            if lines.rows == most || self.filled >= wanted || self.is_read || !self.read(wanted) {
-                break lines;
-            }
-        };
-        // Where all are shorter than a row may be, each is.
-        (lines.rows > 0 && self.filled <= self.limit).then(|| {
-            let count = (!lines.has_quotes).then_some(lines.rows as u64);
-            self.cut(lines.end, Rows::Lines(lines.rows, lines.line_end), count)
-        })
-    }
-
-    /// About how many bytes the next piece has, if so many rows are left for pieces that are equally long.
-    fn likely_bytes(&self, rows: usize) -> usize {
-        let bytes = match self.all {
-            (0, _) => rows.saturating_mul(LIKELY_BYTES),
-            (seen, bytes) => rows.saturating_mul(bytes / seen + 1),
-        };
-        let bytes = bytes / bytes.div_ceil(PIECE_BYTES).max(1);
-        bytes + bytes / LONGER
-    }
-
-    /// Finds rows in what has been read; whether they are a piece.
-    #[inline(always)]
-    fn find_rows(&mut self, scan: &mut RowEnds, most: usize, blocks: impl Blocks) -> bool {
-        while let Some(end) = scan.row_end(&self.buffer[..self.filled], self.delimiter, blocks) {
-            if end - scan.start > self.limit {
-                self.fault = Some(self.too_long(scan.start));
-                return true;
-            }
-            if !self.add_row(scan, end) {
-                return true;
-            }
-            scan.start = end + 1;
-            if scan.rows.len() == most || scan.start >= PIECE_BYTES && !scan.rows.is_empty() {
-                return true;
-            }
-        }
-        if self.filled - scan.start > self.limit {
-            self.fault = Some(self.too_long(scan.start));
-            return true;
-        }
-        // Places within a piece are 32 bits.
-        if scan.start > MOST_BLANK && scan.rows.is_empty() {
-            let place = Place::row(self.line_of(scan.start));
-            self.fault =
-                Some(self.stream.error(place, "a row", format!("blank lines, {MOST_BLANK} bytes of them")));
-            return true;
-        }
-        false
-    }
-
-    /// The end of the text: of a row that lacks a line end, too.
-    fn end(&mut self, scan: &mut RowEnds) {
-        if scan.is_quoted() {
-            let (expected, found) = ("a quote that is closed", "the end of the file inside a quoted cell");
-            let place = Place::row(self.line_of(scan.opened));
-            self.fault = Some(self.stream.error(place, expected, found));
-            return;
-        }
-        self.add_row(scan, self.filled);
-        scan.start = self.filled;
-    }
-
-    /// Adds the row that ends here, if it is no blank line; false if it stands behind a blank line that may be a row, too.
-    #[inline(always)]
-    fn add_row(&mut self, scan: &mut RowEnds, end: usize) -> bool {
-        let row = &self.buffer[scan.start..end];
-        let is_row = !row.is_empty() && !is_blank(row, self.delimiter);
-        if self.has_one_column {
-            let before = end.checked_sub(1).map_or(self.after_return, |at| self.buffer[at] == b'\r');
-            let is_half = row.is_empty() && before && self.buffer.get(end) == Some(&b'\n');
-            match self.blank_line {
-                Some(line) if is_row => {
-                    let expected = "a value (in one column a blank line may be a row that misses it: write NA, or remove the line)";
-                    self.fault = Some(self.stream.error(Place::row(line), expected, "a blank line"));
-                    return false;
+        let (mut rows, mut end) = (0, 0);
+        while rows < most && (rows == 0 || end < PIECE_BYTES) {
+            match self.row(end) {
+                Ok(Some((next, is_row))) => {
+                    end = next;
+                    rows += usize::from(is_row);
+                    if rows == 0 && end >= PIECE_BYTES {
+                        // Blank lines are not kept.
+                        self.cut(end, 0);
+                        end = 0;
+                    }
                 }
-                None if !is_row && !is_half && end < self.filled => {
-                    self.blank_line = Some(self.line_of(scan.start));
+                Ok(None) if self.is_read => match self.fault.take() {
+                    Some(fault) if rows == 0 => return Err(fault),
+                    fault => {
+                        self.fault = fault;
+                        break;
+                    }
+                },
+                Ok(None) => self.read(),
+                // What comes before a fault is delivered first.
+                Err(_) if rows > 0 => break,
+                Err(fault) => {
+                    (self.filled, self.is_read) = (0, true);
+                    return Err(fault);
                 }
-                _ => {}
             }
         }
-        if is_row {
-            scan.rows.push((scan.start, end));
-        }
-        true
+        Ok((rows > 0).then(|| self.cut(end, rows)))
     }
 
-    /// Reads more: as much as is there, since the rest of a pipe may take its time, and not beyond so many bytes. False where that
-    /// fails.
-    fn read(&mut self, most: usize) -> bool {
+    /// Where the line that begins here ends, behind its line end, and whether it is a row; nothing where it has not been read.
+    fn row(&mut self, start: usize) -> Result<Option<(usize, bool)>> {
+        let text = &self.buffer[..self.filled];
+        let found = row_end(text, start, self.delimiter);
+        let length = found.ok().flatten().unwrap_or(self.filled) - start;
+        if length > self.limit {
+            return Err(too_long(&self.stream, self.line_of(start), self.limit));
+        }
+        let end = match found {
+            // A LF may follow.
+            Ok(Some(end)) if self.is_read || text[end..] != *b"\r" => end,
+            Err(opened) if self.is_read && self.fault.is_none() => {
+                let (expected, found) =
+                    ("a quote that is closed", "the end of the file inside a quoted cell");
+                return Err(self.stream.error(Place::row(self.line_of(opened)), expected, found));
+            }
+            _ => return Ok(None),
+        };
+        let next = end + 1 + usize::from(text[end..].starts_with(b"\r\n"));
+        let is_row = !is_blank(&text[start..end], self.delimiter);
+        match self.blank_line {
+            Some(line) if is_row => {
+                let expected = "a value (in one column a blank line may be a row that misses it: write NA, or remove the line)";
+                return Err(self.stream.error(Place::row(line), expected, "a blank line"));
+            }
+            None if self.has_one_column && !is_row => self.blank_line = Some(self.line_of(start)),
+            _ => {}
+        }
+        Ok(Some((next, is_row)))
+    }
+
+    /// Reads more: as much as is there, since the rest of a pipe may take its time. The last line of a text gets a line end.
+    fn read(&mut self) {
         if self.filled == self.buffer.len() {
-            let length = (2 * self.filled).max(PIECE_BYTES + MORE_BYTES);
-            self.buffer.resize(length, 0);
+            self.buffer.resize((2 * self.filled).max(PIECE_BYTES + MORE_BYTES), 0);
         }
-        let end = self.buffer.len().min(most.max(self.filled + 1));
-        loop {
-            match self.stream.read(&mut self.buffer[self.filled..end]) {
-                Ok(count) => {
-                    self.filled += count;
-                    self.is_read = count == 0;
-                    return true;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.fault = Some(self.stream.fault(error));
-                    return false;
+        match self.stream.read(&mut self.buffer[self.filled..]) {
+            Ok(0) => {
+                self.is_read = true;
+                if self.filled > 0 && !b"\r\n".contains(&self.buffer[self.filled - 1]) {
+                    self.buffer[self.filled] = b'\n';
+                    self.filled += 1;
                 }
             }
+            Ok(count) => self.filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => (self.fault, self.is_read) = (Some(self.stream.fault(error)), true),
         }
     }
 
-    /// Takes rows out of the buffer, which end there, and have so many lines, unless these are still to be counted.
-    fn cut(&mut self, end: usize, rows: Rows, lines: Option<u64>) -> Piece {
+    /// Takes so many rows out of the buffer, which end there.
+    fn cut(&mut self, end: usize, rows: usize) -> Piece {
         let rest = &self.buffer[end..self.filled];
-        let mut buffer = self.spare.take().unwrap_or_default();
-        buffer.resize((PIECE_BYTES + MORE_BYTES).max(rest.len()), 0);
+        let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
         buffer[..rest.len()].copy_from_slice(rest);
         self.filled -= end;
         let mut text = std::mem::replace(&mut self.buffer, buffer);
         text.truncate(end);
-        let piece = Piece {
-            name: Arc::clone(&self.name),
-            // The second half of a line end is no line.
-            line: self.line - u64::from(self.after_return && text.first() == Some(&b'\n')),
-            text,
-            rows,
-            has_quotes: lines.is_none(),
-            before: self.rows,
-            spare: self.spare.clone(),
-        };
-        self.line = lines.map_or_else(|| piece.line(piece.text.len()), |lines| piece.line + lines);
-        self.after_return = piece.text.last() == Some(&b'\r');
-        let count = piece.count();
-        self.rows += count as u64;
-        self.all = (self.all.0 + count, self.all.1 + end);
+        let piece = Piece { name: Arc::clone(&self.name), text, rows, before: self.rows, line: self.line };
+        self.line += count_lines(&piece.text);
+        self.rows += rows as u64;
         piece
     }
 
     fn line_of(&self, place: usize) -> u64 {
-        let second_half = self.after_return && self.buffer.first() == Some(&b'\n');
-        self.line - u64::from(second_half) + count_lines(&self.buffer[..place])
-    }
-
-    fn too_long(&self, start: usize) -> Error {
-        too_long(&self.stream, self.line_of(start), self.limit)
+        self.line + count_lines(&self.buffer[..place])
     }
 }
 

@@ -16,8 +16,8 @@ fn rows(text: &str, at_a_time: usize) -> (Vec<(String, u64)>, Option<String>) {
     let mut found = Vec::new();
     loop {
         match pieces.next_row() {
-            Ok(Some(piece)) => found.extend(piece.places().iter().map(|(start, end)| {
-                (String::from_utf8_lossy(&piece.text[*start..*end]).into_owned(), piece.line(*start))
+            Ok(Some(piece)) => found.extend(piece.each_row(b',').map(|(start, row)| {
+                (String::from_utf8_lossy(&row[..row.len() - 1]).into_owned(), piece.line(start))
             })),
             Ok(None) => return (found, None),
             Err(error) => return (found, Some(error.to_string())),
@@ -53,7 +53,7 @@ fn lines_are_counted_over_pieces_of_many_rows() {
         let text: String = (0..9).map(|row| format!("{row},{}{end}", cell(row))).collect();
         let mut pieces =
             Pieces::new(Stream::new(Path::new("t"), Cursor::new(text)).unwrap(), &[], b',', 1000);
-        let first = |piece: Option<Piece>| piece.map(|piece| piece.line(piece.places()[0].0));
+        let first = |piece: Option<Piece>| piece.map(|piece| piece.first_line(b','));
         let lines: Vec<Option<u64>> =
             [3, 2, 3, 9, 9].map(|rows| first(pieces.take_of_all(rows).unwrap())).to_vec();
         assert_eq!(lines, [Some(1), Some(4), Some(6), Some(10), None], "{end:?}");
@@ -62,19 +62,19 @@ fn lines_are_counted_over_pieces_of_many_rows() {
 
 /// Behind the first row, which is looked for by itself.
 #[test]
-fn rows_that_are_lines_are_counted_alone() {
+fn rows_are_counted_over_blocks() {
     for (end, quote) in [("\n", ""), ("\r\n", ""), ("\r\n", "\""), ("\n", "\"")] {
         let text = format!("{quote}a{quote},1{end}").repeat(3 * BLOCK_ROWS);
         let mut pieces =
             Pieces::new(Stream::new(Path::new("t"), Cursor::new(text)).unwrap(), &[], b',', 1 << 20);
-        assert_eq!(pieces.next_row().unwrap().map(|piece| piece.count()), Some(1));
+        assert_eq!(pieces.next_row().unwrap().map(|piece| piece.rows), Some(1));
         pieces.begin_rows(&[]);
         let (mut rows, mut line) = (0, 2);
         while let Some(piece) = pieces.next().unwrap() {
-            assert!(matches!(piece.rows, Rows::Lines(_, length) if length == end.len()), "{end:?}");
             assert_eq!((piece.before, piece.line(0)), (rows as u64, line));
-            rows += piece.count();
-            line += piece.count() as u64;
+            assert_eq!(piece.each_row(b',').count(), piece.rows, "{end:?}");
+            rows += piece.rows;
+            line += piece.rows as u64;
         }
         assert_eq!(rows, 3 * BLOCK_ROWS - 1);
     }

@@ -12,9 +12,8 @@ use super::classes::Classes;
 use super::columns::{LeftOut, NumbersAsText, Selection};
 use super::csv_table::CsvRows;
 use super::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
-use super::delivery::{Delivery, Times};
+use super::delivery::{Delivery, Times, Wanted};
 use super::dialect::Format;
-use super::gather::Wanted;
 use super::idx::{Images, read_labels};
 use super::image::ImageForm;
 use super::image_folders::ImageOptions;
@@ -148,7 +147,7 @@ impl Reader {
     fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let name = stream.name().to_path_buf();
         let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
-        let (inputs, values) = (rows.table.columns.inputs(), rows.table.columns.values.len());
+        let (inputs, values) = (rows.table.columns.width(), rows.table.columns.values.len());
         let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
         let form = Form::Table {
             schema: Box::new(schema),
@@ -166,7 +165,7 @@ impl Reader {
         };
         let likely_rows = rows.likely();
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, &times)?));
+        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?));
         let (labels_name, table) = (name.clone(), Table::new());
         Ok(Self {
             name,
@@ -245,9 +244,9 @@ impl Reader {
         let before = self.rows();
         let received = match &mut self.state {
             State::Reading(delivery) => {
-                let (name, expected) = (self.name.clone(), self.likely_rows);
+                let (name, expected) = (&self.name, self.likely_rows);
                 let wanted = Wanted { all, name, inputs: self.inputs, expected, known: self.known_rows };
-                delivery.get_mut().unwrap_or_else(PoisonError::into_inner).fill(&mut self.table, wanted)
+                delivery.get_mut().unwrap_or_else(PoisonError::into_inner).fill(&mut self.table, &wanted)
             }
             State::Complete => return Ok(false),
             State::Failed => {

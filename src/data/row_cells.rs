@@ -2,7 +2,7 @@
 
 use super::categories::MISSING;
 use super::dialect::Kind;
-use super::notation::{ReadAs, grouped};
+use super::notation::grouped;
 use super::number::{MIXED, NO_TARGET, expected_feature, float};
 use super::row_parser::{At, FirstMissing, RowParser};
 use super::shown::show;
@@ -12,10 +12,8 @@ use crate::Result;
 
 impl RowParser {
     /// The number of a cell in a column of categories, which is the one with this number among them.
-    #[inline]
     pub(super) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
-        let (bytes, length) = at.row.up_to(column);
-        let known = self.numberings[index].find(bytes, length);
+        let known = self.numberings[index].find(at.row.cell(column));
         match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
             Some(number) => Ok(number),
             None => self.new_category(at, index, column),
@@ -59,15 +57,11 @@ impl RowParser {
         }
     }
 
-    /// The number of the row's label, if the table has labels, which may be known already.
-    #[inline]
-    pub(super) fn label(&mut self, at: &At<'_>, known: Option<u32>) -> Result<Option<u32>> {
-        let Some(column) = self.table.columns.target.filter(|_| known.is_none()) else { return Ok(known) };
-        let (bytes, length) = at.row.up_to(column);
-        match self.labels.find(bytes, length) {
-            Some(number) => Ok(Some(number)),
-            None => self.new_label(at, column).map(Some),
-        }
+    /// The number of the row's label, if the table has labels.
+    pub(super) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
+        let Some(column) = self.table.columns.target else { return Ok(None) };
+        let known = self.labels.find(at.row.cell(column));
+        known.map_or_else(|| self.new_label(at, column), Ok).map(Some)
     }
 
     fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
@@ -147,11 +141,13 @@ impl RowParser {
         }
     }
 
-    /// How numbers are written: an empty cell is NaN where nothing else is to be done for one that is missing.
-    #[inline]
-    pub(super) fn read_as(&self) -> ReadAs {
-        let empty = !self.table.refuses_missing && !matches!(self.missing, FirstMissing::None);
-        ReadAs { point: self.table.dialect.numbers.point, empty }
+    /// A number that is an input; NaN where it is missing.
+    pub(super) fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+        match float(at.row.cell(column), self.table.dialect.numbers) {
+            Ok(value) if !self.table.missing_numbers.contains(&value) => Ok(value),
+            Ok(_) => self.without_number(at, column, "a number"),
+            Err(fault) => self.without_number(at, column, fault),
+        }
     }
 
     /// What stands for a cell that is no number: NaN where it is missing.

@@ -4,22 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::BLOCK_ROWS;
-use super::ahead::Ahead;
 use super::categories::Numbering;
 use super::classes::Interner;
-use super::columns::{Run, Why};
+use super::columns::{Holds, Why};
 use super::csv_table::CsvTable;
 use super::dataset::Features;
-use super::decimal::Decimals;
 use super::groups::Groups;
-use super::known::{Texts, WORD};
-use super::number::Value;
-use super::piece::{Part, Piece};
-use super::row::Row;
+use super::pieces::Piece;
+use super::plain_rows::{PlainRows, Values};
+use super::records::{Cells, Row, is_blank, row_end};
 use super::shown::{show, show_name};
-use super::spare::Spare;
 use super::table::{Chunk, Missing};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
 pub(super) struct RowParser {
@@ -27,27 +23,11 @@ pub(super) struct RowParser {
     pub labels: Interner,
     /// Of the columns of categories, in their order.
     pub numberings: Vec<Numbering>,
-    /// Where each input stands.
-    cells: Vec<Cell>,
     pub groups: Groups,
-    pub decimals: Box<Decimals>,
     /// Whether a value was none of a byte.
     floats: bool,
     /// The first number that was missing.
     pub missing: FirstMissing,
-    /// Features of chunks that are gone, of all parsers.
-    spare: Spare<Features>,
-}
-
-/// What an input is.
-#[derive(Clone, Copy)]
-enum Cell {
-    /// A number in this column.
-    Number(usize),
-    /// A category in this column, which is the one with this number among those of categories.
-    Category(usize, usize),
-    /// Of the date in this column, of which so many parts are inputs, the one with this number.
-    Date(usize, usize, usize),
 }
 
 /// What a parser knows of numbers that are missing.
@@ -63,10 +43,12 @@ pub(super) enum FirstMissing {
 }
 
 /// A row and where it stands.
+#[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub row: Row<'a>,
-    piece: &'a Piece,
-    start: usize,
+    pub piece: &'a Piece,
+    /// Where it begins in the piece.
+    pub start: usize,
 }
 
 /// What a piece holds.
@@ -80,12 +62,7 @@ pub(super) struct Parsed {
     pub fault: Option<Error>,
 }
 
-impl<'a> At<'a> {
-    /// A row of a piece, which begins there.
-    pub(super) fn new(row: Row<'a>, piece: &'a Piece, start: usize) -> Self {
-        Self { row, piece, start }
-    }
-
+impl At<'_> {
     /// The file, or what stands for it in messages.
     pub(super) fn name(&self) -> &Path {
         &self.piece.name
@@ -98,46 +75,24 @@ impl<'a> At<'a> {
 }
 
 impl RowParser {
-    pub(super) fn new(table: Arc<CsvTable>, spare: Spare<Features>) -> Self {
-        let mut numberings = Vec::new();
-        let mut cells = Vec::new();
-        for run in &table.columns.runs {
-            match run {
-                Run::Numbers(columns) => cells.extend(columns.clone().map(Cell::Number)),
-                Run::Category(column) => {
-                    cells.push(Cell::Category(*column, numberings.len()));
-                    numberings.push(Numbering::new());
-                }
-                Run::Date(column, parts) => {
-                    cells.extend((0..*parts).map(|part| Cell::Date(*column, *parts, part)));
-                }
-            }
-        }
+    pub(super) fn new(table: Arc<CsvTable>) -> Self {
+        let categories = table.columns.inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
         Self {
-            labels: Interner::new("label"),
-            numberings,
-            cells,
+            labels: Interner::new("label", 0),
+            numberings: categories.map(|_| Numbering::new()).collect(),
             groups: Groups::default(),
-            decimals: Box::new(Decimals::new()),
             floats: false,
             missing: FirstMissing::None,
-            spare,
             table,
         }
     }
 
     /// Parses the rows of a piece, which come after those of all pieces before.
-    pub(super) fn parse(&mut self, piece: &Piece, ahead: &mut Ahead) -> Parsed {
-        let values = piece.count().min(BLOCK_ROWS).saturating_mul(self.table.columns.inputs());
-        let features = Features::with_spare_room(self.spare.take(), values, self.floats);
-        let mut chunk = Chunk { features, spare: self.spare.clone(), ..Chunk::default() };
-        let table = Arc::clone(&self.table);
-        let mut before = piece.before;
-        let fault = Ahead::parts(piece).try_for_each(|part| {
-            before += self.rows(&table, piece, part, before, ahead, &mut chunk)?;
-            Ok(())
-        });
-        let fault = fault.err();
+    pub(super) fn parse(&mut self, piece: &Piece) -> Parsed {
+        let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
+        let features = Features::with_room(values, self.floats);
+        let mut chunk = Chunk { features, ..Chunk::default() };
+        let fault = self.rows(piece, &mut chunk).err();
         self.floats = matches!(chunk.features, Features::Floats(_));
         if let FirstMissing::Here(missing) = &mut self.missing {
             chunk.missing = Some(std::mem::take(missing));
@@ -148,111 +103,63 @@ impl RowParser {
         Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
     }
 
-    /// Parses some rows, before which so many come, and says how many they are.
-    fn rows(
-        &mut self,
-        table: &CsvTable,
-        piece: &Piece,
-        part: Part<'_>,
-        before: u64,
-        ahead: &mut Ahead,
-        chunk: &mut Chunk,
-    ) -> Result<u64> {
-        let (columns, delimiter) = (&table.columns, table.dialect.delimiter);
-        let are_alike = ahead.look(piece, part, (columns, delimiter));
-        let rows = ahead.count();
-        // The first input, and how many a row has, where they are read together.
-        let (place, mut width) = (chunk.features.len(), 0);
-        if are_alike
-            && table.missing_numbers.is_empty()
-            && let Features::Floats(floats) = &mut chunk.features
-        {
-            let refuses_missing = table.refuses_missing;
-            let texts = Texts { numberings: &self.numberings, labels: &self.labels, refuses_missing };
-            floats.extend_from_slice(ahead.read(piece, columns, self.read_as(), &mut self.decimals, texts));
-            width = columns.inputs();
-        }
-        let labels = ahead.known().labels().filter(|_| width > 0 && columns.are_inputs_and_labels());
-        chunk.labels.extend_from_slice(labels.unwrap_or_default());
-        // Whether nothing is left to do but what has not been read.
-        let is_read = labels.is_some();
-        for (row, before) in (0..rows).zip(before..) {
-            if is_read && ahead.known().is_read(row) {
+    fn rows(&mut self, piece: &Piece, chunk: &mut Chunk) -> Result<()> {
+        let table = Arc::clone(&self.table);
+        let (text, delimiter) = (&piece.text[..], table.dialect.delimiter);
+        let mut cells = Cells::new(delimiter);
+        let plain = PlainRows::new(&table);
+        let mut values = Values {
+            inputs: vec![0.0; table.columns.width()],
+            label: None,
+            targets: vec![0.0; table.columns.values.len()],
+        };
+        let (mut start, mut before) = (0, piece.before);
+        while start < text.len() {
+            let end =
+                plain.as_ref().and_then(|plain| self.plain_row(plain, text, start, before, &mut values));
+            if let Some(end) = end {
+                chunk.features.extend(&values.inputs);
+                chunk.labels.extend(values.label);
+                chunk.values.extend_from_slice(&values.targets);
+                (start, before) = (end, before + 1);
                 continue;
             }
-            let (of_row, known, start) = ahead.row(piece, row, (columns.count, delimiter));
-            let at = At::new(of_row, piece, start);
-            table.check_cells(&at)?;
-            if width > 0 {
-                self.unread(&at, known.unread, place + row * width, &mut chunk.features)?;
-            } else {
-                self.inputs(table, &at, &mut chunk.features)?;
+            // Each piece ends with a row.
+            let Ok(Some(end)) = row_end(text, start, delimiter) else { break };
+            if !is_blank(&text[start..end], delimiter) {
+                let at = At { row: cells.of(&text[start..=end]), piece, start };
+                table.check_cells(&at)?;
+                values.inputs.clear();
+                self.inputs(&at, &mut values.inputs)?;
+                self.others(&table, &at, before, chunk)?;
+                chunk.features.extend(&values.inputs);
+                before += 1;
             }
-            if !is_read {
-                self.others(table, &at, known.label, before, chunk)?;
-            }
-        }
-        Ok(rows as u64)
-    }
-
-    /// Puts the inputs of a row in their places of which a bit stands in these words; the first of them has this place.
-    fn unread(&mut self, at: &At<'_>, words: &[u32], place: usize, features: &mut Features) -> Result<()> {
-        // The parts of a date stand side by side.
-        let mut dated = None;
-        for (word, first) in words.iter().zip((0..).step_by(WORD)) {
-            let mut word = *word;
-            while word != 0 {
-                let input = first + word.trailing_zeros() as usize;
-                word &= word - 1;
-                let value = match self.cells[input] {
-                    Cell::Number(column) => self.float(at, column)?,
-                    Cell::Category(column, category) => self.category(at, category, column)? as f32,
-                    Cell::Date(column, parts, part) => {
-                        let known = dated.filter(|(of, _)| *of == column);
-                        let date =
-                            known.map_or_else(|| self.date(at, column, parts), |(_, date)| Ok(date))?;
-                        dated = Some((column, date));
-                        date[part]
-                    }
-                };
-                if let Features::Floats(floats) = features {
-                    floats[place + input] = value;
-                }
-            }
+            start = end + 1;
         }
         Ok(())
     }
 
     /// Appends the inputs of a row.
-    fn inputs(&mut self, table: &CsvTable, at: &At<'_>, features: &mut Features) -> Result<()> {
+    fn inputs(&mut self, at: &At<'_>, inputs: &mut Vec<f32>) -> Result<()> {
         let mut categories = 0;
-        for run in &table.columns.runs {
-            match run {
-                Run::Numbers(columns) => self.parse_features(at, columns.clone(), features)?,
-                Run::Category(column) => {
-                    features.push_whole(self.category(at, categories, *column)?);
+        for (column, holds) in &Arc::clone(&self.table).columns.inputs {
+            match holds {
+                Holds::Numbers => inputs.push(self.input(at, *column)?),
+                Holds::Categories => {
+                    inputs.push(self.category(at, categories, *column)? as f32);
                     categories += 1;
                 }
-                Run::Date(column, parts) => {
-                    let date = self.date(at, *column, *parts)?;
-                    date[..*parts].iter().for_each(|part| features.push(Value::Float(*part)));
-                }
+                Holds::Dates(parts) => inputs.extend(&self.date(at, *column, *parts)?[..*parts]),
             }
         }
         Ok(())
     }
 
     /// Parses what a row holds besides inputs.
-    fn others(
-        &mut self,
-        table: &CsvTable,
-        at: &At<'_>,
-        label: Option<u32>,
-        before: u64,
-        chunk: &mut Chunk,
-    ) -> Result<()> {
+    fn others(&mut self, table: &CsvTable, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
         self.check_row_numbers(at, before)?;
-        chunk.labels.extend(self.label(at, label)?);
+        chunk.labels.extend(self.label(at)?);
         for column in &table.columns.values {
             chunk.values.push(self.value(at, *column)?);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::columns::{Columns, Header, Holds, Target, runs};
+use super::columns::{Columns, Header, Holds, Target};
 use super::shown::{show, some};
 use super::time::PARTS;
 use crate::Result;
@@ -153,14 +153,7 @@ impl Header<'_> {
             inputs.into_iter().zip(read.iter().map(|(_, holds)| *holds)).collect();
         let categorical = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
         let categorical = categorical.map(|(column, _)| *column).collect();
-        Ok(Columns {
-            count: self.count,
-            runs: runs(&inputs),
-            target,
-            values,
-            categorical,
-            ..Columns::default()
-        })
+        Ok(Columns { count: self.count, inputs, target, values, categorical, ..Columns::default() })
     }
 
     /// Where a column of a table with this schema stands in this one, if it is there.

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use super::categories::Dictionary;
 use super::classes::{Classes, Label};
 use super::dataset::{Dataset, Features};
-use super::number::Value;
-use super::spare::Spare;
 use super::{BLOCK_ROWS, Targets};
 use crate::error::Place;
 use crate::memory::{check_memory, prefer_large_pages};
@@ -33,42 +31,20 @@ impl Features {
         }
     }
 
-    /// The same in memory that was used before, unless that is of the other kind.
-    pub(super) fn with_spare_room(spare: Option<Self>, values: usize, floats: bool) -> Self {
-        match spare {
-            Some(Features::Floats(mut spare)) if floats => {
-                spare.clear();
-                Features::Floats(spare)
-            }
-            Some(Features::Bytes(mut spare)) if !floats => {
-                spare.clear();
-                Features::Bytes(spare)
-            }
-            _ => Self::with_room(values, floats),
-        }
-    }
-
+    /// Adds values at the end, which become bytes where all so far are whole numbers from 0 to 255.
     #[inline]
-    pub(super) fn push(&mut self, value: Value) {
-        match (&mut *self, value) {
-            (Features::Bytes(values), Value::Byte(byte)) => values.push(byte),
-            (Features::Floats(values), Value::Byte(byte)) => values.push(f32::from(byte)),
-            (Features::Floats(values), Value::Float(float)) => values.push(float),
-            (Features::Bytes(bytes), Value::Float(float)) => {
-                let mut floats = Vec::with_capacity(bytes.capacity());
-                floats.extend(bytes.iter().copied().map(f32::from));
-                floats.push(float);
-                *self = Features::Floats(floats);
+    pub(super) fn extend(&mut self, values: &[f32]) {
+        if let Features::Bytes(bytes) = self {
+            // What is cast stays what it was.
+            if values.iter().all(|value| f32::from(*value as u8) == *value) {
+                return bytes.extend(values.iter().map(|value| *value as u8));
             }
+            let mut floats = Vec::with_capacity(bytes.capacity().max(values.len()));
+            floats.extend(bytes.iter().copied().map(f32::from));
+            *self = Features::Floats(floats);
         }
-    }
-
-    /// The same for a whole number below 2^24.
-    #[inline]
-    pub(super) fn push_whole(&mut self, number: u32) {
-        match self {
-            Features::Floats(values) => values.push(number as f32),
-            Features::Bytes(_) => self.push(Value::of(number)),
+        if let Features::Floats(floats) = self {
+            floats.extend_from_slice(values);
         }
     }
 
@@ -143,8 +119,6 @@ pub(super) struct Chunk {
     pub(super) ids: Vec<String>,
     /// A number that is missing: the first that its parser has met, in the piece in which that was.
     pub(super) missing: Option<Missing>,
-    /// Features of chunks that are gone.
-    pub(super) spare: Spare<Features>,
 }
 
 /// All rows so far, as they stand in the file.
@@ -316,7 +290,6 @@ impl Table {
             }
             (Features::Bytes(_), Features::Floats(_)) => unreachable!("became floats above"),
         }
-        chunk.spare.put(chunk.features);
         Ok(())
     }
 

@@ -1,0 +1,178 @@
+//! Rows whose cells need no second look, each read in one walk from its first byte to its last.
+//!
+//! Any other row is left to [`RowParser`](super::row_parser::RowParser), which knows all cases.
+
+use super::categories::MISSING;
+use super::columns::{Holds, Why};
+use super::csv_table::CsvTable;
+use super::number::{float, short_number};
+use super::records::{may_be_blank, quoted_end};
+use super::row_parser::{FirstMissing, RowParser};
+
+/// What is done with the cells of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Role {
+    /// Nothing.
+    None,
+    /// A number, which is the input of this number.
+    Number(usize),
+    /// A category: the input, and the number of the column among those of categories.
+    Category(usize, usize),
+    Label,
+    /// The value to predict with this number.
+    Value(usize),
+    /// It has no value.
+    Empty,
+    /// It counts up from this number.
+    Counted(f64),
+}
+
+/// What is done with each column of a table.
+pub(super) struct PlainRows {
+    roles: Vec<Role>,
+    delimiter: u8,
+}
+
+/// What a row holds.
+#[derive(Default)]
+pub(super) struct Values {
+    pub inputs: Vec<f32>,
+    pub label: Option<u32>,
+    pub targets: Vec<f32>,
+}
+
+impl PlainRows {
+    /// Nothing where a column holds what is always looked at twice, or has two roles.
+    pub(super) fn new(table: &CsvTable) -> Option<Self> {
+        let columns = &table.columns;
+        if !table.missing_numbers.is_empty()
+            || [columns.weight, columns.group, columns.time, columns.id].iter().any(Option::is_some)
+        {
+            return None;
+        }
+        let mut roles = vec![Role::None; columns.count];
+        let (mut input, mut category) = (0, 0);
+        let inputs = columns.inputs.iter().map(|(column, holds)| {
+            let role = match holds {
+                Holds::Numbers => Role::Number(input),
+                Holds::Categories => Role::Category(input, category),
+                Holds::Dates(_) => return None,
+            };
+            input += 1;
+            category += usize::from(*holds == Holds::Categories);
+            Some((*column, role))
+        });
+        let inputs = inputs.collect::<Option<Vec<_>>>()?;
+        let values = columns.values.iter().enumerate().map(|(value, column)| (*column, Role::Value(value)));
+        let empty = columns.left_out.iter().filter(|(_, why)| *why == Why::Empty);
+        let empty = empty.map(|(column, _)| (*column, Role::Empty));
+        let counted = columns.counted.iter().map(|(column, first)| (*column, Role::Counted(*first)));
+        let label = columns.target.map(|column| (column, Role::Label));
+        for (column, role) in inputs.into_iter().chain(values).chain(empty).chain(counted).chain(label) {
+            if std::mem::replace(&mut roles[column], role) != Role::None {
+                return None;
+            }
+        }
+        Some(Self { roles, delimiter: table.dialect.delimiter })
+    }
+}
+
+impl RowParser {
+    /// Reads the row that begins at this place of a text, before which so many come, and says where it ends, behind its line end; nothing
+    /// where it needs a second look, after which `values` hold anything.
+    pub(super) fn plain_row(
+        &self,
+        plain: &PlainRows,
+        text: &[u8],
+        start: usize,
+        before: u64,
+        values: &mut Values,
+    ) -> Option<usize> {
+        let (table, delimiter) = (&self.table, plain.delimiter);
+        let notation = table.dialect.numbers;
+        let may_miss = !table.refuses_missing && !matches!(self.missing, FirstMissing::None);
+        if text[start..]
+            .iter()
+            .find(|byte| !may_be_blank(byte) || is_line_end(**byte))
+            .is_none_or(|byte| is_line_end(*byte))
+        {
+            return None;
+        }
+        let cell = |at| cell(text, at, delimiter);
+        let number = |at: usize, may_miss: bool| match short_number(text, at, notation.point) {
+            Some((value, end)) if text[end] == delimiter || is_line_end(text[end]) => Some((value, end)),
+            _ => {
+                let (cell, end) = cell(at)?;
+                let value = if may_miss && table.dialect.is_missing(cell) {
+                    f32::NAN
+                } else {
+                    float(cell, notation).ok()?
+                };
+                Some((value, end))
+            }
+        };
+        let mut at = start;
+        for (role, column) in plain.roles.iter().zip(1..) {
+            let end = match role {
+                Role::Number(input) => {
+                    let (value, end) = number(at, may_miss)?;
+                    values.inputs[*input] = value;
+                    end
+                }
+                Role::Category(input, index) => {
+                    let (cell, end) = cell(at)?;
+                    let number = self.numberings[*index].find(cell)?;
+                    if number == MISSING && table.refuses_missing {
+                        return None;
+                    }
+                    values.inputs[*input] = number as f32;
+                    end
+                }
+                Role::Label => {
+                    let (cell, end) = cell(at)?;
+                    values.label = Some(self.labels.find(cell)?);
+                    end
+                }
+                Role::Value(value) => {
+                    let (found, end) = number(at, false)?;
+                    values.targets[*value] = found;
+                    end
+                }
+                Role::None => cell(at)?.1,
+                Role::Empty => cell(at).filter(|(cell, _)| table.dialect.is_missing(cell))?.1,
+                Role::Counted(first) => {
+                    let (cell, end) = cell(at)?;
+                    let number: f64 = fast_float2::parse(cell).ok()?;
+                    if number != first + before as f64 {
+                        return None;
+                    }
+                    end
+                }
+            };
+            at = match text[end] {
+                byte if column < plain.roles.len() => (byte == delimiter).then_some(end + 1)?,
+                b'\n' => return Some(end + 1),
+                b'\r' => return Some(end + 1 + usize::from(text.get(end + 1) == Some(&b'\n'))),
+                _ => return None,
+            };
+        }
+        None
+    }
+}
+
+fn is_line_end(byte: u8) -> bool {
+    byte == b'\n' || byte == b'\r'
+}
+
+/// The cell that begins at this place, and the place behind it; nothing where a quote in it stands for itself.
+#[inline(always)]
+fn cell(text: &[u8], start: usize, delimiter: u8) -> Option<(&[u8], usize)> {
+    if text[start] != b'"' {
+        let length = text[start..].iter().position(|byte| *byte == delimiter || is_line_end(*byte))?;
+        return Some((&text[start..start + length], start + length));
+    }
+    let end = quoted_end(text, start)?;
+    let cell = &text[start + 1..end];
+    let is_all = text.get(end + 1).is_some_and(|next| *next == delimiter || is_line_end(*next));
+    (is_all && !cell.contains(&b'"')).then_some((cell, end + 1))
+}
