@@ -16,6 +16,7 @@ use super::csv_table::CsvRows;
 use super::idx::{CHUNK_ROWS, Images};
 use super::merge::Merger;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};
+use super::records::Cells;
 use super::row_parser::{Parsed, RowParser};
 use super::table::{Chunk, Room, Table};
 use crate::error::Result;
@@ -114,11 +115,12 @@ impl Delivery {
         for thread in 0..wanted {
             let (source, times) = (Arc::clone(&source), times.cloned());
             let mut parser = RowParser::new(Arc::clone(&table));
+            let mut cells = Cells::new(table.dialect.delimiter);
             let work = move || {
                 while let Some((piece, done)) = next(&source, thread) {
                     hand_over();
                     let begun = times.is_some().then(Instant::now);
-                    let parsed = parser.parse(&piece);
+                    let parsed = parser.parse(&piece, &mut cells);
                     note(times.as_ref(), begun);
                     hand_over();
                     if done.send(parsed).is_err() {

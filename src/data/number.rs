@@ -18,32 +18,36 @@ pub(super) fn float(cell: &[u8], notation: Notation) -> Result<f32, &'static str
 const SHORT: usize = 8;
 
 /// The number that begins at this place of a text, if it has few digits and at most one mark, and where it ends: what most cells of most
-/// tables hold, whose lengths nothing has to know before.
+/// tables hold, whose lengths nothing has to know before. The text must end with a line end.
 #[inline(always)]
 pub(super) fn short_number(text: &[u8], start: usize, point: u8) -> Option<(f32, usize)> {
     const POWERS: [f64; SHORT + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
     let is_negative = text[start] == b'-';
-    let (first, mut whole) = (start + usize::from(is_negative), 0u64);
-    let digits = |mut at: usize, whole: &mut u64| {
-        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit <= 9) {
-            *whole = whole.wrapping_mul(10).wrapping_add(digit.into());
+    let (first, mut at, mut whole) =
+        (start + usize::from(is_negative), start + usize::from(is_negative), 0u64);
+    let mut digits = |mut at: usize| {
+        loop {
+            let digit = text[at].wrapping_sub(b'0');
+            if digit > 9 {
+                return at;
+            }
+            whole = whole.wrapping_mul(10).wrapping_add(digit.into());
             at += 1;
         }
-        at
     };
-    let mut end = digits(first, &mut whole);
-    let (mut count, mut decimals) = (end - first, 0);
-    if text.get(end) == Some(&point) {
-        let fraction = end + 1;
-        end = digits(fraction, &mut whole);
-        decimals = end - fraction;
+    at = digits(at);
+    let (mut count, mut decimals) = (at - first, 0);
+    if text[at] == point {
+        let fraction = at + 1;
+        at = digits(fraction);
+        decimals = at - fraction;
         count += decimals;
     }
     if !(1..=SHORT).contains(&count) {
         return None;
     }
-    let value = (whole as f64 / POWERS[decimals]) as f32;
-    Some((if is_negative { 0.0 - value } else { value }, end))
+    let value = (whole as i64 as f64 / POWERS[decimals]) as f32;
+    Some((if is_negative { 0.0 - value } else { value }, at))
 }
 
 fn any_float(cell: &[u8], notation: Notation) -> Result<f32, &'static str> {

@@ -15,8 +15,8 @@ use crate::error::Place;
 use crate::{Error, Result};
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
-/// to another thread costs nothing.
-pub(super) const PIECE_BYTES: usize = 1 << 18;
+/// to another thread costs nothing. Unit tests have many pieces.
+pub(super) const PIECE_BYTES: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 
 /// Bytes that are read beyond that at first.
 const MORE_BYTES: usize = 1 << 14;

@@ -14,8 +14,8 @@ use super::row_parser::{FirstMissing, RowParser};
 enum Role {
     /// Nothing.
     None,
-    /// A number, which is the input of this number.
-    Number(usize),
+    /// Numbers of this column and as many behind it, which are the inputs from this one on.
+    Numbers(usize, usize),
     /// A category: the input, and the number of the column among those of categories.
     Category(usize, usize),
     Label,
@@ -54,7 +54,7 @@ impl PlainRows {
         let (mut input, mut category) = (0, 0);
         let inputs = columns.inputs.iter().map(|(column, holds)| {
             let role = match holds {
-                Holds::Numbers => Role::Number(input),
+                Holds::Numbers => Role::Numbers(input, 1),
                 Holds::Categories => Role::Category(input, category),
                 Holds::Dates(_) => return None,
             };
@@ -73,6 +73,13 @@ impl PlainRows {
                 return None;
             }
         }
+        roles.dedup_by(|next, role| match (role, next) {
+            (Role::Numbers(first, count), Role::Numbers(next, _)) if *first + *count == *next => {
+                *count += 1;
+                true
+            }
+            _ => false,
+        });
         Some(Self { roles, delimiter: table.dialect.delimiter })
     }
 }
@@ -89,7 +96,6 @@ impl RowParser {
         values: &mut Values,
     ) -> Option<usize> {
         let (table, delimiter) = (&self.table, plain.delimiter);
-        let notation = table.dialect.numbers;
         let may_miss = !table.refuses_missing && !matches!(self.missing, FirstMissing::None);
         if text[start..]
             .iter()
@@ -99,25 +105,11 @@ impl RowParser {
             return None;
         }
         let cell = |at| cell(text, at, delimiter);
-        let number = |at: usize, may_miss: bool| match short_number(text, at, notation.point) {
-            Some((value, end)) if text[end] == delimiter || is_line_end(text[end]) => Some((value, end)),
-            _ => {
-                let (cell, end) = cell(at)?;
-                let value = if may_miss && table.dialect.is_missing(cell) {
-                    f32::NAN
-                } else {
-                    float(cell, notation).ok()?
-                };
-                Some((value, end))
-            }
-        };
         let mut at = start;
         for (role, column) in plain.roles.iter().zip(1..) {
             let end = match role {
-                Role::Number(input) => {
-                    let (value, end) = number(at, may_miss)?;
-                    values.inputs[*input] = value;
-                    end
+                Role::Numbers(first, count) => {
+                    self.numbers(text, at, delimiter, may_miss, &mut values.inputs[*first..][..*count])?
                 }
                 Role::Category(input, index) => {
                     let (cell, end) = cell(at)?;
@@ -134,9 +126,7 @@ impl RowParser {
                     end
                 }
                 Role::Value(value) => {
-                    let (found, end) = number(at, false)?;
-                    values.targets[*value] = found;
-                    end
+                    self.numbers(text, at, delimiter, false, &mut values.targets[*value..=*value])?
                 }
                 Role::None => cell(at)?.1,
                 Role::Empty => cell(at).filter(|(cell, _)| table.dialect.is_missing(cell))?.1,
@@ -157,6 +147,38 @@ impl RowParser {
             };
         }
         None
+    }
+}
+
+impl RowParser {
+    /// Reads numbers of neighbouring cells, the first of which begins there, and says where the last one ends.
+    fn numbers(
+        &self,
+        text: &[u8],
+        start: usize,
+        delimiter: u8,
+        may_miss: bool,
+        values: &mut [f32],
+    ) -> Option<usize> {
+        let point = self.table.dialect.numbers.point;
+        let mut end = start;
+        for (cell, value) in values.iter_mut().enumerate() {
+            let at = if cell == 0 { end } else { (text[end] == delimiter).then_some(end + 1)? };
+            (*value, end) = match short_number(text, at, point) {
+                Some((value, end)) if text[end] == delimiter || is_line_end(text[end]) => (value, end),
+                _ => self.longer_number(text, at, delimiter, may_miss)?,
+            };
+        }
+        Some(end)
+    }
+
+    /// A number that is longer, quoted or with blanks around it, or else missing, which it may be.
+    #[cold]
+    fn longer_number(&self, text: &[u8], at: usize, delimiter: u8, may_miss: bool) -> Option<(f32, usize)> {
+        let dialect = &self.table.dialect;
+        let (cell, end) = cell(text, at, delimiter)?;
+        let is_missing = may_miss && dialect.is_missing(cell);
+        Some((if is_missing { f32::NAN } else { float(cell, dialect.numbers).ok()? }, end))
     }
 }
 

@@ -88,11 +88,11 @@ impl RowParser {
     }
 
     /// Parses the rows of a piece, which come after those of all pieces before.
-    pub(super) fn parse(&mut self, piece: &Piece) -> Parsed {
+    pub(super) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
         let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
         let features = Features::with_room(values, self.floats);
         let mut chunk = Chunk { features, ..Chunk::default() };
-        let fault = self.rows(piece, &mut chunk).err();
+        let fault = self.rows(piece, cells, &mut chunk).err();
         self.floats = matches!(chunk.features, Features::Floats(_));
         if let FirstMissing::Here(missing) = &mut self.missing {
             chunk.missing = Some(std::mem::take(missing));
@@ -103,10 +103,9 @@ impl RowParser {
         Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
     }
 
-    fn rows(&mut self, piece: &Piece, chunk: &mut Chunk) -> Result<()> {
+    fn rows(&mut self, piece: &Piece, cells: &mut Cells, chunk: &mut Chunk) -> Result<()> {
         let table = Arc::clone(&self.table);
         let (text, delimiter) = (&piece.text[..], table.dialect.delimiter);
-        let mut cells = Cells::new(delimiter);
         let plain = PlainRows::new(&table);
         let mut values = Values {
             inputs: vec![0.0; table.columns.width()],
@@ -199,3 +198,7 @@ impl RowParser {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "row_parser_tests.rs"]
+mod tests;
