@@ -1,51 +1,29 @@
 //! NPZ: a ZIP archive that packs nothing, of one file in numpy's format for each array.
 
-use flate2::Crc;
+use std::io::{Cursor, Write};
+
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime};
 
 use super::Array;
 use crate::error::{Error, Result};
 
-/// Bytes of a field of a ZIP archive.
-fn two(value: usize) -> [u8; 2] {
-    (value as u16).to_le_bytes()
-}
-
-fn four(value: usize) -> [u8; 4] {
-    (value as u32).to_le_bytes()
-}
-
 /// The archive.
 pub(crate) fn file(arrays: &[(String, Array)]) -> Result<Vec<u8>> {
-    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    let unwritten =
+        |error: &dyn std::fmt::Display| Error::Config(format!("cannot write an NPZ file: {error}"));
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, array) in arrays {
-        let (name, contents) = (format!("{name}.npy"), npy(array));
-        let mut crc = Crc::new();
-        crc.update(&contents);
-        // Version 2.0, names in UTF-8, stored, 1980-01-01.
-        let mut entry: Vec<u8> = Vec::new();
-        entry.extend([two(20), two(1 << 11), two(0), two(0), two(0x21)].concat());
-        entry.extend([four(crc.sum() as usize), four(contents.len()), four(contents.len())].concat());
-        entry.extend([two(name.len()), two(0)].concat());
-        directory.extend(b"PK\x01\x02\x14\0");
-        directory.extend(&entry);
-        // No comment, the first disk, no attributes, and where the file stands.
-        directory.extend([&[0; 10][..], &four(archive.len())].concat());
-        directory.extend(name.as_bytes());
-        archive.extend(b"PK\x03\x04");
-        archive.extend([&entry, name.as_bytes(), &contents].concat());
+        let contents = npy(array);
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(DateTime::default())
+            .large_file(u32::try_from(contents.len()).is_err());
+        archive.start_file(format!("{name}.npy"), options).map_err(|error| unwritten(&error))?;
+        archive.write_all(&contents).map_err(|error| unwritten(&error))?;
     }
-    let (start, length) = (archive.len(), directory.len());
-    if u32::try_from(start + length).is_err() || u16::try_from(arrays.len()).is_err() {
-        let text = format!(
-            "an NPZ file of at most 4 GB and 65,535 arrays cannot hold {} arrays of {start} bytes",
-            arrays.len()
-        );
-        return Err(Error::Config(text));
-    }
-    archive.extend(directory);
-    archive.extend([&b"PK\x05\x06\0\0\0\0"[..], &two(arrays.len()), &two(arrays.len())].concat());
-    archive.extend([&four(length)[..], &four(start), &two(0)].concat());
-    Ok(archive)
+    Ok(archive.finish().map_err(|error| unwritten(&error))?.into_inner())
 }
 
 /// An array in numpy's format.
@@ -78,5 +56,5 @@ fn npy(array: &Array) -> Vec<u8> {
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     header += &" ".repeat(length - 1 - header.len());
     header.push('\n');
-    [&b"\x93NUMPY\x01\0"[..], &two(header.len()), header.as_bytes(), &values].concat()
+    [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &values].concat()
 }

@@ -100,7 +100,7 @@ impl Reader {
         options.columns.drop_missing_target = true;
         options.columns.schema.iter_mut().for_each(|schema| schema.drops_missing_target = true);
         // Nobody asks for these rows any more.
-        self.table = Table::new();
+        self.table = Table::default();
         let read = |mut reader: Self| reader.read_to_end().map(|()| (reader.dropped, reader.rows()));
         // What else is wrong is behind this row.
         if let Ok((without, rows)) = Self::open(&source, &options).and_then(read) {

@@ -33,6 +33,13 @@ pub struct Classes {
     is_numeric: bool,
 }
 
+impl Default for Classes {
+    /// None.
+    fn default() -> Self {
+        Self::numbered(0)
+    }
+}
+
 impl Classes {
     /// The classes `0`, `1`, ..., `count - 1`.
     pub fn numbered(count: usize) -> Self {

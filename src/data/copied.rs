@@ -21,21 +21,17 @@ impl Reader {
             &format!("{}: a copy", self.name.display()),
         )?;
         Ok(Self {
-            name: self.name.clone(),
             labels_name: self.labels_name.clone(),
-            inputs: self.inputs,
             values: self.values,
             table: self.table.clone(),
             known_rows: self.known_rows,
-            likely_rows: 0,
             threads: self.threads,
-            form: self.form.clone(),
             times: self.times.clone(),
-            state: State::Complete,
             refuses_missing: self.refuses_missing,
             kept: self.kept.clone(),
             dropped: self.dropped,
             late: self.late.clone(),
+            ..Self::of(self.name.clone(), self.inputs, self.form.clone(), State::Complete)
         })
     }
 }

@@ -115,7 +115,7 @@ impl Reader {
     pub(super) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, u64)> {
         self.read_to_end()?;
         let Table { features, labels, values, weights, dictionaries, .. } =
-            std::mem::replace(&mut self.table, Table::new());
+            std::mem::replace(&mut self.table, Table::default());
         let targets = match self.values {
             0 => labels.into(),
             columns => Targets::Values { columns, values },

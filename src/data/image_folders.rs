@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use super::again::Late;
 use super::classes::{Label, MOST_LABELS};
 use super::dataset::Features;
 use super::image::{ImageForm, png_form, read_png};
@@ -112,25 +111,10 @@ impl Reader {
             },
         )?;
         chunk.features = Features::Bytes(pixels);
-        let mut table = Table::new();
+        let mut table = Table::default();
         table.append(chunk, &Room { name: &name, rows: files.len(), expected: 0 })?;
         table.classify();
-        Ok(Self {
-            labels_name: name.clone(),
-            name,
-            inputs,
-            values: 0,
-            table,
-            known_rows: Some(files.len()),
-            likely_rows: 0,
-            threads: options.threads,
-            form: Form::Images(Some(form)),
-            times: None,
-            state: State::Complete,
-            kept: None,
-            dropped: 0,
-            late: Late::default(),
-            refuses_missing: false,
-        })
+        let reader = Self::of(name, inputs, Form::Images(Some(form)), State::Complete);
+        Ok(Self { table, known_rows: Some(files.len()), threads: options.threads, ..reader })
     }
 }

@@ -15,9 +15,13 @@ use crate::error::Place;
 use crate::{Error, Result};
 
 impl Reader {
+    fn few_numbers(&self) -> Option<usize> {
+        self.table_form()?.few_numbers
+    }
+
     /// Whether the labels are numbers that the first rows alone have made classes of: there were few of them.
     pub fn infers_classes(&self) -> bool {
-        matches!(self.form, Form::Table { few_numbers: Some(_), .. }) && self.classes().are_numbers()
+        self.few_numbers().is_some() && self.classes().are_numbers()
     }
 
     /// Checks that the labels so far are classes to be told apart.
@@ -42,7 +46,7 @@ impl Reader {
             return error(None, "labels of two or more classes", found);
         }
         let not_classes = not_classes(names, classes, self.labels().len());
-        if let Form::Table { few_numbers: Some(few), .. } = self.form
+        if let Some(few) = self.few_numbers()
             && classes.len() > FEW_CLASSES
             && not_classes.as_ref().is_none_or(|(_, label)| label.is_none())
         {
@@ -65,18 +69,16 @@ impl Reader {
         if !matches!(self.check_classes(), Err(Error::Undecided { .. })) {
             return;
         }
-        let (Form::Table { schema, few_numbers, .. }, table) = (&mut self.form, &mut self.table) else {
-            return;
-        };
+        let (Form::Table(form), table) = (&mut self.form, &mut self.table) else { return };
         let numbers =
             table.classes.names().iter().map(|name| name.parse().ok().filter(|it: &f32| it.is_finite()));
         let Some(numbers) = numbers.collect::<Option<Vec<f32>>>() else { return };
         table.values = table.labels.iter().map(|label| numbers[*label as usize]).collect();
-        let Table { labels, classes, numbers, names, files, class_of, .. } = Table::new();
+        let Table { labels, classes, numbers, names, files, class_of, .. } = Table::default();
         (table.labels, table.classes, table.numbers) = (labels, classes, numbers);
         (table.names, table.files, table.class_of) = (names, files, class_of);
-        schema.values.extend(schema.target.take());
-        (*few_numbers, self.values) = (None, 1);
+        form.schema.values.extend(form.schema.target.take());
+        (form.few_numbers, self.values) = (None, 1);
     }
 
     /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that

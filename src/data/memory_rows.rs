@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::again::Late;
 use super::categories::{Dictionary, MISSING};
 use super::classes::{Label, MOST_LABELS};
 use super::dataset::Features;
-use super::reader::{Form, Reader, State};
+use super::reader::{Form, Reader, State, TableForm};
 use super::schema::{Column, Schema};
 use super::table::{Chunk, Missing, Room, Table, reserve};
 use crate::error::Place;
@@ -143,41 +142,21 @@ impl Reader {
             inputs: (0..inputs).map(column).collect(),
             target: (columns == 0).then(|| column(inputs)),
             values: (inputs..inputs + columns).map(column).collect(),
-            weight: None,
-            folds_labels: false,
-            drops_missing_target: false,
-            dates: Vec::new(),
             categories,
-            missing: Vec::new(),
-            decimal: None,
+            ..Schema::default()
         };
-        let mut table = Table::new();
-        table.features = features;
+        let mut table = Table { features, ..Table::default() };
         table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
         table.classify();
+        let form = Form::Table(Box::new(TableForm { schema, ..TableForm::default() }));
+        let reader = Self::of(name, inputs, form, State::Complete);
         Ok(Self {
-            name,
             labels_name: targets_name,
-            inputs,
             values: columns,
             table,
             known_rows: Some(count),
-            likely_rows: 0,
             threads,
-            form: Form::Table {
-                schema: Box::new(schema),
-                left_out: Vec::new(),
-                as_text: Vec::new(),
-                identifiers: Vec::new(),
-                written: Box::default(),
-                few_numbers: None,
-            },
-            times: None,
-            state: State::Complete,
-            refuses_missing: false,
-            kept: None,
-            dropped: 0,
-            late: Late::default(),
+            ..reader
         })
     }
 }

@@ -44,7 +44,6 @@ mod sample;
 mod schema;
 mod shown;
 mod sorted;
-mod sorted_floats;
 mod spellings;
 mod split;
 mod statistics;

@@ -2,17 +2,15 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
-use flate2::Crc;
-use flate2::read::DeflateDecoder;
+use zip::ZipArchive;
 
 use super::columns::{Selection, Target};
 use super::dialect::Format;
+use super::zstd::fill;
 use crate::memory::check_memory;
 
-/// Bytes of the end of a ZIP archive, without its comment, of which there are 65,535 at most.
-const END: usize = 22;
 /// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
 const MOST_UNPACKED: u64 = 1032;
 /// Text that is made at once.
@@ -86,51 +84,43 @@ fn whole<const N: usize>(bytes: &[u8], place: usize) -> io::Result<u64> {
     Ok(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-fn part(file: &mut File, from: u64, length: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    file.seek(SeekFrom::Start(from))?;
-    file.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
 impl Npz {
     /// Reads an archive of so many bytes; nothing where the file is something else.
     pub(super) fn open(mut file: &File, length: u64) -> io::Result<Option<Self>> {
         let mut start = [0; 300];
-        let found = super::stream::fill(&mut file, &mut start)?;
+        let found = fill(&mut file, &mut start)?;
         file.rewind()?;
         let start = &start[..found];
         let name = whole::<2>(start, 26).ok().and_then(|length| start.get(30..30 + length as usize));
         if !start.starts_with(b"PK\x03\x04") || !name.is_some_and(|name| name.ends_with(b".npy")) {
             return Ok(None);
         }
-        Self::read_arrays(&mut file.try_clone()?, length).map(Some)
+        Self::read_arrays(file, length).map(Some)
     }
 
-    fn read_arrays(file: &mut File, length: u64) -> io::Result<Self> {
-        let from = length.saturating_sub((END + usize::from(u16::MAX)) as u64);
-        let tail = part(file, from, (length - from) as usize)?;
-        let end =
-            tail.windows(4).rposition(|bytes| bytes == b"PK\x05\x06").ok_or_else(|| bad("no directory"))?;
-        let (count, size) = (whole::<2>(&tail, end + 10)?, whole::<4>(&tail, end + 12)?);
-        let place = whole::<4>(&tail, end + 16)?;
-        if place + size > length {
-            return Err(bad("a directory beyond its end, as archives of 4 GB or more have"));
-        }
-        let (directory, mut at) = (part(file, place, size as usize)?, 0);
+    fn read_arrays(file: &File, length: u64) -> io::Result<Self> {
+        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| bad(error.to_string()))?;
         let (mut arrays, mut categories, mut left) = (Vec::new(), HashMap::new(), length);
-        for _ in 0..count {
-            let of_name = whole::<2>(&directory, at + 28)? as usize;
-            let name = directory.get(at + 46..at + 46 + of_name).ok_or_else(|| bad("an early end"))?;
-            let name = String::from_utf8_lossy(name).into_owned();
-            let bytes = entry(file, &directory[at..], length, &mut left)?;
+        for index in 0..archive.len() {
+            let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
+            // All entries together are as long as the file at most.
+            let (packed, size) = (entry.compressed_size(), entry.size());
+            if packed > left || size > packed.saturating_mul(MOST_UNPACKED) {
+                return Err(bad("arrays that are longer than the file"));
+            }
+            left -= packed;
+            check_memory(size.into(), "an array").map_err(|error| bad(error.to_string()))?;
+            let mut bytes = Vec::new();
+            entry.by_ref().take(size + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 != size {
+                return Err(bad("an array that is not whole"));
+            }
+            let name = entry.name().map_err(|error| bad(error.to_string()))?;
             let array = Array::of(name.strip_suffix(".npy").unwrap_or(&name), bytes)?;
             match array.name.strip_suffix(".categories") {
                 Some(of) => drop(categories.insert(of.to_owned(), array)),
                 None => arrays.push(array),
             }
-            at +=
-                46 + of_name + (whole::<2>(&directory, at + 30)? + whole::<2>(&directory, at + 32)?) as usize;
         }
         let first = arrays.first().ok_or_else(|| bad("no array"))?;
         if let Some(other) = arrays.iter().find(|array| array.rows != first.rows) {
@@ -187,33 +177,6 @@ impl Read for Npz {
         self.given += given;
         Ok(given)
     }
-}
-
-/// The contents of an entry of the directory; all entries together have as many packed bytes as are `left` at first.
-fn entry(file: &mut File, entry: &[u8], length: u64, left: &mut u64) -> io::Result<Vec<u8>> {
-    let (method, crc) = (whole::<2>(entry, 10)?, whole::<4>(entry, 16)?);
-    let (packed, size, place) = (whole::<4>(entry, 20)?, whole::<4>(entry, 24)?, whole::<4>(entry, 42)?);
-    let most = if method == 0 { packed } else { packed.saturating_mul(MOST_UNPACKED) };
-    if place + 30 > length || packed > *left || size > most {
-        return Err(bad("arrays that are longer than the file, or 4 GB or more"));
-    }
-    *left -= packed;
-    check_memory(size.into(), "an array").map_err(|error| bad(error.to_string()))?;
-    let header = part(file, place, 30)?;
-    let behind = 30 + whole::<2>(&header, 26)? + whole::<2>(&header, 28)?;
-    file.seek(SeekFrom::Start(place + behind))?;
-    let mut bytes = Vec::new();
-    match method {
-        0 => file.take(packed).read_to_end(&mut bytes)?,
-        8 => DeflateDecoder::new(file.take(packed)).take(size + 1).read_to_end(&mut bytes)?,
-        _ => return Err(bad("an array that is packed otherwise than by deflate")),
-    };
-    let mut sum = Crc::new();
-    sum.update(&bytes);
-    if bytes.len() as u64 != size || u64::from(sum.sum()) != crc {
-        return Err(bad("an array that is not whole"));
-    }
-    Ok(bytes)
 }
 
 impl Array {

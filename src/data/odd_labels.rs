@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::classes::is_number;
-use super::reader::{Form, Reader};
+use super::reader::Reader;
 use super::spellings::rarer_spellings;
 
 /// Rows of a table from which on a class should have more than one of them.
@@ -80,7 +80,7 @@ impl Reader {
     /// The labels of a table that may be slips: text among numbers, numbers among text, and classes of a single row where there
     /// are 100 or more. None before all rows are here.
     pub fn odd_labels(&self) -> Vec<OddLabel> {
-        if !matches!(self.form, Form::Table { .. }) || self.values() > 0 || !self.is_complete() {
+        if self.table_form().is_none() || self.values() > 0 || !self.is_complete() {
             return Vec::new();
         }
         let names = self.classes().names();

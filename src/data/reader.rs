@@ -80,17 +80,22 @@ pub struct Reader {
 pub(super) enum Form {
     /// Images, with their form where they have height and width.
     Images(Option<ImageForm>),
-    /// A table, those of its columns that are no inputs, though nobody has said so, those of text that may be meant as numbers,
-    /// inputs that may be identifiers, how it is written, and how many different numbers the first rows of its target show, where these alone have made classes
-    /// of them.
-    Table {
-        schema: Box<Schema>,
-        left_out: Vec<LeftOut>,
-        as_text: Vec<NumbersAsText>,
-        identifiers: Vec<String>,
-        written: Box<Format>,
-        few_numbers: Option<usize>,
-    },
+    Table(Box<TableForm>),
+}
+
+/// What is known of a table besides its rows.
+#[derive(Clone, Default)]
+pub(super) struct TableForm {
+    pub schema: Schema,
+    pub written: Format,
+    /// Columns that are no inputs, though nobody has said so.
+    pub left_out: Vec<LeftOut>,
+    /// Columns of text that may be meant as numbers.
+    pub as_text: Vec<NumbersAsText>,
+    /// Inputs that may be identifiers.
+    pub identifiers: Vec<String>,
+    /// How many different numbers the first rows of the target show, where these alone have made classes of them.
+    pub few_numbers: Option<usize>,
 }
 
 pub(super) enum State {
@@ -125,7 +130,7 @@ impl Reader {
         if stream.peek(2)? != [0, 0] {
             return Self::csv(stream, &[], options);
         }
-        Self::images(Images::open(stream, None)?, Table::new(), options)
+        Self::images(Images::open(stream, None)?, Table::default(), options)
     }
 
     /// Reads CSV from any source of bytes; `name` stands for the path in messages.
@@ -144,46 +149,45 @@ impl Reader {
         Self::idx(Stream::new(labels_name, labels)?, || Stream::new(images_name, images), options)
     }
 
-    fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
-        let name = stream.name().to_path_buf();
-        let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
-        let (inputs, values) = (rows.table.columns.width(), rows.table.columns.values.len());
-        let (schema, left_out) = (rows.table.schema(), rows.table.left_out());
-        let form = Form::Table {
-            schema: Box::new(schema),
-            left_out,
-            as_text: rows.table.as_text(),
-            identifiers: rows
-                .table
-                .columns
-                .identifiers
-                .iter()
-                .map(|column| rows.table.name_of(*column))
-                .collect(),
-            written: rows.table.written().into(),
-            few_numbers: rows.table.columns.few_numbers,
-        };
-        let likely_rows = rows.likely();
-        let times = options.timed.then(Times::default);
-        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?));
-        let (labels_name, table) = (name.clone(), Table::new());
-        Ok(Self {
+    /// No rows yet, of this form.
+    pub(super) fn of(name: PathBuf, inputs: usize, form: Form, state: State) -> Self {
+        Self {
+            labels_name: name.clone(),
             name,
-            labels_name,
             inputs,
-            values,
-            table,
+            values: 0,
+            table: Table::default(),
             known_rows: None,
-            likely_rows,
-            threads: options.threads,
+            likely_rows: 0,
+            threads: None,
             form,
-            times,
+            times: None,
             state,
             refuses_missing: false,
             kept: None,
             dropped: 0,
             late: Late::default(),
-        })
+        }
+    }
+
+    fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
+        let name = stream.name().to_path_buf();
+        let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
+        let (table, likely_rows) = (&rows.table, rows.likely());
+        let columns = &table.columns;
+        let form = TableForm {
+            schema: table.schema(),
+            written: table.written(),
+            left_out: table.left_out(),
+            as_text: table.as_text(),
+            identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
+            few_numbers: columns.few_numbers,
+        };
+        let (inputs, values) = (columns.width(), columns.values.len());
+        let times = options.timed.then(Times::default);
+        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?));
+        let reader = Self::of(name, inputs, Form::Table(Box::new(form)), state);
+        Ok(Self { values, likely_rows, times, threads: options.threads, ..reader })
     }
 
     fn idx(
@@ -193,38 +197,20 @@ impl Reader {
     ) -> Result<Self> {
         let labels = read_labels(&mut labels_stream)?;
         let images = Images::open(open_images()?, Some((labels.len(), labels_stream.name())))?;
-        let mut reader = Self::images(images, Table::labelled(&labels), options)?;
-        reader.labels_name = labels_stream.name().to_owned();
-        Ok(reader)
+        let reader = Self::images(images, Table::labelled(&labels), options)?;
+        Ok(Self { labels_name: labels_stream.name().to_owned(), ..reader })
     }
 
     fn images(images: Images, mut table: Table, options: &ReadOptions) -> Result<Self> {
         let name = images.name().to_path_buf();
-        let (inputs, form, rows) = (images.inputs(), Form::Images(images.form()), images.rows());
+        let (inputs, form, known_rows) = (images.inputs(), Form::Images(images.form()), Some(images.rows()));
         if let Some(values) = images.values() {
             table.reserve(values, &name)?;
         }
         let times = options.timed.then(Times::default);
         let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?));
-        let labels_name = name.clone();
-        let known_rows = Some(rows);
-        Ok(Self {
-            name,
-            labels_name,
-            inputs,
-            values: 0,
-            table,
-            known_rows,
-            likely_rows: 0,
-            threads: options.threads,
-            form,
-            times,
-            state,
-            refuses_missing: false,
-            kept: None,
-            dropped: 0,
-            late: Late::default(),
-        })
+        let reader = Self::of(name, inputs, form, state);
+        Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
     }
 
     /// Waits until one more block of [`BLOCK_ROWS`](super::BLOCK_ROWS) rows is in, or the end of the file.
@@ -335,44 +321,37 @@ impl Reader {
         &self.table.labels
     }
 
-    /// How the values are made of which the rows consist: nothing for IDX.
-    pub fn schema(&self) -> Option<&Schema> {
+    /// What is known of a table besides its rows.
+    pub(super) fn table_form(&self) -> Option<&TableForm> {
         match &self.form {
             Form::Images(_) => None,
-            Form::Table { schema, .. } => Some(schema),
+            Form::Table(form) => Some(form),
         }
+    }
+
+    /// How the values are made of which the rows consist: nothing for IDX.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.table_form().map(|form| &form.schema)
     }
 
     /// How a table is written, all of which is said or was found out.
     pub fn written(&self) -> Option<&Format> {
-        match &self.form {
-            Form::Images(_) => None,
-            Form::Table { written, .. } => Some(written),
-        }
+        self.table_form().map(|form| &form.written)
     }
 
     /// Columns that are no inputs, though nobody has said so.
     pub fn left_out(&self) -> &[LeftOut] {
-        match &self.form {
-            Form::Images(_) => &[],
-            Form::Table { left_out, .. } => left_out,
-        }
+        self.table_form().map_or(&[], |form| &form.left_out)
     }
 
     /// Columns of text, the target among them, in which most cells are a number with a sign or a unit.
     pub fn numbers_as_text(&self) -> &[NumbersAsText] {
-        match &self.form {
-            Form::Images(_) => &[],
-            Form::Table { as_text, .. } => as_text,
-        }
+        self.table_form().map_or(&[], |form| &form.as_text)
     }
 
     /// Inputs that may hold identifiers: names of persons or things, as text or as numbers.
     pub fn identifiers(&self) -> &[String] {
-        match &self.form {
-            Form::Images(_) => &[],
-            Form::Table { identifiers, .. } => identifiers,
-        }
+        self.table_form().map_or(&[], |form| &form.identifiers)
     }
 
     /// The form of the images, if the rows are images: as IDX says, or of a square.
@@ -380,7 +359,7 @@ impl Reader {
         let side = self.inputs.isqrt();
         match self.form {
             Form::Images(form) => form,
-            Form::Table { .. } => (self.holds_images() && side * side == self.inputs).then_some(ImageForm {
+            Form::Table(_) => (self.holds_images() && side * side == self.inputs).then_some(ImageForm {
                 height: side,
                 width: side,
                 colour: false,
@@ -402,7 +381,7 @@ impl Reader {
 
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
     pub fn take_block(&mut self) -> Block {
-        let table = std::mem::replace(&mut self.table, Table::new());
+        let table = std::mem::replace(&mut self.table, Table::default());
         // Later rows count on from their numbers, and are not kept beside these.
         (self.likely_rows, self.late) = (0, Late::default());
         self.table.dictionaries = table.dictionaries;

@@ -17,7 +17,7 @@ pub struct Column {
 }
 
 /// What must be known of a training table to read others like it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schema {
     /// Columns of a row.
     pub columns: usize,

@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use super::columns::Selection;
 use super::dialect::Format;
 use super::npz::{Hints, Npz};
-use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, is_zstd};
+use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -326,20 +326,6 @@ fn not_whole(path: &Path, source: io::Error) -> Error {
     };
     let expected = "arrays of numbers or text (NPZ)".to_owned();
     Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
-}
-
-/// Reads until `buffer` is full or the source ends; returns how many bytes came.
-pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match source.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 impl Read for Stream {

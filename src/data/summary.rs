@@ -4,7 +4,6 @@ use super::by_column::by_column;
 use super::categories::{Dictionary, MISSING};
 use super::reader::Reader;
 use super::schema::Column;
-use super::sorted_floats::sorted;
 use super::statistics::quantile_of_sorted;
 use super::table::Table;
 
@@ -79,9 +78,10 @@ fn of_categories(dictionary: &Dictionary, values: &[f32]) -> (usize, usize, Cont
     (missing, named.len(), Contents::Categories(named))
 }
 
-fn of_numbers(values: Vec<f32>) -> (usize, usize, Contents) {
+fn of_numbers(mut values: Vec<f32>) -> (usize, usize, Contents) {
     let rows = values.len();
-    let values = sorted(values);
+    values.retain(|value| !value.is_nan());
+    values.sort_unstable_by(f32::total_cmp);
     let distinct =
         usize::from(!values.is_empty()) + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let at = |rank| quantile_of_sorted(&values, rank).unwrap_or(f64::NAN);

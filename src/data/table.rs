@@ -122,7 +122,7 @@ pub(super) struct Chunk {
 }
 
 /// All rows so far, as they stand in the file.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Table {
     pub(super) features: Features,
     /// The class of each row.
@@ -151,30 +151,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// An empty table.
-    pub(super) fn new() -> Self {
-        Self {
-            features: Features::default(),
-            labels: Vec::new(),
-            values: Vec::new(),
-            weights: Vec::new(),
-            groups: Vec::new(),
-            times: Vec::new(),
-            ids: Vec::new(),
-            classes: Classes::numbered(0),
-            numbers: Vec::new(),
-            names: Vec::new(),
-            files: Vec::new(),
-            class_of: Vec::new(),
-            dictionaries: Vec::new(),
-            missing: None,
-        }
-    }
-
     /// A table whose labels are known before its features.
     pub(super) fn labelled(labels: &[u8]) -> Self {
         let mut place = [None; 256];
-        let mut table = Self::new();
+        let mut table = Self::default();
         for (label, row) in labels.iter().zip(1..) {
             place[usize::from(*label)].get_or_insert_with(|| {
                 table.names.push(Label { text: label.to_string(), row });

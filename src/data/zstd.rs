@@ -5,8 +5,6 @@ use std::io::{Chain, Cursor, Error, ErrorKind, Read, Result};
 use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::{DEFAULT_MAX_WINDOW_SIZE, FrameDecoder, StreamingDecoder};
 
-use super::stream::fill;
-
 /// The first bytes of a frame.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -26,6 +24,20 @@ type Source = Box<dyn Read + Send>;
 
 /// A frame whose first bytes have been looked at.
 type Frame = StreamingDecoder<Chain<Cursor<[u8; 4]>, Source>, FrameDecoder>;
+
+/// Reads until `buffer` is full or the source ends; returns how many bytes came.
+pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
 
 /// The contents of zstd data.
 pub(super) struct Zstd(State);
