@@ -6,10 +6,8 @@ use std::sync::Arc;
 use super::columns::{Columns, Header, LeftOut, NumbersAsText, Selection};
 use super::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use super::notation::Notation;
-use super::pieces::{Piece, Pieces, too_long};
-use super::raw_table::RawTable;
+use super::pieces::{At, Piece, Pieces, too_long};
 use super::records::Cells;
-use super::row_parser::At;
 use super::schema::Schema;
 use super::shown::{show, show_name};
 use super::stream::Stream;
@@ -172,29 +170,6 @@ impl CsvRows {
             decimal_is_known,
         };
         Ok(Self { table, first, pieces, row_bytes, length })
-    }
-}
-
-impl CsvRows {
-    /// Reads everything as it is written.
-    pub(super) fn read_raw(mut self) -> Result<RawTable> {
-        let Self { table: about, first, pieces, .. } = &mut self;
-        let mut table = RawTable::new(about.names.clone(), about.columns.count, about.dialect.clone());
-        let delimiter = about.dialect.delimiter;
-        let mut cells = Cells::new(delimiter);
-        let mut push = |piece: &Piece| {
-            for (start, row) in piece.each_row(delimiter) {
-                let at = At { row: cells.of(row), piece, start };
-                about.check_cells(&at)?;
-                table.push(at.row.cells())?;
-            }
-            Ok(())
-        };
-        push(first)?;
-        while let Some(piece) = pieces.next()? {
-            push(&piece)?;
-        }
-        Ok(table)
     }
 }
 

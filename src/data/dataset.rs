@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Targets, TargetsRef};
+use super::targets::{Targets, TargetsRef};
 use crate::{Error, Result};
+
+/// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
+/// block is in. The same for every format and engine.
+pub const BLOCK_ROWS: usize = 4096;
 
 /// Feature values, row-major [rows, inputs].
 #[derive(Debug, Clone, PartialEq)]

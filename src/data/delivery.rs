@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, available_parallelism};
 use std::time::Instant;
 
-use super::BLOCK_ROWS;
 use super::csv_table::CsvRows;
+use super::dataset::BLOCK_ROWS;
 use super::idx::{CHUNK_ROWS, Images};
 use super::merge::Merger;
 use super::pieces::{PIECE_BYTES, Piece, Pieces};

@@ -8,8 +8,8 @@ use super::categories::{Dictionary, MISSING};
 use super::classes::Classes;
 use super::dataset::Features;
 use super::normal_score::normal_score;
+use super::scale::Scale;
 use super::statistics::{is_coarse, moments};
-use super::transform::Scale;
 use crate::Result;
 
 /// How each column of a table becomes inputs, in the order of the columns.

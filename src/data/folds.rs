@@ -1,16 +1,7 @@
 //! Divides rows into as many folds as are asked for: every row tests in one of them, and trains in the others.
 
-use super::split::{Parts, Split, by_time, cuts};
+use super::split::{Fold, Parts, Split, by_time, cuts};
 use crate::random::{Purpose, words};
-
-/// One of the parts of a cross-validation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fold {
-    /// Which, counted from 0.
-    pub index: usize,
-    /// How many there are.
-    pub count: usize,
-}
 
 /// What rows are told apart by.
 #[derive(Debug, Clone, Copy)]

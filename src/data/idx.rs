@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::BLOCK_ROWS;
+use super::dataset::BLOCK_ROWS;
 use super::dataset::Features;
 use super::image::ImageForm;
 use super::stream::Stream;

@@ -41,6 +41,7 @@ mod records;
 mod row_cells;
 mod row_parser;
 mod sample;
+mod scale;
 mod schema;
 mod shown;
 mod sorted;
@@ -61,10 +62,9 @@ pub use again::LateText;
 pub use categories::Dictionary;
 pub use classes::Classes;
 pub use columns::{LeftOut, NumbersAsText, Selection, Target, Why};
-pub use dataset::{Dataset, Features, FeaturesRef, Rows, Scaling};
+pub use dataset::{BLOCK_ROWS, Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
 pub use encoding::{Code, Encoding, Map};
-pub use folds::Fold;
 pub use image::{ImageForm, png_form, read_png};
 pub use image_folders::ImageOptions;
 pub use locate::{Source, Sources, is_png, labels_beside, locate};
@@ -74,13 +74,10 @@ pub use odd_labels::{OddLabel, Oddity};
 pub use order::{first_epoch_block, order, rows_at};
 pub use raw_table::RawTable;
 pub use reader::{Block, ReadOptions, Reader};
+pub use scale::Scale;
 pub use schema::{Column, Schema};
 pub use sorted::is_sorted;
-pub use split::{Parts, Split};
+pub use split::{Fold, Parts, Split};
 pub use summary::{ColumnSummary, Contents};
 pub use targets::{TargetScale, Targets, TargetsRef};
-pub use transform::{Scale, Transform};
-
-/// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
-/// block is in. The same for every format and engine.
-pub const BLOCK_ROWS: usize = 4096;
+pub use transform::Transform;

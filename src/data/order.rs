@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::BLOCK_ROWS;
+use super::dataset::BLOCK_ROWS;
 use crate::random::{Purpose, words};
 use crate::vectors::vectorized;
 

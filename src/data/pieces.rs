@@ -7,8 +7,8 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::BLOCK_ROWS;
-use super::records::{Cells, count_lines, is_blank, row_end};
+use super::dataset::BLOCK_ROWS;
+use super::records::{Cells, Row, count_lines, is_blank, row_end};
 use super::shown::{show_name, some};
 use super::stream::Stream;
 use crate::error::Place;
@@ -55,6 +55,27 @@ impl Piece {
             Some((begin, &self.text[begin..start]))
         });
         lines.filter(move |(_, line)| !is_blank(&line[..line.len() - 1], delimiter))
+    }
+}
+
+/// A row and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub row: Row<'a>,
+    pub piece: &'a Piece,
+    /// Where it begins in the piece.
+    pub start: usize,
+}
+
+impl At<'_> {
+    /// The file, or what stands for it in messages.
+    pub(super) fn name(&self) -> &Path {
+        &self.piece.name
+    }
+
+    /// The line on which the row begins.
+    pub(super) fn line(&self) -> u64 {
+        self.piece.line(self.start)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Rows whose cells need no second look, each read in one walk from its first byte to its last.
 //!
-//! Any other row is left to [`RowParser`](super::row_parser::RowParser), which knows all cases.
+//! Any other row is left to `RowParser`, which knows all cases.
 
-use super::categories::MISSING;
+use super::categories::{MISSING, Numbering};
+use super::classes::Interner;
 use super::columns::{Holds, Why};
 use super::csv_table::CsvTable;
 use super::number::{float, short_number};
 use super::records::{may_be_blank, quoted_end};
-use super::row_parser::{FirstMissing, RowParser};
 
 /// What is done with the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +31,15 @@ enum Role {
 pub(super) struct PlainRows {
     roles: Vec<Role>,
     delimiter: u8,
+}
+
+/// What is known of the rows so far.
+pub(super) struct Known<'a> {
+    pub table: &'a CsvTable,
+    pub labels: &'a Interner,
+    pub numberings: &'a [Numbering],
+    /// Whether a number may be missing.
+    pub may_miss: bool,
 }
 
 /// What a row holds.
@@ -84,7 +93,7 @@ impl PlainRows {
     }
 }
 
-impl RowParser {
+impl Known<'_> {
     /// Reads the row that begins at this place of a text, before which so many come, and says where it ends, behind its line end; nothing
     /// where it needs a second look, after which `values` hold anything.
     pub(super) fn plain_row(
@@ -96,7 +105,6 @@ impl RowParser {
         values: &mut Values,
     ) -> Option<usize> {
         let (table, delimiter) = (&self.table, plain.delimiter);
-        let may_miss = !table.refuses_missing && !matches!(self.missing, FirstMissing::None);
         if text[start..]
             .iter()
             .find(|byte| !may_be_blank(byte) || is_line_end(**byte))
@@ -109,7 +117,7 @@ impl RowParser {
         for (role, column) in plain.roles.iter().zip(1..) {
             let end = match role {
                 Role::Numbers(first, count) => {
-                    self.numbers(text, at, delimiter, may_miss, &mut values.inputs[*first..][..*count])?
+                    self.numbers(text, at, delimiter, self.may_miss, &mut values.inputs[*first..][..*count])?
                 }
                 Role::Category(input, index) => {
                     let (cell, end) = cell(at)?;
@@ -150,7 +158,7 @@ impl RowParser {
     }
 }
 
-impl RowParser {
+impl Known<'_> {
     /// Reads numbers of neighbouring cells, the first of which begins there, and says where the last one ends.
     fn numbers(
         &self,

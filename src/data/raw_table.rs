@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use super::columns::{Selection, Target};
 use super::csv_table::CsvRows;
 use super::dialect::{Dialect, Format, Kind};
+use super::pieces::At;
+use super::records::Cells;
 use super::stream::Stream;
 use super::target::named_target;
 use crate::Result;
@@ -31,16 +33,33 @@ impl RawTable {
         // One column is enough to ask for: all are read.
         let wanted =
             Selection { target: Target::Absent, only: vec!["-1".to_owned()], ..Selection::default() };
-        CsvRows::open(Stream::open(path)?, others, format, &wanted)?.read_raw()
-    }
-
-    /// No rows yet.
-    pub(super) fn new(names: Option<Vec<String>>, columns: usize, dialect: Dialect) -> Self {
-        Self { names, columns, text: Vec::new(), ends: Vec::new(), dialect, numeric: vec![true; columns] }
+        let CsvRows { table: about, first, mut pieces, .. } =
+            CsvRows::open(Stream::open(path)?, others, format, &wanted)?;
+        let (columns, dialect) = (about.columns.count, about.dialect.clone());
+        let mut table = Self {
+            names: about.names.clone(),
+            columns,
+            text: Vec::new(),
+            ends: Vec::new(),
+            dialect,
+            numeric: vec![true; columns],
+        };
+        let delimiter = about.dialect.delimiter;
+        let mut cells = Cells::new(delimiter);
+        let mut piece = Some(first);
+        while let Some(rows) = piece {
+            for (start, row) in rows.each_row(delimiter) {
+                let at = At { row: cells.of(row), piece: &rows, start };
+                about.check_cells(&at)?;
+                table.push(at.row.cells())?;
+            }
+            piece = pieces.next()?;
+        }
+        Ok(table)
     }
 
     /// Adds a row of as many cells as there are columns.
-    pub(super) fn push<'a>(&mut self, cells: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+    fn push<'a>(&mut self, cells: impl Iterator<Item = &'a [u8]>) -> Result<()> {
         for (numeric, cell) in self.numeric.iter_mut().zip(cells) {
             *numeric &= !matches!(self.dialect.kind(cell), Kind::Text);
             if self.text.capacity() < self.text.len() + cell.len() {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::TargetsRef;
 use super::again::Late;
 use super::classes::Classes;
 use super::columns::{LeftOut, NumbersAsText, Selection};
@@ -21,6 +20,7 @@ use super::locate::Source;
 use super::schema::Schema;
 use super::stream::Stream;
 use super::table::Table;
+use super::targets::TargetsRef;
 use crate::{Error, Result};
 
 /// What a reader has to know besides the files.

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::BLOCK_ROWS;
 use super::categories::Numbering;
 use super::classes::Interner;
 use super::columns::{Holds, Why};
 use super::csv_table::CsvTable;
+use super::dataset::BLOCK_ROWS;
 use super::dataset::Features;
 use super::groups::Groups;
-use super::pieces::Piece;
-use super::plain_rows::{PlainRows, Values};
-use super::records::{Cells, Row, is_blank, row_end};
+use super::pieces::{At, Piece};
+use super::plain_rows::{Known, PlainRows, Values};
+use super::records::{Cells, is_blank, row_end};
 use super::shown::{show, show_name};
 use super::table::{Chunk, Missing};
 use crate::error::{Error, Result};
@@ -42,15 +42,6 @@ pub(super) enum FirstMissing {
     Before,
 }
 
-/// A row and where it stands.
-#[derive(Clone, Copy)]
-pub(super) struct At<'a> {
-    pub row: Row<'a>,
-    pub piece: &'a Piece,
-    /// Where it begins in the piece.
-    pub start: usize,
-}
-
 /// What a piece holds.
 pub(super) struct Parsed {
     pub chunk: Chunk,
@@ -60,18 +51,6 @@ pub(super) struct Parsed {
     pub name: Arc<Path>,
     /// What is wrong with the first row that is not there any more.
     pub fault: Option<Error>,
-}
-
-impl At<'_> {
-    /// The file, or what stands for it in messages.
-    pub(super) fn name(&self) -> &Path {
-        &self.piece.name
-    }
-
-    /// The line on which the row begins.
-    pub(super) fn line(&self) -> u64 {
-        self.piece.line(self.start)
-    }
 }
 
 impl RowParser {
@@ -114,8 +93,14 @@ impl RowParser {
         };
         let (mut start, mut before) = (0, piece.before);
         while start < text.len() {
+            let known = Known {
+                table: &table,
+                labels: &self.labels,
+                numberings: &self.numberings,
+                may_miss: !table.refuses_missing && !matches!(self.missing, FirstMissing::None),
+            };
             let end =
-                plain.as_ref().and_then(|plain| self.plain_row(plain, text, start, before, &mut values));
+                plain.as_ref().and_then(|plain| known.plain_row(plain, text, start, before, &mut values));
             if let Some(end) = end {
                 chunk.features.extend(&values.inputs);
                 chunk.labels.extend(values.label);

@@ -1,6 +1,6 @@
 //! Whether the rows of a file stand in an order that has to do with their labels.
 
-use super::BLOCK_ROWS;
+use super::dataset::BLOCK_ROWS;
 
 /// By how many standard deviations the statistic must be above its mean.
 const DEVIATIONS: f64 = 10.0;

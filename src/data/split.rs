@@ -1,6 +1,5 @@
 //! Divides rows into training, validation and test rows: of each class the same share, by seed.
 
-use super::folds::Fold;
 use crate::random::{Purpose, words};
 
 /// Which rows of a data set are left out of training.
@@ -14,6 +13,15 @@ pub struct Split {
     pub seed: u64,
     /// The fold whose rows test, in the place of a share; those that validate are a share of the others.
     pub fold: Option<Fold>,
+}
+
+/// One of the parts of a cross-validation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fold {
+    /// Which, counted from 0.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// The numbers of the rows of each part, in ascending order.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::categories::Dictionary;
 use super::classes::{Classes, Label};
+use super::dataset::BLOCK_ROWS;
 use super::dataset::{Dataset, Features};
-use super::{BLOCK_ROWS, Targets};
+use super::targets::Targets;
 use crate::error::Place;
 use crate::memory::{check_memory, prefer_large_pages};
 use crate::{Error, Result};
