@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::targets::{Targets, TargetsRef};
-use crate::{Error, Result};
+use crate::data::encoding::targets::{Targets, TargetsRef};
+use crate::error::{Error, Result};
 
 /// Rows of the first epoch are shuffled within blocks of this many rows; training starts when the first
 /// block is in. The same for every format and engine.
@@ -60,7 +60,7 @@ impl Features {
     /// Raw values as network inputs under `scaling`; `range` counts values, not rows.
     ///
     /// Bytes stay bytes where `scaling` is theirs; all else becomes floats.
-    pub(super) fn scaled(&self, range: Range<usize>, scaling: Scaling) -> FeaturesRef<'_> {
+    pub(crate) fn scaled(&self, range: Range<usize>, scaling: Scaling) -> FeaturesRef<'_> {
         match (self, scaling) {
             (Features::Bytes(values), Scaling::Bytes) => FeaturesRef::Bytes(&values[range]),
             (Features::Bytes(values), Scaling::AsIs) => {
@@ -144,7 +144,7 @@ impl<'a> Rows<'a> {
 }
 
 /// Whether there are weights and none of them counts.
-pub(super) fn are_all_zero(weights: &[f32]) -> bool {
+pub(crate) fn are_all_zero(weights: &[f32]) -> bool {
     !weights.is_empty() && weights.iter().all(|weight| *weight <= 0.0)
 }
 

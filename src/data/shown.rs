@@ -4,7 +4,7 @@
 const SHOWN_CHARACTERS: usize = 40;
 
 /// A cell in a message: quoted, cut, on one line.
-pub(super) fn show(cell: &[u8]) -> String {
+pub(crate) fn show(cell: &[u8]) -> String {
     if cell.is_empty() {
         return "an empty cell".to_string();
     }
@@ -16,14 +16,14 @@ pub(super) fn show(cell: &[u8]) -> String {
 }
 
 /// A column's name in a message: cut, on one line.
-pub(super) fn show_name(cell: &[u8]) -> String {
+pub(crate) fn show_name(cell: &[u8]) -> String {
     let escape =
         |c: char| if matches!(c, '"' | '\'' | '\\') { c.to_string() } else { c.escape_debug().to_string() };
     cut(cell).chars().map(escape).collect()
 }
 
 /// Names in a message: the first of them, and how many there are.
-pub(super) fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn some(names: impl ExactSizeIterator<Item = String>) -> String {
     const SHOWN: usize = 8;
     let count = names.len();
     let shown: Vec<String> = names.take(SHOWN).collect();

@@ -1,0 +1,91 @@
+//! Columns of categories: the different texts of each, numbered as they come.
+
+use super::classes::{Classes, Interner, Label};
+
+/// What stands for a missing cell among the numbers of a column's categories.
+pub(crate) const MISSING: u32 = 0;
+
+/// The categories of a column by their numbers, which count from 1 in the order in which they come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Dictionary {
+    pub(crate) labels: Vec<Label>,
+}
+
+impl Dictionary {
+    /// The text of a number, as it was written first; nothing for a missing cell.
+    pub fn text(&self, number: u32) -> Option<&str> {
+        let label = self.labels.get((number as usize).checked_sub(1)?);
+        label.map(|label| label.text.as_str())
+    }
+
+    /// How many numbers there are: one for each text, and that of missing cells.
+    pub fn numbers(&self) -> usize {
+        self.labels.len() + 1
+    }
+
+    /// The categories of the texts with these numbers, in natural order.
+    pub(crate) fn categories(&self, numbers: impl Iterator<Item = u32>) -> Classes {
+        let labels: Vec<Label> = numbers
+            .filter_map(|number| self.labels.get((number as usize).checked_sub(1)?).cloned())
+            .collect();
+        Classes::of(&labels).0
+    }
+}
+
+/// Numbers the categories of a column while it is read.
+pub(crate) struct Numbering(Interner);
+
+impl Numbering {
+    pub(crate) fn new() -> Self {
+        Self(Interner::new("category", MISSING + 1))
+    }
+
+    /// The number of a cell, if it has come before.
+    #[inline]
+    pub(crate) fn find(&self, cell: &[u8]) -> Option<u32> {
+        self.0.find(cell)
+    }
+
+    /// Numbers a cell of this row, which has not come before; or says what should have stood there.
+    pub(crate) fn add(&mut self, cell: &[u8], is_missing: bool, row: u64) -> Result<u32, String> {
+        if is_missing {
+            self.0.insert(cell, MISSING);
+            return Ok(MISSING);
+        }
+        self.0.add(cell, row)
+    }
+
+    /// The categories that have come since the last call.
+    pub(crate) fn take_new(&mut self) -> Vec<Label> {
+        self.0.take_new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_numbered_and_missing_ones_have_a_number_of_their_own() {
+        let mut numbering = Numbering::new();
+        let mut number = |cell: &[u8], is_missing| {
+            numbering.find(cell).map_or_else(|| numbering.add(cell, is_missing, 3), Ok)
+        };
+        for (cell, is_missing, expected) in [
+            ("red", false, 1),
+            ("", true, 0),
+            ("blue", false, 2),
+            (" red", false, 1),
+            ("NA", true, 0),
+            ("NA", true, 0),
+            ("7", false, 3),
+            ("", true, 0),
+        ] {
+            assert_eq!(number(cell.as_bytes(), is_missing), Ok(expected), "{cell:?}");
+        }
+        assert!(number(b"\xff", false).is_err());
+        let dictionary = Dictionary { labels: numbering.take_new() };
+        assert_eq!((dictionary.numbers(), dictionary.text(2), dictionary.text(0)), (4, Some("blue"), None));
+        assert_eq!(dictionary.categories([0, 3, 1].into_iter()).names(), ["7", "red"]);
+    }
+}

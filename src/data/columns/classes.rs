@@ -1,0 +1,346 @@
+//! Classes: the different labels of a data set, in natural order, each with its name.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use foldhash::fast::FixedState;
+
+/// The most different labels that a reader keeps; more are no classes, whatever the table is about.
+pub(crate) const MOST_LABELS: usize = 65_536;
+
+/// The most classes of a table whose labels are numbers; beyond it they are values, not classes.
+pub(crate) const MOST_NUMBERED_CLASSES: usize = 1000;
+
+/// From this many classes on, at least every second row must share its class with another.
+pub(crate) const FEW_CLASSES: usize = 20;
+
+/// A label as it was written, and the row where it was read first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub text: String,
+    pub row: u64,
+}
+
+/// The classes of a data set: index and name of each.
+///
+/// If all labels are numbers, labels of one value are one class (`1`, `1.0`, `01`), and classes stand in the order of
+/// their values. Else labels are compared as text, without the blanks of ASCII around them, and stand in natural order: digits
+/// inside a name count as a number, so that `class2` comes before `class10`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classes {
+    names: Vec<String>,
+    is_numeric: bool,
+}
+
+impl Default for Classes {
+    /// None.
+    fn default() -> Self {
+        Self::numbered(0)
+    }
+}
+
+impl Classes {
+    /// The classes `0`, `1`, ..., `count - 1`.
+    pub fn numbered(count: usize) -> Self {
+        Self { names: (0..count).map(|class| class.to_string()).collect(), is_numeric: true }
+    }
+
+    /// The classes with these names, in this order; nothing if two of them are the same.
+    pub fn named(names: Vec<String>) -> Option<Self> {
+        let numbers: Option<Vec<f64>> = names.iter().map(|name| number(name)).collect();
+        let are_different = match &numbers {
+            Some(numbers) => are_different(numbers.iter().map(|number| number.to_bits())),
+            None => names.iter().all(|name| name.trim_ascii() == name) && are_different(names.iter()),
+        };
+        are_different.then_some(Self { names, is_numeric: numbers.is_some() })
+    }
+
+    /// The classes of these labels, and the class of each label.
+    pub(crate) fn of(labels: &[Label]) -> (Self, Vec<u32>) {
+        let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(&label.text)).collect();
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        let compare = |a: usize, b: usize| match &numbers {
+            Some(numbers) => numbers[a].total_cmp(&numbers[b]),
+            None => natural(&labels[a].text, &labels[b].text),
+        };
+        order.sort_by(|a, b| compare(*a, *b));
+        let mut classes = vec![0; labels.len()];
+        let mut names: Vec<String> = Vec::new();
+        for (place, label) in order.iter().enumerate() {
+            if place == 0 || compare(order[place - 1], *label) != Ordering::Equal {
+                let text = &labels[*label].text;
+                names.push(numbers.as_ref().map_or_else(|| text.clone(), |numbers| written(numbers[*label])));
+            }
+            classes[*label] = names.len() as u32 - 1;
+        }
+        (Self { names, is_numeric: numbers.is_some() }, classes)
+    }
+
+    /// The name of each class.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The name of a class.
+    pub fn name(&self, class: u32) -> &str {
+        &self.names[class as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether all of them are numbers.
+    pub fn are_numbers(&self) -> bool {
+        self.is_numeric
+    }
+
+    /// Whether the classes are the whole numbers from 0 on.
+    pub fn are_counted(&self) -> bool {
+        self.names.iter().enumerate().all(|(class, name)| *name == class.to_string())
+    }
+
+    /// The class of a label, if there is one.
+    pub fn find(&self, label: &str) -> Option<u32> {
+        let label = label.trim_ascii();
+        let wanted = if self.is_numeric { number(label) } else { None };
+        let is_it = |name: &String| name == label || wanted.is_some() && number(name) == wanted;
+        self.names.iter().position(is_it).map(|class| class as u32)
+    }
+
+    /// [`Classes::find`] for many labels: one look each, however many classes there are.
+    pub(crate) fn finder(&self) -> impl Fn(&str) -> Option<u32> + '_ {
+        let by_text: HashMap<&str, u32> = self.names.iter().map(String::as_str).zip(0..).collect();
+        let values = self.names.iter().filter(|_| self.is_numeric).filter_map(|name| number(name));
+        let by_value: HashMap<u64, u32> = values.map(f64::to_bits).zip(0..).collect();
+        move |label| {
+            let label = label.trim_ascii();
+            let of_value = || by_value.get(&number(label)?.to_bits());
+            by_text.get(label).or_else(of_value).copied()
+        }
+    }
+
+    /// Some names, for a message.
+    pub fn some_names(&self) -> String {
+        crate::data::shown::some(self.names.iter().map(|name| crate::data::shown::show_name(name.as_bytes())))
+    }
+}
+
+/// Why these labels are no classes of so many rows: what was found, and the label that shows it if one does.
+pub(crate) fn not_classes(
+    labels: &[Label],
+    classes: &Classes,
+    rows: usize,
+) -> Option<(String, Option<usize>)> {
+    let fraction =
+        || labels.iter().position(|label| number(&label.text).is_some_and(|value| value.fract() != 0.0));
+    if classes.is_numeric
+        && let Some(place) = fraction()
+    {
+        return Some((format!("{}, a fraction", labels[place].text), Some(place)));
+    }
+    if classes.is_numeric && classes.len() > MOST_NUMBERED_CLASSES {
+        return Some((format!("{} different numbers", classes.len()), None));
+    }
+    (classes.len() > FEW_CLASSES && classes.len() * 2 > rows)
+        .then(|| (format!("{} different labels in {rows} rows", classes.len()), None))
+}
+
+fn are_different<T: Eq + Hash>(mut items: impl Iterator<Item = T>) -> bool {
+    let mut seen = HashSet::new();
+    items.all(|item| seen.insert(item))
+}
+
+/// Whether a label counts as a number.
+pub(crate) fn is_number(label: &str) -> bool {
+    number(label).is_some()
+}
+
+/// A label as a finite number.
+///
+/// Greater ones than f64 counts are text, so that two of them are never one.
+fn number(label: &str) -> Option<f64> {
+    const GREATEST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    label.parse().ok().filter(|value: &f64| value.abs() < GREATEST).map(|value| value + 0.0)
+}
+
+/// A number as the name of a class: whole numbers without a point.
+fn written(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { value.to_string() }
+}
+
+/// Compares text in which digits count as numbers; what is left equal is compared letter by letter.
+fn natural(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    while let (Some(x), Some(y)) = (left.chars().next(), right.chars().next()) {
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let ((m, rest_left), (n, rest_right)) = (digits(left), digits(right));
+            let order = m.len().cmp(&n.len()).then_with(|| m.cmp(n));
+            if order != Ordering::Equal {
+                return order;
+            }
+            (left, right) = (rest_left, rest_right);
+        } else if x != y {
+            return x.cmp(&y);
+        } else {
+            (left, right) = (&left[x.len_utf8()..], &right[y.len_utf8()..]);
+        }
+    }
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// The digits that a text begins with, without leading zeros, and what follows.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].trim_start_matches('0'), &text[end..])
+}
+
+/// Numbers the different labels of a column in the order in which they come.
+pub(crate) struct Interner {
+    /// What a label is called in messages.
+    called: &'static str,
+    /// By text, without blanks around it.
+    numbers: HashMap<Box<[u8]>, u32, FixedState>,
+    next: u32,
+    /// Labels that nobody has taken yet.
+    new: Vec<Label>,
+}
+
+impl Interner {
+    /// Numbers from `first` on.
+    pub(crate) fn new(called: &'static str, first: u32) -> Self {
+        Self { called, numbers: HashMap::default(), next: first, new: Vec::new() }
+    }
+
+    /// The number of the label in a cell, if it has come before.
+    #[inline]
+    pub(crate) fn find(&self, cell: &[u8]) -> Option<u32> {
+        self.numbers.get(cell.trim_ascii()).copied()
+    }
+
+    /// Numbers the label in a cell, which has not come before, in the row of this number; or says what should have stood
+    /// there.
+    pub(crate) fn add(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
+        let text = str::from_utf8(cell.trim_ascii()).ok().filter(|text| !text.contains('\0'));
+        let text = text.ok_or_else(|| format!("a {}, text in UTF-8 without NUL bytes", self.called))?;
+        let number = self.next;
+        self.insert(cell, number);
+        self.next += 1;
+        self.new.push(Label { text: text.to_owned(), row });
+        Ok(number)
+    }
+
+    /// The number of what stands for no label, which is empty text; the cell of this row is one of its spellings.
+    pub(crate) fn missing(&mut self, cell: &[u8], row: u64) -> Result<u32, String> {
+        let number = self.find(b"").map_or_else(|| self.add(b"", row), Ok)?;
+        self.insert(cell, number);
+        Ok(number)
+    }
+
+    /// Has [`Interner::find`] give this number for the label in a cell.
+    pub(crate) fn insert(&mut self, cell: &[u8], number: u32) {
+        self.numbers.insert(cell.trim_ascii().into(), number);
+    }
+
+    /// The labels that have come since the last call.
+    pub(crate) fn take_new(&mut self) -> Vec<Label> {
+        std::mem::take(&mut self.new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(texts: &[&str]) -> (Vec<String>, Vec<u32>) {
+        let labels: Vec<Label> =
+            texts.iter().map(|text| Label { text: (*text).to_owned(), row: 1 }).collect();
+        let (classes, of) = Classes::of(&labels);
+        for (text, class) in texts.iter().zip(&of) {
+            assert_eq!(classes.find(text), Some(*class), "{text}");
+        }
+        let find = classes.finder();
+        for text in texts.iter().copied().chain(["", "2.0", " 3", "-0", "x", "class 2"]) {
+            assert_eq!(find(text), classes.find(text), "{text}");
+        }
+        drop(find);
+        assert_eq!(Classes::named(classes.names.clone()), Some(classes.clone()));
+        (classes.names, of)
+    }
+
+    #[test]
+    fn numbers_are_ordered_by_value_and_text_naturally() {
+        for (texts, names, of) in [
+            (&["3", "1", "10", "2.0", "2"][..], &["1", "2", "3", "10"][..], &[2, 0, 3, 1, 1][..]),
+            (&["1", "-1"], &["-1", "1"], &[1, 0]),
+            (&["True", "False"], &["False", "True"], &[1, 0]),
+            (&["class10", "class2", "class02"], &["class02", "class2", "class10"], &[2, 1, 0]),
+            (&["b", "7", "a", "007"], &["007", "7", "a", "b"], &[3, 1, 2, 0]),
+            (&["0", "-0"], &["0"], &[0, 0]),
+            // Blanks that are none of ASCII belong to a name.
+            (&["b\u{a0}", "b", "a\u{b}"], &["a\u{b}", "b", "b\u{a0}"], &[2, 1, 0]),
+            (&["9007199254740993", "9007199254740992"], &["9007199254740992", "9007199254740993"], &[1, 0]),
+        ] {
+            let (found, classes) = classes(texts);
+            assert_eq!(
+                (found.iter().map(String::as_str).collect::<Vec<_>>(), &classes[..]),
+                (names.to_vec(), of)
+            );
+        }
+        assert_eq!(Classes::named(vec!["1".to_owned(), "1.0".to_owned()]), None);
+        assert_eq!(Classes::numbered(3).find(" 2.0 "), Some(2));
+        assert!(Classes::numbered(3).are_counted());
+        assert_eq!(Classes::numbered(3).find("3"), None);
+    }
+
+    #[test]
+    fn many_classes_are_named_in_less_than_quadratic_time() {
+        // Comparing each with each would take minutes.
+        for prefix in ["", "class "] {
+            let names: Vec<String> = (0..400_000).map(|class| format!("{prefix}{class}")).collect();
+            let twice = [&names[..], &names[7..8]].concat();
+            assert_eq!(Classes::named(names).map(|classes| classes.len()), Some(400_000));
+            assert_eq!(Classes::named(twice), None);
+        }
+        assert_eq!(Classes::named(vec![" a".to_owned(), "b".to_owned()]), None);
+    }
+
+    #[test]
+    fn labels_are_numbered_as_they_come() {
+        let mut interner = Interner::new("label", 0);
+        let mut number = |cell: &[u8]| interner.find(cell).map_or_else(|| interner.add(cell, 7), Ok);
+        for (cell, expected) in [("9", 0), ("cat", 1), ("9", 0), (" cat ", 1), ("09", 2), ("1234", 3)] {
+            assert_eq!(number(cell.as_bytes()), Ok(expected), "{cell}");
+        }
+        for cell in [&b"\xff"[..], b"a\0"] {
+            assert!(number(cell).is_err(), "{cell:?}");
+        }
+        let texts: Vec<String> = interner.take_new().into_iter().map(|label| label.text).collect();
+        assert_eq!(texts, ["9", "cat", "09", "1234"]);
+        assert!(interner.take_new().is_empty());
+    }
+
+    #[test]
+    fn values_are_no_classes() {
+        let labels = |texts: &mut dyn Iterator<Item = String>| -> Vec<Label> {
+            texts.zip(1..).map(|(text, row)| Label { text, row }).collect()
+        };
+        let why = |labels: &[Label], rows| not_classes(labels, &Classes::of(labels).0, rows);
+        let mixed = labels(&mut ["1", "2.5", "3"].map(String::from).into_iter());
+        assert_eq!(why(&mixed, 100), Some(("2.5, a fraction".to_owned(), Some(1))));
+        let text = labels(&mut ["v1", "2.5"].map(String::from).into_iter());
+        assert_eq!(why(&text, 100), None);
+        let many = labels(&mut (0..1001).map(|value: u32| value.to_string()));
+        assert_eq!(why(&many, 10_000), Some(("1001 different numbers".to_owned(), None)));
+        assert_eq!(why(&many[..1000], 2000), None);
+        assert_eq!(why(&many[..150], 150), Some(("150 different labels in 150 rows".to_owned(), None)));
+        assert_eq!(why(&many[..20], 20), None);
+    }
+}

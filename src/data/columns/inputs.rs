@@ -1,0 +1,221 @@
+//! Which columns of a table are inputs, and what they hold, where nobody has said so.
+
+use std::collections::HashSet;
+
+use super::schema::Holds;
+use super::target::MNIST_COLUMNS;
+use super::time::{PARTS, date};
+use super::{Columns, Header, Selection, Target, Why, show_column};
+use crate::data::dialect::Kind;
+use crate::error::{Error, Result};
+
+/// Names of a column that numbers the rows, where its values are different whole numbers.
+const ROW_NUMBERS: [&str; 6] = ["", "unnamed: 0", "index", "id", "rownames", "row"];
+
+/// Texts from which on a column of different ones is no category.
+const LEAST_TEXTS: usize = 20;
+
+/// Rows from which on a column that counts up is taken for numbers of the rows.
+const COUNTED_ROWS: usize = 8;
+
+/// Why a column is taken for numbers of the rows.
+enum Numbers {
+    /// It is called so, and all values are different.
+    ByName,
+    /// Its values count up from here.
+    From(f64),
+}
+
+impl Header<'_> {
+    /// Refuses columns that a setting names as inputs, but that are none: `why` says so.
+    fn refuse_unused(
+        &self,
+        setting: &'static str,
+        columns: &[usize],
+        why: impl Fn(&usize) -> Option<String>,
+    ) -> Result<()> {
+        match columns.iter().find_map(|column| Some((column, why(column)?))) {
+            Some((column, why)) => {
+                let name =
+                    self.names.map_or_else(|| column.to_string(), |names| show_column(&names[*column]));
+                let expected = "columns that are inputs".to_owned();
+                Err(Error::Setting { setting, expected, found: format!("column {name}, {why}") })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The columns of a table to train on, of which `others` hold weights, groups and times.
+    pub(crate) fn chosen(
+        &self,
+        wanted: &Selection,
+        named: &[usize],
+        others: [Option<usize>; 3],
+    ) -> Result<Columns> {
+        let find = |names: &[String], what| {
+            names.iter().map(|name| self.find(name, what)).collect::<Result<Vec<_>>>()
+        };
+        let only = find(&wanted.only, "an input column")?;
+        let excluded = find(&wanted.exclude, "a column to leave out")?;
+        let categorical = find(&wanted.categorical, "a column of categories")?;
+        let targets = match (named, &wanted.target) {
+            // The digits of MNIST as a table are no inputs, whether they are looked at or not.
+            ([], Target::Absent) => (self.count == MNIST_COLUMNS).then_some(0).into_iter().collect(),
+            ([], Target::Values(_)) => vec![self.likely_values(&excluded)?],
+            ([], _) => vec![self.likely_target(&excluded)?],
+            (named, _) => named.to_vec(),
+        };
+        let role = |column: &usize| {
+            let [weight, group, time] = others.map(|other| other == Some(*column));
+            let roles = [
+                (targets.contains(column), "the target"),
+                (weight, "the weights"),
+                (group, "the groups"),
+                (time, "the times"),
+            ];
+            roles.into_iter().find(|(is_it, _)| *is_it).map(|(_, role)| format!("which holds {role}"))
+        };
+        self.refuse_unused("only", &only, role)?;
+        self.refuse_unused("categorical", &categorical, |column| {
+            role(column)
+                .or_else(|| excluded.contains(column).then(|| "which is left out".to_owned()))
+                .or_else(|| {
+                    (!only.is_empty() && !only.contains(column))
+                        .then(|| "which is none of the only inputs".to_owned())
+                })
+        })?;
+        let free = |column: &usize| {
+            !targets.contains(column) && !others.contains(&Some(*column)) && !excluded.contains(column)
+        };
+        let (mut counted, mut left_out) = (Vec::new(), Vec::new());
+        let may_be_left_out =
+            |column: &usize| only.is_empty() && free(column) && !categorical.contains(column);
+        for column in (0..self.count).filter(may_be_left_out) {
+            match self.numbers_rows(column) {
+                _ if self.is_unused(column) => left_out.push((column, Why::Empty)),
+                Some(Numbers::ByName) => left_out.push((column, Why::NumbersRows)),
+                Some(Numbers::From(first)) => {
+                    left_out.push((column, Why::NumbersRows));
+                    counted.push((column, first));
+                }
+                None if self.date_parts(column).is_none() && self.holds_different_texts(column) => {
+                    left_out.push((column, Why::DifferentTexts))
+                }
+                None => {}
+            }
+        }
+        let is_input = |column: &usize| {
+            free(column)
+                && !left_out.iter().any(|(left_out, _)| left_out == column)
+                && (only.is_empty() || only.contains(column))
+        };
+        let inputs = (0..self.count).filter(is_input);
+        let holds = |column: usize| match self.date_parts(column) {
+            _ if categorical.contains(&column) => Holds::Categories,
+            Some(parts) => Holds::Dates(parts),
+            None if self.is_category(column) => Holds::Categories,
+            None => Holds::Numbers,
+        };
+        let inputs: Vec<(usize, Holds)> = inputs.map(|column| (column, holds(column))).collect();
+        if inputs.is_empty() {
+            let expected = "a target column and at least one column of inputs";
+            let found = match self.count {
+                1 => "only one column: no comma, semicolon, tab or | stands in every row".to_owned(),
+                _ if left_out.iter().any(|(_, why)| *why == Why::NumbersRows) => {
+                    format!("no other among {}, but numbers of the rows", self.list())
+                }
+                _ if left_out.iter().any(|(_, why)| *why == Why::DifferentTexts) => {
+                    format!(
+                        "no other among {}, but text that is another one in nearly every row",
+                        self.list()
+                    )
+                }
+                _ => format!("no other among {}", self.list()),
+            };
+            return Err(self.error(expected.to_owned(), found));
+        }
+        let are_values = match wanted.target {
+            Target::Values(_) => true,
+            Target::Auto | Target::Column(_) => {
+                wanted.infer_values && targets.iter().all(|target| self.holds_values(*target))
+            }
+            Target::Absent => false,
+        };
+        let (target, values) =
+            if are_values { (None, targets) } else { (targets.first().copied(), Vec::new()) };
+        let inferred = target.filter(|_| wanted.infer_values);
+        let few_numbers = inferred.and_then(|target| self.few_numbers(target));
+        let may_identify = |(column, holds): &&(usize, Holds)| {
+            only.is_empty() && !categorical.contains(column) && self.may_identify(*column, *holds)
+        };
+        let identifiers = inputs.iter().filter(may_identify).map(|(column, _)| *column).collect();
+        let texts = inputs.iter().filter(|(_, holds)| *holds == Holds::Categories).map(|(column, _)| *column);
+        let texts = texts.chain(left_out.iter().map(|(column, _)| *column)).chain(target);
+        let texts = texts.filter(|column| !categorical.contains(column));
+        let as_text = texts.filter_map(|column| Some((column, self.number_as_text(column)?))).collect();
+        Ok(Columns {
+            count: self.count,
+            inputs,
+            target,
+            values,
+            categorical,
+            left_out,
+            counted,
+            as_text,
+            identifiers,
+            few_numbers,
+            ..Columns::default()
+        })
+    }
+
+    /// Whether a column holds categories: text in the first rows, and no number. Where it holds both, the first text is an
+    /// error when it is read.
+    fn is_category(&self, column: usize) -> bool {
+        let holds = |wanted: fn(&Kind) -> bool| self.kinds(column).any(|kind| wanted(&kind));
+        holds(|kind| *kind == Kind::Text) && !holds(|kind| matches!(kind, Kind::Number(_)))
+    }
+
+    /// How many parts the dates of a column have, if the first rows hold nothing else there: the hour is one where a row has one.
+    fn date_parts(&self, column: usize) -> Option<usize> {
+        let cells = self.data_rows().filter_map(|row| row.get(column));
+        let cells = cells.filter(|cell| !self.dialect.is_missing(cell));
+        let dates = cells.map(date).collect::<Option<Vec<_>>>().filter(|dates| !dates.is_empty())?;
+        // No two inputs have one name.
+        let is_taken = |part: &&str| {
+            self.names.is_some_and(|names| names.contains(&format!("{}.{part}", names[column])))
+        };
+        let parts = if dates.iter().any(|parts| parts[3] != 0.0) { PARTS.len() } else { PARTS.len() - 1 };
+        (!PARTS.iter().any(is_taken)).then_some(parts)
+    }
+
+    /// Whether a column holds text that is another one in nearly all of the first rows, like names.
+    fn holds_different_texts(&self, column: usize) -> bool {
+        let texts: Vec<&[u8]> = self
+            .data_rows()
+            .filter_map(|row| row.get(column))
+            .map(<[u8]>::trim_ascii)
+            .filter(|cell| !self.dialect.is_missing(cell))
+            .collect();
+        let different: HashSet<&[u8]> = texts.iter().copied().collect();
+        self.is_category(column) && texts.len() >= LEAST_TEXTS && different.len() * 20 >= texts.len() * 19
+    }
+
+    /// Whether a column only numbers the rows: it counts up by 1 from row to row, or has a name for that and a different
+    /// whole number in every row.
+    fn numbers_rows(&self, column: usize) -> Option<Numbers> {
+        let mut values = self.kinds(column).map(Kind::number).collect::<Option<Vec<f64>>>()?;
+        if values.len() < 2 || values.iter().any(|value| value.fract() != 0.0) {
+            return None;
+        }
+        let first = values[0];
+        let counts_up = values.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+        let name = self.names.map(|names| names[column].to_lowercase());
+        values.sort_by(f64::total_cmp);
+        let are_different = values.windows(2).all(|pair| pair[0] < pair[1]);
+        if are_different && name.is_some_and(|name| ROW_NUMBERS.contains(&name.as_str())) {
+            Some(Numbers::ByName)
+        } else {
+            (counts_up && values.len() >= COUNTED_ROWS).then_some(Numbers::From(first))
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The columns of a table: which are inputs, which is the target, and what a model must know to find them again.
+
+pub(crate) mod categories;
+pub(crate) mod classes;
+pub(crate) mod groups;
+pub(crate) mod identifiers;
+pub(crate) mod inputs;
+pub(crate) mod known;
+pub(crate) mod numbers_as_text;
+pub(crate) mod schema;
+pub(crate) mod target;
+pub(crate) mod time;
+
+use std::path::Path;
+
+use ::csv::ByteRecord;
+
+use self::schema::{Column, Holds, Schema};
+use self::time::PARTS;
+use crate::data::dialect::{Dialect, Kind, Sample};
+use crate::data::shown::{show, some};
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+/// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
+const LIKE: f64 = 0.8;
+
+/// The column of a table that holds the labels, or those that hold the values to predict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Target {
+    /// The one of the model, or else: the only one named label, class, target or y; the only one that holds text; the
+    /// first one where the table has the form of MNIST.
+    #[default]
+    Auto,
+    /// The one with this name; where there is none, the one with this index, counted from 0, or from the end if it is
+    /// negative.
+    Column(String),
+    /// Values to predict, one column for each: found like a label, by name or index. Those of the model, or else the only
+    /// one named target, y, label or class, if none is said.
+    Values(Vec<String>),
+    /// None: rows are to be predicted.
+    Absent,
+}
+
+/// Which columns a reader reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Where the labels stand.
+    pub target: Target,
+    /// Whether a target of numbers that are no classes, as far as the first rows tell, is taken for values to predict.
+    pub infer_values: bool,
+    /// The only inputs; if empty, all columns but the others named here.
+    pub only: Vec<String>,
+    /// No inputs.
+    pub exclude: Vec<String>,
+    /// Inputs that are categories, whatever they hold.
+    pub categorical: Vec<String>,
+    /// Whether a missing cell among the inputs is an error.
+    pub refuse_missing: bool,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub fold_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drop_missing_target: bool,
+    /// How much each row counts in the loss; no input.
+    pub weight: Option<String>,
+    /// Rows with the same cell here are held out together, or not at all; no input.
+    pub group: Option<String>,
+    /// When rows are of: the last ones are held out; no input.
+    pub time: Option<String>,
+    /// Is handed on as it is, row by row.
+    pub id: Option<String>,
+    /// The table that a model was trained on: its inputs are looked for, all else here only adds to it.
+    pub schema: Option<Schema>,
+}
+
+/// What was found of a table's columns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Columns {
+    pub count: usize,
+    /// The columns of the inputs, in their order, and what they hold.
+    pub inputs: Vec<(usize, Holds)>,
+    pub target: Option<usize>,
+    /// Values to predict.
+    pub values: Vec<usize>,
+    pub weight: Option<usize>,
+    pub group: Option<usize>,
+    pub time: Option<usize>,
+    pub id: Option<usize>,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub folds_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drops_missing_target: bool,
+    /// Columns of categories that may hold numbers.
+    pub categorical: Vec<usize>,
+    /// Columns that are no inputs, though nobody has said so.
+    pub left_out: Vec<(usize, Why)>,
+    /// Those of them that are told from their values alone, with the value of the first row: they must count up to the
+    /// end.
+    pub counted: Vec<(usize, f64)>,
+    /// Columns of text that may be meant as numbers, with a cell and the decimal mark that it needs.
+    pub as_text: Vec<(usize, NumbersAsText)>,
+    /// Inputs that may hold identifiers.
+    pub identifiers: Vec<usize>,
+    /// How many different numbers the first rows of the target show, where these alone have made classes of them.
+    pub few_numbers: Option<usize>,
+}
+
+/// Why a column is no input, though nobody has said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It only numbers the rows.
+    NumbersRows,
+    /// Its text is another one in nearly all of the first rows.
+    DifferentTexts,
+    /// It has neither a name nor a value.
+    Empty,
+}
+
+/// A column of text that may be meant as numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumbersAsText {
+    /// Its name, or else its index.
+    pub column: String,
+    /// One of its cells, as messages show it.
+    pub cell: String,
+    /// The decimal mark with which its cells are numbers, if nothing else stands in the way.
+    pub decimal: Option<char>,
+    /// Whether its cells are dates whose year comes last.
+    pub are_dates: bool,
+}
+
+/// A column that is no input, though nobody has said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name, or else its index.
+    pub column: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// A table of which the first rows are known.
+pub(crate) struct Header<'a> {
+    pub path: &'a Path,
+    /// The names of the columns.
+    pub names: Option<&'a [String]>,
+    pub count: usize,
+    pub dialect: Dialect,
+    pub sample: &'a Sample,
+    /// What later rows hold in columns of which the first rows miss every value.
+    pub later: &'a [(usize, Kind)],
+}
+
+impl Columns {
+    /// How many inputs there are.
+    pub(crate) fn width(&self) -> usize {
+        self.inputs.iter().map(|(_, holds)| holds.width()).sum()
+    }
+
+    /// What a model must know of them.
+    pub(crate) fn schema(&self, names: Option<&[String]>, missing: &[String], decimal: u8) -> Schema {
+        let column = |position: usize| Column { name: names.map(|names| names[position].clone()), position };
+        let (mut inputs, mut dates, mut categories) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, holds) in &self.inputs {
+            match holds {
+                Holds::Dates(parts) => dates.push((inputs.len(), *parts)),
+                Holds::Categories => categories.push(inputs.len()),
+                Holds::Numbers => {}
+            }
+            let column = column(*position);
+            let part = |part: &str| Column {
+                name: column.name.as_ref().map(|name| format!("{name}.{part}")),
+                ..column
+            };
+            match holds {
+                Holds::Dates(parts) => inputs.extend(PARTS[..*parts].iter().map(|of| part(of))),
+                _ => inputs.push(column),
+            }
+        }
+        Schema {
+            columns: self.count,
+            inputs,
+            dates,
+            target: self.target.map(column),
+            values: self.values.iter().copied().map(column).collect(),
+            weight: self.weight.map(column),
+            folds_labels: self.folds_labels,
+            drops_missing_target: self.drops_missing_target,
+            categories,
+            missing: missing.to_vec(),
+            decimal: Some(decimal),
+        }
+    }
+}
+
+impl Header<'_> {
+    /// Finds the columns that are asked for.
+    pub(crate) fn columns(&self, wanted: &Selection) -> Result<Columns> {
+        // All of a table that is written anew need a name.
+        let is_raw = wanted.schema.is_none() && wanted.target == Target::Absent;
+        self.refuse_duplicates(|column| !is_raw && self.is_unused(column))?;
+        let id = wanted.id.as_deref().map(|id| self.find(id, "a column")).transpose()?;
+        let find =
+            |name: &Option<String>, what| name.as_deref().map(|name| self.find(name, what)).transpose();
+        let weight = match &wanted.schema {
+            // Rows to predict count alike.
+            Some(schema) => schema.weight.as_ref().filter(|_| wanted.target != Target::Absent),
+            None => None,
+        };
+        let weight = match weight.zip(wanted.schema.as_ref()) {
+            Some((weight, schema)) => self.place_of(weight, schema),
+            None => find(&wanted.weight, "a column of weights")?,
+        };
+        let (group, time) =
+            (find(&wanted.group, "a column of groups")?, find(&wanted.time, "a column of times")?);
+        let named = match &wanted.target {
+            Target::Column(name) => vec![self.find(name, "a target column")?],
+            Target::Values(names) => self.distinct(names)?,
+            Target::Auto | Target::Absent => Vec::new(),
+        };
+        let mut columns = match &wanted.schema {
+            Some(schema) => self.known(schema, &named, &wanted.target)?,
+            None => self.chosen(wanted, &named, [weight, group, time])?,
+        };
+        (columns.id, columns.weight, columns.group, columns.time) = (id, weight, group, time);
+        columns.folds_labels =
+            wanted.schema.as_ref().map_or(wanted.fold_labels, |schema| schema.folds_labels);
+        columns.drops_missing_target = wanted.target != Target::Absent
+            && wanted
+                .schema
+                .as_ref()
+                .map_or(wanted.drop_missing_target, |schema| schema.drops_missing_target);
+        if wanted.target == Target::Absent {
+            // They are no inputs either, but nobody looks at them.
+            (columns.target, columns.values) = (None, Vec::new());
+        }
+        Ok(columns)
+    }
+
+    /// Different columns of values to predict.
+    fn distinct(&self, names: &[String]) -> Result<Vec<usize>> {
+        let columns =
+            names.iter().map(|name| self.find(name, "a target column")).collect::<Result<Vec<_>>>()?;
+        let repeated = (1..columns.len()).find(|at| columns[..*at].contains(&columns[*at]));
+        match repeated {
+            Some(at) => {
+                let found = format!("{} twice", show(names[at].trim_ascii().as_bytes()));
+                Err(self.error("different target columns".to_owned(), found))
+            }
+            None => Ok(columns),
+        }
+    }
+
+    /// The rows of the sample that are not the header, and are as long as it.
+    pub(crate) fn data_rows(&self) -> impl Iterator<Item = &ByteRecord> {
+        let rows = self.sample.rows.iter().skip(usize::from(self.names.is_some()));
+        rows.filter(|row| row.len() == self.count)
+    }
+
+    /// What the cells of a column hold in those rows.
+    pub(crate) fn kinds(&self, column: usize) -> impl Iterator<Item = Kind> {
+        let kinds =
+            self.data_rows().filter_map(move |row| row.get(column)).map(|cell| self.dialect.kind(cell));
+        kinds.chain(self.later.iter().filter(move |(later, _)| *later == column).map(|(_, kind)| *kind))
+    }
+
+    /// A column by its name, or by its index.
+    pub(crate) fn find(&self, wanted: &str, what: &str) -> Result<usize> {
+        let wanted = wanted.trim_ascii();
+        if let Some(column) = self.names.and_then(|names| names.iter().position(|name| name == wanted)) {
+            return Ok(column);
+        }
+        let index = wanted.parse::<isize>().ok();
+        let index = index.map(|index| if index < 0 { index + self.count as isize } else { index });
+        match index.and_then(|index| usize::try_from(index).ok()).filter(|index| *index < self.count) {
+            Some(column) => Ok(column),
+            None => {
+                let names: Vec<&str> = wanted.split(',').map(str::trim_ascii).collect();
+                let is_list = names.len() > 1 && names.iter().all(|name| self.find(name, what).is_ok());
+                let hint = if is_list {
+                    ", a name; blanks stand between several".to_owned()
+                } else {
+                    self.similar(wanted).map_or_else(String::new, |name| {
+                        format!(" (did you mean {}?)", show(name.as_bytes()))
+                    })
+                };
+                Err(self.error(format!("{what} {}{hint}", show(wanted.as_bytes())), self.list()))
+            }
+        }
+    }
+
+    /// The name of a column that is nearly this one.
+    fn similar(&self, wanted: &str) -> Option<&String> {
+        let likeness = |name: &str| strsim::jaro_winkler(&name.to_lowercase(), &wanted.to_lowercase());
+        let names = self.names?.iter().map(|name| (likeness(name), name));
+        names.filter(|(like, _)| *like > LIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+    }
+
+    /// Whether a column has neither a name nor a value, such as what a delimiter at the end of every row makes.
+    pub(crate) fn is_unused(&self, column: usize) -> bool {
+        self.names.is_some_and(|names| names[column].is_empty())
+            && self.kinds(column).all(|kind| kind == Kind::Missing)
+    }
+
+    fn refuse_duplicates(&self, is_spared: impl Fn(usize) -> bool) -> Result<()> {
+        let Some(names) = self.names else { return Ok(()) };
+        let mut sorted: Vec<(&String, usize)> = names
+            .iter()
+            .zip(1..)
+            .filter(|(name, column)| !(name.is_empty() && is_spared(column - 1)))
+            .collect();
+        sorted.sort();
+        match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => {
+                let name =
+                    if pair[0].0.is_empty() { "columns without a name" } else { &show(pair[0].0.as_bytes()) };
+                let found = format!("{name} twice, in columns {} and {}", pair[0].1, pair[1].1);
+                Err(self.error("different names of columns".to_owned(), found))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The columns, for a message.
+    pub(crate) fn list(&self) -> String {
+        match self.names {
+            Some(names) => format!("the columns {}", some(names.iter().map(|name| show_column(name)))),
+            None => format!("the columns 0 to {}, without names", self.count - 1),
+        }
+    }
+
+    pub(crate) fn error(&self, expected: String, found: String) -> Error {
+        let place = if self.names.is_some() { Place::row(1) } else { Place::default() };
+        Error::Data { path: self.path.to_owned(), place, expected, found }
+    }
+
+    pub(crate) fn undecided(&self, setting: &'static str, question: String) -> Error {
+        Error::Undecided { path: self.path.to_owned(), setting, question }
+    }
+}
+
+pub(crate) fn show_column(name: &str) -> String {
+    if name.is_empty() { "(no name)".to_owned() } else { crate::data::shown::show_name(name.as_bytes()) }
+}

@@ -1,0 +1,110 @@
+//! What must be known of a training table to read others like it, and where its columns stand in them.
+
+use std::collections::HashSet;
+
+use super::time::PARTS;
+
+/// What a column of inputs holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    Numbers,
+    Categories,
+    /// Dates, of which so many parts are inputs.
+    Dates(usize),
+}
+
+impl Holds {
+    /// How many inputs a column becomes.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Holds::Numbers | Holds::Categories => 1,
+            Holds::Dates(parts) => parts,
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, where the table has a header.
+    pub name: Option<String>,
+    /// Where it stands, counted from 0.
+    pub position: usize,
+}
+
+/// What must be known of a training table to read others like it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schema {
+    /// Columns of a row.
+    pub columns: usize,
+    /// The inputs, in the order in which the network takes them.
+    pub inputs: Vec<Column>,
+    /// The labels.
+    pub target: Option<Column>,
+    /// The values to predict, in the order of the network's outputs.
+    pub values: Vec<Column>,
+    /// How much each row counts: it is read where a table like this has it.
+    pub weight: Option<Column>,
+    /// Whether labels that differ only in case, or in blanks around them, are one.
+    pub folds_labels: bool,
+    /// Whether rows without a target are left out.
+    pub drops_missing_target: bool,
+    /// Which of the inputs are categories, not numbers: their places among the inputs, in ascending order.
+    pub categories: Vec<usize>,
+    /// Columns of dates: the first input of each, and how many are its parts: days since 1970, month, day of the week, hour.
+    pub dates: Vec<(usize, usize)>,
+    /// Cells that stand for a missing value, besides those that always do.
+    pub missing: Vec<String>,
+    /// What stands before the digits of a fraction, a point or a comma; nothing where a model does not say.
+    pub decimal: Option<u8>,
+}
+
+impl Schema {
+    /// The label's column, or those of the values to predict.
+    pub fn targets(&self) -> impl Iterator<Item = &Column> {
+        self.target.iter().chain(&self.values)
+    }
+
+    /// The columns of the table that are inputs, in their order: one of dates has several.
+    pub fn read_columns(&self) -> Vec<Column> {
+        self.read().into_iter().map(|(column, _)| column).collect()
+    }
+
+    /// The columns of dates.
+    pub fn date_columns(&self) -> Vec<Column> {
+        let read = self.read().into_iter();
+        read.filter(|(_, holds)| matches!(holds, Holds::Dates(_))).map(|(column, _)| column).collect()
+    }
+
+    /// The columns that are read, and what they hold.
+    pub(crate) fn read(&self) -> Vec<(Column, Holds)> {
+        let (mut read, mut input) = (Vec::new(), 0);
+        while let Some(column) = self.inputs.get(input) {
+            let date = self.dates.iter().find(|(first, _)| *first == input);
+            let holds = match date {
+                Some((_, parts)) => Holds::Dates(*parts),
+                None if self.categories.binary_search(&input).is_ok() => Holds::Categories,
+                None => Holds::Numbers,
+            };
+            let suffix = format!(".{}", PARTS[0]);
+            let name = column.name.as_ref().map(|name| match date {
+                Some(_) => name.strip_suffix(&suffix).unwrap_or(name).to_owned(),
+                None => name.clone(),
+            });
+            read.push((Column { name, position: column.position }, holds));
+            input += date.map_or(1, |(_, parts)| (*parts).max(1));
+        }
+        read
+    }
+
+    /// Whether the columns have no names.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        self.inputs.iter().all(|input| input.name.is_none())
+    }
+
+    /// Whether these names are those of the inputs, and perhaps others.
+    pub(crate) fn is_named_in(&self, names: &[String]) -> bool {
+        let names: HashSet<&String> = names.iter().collect();
+        self.read_columns().iter().all(|read| read.name.as_ref().is_some_and(|name| names.contains(name)))
+    }
+}

@@ -1,0 +1,121 @@
+//! Which column of a table is the target, where nobody has named it.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::Header;
+use super::classes::FEW_CLASSES;
+use crate::data::dialect::Kind;
+use crate::error::{Error, Result};
+
+/// Names by which a target is known where nobody names it.
+const TARGETS: [&str; 4] = ["label", "class", "target", "y"];
+
+/// Columns of MNIST as a table: the digit and its 28 x 28 pixels.
+pub(crate) const MNIST_COLUMNS: usize = 785;
+
+/// The only column that is named like a target, or the first of MNIST's.
+pub(crate) fn named_target(names: Option<&[String]>, count: usize) -> Option<usize> {
+    let is_target = |name: &String| TARGETS.contains(&name.to_lowercase().as_str());
+    let named: Vec<usize> =
+        (0..).zip(names.unwrap_or_default()).filter(|(_, name)| is_target(name)).map(|(at, _)| at).collect();
+    match named[..] {
+        [target] => Some(target),
+        [] if count == MNIST_COLUMNS => Some(0),
+        _ => None,
+    }
+}
+
+/// The error for a target of numbers of which the first rows show few enough to be classes, and all rows too many.
+pub(crate) fn undecided_task(path: &Path, target: &str, few: usize, all: &str) -> Error {
+    let question = format!(
+        "does target {target} hold classes, or values to predict? The first rows show {few} different numbers, all rows {all}"
+    );
+    Error::Undecided { path: path.to_owned(), setting: "task", question }
+}
+
+impl Header<'_> {
+    /// The column of values to predict of a table of which nobody has named one.
+    pub(crate) fn likely_values(&self, excluded: &[usize]) -> Result<usize> {
+        let is_target = |column: &usize| {
+            let name = self.names.map(|names| names[*column].to_lowercase());
+            name.is_some_and(|name| TARGETS.contains(&name.as_str())) && !excluded.contains(column)
+        };
+        match (0..self.count).filter(is_target).collect::<Vec<_>>()[..] {
+            [target] => Ok(target),
+            _ => {
+                let question =
+                    format!("which column holds the values to predict? The table has {}", self.list());
+                Err(self.undecided("target", question))
+            }
+        }
+    }
+
+    /// The target of a table of which nobody has named one.
+    pub(crate) fn likely_target(&self, excluded: &[usize]) -> Result<usize> {
+        let free = || (0..self.count).filter(|column| !excluded.contains(column));
+        let name = |column: usize| self.names.map(|names| names[column].to_lowercase());
+        let is_called = |column: usize, wanted: &str| name(column).is_some_and(|name| name == wanted);
+        let is_target = |name: String| TARGETS.contains(&name.as_str());
+        let named: Vec<usize> = free().filter(|column| name(*column).is_some_and(is_target)).collect();
+        let is_text = |column: &usize| {
+            let kinds = self.kinds(*column);
+            let (texts, all) = kinds
+                .filter(|kind| *kind != Kind::Missing)
+                .fold((0, 0), |(texts, all), kind| (texts + usize::from(kind == Kind::Text), all + 1));
+            texts * 2 > all
+        };
+        let text: Vec<usize> = free().filter(is_text).collect();
+        let last = (0..self.count).rev().find(|column| !self.is_unused(*column)).unwrap_or(0);
+        match (&named[..], &text[..]) {
+            // Beside x and a column of text, y may be a coordinate.
+            ([target], _)
+                if !(is_called(*target, "y") && !text.is_empty() && free().any(|at| is_called(at, "x"))) =>
+            {
+                Ok(*target)
+            }
+            ([], [text]) if self.holds_classes(*text) && !self.may_be_target(last, excluded) => Ok(*text),
+            ([], []) if self.count == MNIST_COLUMNS => Ok(0),
+            _ => {
+                let question = format!("which column holds the labels? The table has {}", self.list());
+                Err(self.undecided("target", question))
+            }
+        }
+    }
+
+    /// Whether the text of a column names classes, as far as the first rows tell: in dates and names of persons hardly
+    /// any two rows are alike.
+    pub(crate) fn holds_classes(&self, column: usize) -> bool {
+        let texts = self.data_rows().filter_map(|row| row.get(column));
+        let texts: Vec<&[u8]> = texts.filter(|cell| !self.dialect.is_missing(cell)).collect();
+        let different: HashSet<&[u8]> = texts.iter().copied().collect();
+        texts.len() < 20 || different.len() * 2 <= texts.len()
+    }
+
+    /// Whether a column holds numbers that are no classes, as far as the first rows tell: fractions, or more than 20
+    /// different numbers.
+    pub(crate) fn holds_values(&self, column: usize) -> bool {
+        let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
+        let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
+        let is_text = self.kinds(column).any(|kind| kind == Kind::Text);
+        let has_fractions = values.iter().any(|value| value.fract() != 0.0);
+        !is_text && (has_fractions || different.len() > FEW_CLASSES)
+    }
+
+    /// How many different numbers the first rows of a column show, where they show nothing else.
+    pub(crate) fn few_numbers(&self, column: usize) -> Option<usize> {
+        let kinds = self.kinds(column).filter(|kind| *kind != Kind::Missing);
+        let values = kinds.map(|kind| kind.number().map(f64::to_bits)).collect::<Option<HashSet<u64>>>();
+        values.map(|different| different.len()).filter(|count| *count > 0)
+    }
+
+    /// Whether a column of numbers may hold labels: a few whole numbers, each in some rows.
+    fn may_be_target(&self, column: usize, excluded: &[usize]) -> bool {
+        let values: Vec<f64> = self.kinds(column).filter_map(Kind::number).collect();
+        let different: HashSet<u64> = values.iter().map(|value| value.to_bits()).collect();
+        !excluded.contains(&column)
+            && values.iter().all(|value| value.fract() == 0.0)
+            && (2..=20).contains(&different.len())
+            && different.len() * 3 <= values.len()
+    }
+}

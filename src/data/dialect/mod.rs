@@ -1,0 +1,328 @@
+//! How a table is written: what stands between its cells, how its decimals look, whether its first row is a header.
+//!
+//! Found from the first rows; what is doubtful there is an error, and can be said instead.
+
+pub(crate) mod doubtful;
+pub(crate) mod header;
+pub(crate) mod notation;
+pub(crate) mod number;
+
+use ::csv::{ByteRecord, ReaderBuilder};
+
+use std::sync::Arc;
+
+use self::notation::{Notation, grouped};
+use self::number::is_missing;
+
+/// Delimiters that are looked for.
+const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
+
+/// Rows that are looked at.
+pub(crate) const SAMPLE_ROWS: usize = 100;
+
+/// Bytes that are looked at, at most.
+const SAMPLE_BYTES: usize = 1 << 22;
+
+/// Cells that are looked at, at most; two rows are looked at whatever they hold.
+const SAMPLE_CELLS: usize = 1 << 18;
+
+/// What the user says of a table; the rest is found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    /// Whether the first row holds the names of the columns.
+    pub header: Option<bool>,
+    /// The byte between two cells.
+    pub delimiter: Option<u8>,
+    /// What stands before the digits of a fraction: a point or a comma.
+    pub decimal: Option<u8>,
+    /// The most bytes of a row, 1 GiB at most. A row has at most a sixteenth as many columns.
+    pub row_limit: usize,
+    /// Cells that stand for a missing value, besides those that always do.
+    pub missing: Vec<String>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self { header: None, delimiter: None, decimal: None, row_limit: 16 << 20, missing: Vec::new() }
+    }
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    pub delimiter: u8,
+    pub numbers: Notation,
+    /// Cells that stand for a missing value, besides those that always do.
+    pub missing: Arc<[String]>,
+}
+
+/// The first rows of a table.
+pub(crate) struct Sample {
+    pub rows: Vec<ByteRecord>,
+}
+
+/// What a cell holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// Nothing, a word for nothing, or an infinity.
+    Missing,
+    /// A finite number.
+    Number(f64),
+    /// Anything else.
+    Text,
+}
+
+impl Dialect {
+    /// Whether a row is a line of blanks, which is as empty as an empty one.
+    fn is_blank_line(row: &ByteRecord, delimiter: u8) -> bool {
+        (row.len() == 1 && !row[0].is_empty() || delimiter.is_ascii_whitespace())
+            && row.as_slice().trim_ascii().is_empty()
+    }
+
+    /// Whether a cell is empty or stands for a missing value.
+    pub(crate) fn is_missing(&self, cell: &[u8]) -> bool {
+        is_missing(cell) || self.missing.iter().any(|marker| marker.as_bytes() == cell.trim_ascii())
+    }
+
+    /// What a cell holds.
+    pub(crate) fn kind(&self, cell: &[u8]) -> Kind {
+        if self.is_missing(cell) {
+            return Kind::Missing;
+        }
+        match self.number(cell) {
+            Some(value) if value.is_finite() => Kind::Number(value),
+            Some(_) => Kind::Missing,
+            None => Kind::Text,
+        }
+    }
+
+    /// A cell as a number, be it infinite or NaN.
+    pub(crate) fn number(&self, cell: &[u8]) -> Option<f64> {
+        let text = str::from_utf8(cell.trim_ascii()).unwrap_or_default();
+        self.numbers.plain(text).parse().ok()
+    }
+
+    /// Finds out how these first bytes of a table are written, and cuts them into rows. `is_whole` says whether they
+    /// are the whole table, so that the last row is not cut off.
+    pub(crate) fn find(bytes: &[u8], is_whole: bool, format: &Format) -> (Self, Sample) {
+        let missing: Arc<[String]> = format.missing.iter().map(|text| text.trim_ascii().to_owned()).collect();
+        let delimiters = format.delimiter.map_or(DELIMITERS.to_vec(), |delimiter| vec![delimiter]);
+        let mut readings: Vec<(f64, Self, Sample)> = delimiters
+            .iter()
+            .map(|delimiter| {
+                let sample = Sample::new(bytes, is_whole, *delimiter);
+                let numbers = sample.notation(*delimiter, format.decimal);
+                let dialect = Self { delimiter: *delimiter, numbers, missing: Arc::clone(&missing) };
+                (sample.quality(&dialect), dialect, sample)
+            })
+            .collect();
+        // The first of equal ones: a table of one column has none.
+        let better = |best: usize, next: usize| if readings[next].0 > readings[best].0 { next } else { best };
+        let best = (0..readings.len()).reduce(better).unwrap_or(0);
+        let explains = |(_, dialect, sample): &(f64, Self, Sample)| {
+            readings[best].1.delimiter == b',' && sample.explains_commas(dialect, &readings[best].2)
+        };
+        let best = readings.iter().position(explains).unwrap_or(best);
+        let (_, dialect, sample) = readings.swap_remove(best);
+        (dialect, sample)
+    }
+}
+
+impl Sample {
+    fn new(bytes: &[u8], is_whole: bool, delimiter: u8) -> Self {
+        let (bytes, is_whole) = match bytes.get(..SAMPLE_BYTES) {
+            Some(start) => (start, false),
+            None => (bytes, is_whole),
+        };
+        let mut reader =
+            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
+        let (mut rows, mut cells) = (Vec::new(), 0);
+        let mut record = ByteRecord::new();
+        // One more than is wanted, since the last may be cut off.
+        while rows.len() <= SAMPLE_ROWS
+            && (rows.len() < 3 || cells < SAMPLE_CELLS)
+            && reader.read_byte_record(&mut record).unwrap_or(false)
+        {
+            if Dialect::is_blank_line(&record, delimiter) {
+                continue;
+            }
+            cells += record.len();
+            rows.push(record.clone());
+        }
+        if rows.len() > SAMPLE_ROWS || !is_whole && rows.len() > 1 {
+            rows.pop();
+        }
+        Self { rows }
+    }
+
+    /// How numbers are written, of which the decimal mark may be `said`.
+    fn notation(&self, delimiter: u8, said: Option<u8>) -> Notation {
+        let is_grouped = |point: u8| {
+            (0..self.width())
+                .any(|column| self.is_grouped(column, Notation { point, grouped: true }, said.is_some()))
+        };
+        match said {
+            Some(point) => Notation { point, grouped: is_grouped(point) },
+            None => match [is_grouped(b'.'), is_grouped(b',')] {
+                [true, false] => Notation { point: b'.', grouped: true },
+                [false, true] => Notation { point: b',', grouped: true },
+                _ => Notation { point: self.decimal(delimiter), grouped: false },
+            },
+        }
+    }
+
+    /// Whether all cells of a column but the first are numbers in this notation, and some are written in groups of digits
+    /// without any doubt: one with a fraction, or several marks in numbers that are not all of one length. Where the
+    /// decimal mark was said, the other one is in no doubt.
+    fn is_grouped(&self, column: usize, notation: Notation, is_said: bool) -> bool {
+        let Some(cells) = self.numbers(column, notation) else { return false };
+        let differ = cells.windows(2).any(|pair| pair[0].len() != pair[1].len());
+        let is_sure = |cell: &&[u8]| {
+            grouped(cell, notation.point)
+                .is_some_and(|number| is_said || number.is_sure && (differ || cell.contains(&notation.point)))
+        };
+        cells.iter().any(is_sure)
+    }
+
+    /// The cells of a column but the first and missing ones, if they are all numbers in this notation.
+    pub(crate) fn numbers(&self, column: usize, notation: Notation) -> Option<Vec<&[u8]>> {
+        let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column)).map(<[u8]>::trim_ascii);
+        let cells: Vec<&[u8]> = cells.filter(|cell| !is_missing(cell)).collect();
+        let is_number =
+            |cell: &&[u8]| str::from_utf8(cell).is_ok_and(|text| notation.plain(text).parse::<f64>().is_ok());
+        cells.iter().all(is_number).then_some(cells)
+    }
+
+    /// Whether the rows are all of one length, and the decimal commas in their numbers are just the commas that another
+    /// reading takes for delimiters.
+    fn explains_commas(&self, dialect: &Dialect, other: &Sample) -> bool {
+        let Some(width) = self.rows.first().map(ByteRecord::len).filter(|width| *width > 1) else {
+            return false;
+        };
+        let decimals = |row: &ByteRecord| {
+            let is_decimal =
+                |cell: &&[u8]| cell.contains(&b',') && matches!(dialect.kind(cell), Kind::Number(_));
+            row.iter().filter(is_decimal).count()
+        };
+        dialect.numbers.point == b','
+            && self.rows.len() == other.rows.len()
+            && self.rows.iter().all(|row| row.len() == width)
+            && self.rows.iter().zip(&other.rows).all(|(row, other)| decimals(row) + 1 == other.len())
+    }
+
+    /// A decimal comma where numbers are written with one and none with a point; where commas stand between cells, only if all of a
+    /// column are numbers then.
+    fn decimal(&self, delimiter: u8) -> u8 {
+        let cells = || self.rows.iter().flatten().map(<[u8]>::trim_ascii);
+        let written_with = |mark: u8| {
+            move |cell: &[u8]| {
+                let parts: Vec<&[u8]> = cell.split(|byte| *byte == mark).collect();
+                let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+                let whole = parts[0].strip_prefix(b"-").unwrap_or(parts[0]);
+                parts.len() == 2 && !parts[1].is_empty() && digits(whole) && digits(parts[1])
+            }
+        };
+        let commas = match delimiter {
+            b',' => (0..self.width()).any(|column| self.has_decimal_commas(column)),
+            _ => cells().any(written_with(b',')),
+        };
+        let points = cells().any(written_with(b'.'));
+        if commas && !points { b',' } else { b'.' }
+    }
+
+    /// Whether all cells of a column but the first are numbers with a decimal comma, or whole ones, and some have a comma.
+    fn has_decimal_commas(&self, column: usize) -> bool {
+        self.numbers(column, Notation { point: b',', grouped: false })
+            .is_some_and(|cells| cells.iter().any(|cell| cell.contains(&b',')))
+    }
+
+    /// The cells of the longest row.
+    pub(crate) fn width(&self) -> usize {
+        self.rows.iter().map(ByteRecord::len).max().unwrap_or(0)
+    }
+
+    /// How many cells most rows have, where the first has one and they have more: it is a title.
+    pub(crate) fn width_below_title(&self) -> Option<usize> {
+        let (first, others) = self.rows.split_first()?;
+        let widths = || others.iter().map(ByteRecord::len);
+        let count = |width: usize| widths().filter(|other| *other == width).count();
+        let width = widths().max_by_key(|width| count(*width))?;
+        (first.len() == 1 && width > 1 && 2 * count(width) > others.len()).then_some(width)
+    }
+
+    /// How well the rows look like a table: how many have as many cells as most, and how many cells are numbers.
+    fn quality(&self, dialect: &Dialect) -> f64 {
+        let widths: Vec<usize> = self.rows.iter().map(ByteRecord::len).collect();
+        let count = |width: usize| widths.iter().filter(|other| **other == width).count();
+        let Some(width) = widths.iter().copied().max_by_key(|width| count(*width)).filter(|width| *width > 1)
+        else {
+            return 0.0;
+        };
+        let cells = || self.rows.iter().skip(1).flatten();
+        let numbers = cells().filter(|cell| matches!(dialect.kind(cell), Kind::Number(_))).count();
+        let share = numbers as f64 / cells().count().max(1) as f64;
+        count(width) as f64 / widths.len() as f64 * (0.5 + share)
+    }
+
+    /// What the cells of a column hold in rows that are as long as the first, which is left out.
+    pub(crate) fn column(&self, dialect: &Dialect, column: usize) -> Vec<Kind> {
+        let width = self.rows.first().map_or(0, ByteRecord::len);
+        let rows = self.rows.iter().skip(1).filter(|row| row.len() == width);
+        rows.filter_map(|row| row.get(column)).map(|cell| dialect.kind(cell)).collect()
+    }
+}
+
+impl Kind {
+    /// The number, if it is one.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Kind::Number(value) => Some(value),
+            Kind::Missing | Kind::Text => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delimiters_and_decimals_are_found() {
+        for (text, delimiter, decimal) in [
+            ("a,b\n1.5,2\n", b',', b'.'),
+            ("a;b\n1.5;2\n", b';', b'.'),
+            ("a;b;c\n1,5;2,5;x\n3,5;4,5;y\n", b';', b','),
+            ("1,5;2,5;0\n3,5;4,5;1\n", b';', b','),
+            ("a\tb\n1,5\t2\n", b'\t', b','),
+            ("a|b\n1|2\n", b'|', b'.'),
+            ("text,b\n\"x;y\",2\n\"z;w\",3\n", b',', b'.'),
+            ("a;b\n1,234.5;2\n", b';', b'.'),
+            ("a\n1\n", b',', b'.'),
+            // One column of decimal commas, and text: at the end, at the start, and beside quoted commas.
+            ("a;b;c\nx;y;1,5\nz;w;2,5\n", b';', b','),
+            ("a;b;c\n1,5;x;y\n2,5;z;w\n", b';', b','),
+            ("x;y;1,5\nz;w;2,5\n", b';', b','),
+            ("a;b;c\n\"x, x\";y;1,5\n\"z, z\";w;2,5\n", b';', b','),
+            ("a,b\nx;y,1\nz;w,2\n", b',', b'.'),
+            // Thousands without any doubt.
+            ("a;b\n1.234,5;x\n999;y\n", b';', b','),
+            ("a;b\n1.234.567;x\n12.345.678;y\n", b';', b','),
+            ("a,b\n\"1,234.5\",x\n999,y\n", b',', b'.'),
+            ("a,b\n\"1,234,567\",x\n999,y\n", b',', b'.'),
+            // Decimal commas between commas.
+            ("a,b\n\"1,5\",x\n\"-0,25\",y\n", b',', b','),
+            ("a,b\n\"1,5\",x\n3,y\n,z\n", b',', b','),
+            ("a,b\n\"1,5\",2.5\n\"3,5\",4.5\n", b',', b'.'),
+            ("a,b\n\"1,5\",x\n\"3,4,5\",y\n", b',', b'.'),
+            ("a,b\n\"1,5\",x\nnone of them,y\n", b',', b'.'),
+        ] {
+            let (dialect, _) = Dialect::find(text.as_bytes(), true, &Format::default());
+            assert_eq!((dialect.delimiter, dialect.numbers.point), (delimiter, decimal), "{text}");
+        }
+        let said = Format { delimiter: Some(b'x'), decimal: Some(b','), ..Format::default() };
+        let (dialect, sample) = Dialect::find(b"1,5x2\n3x4", true, &said);
+        assert_eq!(dialect.kind(&sample.rows[0][0]), Kind::Number(1.5));
+        assert_eq!(dialect.kind(b"1.5"), Kind::Text);
+        assert_eq!(Dialect::find(b"1,5x2\n3x", false, &said).1.rows.len(), 1);
+    }
+}

@@ -1,0 +1,64 @@
+//! How the numbers of a table are written: what stands before fractions, and between groups of digits.
+
+use std::borrow::Cow;
+
+/// How the numbers of a table are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Notation {
+    /// What stands before the digits of a fraction: a point or a comma.
+    pub point: u8,
+    /// Whether the other of the two may stand between groups of three digits.
+    pub grouped: bool,
+}
+
+impl Notation {
+    /// A number as the standard library reads it; what is no number stays none.
+    pub(crate) fn plain(self, text: &str) -> Cow<'_, str> {
+        if self.grouped
+            && let Some(number) = grouped(text.as_bytes(), self.point)
+        {
+            return Cow::Owned(number.digits);
+        }
+        match self.point {
+            // What has a point already is no number.
+            b',' if text.contains('.') => Cow::Borrowed("?"),
+            b',' => Cow::Owned(text.replacen(',', ".", 1)),
+            _ => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// A number whose whole part is written in groups of three digits.
+pub(crate) struct Grouped {
+    /// The same with a point before its fraction, and nothing between the groups.
+    pub digits: String,
+    /// Whether it is one without any doubt: with two marks between groups or more, or a fraction behind.
+    pub is_sure: bool,
+}
+
+/// Reads a number that has a mark between groups of three digits: a comma, or a point where `point` is a comma.
+pub(crate) fn grouped(cell: &[u8], point: u8) -> Option<Grouped> {
+    let mark = if point == b',' { b'.' } else { b',' };
+    let (sign, number) = match cell {
+        [b'-', number @ ..] => ("-", number),
+        [b'+', number @ ..] => ("", number),
+        number => ("", number),
+    };
+    let (whole, fraction) = match number.iter().position(|byte| *byte == point) {
+        Some(at) => (&number[..at], &number[at + 1..]),
+        None => (number, &[][..]),
+    };
+    let groups: Vec<&[u8]> = whole.split(|byte| *byte == mark).collect();
+    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    let (first, others) = groups.split_first().filter(|(_, others)| !others.is_empty())?;
+    let is_grouped =
+        (1..=3).contains(&first.len()) && first[0] != b'0' && others.iter().all(|group| group.len() == 3);
+    (is_grouped && groups.iter().all(|group| digits(group)) && digits(fraction)).then(|| Grouped {
+        digits: format!(
+            "{sign}{}.{}",
+            String::from_utf8_lossy(&groups.concat()),
+            String::from_utf8_lossy(fraction)
+        ),
+        is_sure: others.len() > 1 || !fraction.is_empty(),
+    })
+}

@@ -1,0 +1,97 @@
+//! Work on the columns of a table, on several threads.
+
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{available_parallelism, scope};
+
+use crate::data::dataset::Features;
+use crate::threads::spawn_scoped;
+
+/// Values of a table from which on threads are worth their start.
+const LEAST_VALUES: usize = 1 << 16;
+
+/// Columns that are copied at once: rows are gone through less often, and more memory is taken.
+const COPIED: usize = 2;
+
+/// What `work` makes of each column of rows of `width` values, in the order of the columns: it takes the column's number
+/// and its values from the first row to the last. On so many threads at most; nothing is one for each core. The copies
+/// that threads work on take a quarter of the memory of the table at most, or one column.
+pub(crate) fn by_column<T: Send>(
+    features: &Features,
+    width: usize,
+    threads: Option<usize>,
+    work: impl Fn(usize, Vec<f32>) -> T + Sync,
+) -> Vec<T> {
+    let threads = match threads {
+        _ if features.len() < LEAST_VALUES => 1,
+        Some(threads) => threads,
+        None => available_parallelism().map_or(1, NonZero::get),
+    };
+    let threads = threads.clamp(1, (width / 4).max(1));
+    let copied = (width / 4 / threads).clamp(1, COPIED);
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        loop {
+            let first = next.fetch_add(copied, Ordering::Relaxed);
+            if first >= width {
+                return done;
+            }
+            let columns = columns(features, width, first, copied.min(width - first));
+            done.extend((first..).zip(columns).map(|(column, values)| (column, work(column, values))));
+        }
+    };
+    let mut done = scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map_while(|_| spawn_scoped(scope, run)).collect();
+        let mut done = run();
+        helpers
+            .into_iter()
+            .for_each(|helper| done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        done
+    });
+    done.sort_by_key(|(column, _)| *column);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The values of so many columns from the first one on.
+fn columns(features: &Features, width: usize, first: usize, count: usize) -> Vec<Vec<f32>> {
+    fn copy<T: Copy + Into<f32>>(values: &[T], width: usize, first: usize, columns: &mut [Vec<f32>]) {
+        for row in values.chunks_exact(width) {
+            for (column, value) in columns.iter_mut().zip(&row[first..]) {
+                column.push((*value).into());
+            }
+        }
+    }
+    let mut columns = vec![Vec::new(); count];
+    columns.iter_mut().for_each(|column| column.reserve_exact(features.len() / width));
+    match features {
+        Features::Bytes(values) => copy(values, width, first, &mut columns),
+        Features::Floats(values) => copy(values, width, first, &mut columns),
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_the_same_on_any_number_of_threads() {
+        for (width, rows) in [(1, 3), (3, 65), (17, 5000), (257, 300)] {
+            let values: Vec<u8> = (0..width * rows).map(|value| (value * 7 % 251) as u8).collect();
+            let floats = values.iter().map(|value| f32::from(*value)).collect();
+            let expected: Vec<(usize, Vec<f32>)> = (0..width)
+                .map(|column| {
+                    (column, values[column..].iter().step_by(width).map(|value| f32::from(*value)).collect())
+                })
+                .collect();
+            for features in [Features::Bytes(values), Features::Floats(floats)] {
+                for threads in [Some(1), Some(3), None] {
+                    let found = by_column(&features, width, threads, |column, values| (column, values));
+                    assert_eq!(found, expected);
+                }
+            }
+        }
+    }
+}

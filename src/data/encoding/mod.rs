@@ -1,0 +1,338 @@
+//! How the columns of a table become the inputs of a network: learnt on the training rows, kept in the model.
+
+pub(crate) mod affine;
+pub(crate) mod by_column;
+pub(crate) mod normal_score;
+pub(crate) mod scale;
+pub(crate) mod statistics;
+pub(crate) mod targets;
+pub(crate) mod transform;
+
+use std::path::Path;
+
+use self::affine::Affine;
+use self::by_column::by_column;
+use self::normal_score::normal_score;
+use self::scale::Scale;
+use self::statistics::{is_coarse, moments};
+use crate::data::columns::categories::{Dictionary, MISSING};
+use crate::data::columns::classes::Classes;
+use crate::data::dataset::Features;
+use crate::error::Result;
+
+/// How each column of a table becomes inputs, in the order of the columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoding {
+    /// One for each column.
+    pub columns: Vec<Code>,
+    /// Whether categories of more than two become their numbers from 0, which an input layer of a network takes (the missing
+    /// one is the last, an unknown one -1).
+    pub is_numbered: bool,
+}
+
+/// How a column becomes inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Code {
+    /// A column of numbers is one input, computed in f64 and rounded once.
+    Number {
+        /// What is done to a value.
+        map: Map,
+        /// The value that a missing one is taken for: the median of the training rows.
+        fill: f64,
+        /// Whether a second input is 1 where the value is missing, and else 0: where training rows miss values.
+        has_indicator: bool,
+    },
+    /// A column of categories. Two are one input, -1 for the first and 1 for the second. Others are one input each: 1 for
+    /// that of the row, 0 for all others. An unknown category is 0 in all of them.
+    Category {
+        /// The categories of the training rows.
+        categories: Classes,
+        /// Whether one more stands for missing cells, the last: where training rows miss them.
+        has_missing: bool,
+    },
+}
+
+/// What is done to a number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Map {
+    /// (value - center) / width; 0 where the width is 0, as of a column of equal values.
+    Affine {
+        /// What becomes 0.
+        center: f64,
+        /// What becomes 1, seen from there; not negative.
+        width: f64,
+    },
+    /// y / sqrt(1 + (y / 3)^2) with y = (value - center) / width: no input is beyond -3 and 3, and near 0 it is y; 0 where the
+    /// width is 0. Known as smooth clipping (D. Holzmüller and others, "Better by default", 2024).
+    Clipped {
+        /// What becomes 0.
+        center: f64,
+        /// Of a value as far from the center y is 1; not negative.
+        width: f64,
+    },
+    /// The quantile of the standard normal distribution at the value's rank among these quantiles of the training rows,
+    /// which ascend and stand evenly; between two of them the rank is interpolated, and it is kept 1e-7 away from 0 and 1.
+    Normal(Vec<f64>),
+}
+
+/// Quantiles of a column that are kept, at most.
+const QUANTILES: usize = 256;
+
+impl Encoding {
+    /// Learns it from training rows as they stand in a table, with a dictionary for each column of categories, which are
+    /// the columns at `categories`, in ascending order; on so many threads at most, nothing is one for each core.
+    pub(crate) fn learn(
+        features: &Features,
+        width: usize,
+        categories: &[usize],
+        dictionaries: &[Dictionary],
+        scale: Scale,
+        threads: Option<usize>,
+    ) -> Self {
+        let code = |column: usize, values| match categories.binary_search(&column) {
+            Ok(index) => Code::category(values, &dictionaries[index]),
+            Err(_) => Code::number(values, scale),
+        };
+        Self { columns: by_column(features, width, threads, code), is_numbered: false }
+    }
+
+    /// The same with smooth clipping of all numbers that are not mapped by quantiles.
+    #[must_use]
+    pub fn clipped(mut self) -> Self {
+        for code in &mut self.columns {
+            if let Code::Number { map, .. } = code
+                && let Map::Affine { center, width } = *map
+            {
+                *map = Map::Clipped { center, width };
+            }
+        }
+        self
+    }
+
+    /// Which columns are categories.
+    pub fn categories(&self) -> Vec<usize> {
+        let is_category = |(_, code): &(usize, &Code)| matches!(code, Code::Category { .. });
+        self.columns.iter().enumerate().filter(is_category).map(|(column, _)| column).collect()
+    }
+
+    /// Inputs of a network for rows like this.
+    pub fn inputs(&self) -> usize {
+        self.columns.iter().map(|code| self.width(code)).sum()
+    }
+
+    /// Numbers of a row that a column becomes.
+    pub fn width(&self, code: &Code) -> usize {
+        match code {
+            Code::Category { .. } if self.is_numbered => 1,
+            code => code.inputs(),
+        }
+    }
+
+    /// Puts the inputs in the place of rows as they stand in a table, with a dictionary for each column of categories.
+    /// Returns how many cells held a category that training rows did not hold, or missed a value where none of them did.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] when memory does not hold them.
+    pub(crate) fn apply(&self, features: &mut Features, dictionaries: &[Dictionary]) -> Result<u64> {
+        let (from, to) = (self.columns.len(), self.inputs());
+        let rows = features.len() / from;
+        let floats = features.make_floats()?;
+        crate::data::reading::table::reserve(
+            floats,
+            rows * (to - from),
+            Path::new(&format!("rows of {to} inputs")),
+        )?;
+        floats.resize(rows * to, 0.0);
+        let steps = self.steps(dictionaries);
+        let mut cells = vec![0.0; from];
+        let mut unknown = 0;
+        // From the last row on: a row has at least as many inputs as columns, so none is overwritten before it is read.
+        for row in (0..rows).rev() {
+            cells.copy_from_slice(&floats[row * from..][..from]);
+            let (mut cells, mut inputs) = (&cells[..], &mut floats[row * to..][..to]);
+            for step in &steps {
+                let (columns, width) = match step {
+                    Step::Numbers(affine) => (affine.len(), affine.len()),
+                    Step::Column(code, _) => (1, self.width(code)),
+                };
+                let (own_cells, other_cells) = cells.split_at(columns);
+                let (own, others) = inputs.split_at_mut(width);
+                (cells, inputs) = (other_cells, others);
+                unknown += match step {
+                    Step::Numbers(affine) => affine.encode(own_cells, own),
+                    Step::Column(code, known) => {
+                        u64::from(!code.encode(own_cells[0], known, self.is_numbered, own))
+                    }
+                };
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// What is done to a row, from its first column to its last.
+    fn steps(&self, dictionaries: &[Dictionary]) -> Vec<Step<'_>> {
+        let mut dictionaries = dictionaries.iter();
+        let mut steps = Vec::new();
+        for code in &self.columns {
+            match code {
+                // Without a width the input is 0, which is no quotient.
+                Code::Number { map: Map::Affine { center, width }, fill, has_indicator: false }
+                    if *width != 0.0 =>
+                {
+                    if !matches!(steps.last(), Some(Step::Numbers(_))) {
+                        steps.push(Step::Numbers(Affine::default()));
+                    }
+                    if let Some(Step::Numbers(affine)) = steps.last_mut() {
+                        affine.push(*center, *width, *fill);
+                    }
+                }
+                Code::Number { .. } => steps.push(Step::Column(code, Vec::new())),
+                Code::Category { categories, .. } => {
+                    let known = dictionaries.next().map_or(Vec::new(), |dictionary| {
+                        let find = categories.finder();
+                        (0..dictionary.numbers() as u32)
+                            .map(|number| find(dictionary.text(number)?))
+                            .collect()
+                    });
+                    steps.push(Step::Column(code, known));
+                }
+            }
+        }
+        steps
+    }
+
+    /// The first column of numbers whose values are so far from 0 that 32-bit floats, which the rows are read as, hardly
+    /// tell them apart.
+    pub(crate) fn coarse(&self) -> Option<(usize, f64, f64)> {
+        self.columns.iter().enumerate().find_map(|(column, code)| match code {
+            Code::Number { map: Map::Affine { center, width } | Map::Clipped { center, width }, .. } => {
+                is_coarse(*center, *width).then_some((column, *center, *width))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// How some columns of a row become inputs.
+enum Step<'a> {
+    /// Neighbouring columns of numbers.
+    Numbers(Affine),
+    /// A column, with the category that each number of its dictionary stands for, if it is one of categories.
+    Column(&'a Code, Vec<Option<u32>>),
+}
+
+impl Code {
+    /// Inputs of a network for the column, if they are one-hot.
+    pub fn inputs(&self) -> usize {
+        match self {
+            Code::Number { has_indicator, .. } => 1 + usize::from(*has_indicator),
+            Code::Category { categories, has_missing } => {
+                let count = categories.len() + usize::from(*has_missing);
+                // A column that is never filled in is an input nevertheless, which is always 0.
+                if self.is_binary() { 1 } else { count.max(1) }
+            }
+        }
+    }
+
+    /// Whether the column holds two categories and no missing cells.
+    pub fn is_binary(&self) -> bool {
+        matches!(self, Code::Category { categories, has_missing: false } if categories.len() == 2)
+    }
+
+    fn category(values: Vec<f32>, dictionary: &Dictionary) -> Self {
+        let mut occurs = vec![false; dictionary.numbers()];
+        values.into_iter().for_each(|number| occurs[number as usize] = true);
+        let numbers = (0..).zip(&occurs).filter(|(_, occurs)| **occurs).map(|(number, _)| number);
+        Code::Category { categories: dictionary.categories(numbers), has_missing: occurs[MISSING as usize] }
+    }
+
+    fn number(values: Vec<f32>, scale: Scale) -> Self {
+        let rows = values.len();
+        let mut present = values;
+        present.retain(|value| !value.is_nan());
+        let has_indicator = present.len() < rows;
+        let affine = |center: f64, width: f64| Map::Affine { center, width };
+        let quantile = |present: &mut [f32], rank| {
+            crate::data::encoding::statistics::quantile(present, rank).unwrap_or(0.0)
+        };
+        let map = match scale {
+            Scale::Auto | Scale::Standard => {
+                let (mean, deviation) = moments(&present);
+                affine(mean, deviation)
+            }
+            Scale::MinMax => {
+                let (least, greatest) = (quantile(&mut present, 0.0), quantile(&mut present, 1.0));
+                affine(least, greatest - least)
+            }
+            Scale::Robust => {
+                let middle = quantile(&mut present, 0.5);
+                let half = quantile(&mut present, 0.75) - quantile(&mut present, 0.25);
+                let all = quantile(&mut present, 1.0) - quantile(&mut present, 0.0);
+                affine(middle, if half > 0.0 { half } else { all / 2.0 })
+            }
+            Scale::Quantile => {
+                present.sort_unstable_by(f32::total_cmp);
+                // As many for every column, whatever it misses.
+                let count = QUANTILES.min(rows);
+                let rank = |index: usize| index as f64 / (count.max(2) - 1) as f64;
+                Map::Normal((0..count).map(|index| quantile(&mut present, rank(index))).collect())
+            }
+            Scale::Bytes => affine(0.0, 255.0),
+            Scale::None => affine(0.0, 1.0),
+        };
+        let fill = quantile(&mut present, 0.5);
+        Code::Number { map, fill, has_indicator }
+    }
+
+    /// Writes the inputs of a cell, which are 0 so far; false where it is something that training rows did not hold.
+    fn encode(&self, cell: f32, known: &[Option<u32>], is_numbered: bool, inputs: &mut [f32]) -> bool {
+        inputs.fill(0.0);
+        match self {
+            Code::Number { map, fill, has_indicator } => {
+                let is_missing = cell.is_nan();
+                inputs[0] = map.of(if is_missing { *fill } else { f64::from(cell) }) as f32;
+                if *has_indicator && is_missing {
+                    inputs[1] = 1.0;
+                }
+                *has_indicator || !is_missing
+            }
+            Code::Category { categories, has_missing } => {
+                let number = cell as u32;
+                match known.get(number as usize).copied().flatten() {
+                    Some(category) if self.is_binary() => inputs[0] = if category == 0 { -1.0 } else { 1.0 },
+                    Some(category) if is_numbered => inputs[0] = category as f32,
+                    Some(category) => inputs[category as usize] = 1.0,
+                    None if number == MISSING && *has_missing && is_numbered => {
+                        inputs[0] = categories.len() as f32;
+                    }
+                    None if number == MISSING && *has_missing => inputs[categories.len()] = 1.0,
+                    None => {
+                        inputs[0] = if is_numbered && !self.is_binary() { -1.0 } else { 0.0 };
+                        return false;
+                    }
+                }
+                true
+            }
+        }
+    }
+}
+
+impl Map {
+    /// The input for a value.
+    fn of(&self, value: f64) -> f64 {
+        match self {
+            Map::Affine { width, .. } if *width == 0.0 => 0.0,
+            Map::Affine { center, width } => (value - center) / width,
+            Map::Clipped { width, .. } if *width == 0.0 => 0.0,
+            Map::Clipped { center, width } => {
+                let y = (value - center) / width;
+                y / (1.0 + (y / 3.0).powi(2)).sqrt()
+            }
+            Map::Normal(quantiles) => normal_score(quantiles, value),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "encoding_tests.rs"]
+mod tests;

@@ -1,0 +1,92 @@
+//! Means, deviations and quantiles of the columns of a table. NaN stands for a missing value, which none of them counts.
+
+/// Mean and standard deviation (dividing by the number of values) of a column; the deviation is 0 where all values are the
+/// same.
+///
+/// Two passes, in f64 (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
+pub(crate) fn moments(values: &[f32]) -> (f64, f64) {
+    let present = || values.iter().filter(|value| !value.is_nan()).map(|value| f64::from(*value));
+    let (sum, count) = present().fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    let count = f64::max(count, 1.0);
+    let mean = sum / count;
+    // The sum of the differences themselves takes away what rounding has left of the mean.
+    let (sum, squares) = present().fold((0.0, 0.0), |(sum, squares), value| {
+        let difference = value - mean;
+        (sum + difference, squares + difference * difference)
+    });
+    let deviation = ((squares - sum * sum / count) / count).max(0.0).sqrt();
+    // What is left of rounding in a column of equal values is no deviation.
+    let is_one = deviation > 1e-12 * mean.abs() && deviation > f64::from(f32::MIN_POSITIVE);
+    (mean, if is_one { deviation } else { 0.0 })
+}
+
+/// Whether values about a center are so far from 0 that 32-bit floats hardly tell apart what lies within a width.
+pub(crate) fn is_coarse(center: f64, width: f64) -> bool {
+    // Half the distance between two neighbours.
+    let rounding = center.abs() * f64::from(f32::EPSILON) / 2.0;
+    rounding > 0.02 * if width > 0.0 { width } else { 1.0 }
+}
+
+/// The quantile of values at a rank from 0 to 1, between two of them interpolated (the definition that NumPy takes, too);
+/// nothing of no values. Changes their order.
+pub(crate) fn quantile(values: &mut [f32], rank: f64) -> Option<f64> {
+    let place = rank * values.len().checked_sub(1)? as f64;
+    let lower = place.floor() as usize;
+    let (_, value, above) = values.select_nth_unstable_by(lower, f32::total_cmp);
+    let value = f64::from(*value);
+    let next = above.iter().copied().min_by(f32::total_cmp).map_or(value, f64::from);
+    let share = place - lower as f64;
+    Some(if share == 0.0 { value } else { value + (next - value) * share })
+}
+
+/// The same of values in ascending order.
+pub(crate) fn quantile_of_sorted(values: &[f32], rank: f64) -> Option<f64> {
+    let place = rank * values.len().checked_sub(1)? as f64;
+    let lower = place.floor() as usize;
+    let value = f64::from(values[lower]);
+    let next = values.get(lower + 1).map_or(value, |next| f64::from(*next));
+    let share = place - lower as f64;
+    Some(if share == 0.0 { value } else { value + (next - value) * share })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        // np.quantile([7, 1, 5, 2], [0, 0.25, 0.5, 0.9, 1])
+        for (rank, expected) in [(0.0, 1.0), (0.25, 1.75), (0.5, 3.5), (0.9, 6.4), (1.0, 7.0)] {
+            let found = quantile(&mut [7.0, 1.0, 5.0, 2.0], rank).unwrap();
+            assert!((found - expected).abs() < 1e-12, "{rank}: {found}");
+            assert_eq!(quantile_of_sorted(&[1.0, 2.0, 5.0, 7.0], rank), Some(found));
+        }
+        assert_eq!(quantile(&mut [3.0], 0.3), Some(3.0));
+        assert_eq!((quantile(&mut [], 0.5), quantile_of_sorted(&[], 0.5)), (None, None));
+    }
+
+    #[test]
+    fn missing_values_do_not_count() {
+        let nan = f32::NAN;
+        assert_eq!(moments(&[1.0, 3.0, nan]), (2.0, 1.0));
+        assert_eq!(moments(&[nan, nan]), (0.0, 0.0));
+        assert_eq!(moments(&[5.5, 5.5, nan, 5.5]), (5.5, 0.0));
+        assert_eq!(moments(&[]), (0.0, 0.0));
+    }
+
+    #[test]
+    fn moments_are_right_far_from_0() {
+        let (mean, deviation) = moments(&(0..97u8).map(f32::from).collect::<Vec<_>>());
+        assert!((mean - 48.0).abs() < 1e-12);
+        assert!((deviation - ((97.0f64 * 97.0 - 1.0) / 12.0).sqrt()).abs() < 1e-12);
+        let (_, great) = moments(&(0..97u8).map(|i| f32::from(i) * 1e30).collect::<Vec<_>>());
+        assert!((great / 1e30 - deviation).abs() < 1e-6);
+        let far: Vec<f32> = (0..97u8).map(|i| 1e6 + f32::from(i % 7)).collect();
+        let (mean, deviation) = moments(&far);
+        let exact: Vec<f64> = far.iter().map(|value| f64::from(*value) - 1e6).collect();
+        let expected = exact.iter().sum::<f64>() / 97.0;
+        assert!((mean - 1e6 - expected).abs() < 1e-8);
+        let squares = exact.iter().map(|value| (value - expected).powi(2)).sum::<f64>() / 97.0;
+        assert!((deviation - squares.sqrt()).abs() < 1e-9);
+    }
+}

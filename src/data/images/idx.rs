@@ -1,0 +1,166 @@
+//! IDX, the format of MNIST: a magic number, the dimensions, then one byte a value.
+
+use std::path::Path;
+
+use super::ImageForm;
+use crate::data::dataset::BLOCK_ROWS;
+use crate::data::dataset::Features;
+use crate::data::reading::stream::Stream;
+use crate::data::reading::table::Chunk;
+use crate::error::Place;
+use crate::error::{Error, Result};
+use crate::memory::check_memory;
+
+/// The third byte of the magic number: unsigned bytes. The fourth is the number of dimensions.
+const UNSIGNED_BYTES: u8 = 8;
+
+/// Rows that are handed over together; a block is a multiple of them. Few, since every one of those that wait takes memory.
+pub(crate) const CHUNK_ROWS: usize = BLOCK_ROWS / 8;
+
+/// What a header says.
+struct Header {
+    dimensions: Vec<u32>,
+    /// Bytes of the header itself.
+    length: u128,
+}
+
+impl Header {
+    /// The dimensions as people write them, 60000 x 28 x 28.
+    fn shape(&self) -> String {
+        self.dimensions.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
+    }
+
+    /// Values of the whole file; nothing where the number has no type.
+    fn values(&self) -> Option<u128> {
+        self.dimensions.iter().try_fold(1u128, |product, size| product.checked_mul((*size).into()))
+    }
+
+    fn rows(&self) -> usize {
+        self.dimensions[0] as usize
+    }
+}
+
+fn read_header(stream: &mut Stream, wanted: &str, fits: impl Fn(u8) -> bool) -> Result<Header> {
+    let mut magic = [0; 4];
+    if stream.fill(&mut magic)? < magic.len() {
+        return Err(early_end(stream, &format!("{wanted} with a header")));
+    }
+    if magic[..3] != [0, 0, UNSIGNED_BYTES] || !fits(magic[3]) {
+        let found = format!("0x{:08x}", u32::from_be_bytes(magic));
+        return Err(stream.error(Place::default(), format!("the magic number of {wanted}"), found));
+    }
+    let mut sizes = vec![0; 4 * usize::from(magic[3])];
+    if stream.fill(&mut sizes)? < sizes.len() {
+        return Err(early_end(stream, &format!("a header with {} dimensions", magic[3])));
+    }
+    let size = |bytes: &[u8]| u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let dimensions: Vec<u32> = sizes.chunks_exact(4).map(size).collect();
+    let header = Header { length: 4 + sizes.len() as u128, dimensions };
+    if header.dimensions.contains(&0) {
+        let found = format!("a header that says {}", header.shape());
+        return Err(stream.error(
+            Place::default(),
+            format!("{wanted}, at least one value in every dimension"),
+            found,
+        ));
+    }
+    Ok(header)
+}
+
+fn early_end(stream: &Stream, expected: &str) -> Error {
+    stream.error(Place::default(), expected, "the end of the file")
+}
+
+/// Refuses what the file or the machine cannot hold, before anything is allocated.
+fn check_promise(stream: &Stream, header: &Header, bytes_per_value: u128) -> Result<()> {
+    let values = header.values();
+    let length = values.and_then(|values| values.checked_add(header.length));
+    stream.check_length(length, &header.shape())?;
+    let bytes = values.and_then(|values| values.checked_mul(bytes_per_value)).unwrap_or(u128::MAX);
+    check_memory(bytes, &format!("{}: a table of {} values", stream.name().display(), header.shape()))
+}
+
+/// Reads a label file, wholly.
+pub(crate) fn read_labels(stream: &mut Stream) -> Result<Vec<u8>> {
+    let header = read_header(stream, "IDX labels (0x00000801)", |dimensions| dimensions == 1)?;
+    check_promise(stream, &header, size_of::<u32>() as u128 + 1)?;
+    let bytes = stream.take(header.rows())?;
+    if bytes.len() < header.rows() {
+        let (expected, found) = (format!("{} labels", header.rows()), bytes.len());
+        return Err(stream.error(Place::default(), expected, format!("the end of the file after {found}")));
+    }
+    stream.expect_end(&format!("{} labels", bytes.len()))?;
+    Ok(bytes)
+}
+
+/// An image file of which the header has been read.
+pub(crate) struct Images {
+    stream: Stream,
+    rows: usize,
+    inputs: usize,
+    /// The form of an image, where it has height and width.
+    form: Option<ImageForm>,
+}
+
+impl Images {
+    /// Reads the header and checks it, also against the labels, if there are any: how many, and the name of their file.
+    pub(crate) fn open(mut stream: Stream, labels: Option<(usize, &Path)>) -> Result<Self> {
+        let wanted = "IDX images (0x00000803, or bytes of 2 or more dimensions)";
+        let header = read_header(&mut stream, wanted, |dimensions| dimensions >= 2)?;
+        if let Some((labels, labels_name)) = labels
+            && header.rows() != labels
+        {
+            let expected = format!("{labels} images, one for each label of {}", labels_name.display());
+            return Err(stream.error(Place::default(), expected, format!("{}", header.rows())));
+        }
+        check_promise(&stream, &header, 1)?;
+        let sizes: Vec<usize> = header.dimensions[1..].iter().map(|size| *size as usize).collect();
+        let form = <[usize; 2]>::try_from(sizes.as_slice()).ok();
+        let form = form.map(|[height, width]| ImageForm { height, width, colour: false });
+        Ok(Self { stream, rows: header.rows(), inputs: sizes.iter().product(), form })
+    }
+
+    /// The name in messages.
+    pub(crate) fn name(&self) -> &Path {
+        self.stream.name()
+    }
+
+    /// How many images there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Values of an image.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Values for which there may be room before they come: all of them, if the length of the file bounds them.
+    pub(crate) fn values(&self) -> Option<usize> {
+        self.stream.most().map(|_| self.rows * self.inputs)
+    }
+
+    /// The form of an image, if it has height and width.
+    pub(crate) fn form(&self) -> Option<ImageForm> {
+        self.form
+    }
+
+    /// Reads everything, chunk by chunk, until `emit` wants no more.
+    pub(crate) fn read(mut self, mut emit: impl FnMut(Chunk) -> bool) -> Result<()> {
+        let mut done = 0;
+        while done < self.rows {
+            let rows = CHUNK_ROWS.min(self.rows - done);
+            let bytes = self.stream.take(rows * self.inputs)?;
+            if bytes.len() < rows * self.inputs {
+                let expected = format!("{} rows of {} values", self.rows, self.inputs);
+                let place = Place::row((done + bytes.len() / self.inputs) as u64 + 1);
+                return Err(self.stream.error(place, expected, "the end of the file"));
+            }
+            if !emit(Chunk { features: Features::Bytes(bytes), ..Chunk::default() }) {
+                return Ok(());
+            }
+            done += rows;
+        }
+        self.stream.expect_end(&format!("{} rows of {} values", self.rows, self.inputs))
+    }
+}

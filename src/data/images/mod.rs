@@ -1,0 +1,280 @@
+//! PNG images as inputs of a model: of any size, in grey or colour, as values of a fixed size.
+
+pub(crate) mod folders;
+pub(crate) mod idx;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
+use std::path::Path;
+
+use png::{BitDepth, ColorType, Decoder, DecodingError, Info, Transformations};
+
+use crate::error::Place;
+use crate::error::{Error, Result};
+use crate::memory::check_memory;
+
+/// The most pixels that an image may have.
+const MOST_PIXELS: u64 = 100_000_000;
+/// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
+const MOST_UNPACKED: u64 = 1032;
+/// What red, green and blue have of 1000 parts of a value: of grey, and of each colour by itself.
+const LUMA: [u64; 3] = [299, 587, 114];
+const COLOURS: [[u64; 3]; 3] = [[1000, 0, 0], [0, 1000, 0], [0, 0, 1000]];
+/// The only pass of an image that is not interlaced: column and row of its first pixel, and the steps to the next.
+const WHOLE: [[u32; 4]; 1] = [[0, 0, 1, 1]];
+/// The same for each pass of an interlaced image.
+const ADAM7: [[u32; 4]; 7] =
+    [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
+
+/// The size of an image, and whether it has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageForm {
+    /// Rows of pixels.
+    pub height: usize,
+    /// Pixels of a row.
+    pub width: usize,
+    /// Whether a pixel has three values, red, green and blue, and not one of grey.
+    pub colour: bool,
+}
+
+impl ImageForm {
+    /// Values of an image.
+    pub fn values(self) -> usize {
+        self.height * self.width * self.channels()
+    }
+
+    /// Values of a pixel.
+    pub fn channels(self) -> usize {
+        if self.colour { 3 } else { 1 }
+    }
+}
+
+impl fmt::Display for ImageForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} x {} pixels in {}",
+            self.height,
+            self.width,
+            if self.colour { "colour" } else { "grey" }
+        )
+    }
+}
+
+/// Reads how large a PNG file is and whether it has colours, not its pixels.
+///
+/// # Errors
+/// As [`read_png`].
+pub fn png_form(path: impl AsRef<Path>) -> Result<ImageForm> {
+    let path = path.as_ref();
+    let reader = open(path, buffered(path)?)?;
+    let info = reader.info();
+    let is_colour = |entry: &[u8]| entry.iter().any(|value| *value != entry[0]);
+    let colour = match &info.palette {
+        Some(palette) if info.color_type == ColorType::Indexed => palette.chunks(3).any(is_colour),
+        _ => info.color_type.samples() >= 3,
+    };
+    Ok(ImageForm { height: info.height as usize, width: info.width as usize, colour })
+}
+
+/// Reads a PNG file as an image of this form, pixel by pixel and row by row: each value from 0 for black to 255 for white, or with
+/// `invert` from 255 for black to 0 for white.
+///
+/// As grey, colours become luma, 0.299 R + 0.587 G + 0.114 B of the stored values (ITU-R BT.601). What is transparent lies
+/// on white. Each value is the mean over the area of the image that it covers, rounded to the nearest; so it is where
+/// the image is smaller than what is asked for. The proportions of the image are not kept.
+///
+/// # Errors
+/// [`Error::Read`] when the file cannot be read; [`Error::Data`] when it is no PNG image, is damaged, or has more than
+/// 100 megapixels.
+pub fn read_png(path: impl AsRef<Path>, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+    let path = path.as_ref();
+    decode(path, buffered(path)?, form, invert)
+}
+
+fn buffered(path: &Path) -> Result<BufReader<File>> {
+    let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    Ok(BufReader::new(file))
+}
+
+/// As [`read_png`], of bytes that stand under `name` in messages.
+fn decode(name: &Path, source: impl BufRead + Seek, form: ImageForm, invert: bool) -> Result<Vec<u8>> {
+    let mut reader = open(name, source)?;
+    let (columns, rows) = (reader.info().width, reader.info().height);
+    let (color, depth) = reader.output_color_type();
+    let pixel = Pixel { channels: color.samples(), wide: depth == BitDepth::Sixteen };
+    let lights: &[[u64; 3]] = if form.colour { &COLOURS } else { &[LUMA] };
+    let means = |_: &[u64; 3]| Means::new([rows, columns], [form.height, form.width]);
+    let mut means = lights.iter().map(means).collect::<Result<Vec<Means>>>()?;
+    let passes = if reader.info().interlaced { &ADAM7[..] } else { &WHOLE };
+    for &[column, row, column_step, row_step] in passes.iter().filter(|pass| pass[0] < columns) {
+        for row in (row..rows).step_by(row_step as usize) {
+            let line = reader.next_row().map_err(|error| fault(name, error))?;
+            let line = line.ok_or_else(|| early_end(name))?;
+            for (means, light) in means.iter_mut().zip(lights) {
+                let values = line.data().chunks_exact(pixel.bytes()).map(|bytes| pixel.light(bytes, *light));
+                means.add(row, (column..columns).step_by(column_step as usize).zip(values));
+            }
+        }
+    }
+    reader.finish().map_err(|error| fault(name, error))?;
+    let channels: Vec<Vec<u8>> = means.iter().map(|means| means.rounded(pixel.white())).collect();
+    let value = |index: usize| channels[index % channels.len()][index / channels.len()];
+    let swapped = if invert { u8::MAX } else { 0 };
+    Ok((0..form.height * form.width * channels.len()).map(|index| value(index) ^ swapped).collect())
+}
+
+/// An image whose header and palette have been read and are believed.
+fn open<Source: BufRead + Seek>(name: &Path, mut source: Source) -> Result<png::Reader<Source>> {
+    let length = source.seek(SeekFrom::End(0)).and_then(|length| source.rewind().map(|()| length));
+    let length = length.map_err(|source| Error::Read { path: name.to_owned(), source })?;
+    let fault = |error| fault(name, error);
+    let mut decoder = Decoder::new(source);
+    decoder.set_transformations(Transformations::EXPAND);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let header = decoder.read_header_info().map_err(fault)?;
+    let (columns, rows) = (header.width, header.height);
+    if u64::from(columns) * u64::from(rows) > MOST_PIXELS {
+        let expected = format!("an image of at most {} megapixels", MOST_PIXELS / 1_000_000);
+        return Err(data_error(name, expected, format!("{columns} x {rows} pixels")));
+    }
+    let bits = u64::from(columns) * u64::from(rows) * header.bits_per_pixel() as u64;
+    if bits / 8 > length.saturating_mul(MOST_UNPACKED) {
+        let expected = format!("an image that {length} bytes can hold");
+        return Err(data_error(name, expected, format!("a header that says {columns} x {rows} pixels")));
+    }
+    let reader = decoder.read_info().map_err(fault)?;
+    check_palette(name, reader.info())?;
+    Ok(reader)
+}
+
+/// Refuses palettes that the decoder would take apart beyond their ends: of parts of colors, of too many, or with more alpha values
+/// than colors.
+fn check_palette(name: &Path, info: &Info<'_>) -> Result<()> {
+    let (Some(palette), ColorType::Indexed) = (&info.palette, info.color_type) else { return Ok(()) };
+    let (bytes, alphas) = (palette.len(), info.trns.as_ref().map_or(0, |alphas| alphas.len()));
+    if bytes.is_multiple_of(3) && bytes <= 3 * 256 && alphas <= bytes / 3 {
+        return Ok(());
+    }
+    let expected = "a palette of up to 256 colors of three bytes, and no more alpha values than colors";
+    Err(data_error(name, expected.to_owned(), format!("{bytes} bytes and {alphas} alpha values")))
+}
+
+/// How a pixel is stored once palettes and small depths are expanded.
+#[derive(Clone, Copy)]
+struct Pixel {
+    /// Grey, grey and alpha, RGB, or RGB and alpha.
+    channels: usize,
+    /// Whether a sample has two bytes.
+    wide: bool,
+}
+
+impl Pixel {
+    fn bytes(self) -> usize {
+        self.channels * if self.wide { 2 } else { 1 }
+    }
+
+    /// The greatest sample.
+    fn most(self) -> u64 {
+        if self.wide { u16::MAX.into() } else { u8::MAX.into() }
+    }
+
+    /// The light of white, in the unit of [`Pixel::light`].
+    fn white(self) -> u64 {
+        1000 * self.most() * self.most()
+    }
+
+    /// The sum of red, green and blue, each this often of 1000, over white, in a unit that makes it a whole number.
+    fn light(self, bytes: &[u8], [red, green, blue]: [u64; 3]) -> u64 {
+        let sample = |index: usize| -> u64 {
+            if self.wide {
+                u16::from_be_bytes([bytes[2 * index], bytes[2 * index + 1]]).into()
+            } else {
+                bytes[index].into()
+            }
+        };
+        let light = if self.channels < 3 {
+            1000 * sample(0)
+        } else {
+            red * sample(0) + green * sample(1) + blue * sample(2)
+        };
+        let has_alpha = self.channels.is_multiple_of(2);
+        let alpha = if has_alpha { sample(self.channels - 1) } else { self.most() };
+        light * alpha + 1000 * self.most() * (self.most() - alpha)
+    }
+}
+
+/// Means over areas of an image, of which pixels come in any order.
+struct Means {
+    /// Rows and columns of the image.
+    source: [u32; 2],
+    /// Rows and columns of the areas.
+    target: [usize; 2],
+    /// Sum of each area: of values times the part that lies in it, in a unit that makes that a whole number.
+    sums: Vec<u128>,
+}
+
+impl Means {
+    fn new(source: [u32; 2], target: [usize; 2]) -> Result<Self> {
+        let [height, width] = target;
+        let bytes = (height as u128).saturating_mul(width as u128).saturating_mul(size_of::<u128>() as u128);
+        check_memory(bytes, &format!("an image of {width} x {height} pixels"))?;
+        Ok(Self { source, target, sums: vec![0; height * width] })
+    }
+
+    /// Adds pixels of a row: their columns and values.
+    fn add(&mut self, row: u32, pixels: impl Iterator<Item = (u32, u64)>) {
+        let ([rows, columns], [height, width]) = (self.source, self.target);
+        for (column, value) in pixels {
+            for (area_column, part) in parts(column, columns, width) {
+                let value = u128::from(value) * u128::from(part);
+                for (area_row, part) in parts(row, rows, height) {
+                    self.sums[area_row * width + area_column] += value * u128::from(part);
+                }
+            }
+        }
+    }
+
+    /// The means, in units of 1/255 of `white`.
+    fn rounded(&self, white: u64) -> Vec<u8> {
+        let area = u128::from(self.source[0]) * u128::from(self.source[1]);
+        let most = u128::from(white) * area;
+        // At most 255: a sum is at most `most`.
+        self.sums.iter().map(|sum| ((2 * 255 * sum + most) / (2 * most)) as u8).collect()
+    }
+}
+
+/// The areas, of `areas` on the same line, in which a pixel, of `pixels` on a line, lies, and how much of it: in units
+/// of which a pixel has `areas`, and an area has `pixels`.
+fn parts(pixel: u32, pixels: u32, areas: usize) -> impl Iterator<Item = (usize, u64)> {
+    let (pixels, areas) = (u64::from(pixels), areas as u64);
+    let begin = u64::from(pixel) * areas;
+    let end = begin + areas;
+    (begin / pixels..end.div_ceil(pixels))
+        .map(move |area| (area as usize, end.min((area + 1) * pixels) - begin.max(area * pixels)))
+}
+
+fn fault(name: &Path, error: DecodingError) -> Error {
+    match error {
+        DecodingError::IoError(error) if error.kind() == ErrorKind::UnexpectedEof => early_end(name),
+        DecodingError::IoError(source) => Error::Read { path: name.to_owned(), source },
+        error => {
+            let found = format!("a fault ({})", error.to_string().trim_end_matches('.'));
+            data_error(name, "a whole PNG image".to_owned(), found)
+        }
+    }
+}
+
+fn early_end(name: &Path) -> Error {
+    data_error(name, "a whole PNG image".to_owned(), "an early end".to_owned())
+}
+
+fn data_error(name: &Path, expected: String, found: String) -> Error {
+    Error::Data { path: name.to_owned(), place: Place::default(), expected, found }
+}
+
+#[cfg(test)]
+#[path = "image_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! What is found out of a table by reading it again, where its files can be: a column of text and numbers becomes one of categories,
+//! and rows without a target are counted.
+
+use super::Reader;
+use super::late::LateText;
+use crate::data::dialect::number::{MIXED, NO_TARGET};
+use crate::data::reading::table::Table;
+use crate::error::{Error, Result};
+
+impl Reader {
+    /// The columns that are categories since they hold text and numbers, as far as the rows so far tell.
+    pub fn late_texts(&self) -> &[LateText] {
+        &self.late.texts
+    }
+
+    /// Begins again with the column as one of categories, if the error says that it holds text and numbers. A column of a model
+    /// stays what it is, and so do pixels; and text in the first row of a file is a header.
+    pub(crate) fn begin_again(&mut self, mut error: Error) -> Result<()> {
+        self.count_without_target(&mut error);
+        let (Error::Data { path, place, expected, found }, Some(again)) = (&error, &self.late.again) else {
+            return Err(error);
+        };
+        let (source, mut options) = (**again).clone();
+        let position = place.column.map(|column| column - 1);
+        let mut inputs = self.schema().into_iter().flat_map(|schema| &schema.inputs);
+        let column =
+            inputs.find(|column| Some(column.position) == position).map(|column| match &column.name {
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => column.position.to_string(),
+            });
+        let column =
+            column.filter(|column| place.row != Some(1) && !options.columns.categorical.contains(column));
+        let Some(column) = column.filter(|_| expected.contains(MIXED) && !self.holds_images()) else {
+            return Err(error);
+        };
+        let mut texts = std::mem::take(&mut self.late.texts);
+        let (path, place, cell) = (path.clone(), place.clone(), found.clone());
+        texts.push(LateText { column: column.clone(), path, place, cell });
+        options.columns.categorical.push(column);
+        *self = Self::open(&source, &options)?;
+        self.late.texts = texts;
+        Ok(())
+    }
+
+    /// Adds to the error for a row without a target how many rows have none.
+    fn count_without_target(&mut self, error: &mut Error) {
+        let (Error::Data { expected, found, .. }, Some(again)) = (error, &self.late.again) else { return };
+        if !expected.contains(NO_TARGET) {
+            return;
+        }
+        let (source, mut options) = (**again).clone();
+        options.columns.drop_missing_target = true;
+        options.columns.schema.iter_mut().for_each(|schema| schema.drops_missing_target = true);
+        // Nobody asks for these rows any more.
+        self.table = Table::default();
+        let read = |mut reader: Self| reader.read_to_end().map(|()| (reader.dropped, reader.rows()));
+        // What else is wrong is behind this row.
+        if let Ok((without, rows)) = Self::open(&source, &options).and_then(read) {
+            let have = if without == 1 { "has" } else { "have" };
+            *found += &format!(" ({without} of {} rows {have} no target)", without + rows);
+        }
+    }
+
+    /// Reads what is to be like a training table by what this has become since its first rows: see [`Reader::late_texts`].
+    ///
+    /// # Errors
+    /// Those of [`Reader::open`]; [`Error::Data`] if this can be read only once.
+    pub fn follow(&mut self, training: &Self) -> Result<()> {
+        let categories = |reader: &Self| reader.schema().map(|schema| schema.categories.clone());
+        let Some(text) = training.late.texts.last().filter(|_| categories(self) != categories(training))
+        else {
+            return Ok(());
+        };
+        let Some(again) = self.late.again.take() else {
+            let expected = format!("a number ({MIXED}: {} cannot be read again)", self.name.display());
+            let LateText { path, place, cell, .. } = text.clone();
+            return Err(Error::Data { path, place, expected, found: cell });
+        };
+        let (source, mut options) = *again;
+        options.columns.schema = training.schema().cloned();
+        *self = Self::open(&source, &options)?;
+        Ok(())
+    }
+}

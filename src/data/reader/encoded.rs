@@ -1,0 +1,258 @@
+//! Rows of a reader as the inputs of a network.
+
+use super::Reader;
+use super::labelled::place_of;
+use crate::data::columns::categories::Dictionary;
+use crate::data::dataset::Dataset;
+use crate::data::encoding::Encoding;
+use crate::data::encoding::by_column::by_column;
+use crate::data::encoding::scale::Scale;
+use crate::data::encoding::statistics::{is_coarse, moments};
+use crate::data::encoding::targets::{TargetScale, Targets};
+use crate::data::encoding::transform::Transform;
+use crate::data::reading::table::{Missing, Table};
+use crate::data::splitting::folds::{Kinds, different};
+use crate::data::splitting::{Fold, Parts, Split};
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+/// Up to here 32-bit floats count the whole numbers.
+const MOST_EXACT: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
+
+impl Reader {
+    /// What the numbers in each column of categories stand for, in the order of these columns.
+    pub fn dictionaries(&self) -> &[Dictionary] {
+        &self.table.dictionaries
+    }
+
+    /// Whether a value is missing in the rows so far, or a column holds categories: then they need an [`Encoding`].
+    pub fn needs_encoding(&self) -> bool {
+        self.table.missing.is_some() || !self.table.dictionaries.is_empty()
+    }
+
+    /// How the columns of the rows so far become inputs.
+    pub fn encoding(&self, scale: Scale) -> Encoding {
+        let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
+        let Table { features, dictionaries, .. } = &self.table;
+        Encoding::learn(features, self.inputs, categories, dictionaries, scale, self.threads)
+    }
+
+    /// Checks that the values to predict of the rows so far differ, as far as 32-bit floats tell.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a column of equal values, and for one of values so small that these floats keep few of their digits.
+    pub fn check_values(&self) -> Result<()> {
+        for column in 0..self.values {
+            let values: Vec<f32> =
+                self.table.values.iter().skip(column).step_by(self.values).copied().collect();
+            let (least, greatest) = (of(&values, f32::min), of(&values, f32::max));
+            let (expected, found) = if least == greatest && least.abs() >= MOST_EXACT {
+                // They may differ in the file.
+                ("values that 32-bit floats tell apart (subtract an offset)", format!("only {least}"))
+            } else if least == greatest {
+                let tiny =
+                    if least == 0.0 { " (as numbers nearer to it than 1e-45 are read, too)" } else { "" };
+                ("values to predict that differ", format!("only {least}{tiny}"))
+            } else if least.abs().max(greatest.abs()) < f32::MIN_POSITIVE {
+                let expected = "values that 32-bit floats tell apart (multiply them by a factor)";
+                (expected, format!("values from {least:e} to {greatest:e}"))
+            } else {
+                continue;
+            };
+            let (path, place) = (self.labels_name.clone(), self.place_of_values(column));
+            return Err(Error::Data { path, place, expected: expected.to_owned(), found });
+        }
+        Ok(())
+    }
+
+    /// Where a column of values to predict stands.
+    fn place_of_values(&self, column: usize) -> Place {
+        if self.labels_name == self.name {
+            place_of(self.schema().and_then(|schema| schema.values.get(column)))
+        } else {
+            // They stand beside the table.
+            Place { column: Some(column + 1), ..Place::default() }
+        }
+    }
+
+    /// Standardises the values to predict of the rows so far, and says how; call it once, when all are here.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for values that lie so far from 0 that 32-bit floats round their differences away.
+    pub fn standardise_targets(&mut self) -> Result<TargetScale> {
+        let scale = TargetScale::learn(&self.table.values, self.values);
+        if let Some(column) = scale.coarse() {
+            let place = self.place_of_values(column);
+            let expected = "values that 32-bit floats tell apart (subtract an offset)".to_owned();
+            let found =
+                format!("a mean of {:e} and a deviation of {:e}", scale.center[column], scale.width[column]);
+            return Err(Error::Data { path: self.labels_name.clone(), place, expected, found });
+        }
+        self.table.values = scale.scaled(&self.table.values);
+        Ok(scale)
+    }
+
+    /// Applies a transform to the rows so far; call it once, when all are here.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when memory does not hold them, or for a missing value, if nothing says what stands for it.
+    pub fn apply(&mut self, transform: &Transform) -> Result<()> {
+        transform.apply(&mut self.table.features, &self.table.dictionaries)?;
+        if let Transform::Columns(encoding) = transform {
+            self.inputs = encoding.inputs();
+        }
+        Ok(())
+    }
+
+    /// Reads to the end and hands over all rows as network inputs under `transform`.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`].
+    pub fn into_dataset(self, transform: &Transform) -> Result<Dataset> {
+        Ok(self.into_rows(transform)?.0)
+    }
+
+    /// The same, and how many cells held what the training rows did not hold.
+    pub(crate) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, u64)> {
+        self.read_to_end()?;
+        let Table { features, labels, values, weights, dictionaries, .. } =
+            std::mem::replace(&mut self.table, Table::default());
+        let targets = match self.values {
+            0 => labels.into(),
+            columns => Targets::Values { columns, values },
+        };
+        let rows = Dataset { inputs: self.inputs, features, targets, weights };
+        transform.rows(rows, &dictionaries)
+    }
+
+    /// Makes a missing value an error, in the rows so far and in those that come.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for the first.
+    pub fn refuse_missing(&mut self) -> Result<()> {
+        self.refuses_missing = true;
+        self.check_missing()
+    }
+
+    /// Checks the rows so far for missing values, if they are errors.
+    pub(crate) fn check_missing(&self) -> Result<()> {
+        match &self.table.missing {
+            Some((file, Missing { place, found })) if self.refuses_missing => {
+                let path = file.as_deref().unwrap_or(&self.name).to_owned();
+                let expected =
+                    "a value (missing ones are only filled in where columns are scaled)".to_owned();
+                Err(Error::Data { path, place: place.clone(), expected, found: found.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the values of every column can be told apart once they are scaled.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for one that lies so far from 0 that 32-bit floats round its differences away.
+    pub fn check_encoding(&self, encoding: &Encoding) -> Result<()> {
+        encoding.coarse().map_or(Ok(()), |(column, center, width)| Err(self.coarse(column, center, width)))
+    }
+
+    /// The same for the encoding of the rows so far that scales as [`Scale::Standard`] does, without the rest of it.
+    ///
+    /// # Errors
+    /// As [`Reader::check_encoding`].
+    pub fn check_standardised(&self) -> Result<()> {
+        let categories = self.schema().map_or(&[][..], |schema| &schema.categories);
+        let moments = by_column(&self.table.features, self.inputs, self.threads, |column, values| {
+            categories.binary_search(&column).is_err().then(|| moments(&values))
+        });
+        let mut coarse = moments.into_iter().enumerate().filter_map(|(column, moments)| {
+            moments.filter(|(mean, deviation)| is_coarse(*mean, *deviation)).map(|moments| (column, moments))
+        });
+        coarse.next().map_or(Ok(()), |(column, (center, width))| Err(self.coarse(column, center, width)))
+    }
+
+    fn coarse(&self, column: usize, center: f64, width: f64) -> Error {
+        let place = place_of(self.schema().and_then(|schema| schema.inputs.get(column)));
+        let expected =
+            "values that 32-bit floats tell apart (subtract an offset, or leave the column out)".to_owned();
+        let found = format!("a center of {center:e} and a width of {width:e}");
+        Error::Data { path: self.name.clone(), place, expected, found }
+    }
+
+    /// Reads to the end and takes the rows out that validate and those that test.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`], and as [`Reader::parts`].
+    pub fn divide(&mut self, split: &Split) -> Result<[Dataset; 2]> {
+        let parts = self.parts(split)?;
+        Ok(self.divide_into(&parts))
+    }
+
+    /// Takes the rows out that validate and those that test, of all rows, which have been read.
+    pub fn divide_into(&mut self, Parts { train, validation, test }: &Parts) -> [Dataset; 2] {
+        self.known_rows = Some(train.len());
+        self.table.divide(self.inputs, self.values, [validation, test], train)
+    }
+
+    /// Reads to the end and says which rows train, which validate, and which test.
+    ///
+    /// # Errors
+    /// As [`Reader::next_block`]; [`Error::Setting`] where a part has no rows.
+    pub fn parts(&mut self, split: &Split) -> Result<Parts> {
+        self.read_to_end()?;
+        let Table { groups, times, labels, .. } = &self.table;
+        let one_kind;
+        let kinds = match (self.values, &groups[..], &times[..]) {
+            (_, [_, ..], _) => Kinds::Groups(groups),
+            (_, _, [_, ..]) => Kinds::Times(times),
+            (0, ..) => Kinds::Classes(labels),
+            _ => {
+                // Rows with values are all of one kind.
+                one_kind = vec![0; self.rows()];
+                Kinds::Classes(&one_kind)
+            }
+        };
+        if let Some(Fold { count, .. }) = split.fold
+            && count > kinds.most_folds()
+        {
+            let what = match kinds {
+                Kinds::Groups(_) => "as many as there are groups",
+                Kinds::Times(_) => "one less than there are different times",
+                Kinds::Classes(_) => "as the rows allow",
+            };
+            let expected = format!("at most {}, {what}", kinds.most_folds());
+            return Err(Error::Setting { setting: "folds", expected, found: count.to_string() });
+        }
+        let parts = split.divided(kinds);
+        match kinds {
+            Kinds::Groups(groups) => {
+                let count = groups.iter().max().map_or(0, |greatest| *greatest as usize + 1);
+                check_together(split, &parts, ["group", "groups"], count)?;
+            }
+            Kinds::Times(times) => check_together(split, &parts, ["time", "times"], different(times))?,
+            Kinds::Classes(_) => {}
+        }
+        Ok(parts)
+    }
+}
+
+/// One of some numbers, which `choose` chooses of two; 0 where there are none.
+fn of(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
+    values.iter().copied().reduce(choose).unwrap_or(0.0)
+}
+
+/// Checks that every part that is to have rows has some, of these `count` groups or times, whose rows are not divided.
+fn check_together(split: &Split, parts: &Parts, [one, many]: [&str; 2], count: usize) -> Result<()> {
+    for (setting, share, rows) in [
+        ("validation fraction", split.validation, parts.validation.len()),
+        ("test fraction", split.test, parts.test.len()),
+    ] {
+        if share > 0.0 && rows == 0 {
+            let expected = format!(
+                "a share that takes at least one {one} of rows and leaves others to train, as {many} are not divided (there {})",
+                if count == 1 { "is only one".to_owned() } else { format!("are {count}") }
+            );
+            return Err(Error::Setting { setting, expected, found: share.to_string() });
+        }
+    }
+    Ok(())
+}

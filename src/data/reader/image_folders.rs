@@ -1,0 +1,80 @@
+//! Folders of PNG images: one for each class, under its name.
+
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use super::{Form, Reader, State};
+use crate::data::columns::classes::{Label, MOST_LABELS};
+use crate::data::dataset::Features;
+use crate::data::images::folders::{ImageOptions, class_folders, entries};
+use crate::data::images::{ImageForm, png_form, read_png};
+use crate::data::reading::options::ReadOptions;
+use crate::data::reading::table::{Chunk, Room, Table};
+use crate::error::Place;
+use crate::error::{Error, Result};
+use crate::memory::check_memory;
+use crate::threads::in_order;
+
+impl Reader {
+    /// Reads all images of the folders in `folder`, each of which names a class.
+    pub(crate) fn image_folders(folder: &Path, options: &ReadOptions) -> Result<Self> {
+        let error = |path: &Path, expected: String, found: String| Error::Data {
+            path: path.to_owned(),
+            place: Place::default(),
+            expected,
+            found,
+        };
+        let (mut files, mut chunk) = (Vec::new(), Chunk::default());
+        for (class, class_folder) in class_folders(folder)?.unwrap_or_default().into_iter().enumerate() {
+            let images = entries(&class_folder)?;
+            if images.is_empty() {
+                return Err(error(&class_folder, "PNG images of a class".to_owned(), "none".to_owned()));
+            }
+            if class == MOST_LABELS {
+                let expected = format!("at most {MOST_LABELS} folders, one for each class");
+                return Err(error(folder, expected, "more".to_owned()));
+            }
+            let text = class_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            chunk.new_labels.push(Label { text, row: files.len() as u64 + 1 });
+            chunk.labels.resize(files.len() + images.len(), class as u32);
+            files.extend(images);
+        }
+        let Some(first) = files.first() else {
+            return Err(error(
+                folder,
+                "folders of PNG images, one for each class".to_owned(),
+                "none".to_owned(),
+            ));
+        };
+        let ImageOptions { size, colour } = options.images;
+        let (height, width) = match size {
+            Some(size) => size,
+            None => png_form(first).map(|form| (form.height, form.width))?,
+        };
+        let form = ImageForm { height, width, colour };
+        let inputs = form.values();
+        let name = folder.to_owned();
+        check_memory(files.len() as u128 * inputs as u128, &format!("{}: all images", name.display()))?;
+        let mut pixels = Vec::new();
+        let threads = options.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+        in_order(
+            threads,
+            |file: &PathBuf| read_png(file, form, false),
+            |image| {
+                pixels.extend(image);
+                Ok(())
+            },
+            |push| {
+                // What is not wanted any more comes behind an image that cannot be read.
+                let _ = files.iter().all(push);
+                Ok(())
+            },
+        )?;
+        chunk.features = Features::Bytes(pixels);
+        let mut table = Table::default();
+        table.append(chunk, &Room { name: &name, rows: files.len(), expected: 0 })?;
+        table.classify();
+        let reader = Self::of(name, inputs, Form::Images(Some(form)), State::Complete);
+        Ok(Self { table, known_rows: Some(files.len()), threads: options.threads, ..reader })
+    }
+}

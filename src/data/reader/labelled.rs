@@ -1,0 +1,153 @@
+//! Whether the labels that a reader has delivered are classes, and those of a model.
+
+use std::collections::HashMap;
+
+use super::spellings::folded;
+use super::{Form, Reader};
+use crate::data::columns::classes::{Classes, FEW_CLASSES, not_classes};
+use crate::data::columns::schema::Column;
+use crate::data::columns::target::undecided_task;
+use crate::data::dataset::Dataset;
+use crate::data::encoding::transform::Transform;
+use crate::data::reading::table::Table;
+use crate::data::shown::show_name;
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+impl Reader {
+    fn few_numbers(&self) -> Option<usize> {
+        self.table_form()?.few_numbers
+    }
+
+    /// Whether the labels are numbers that the first rows alone have made classes of: there were few of them.
+    pub fn infers_classes(&self) -> bool {
+        self.few_numbers().is_some() && self.classes().are_numbers()
+    }
+
+    /// Checks that the labels so far are classes to be told apart.
+    ///
+    /// # Errors
+    /// [`Error::Data`] when all are the same, or when they are values: fractions, over 1,000 different numbers, or a
+    /// label of its own in more than half of the rows. [`Error::Undecided`] when the first rows alone have made classes of
+    /// numbers, and there are over 20.
+    pub fn check_classes(&self) -> Result<()> {
+        if self.values() > 0 {
+            return Ok(());
+        }
+        let (classes, names) = (self.classes(), &self.table.names);
+        let target = self.label_column();
+        let error = |label: Option<usize>, expected: &str, found| {
+            let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
+            let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
+            Err(Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found })
+        };
+        if classes.len() < 2 {
+            let found = format!("only label {}", classes.some_names());
+            return error(None, "labels of two or more classes", found);
+        }
+        let not_classes = not_classes(names, classes, self.labels().len());
+        if let Some(few) = self.few_numbers()
+            && classes.len() > FEW_CLASSES
+            && not_classes.as_ref().is_none_or(|(_, label)| label.is_none())
+        {
+            let all = classes.len().to_string();
+            return Err(undecided_task(&self.labels_name, &shown(target), few, &all));
+        }
+        match not_classes {
+            Some((found, label)) => {
+                let expected =
+                    "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
+                error(label, expected, found)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Makes values to predict of the labels, once all rows are here, where the first rows alone have made classes of numbers and
+    /// all show too many.
+    pub fn take_numbers_for_values(&mut self) {
+        if !matches!(self.check_classes(), Err(Error::Undecided { .. })) {
+            return;
+        }
+        let (Form::Table(form), table) = (&mut self.form, &mut self.table) else { return };
+        let numbers =
+            table.classes.names().iter().map(|name| name.parse().ok().filter(|it: &f32| it.is_finite()));
+        let Some(numbers) = numbers.collect::<Option<Vec<f32>>>() else { return };
+        table.values = table.labels.iter().map(|label| numbers[*label as usize]).collect();
+        let Table { labels, classes, numbers, names, files, class_of, .. } = Table::default();
+        (table.labels, table.classes, table.numbers) = (labels, classes, numbers);
+        (table.names, table.files, table.class_of) = (names, files, class_of);
+        form.schema.values.extend(form.schema.target.take());
+        (form.few_numbers, self.values) = (None, 1);
+    }
+
+    /// As [`Reader::into_dataset`], with labels that count these classes. Also returns how many cells held a category that
+    /// the training rows did not hold, or missed a value where none of them did.
+    ///
+    /// # Errors
+    /// Also [`Error::Data`] for a label that is none of them.
+    pub fn into_dataset_of(mut self, transform: &Transform, classes: &Classes) -> Result<(Dataset, u64)> {
+        self.read_to_end()?;
+        if self.values() > 0 {
+            return self.into_rows(transform);
+        }
+        let own = self.found_in(classes);
+        if let Some(unknown) = own.iter().position(Option::is_none) {
+            return Err(self.unknown_label(unknown, classes));
+        }
+        let own: Vec<u32> = own.into_iter().flatten().collect();
+        self.table.labels.iter_mut().for_each(|label| *label = own[*label as usize]);
+        self.into_rows(transform)
+    }
+
+    /// Checks that the labels so far are among these classes.
+    ///
+    /// # Errors
+    /// [`Error::Data`] with the first that is not.
+    pub fn check_labels(&self, classes: &Classes) -> Result<()> {
+        match self.found_in(classes).iter().position(Option::is_none) {
+            Some(unknown) => Err(self.unknown_label(unknown, classes)),
+            None => Ok(()),
+        }
+    }
+
+    /// Which of these classes each class of the rows so far is.
+    fn found_in(&self, classes: &Classes) -> Vec<Option<u32>> {
+        let find = classes.finder();
+        let spelled = if self.folds_labels() { classes.names() } else { &[] };
+        let spelled: HashMap<String, u32> = spelled.iter().map(|name| folded(name)).zip(0..).collect();
+        let find = |name: &String| find(name).or_else(|| spelled.get(&folded(name)).copied());
+        self.classes().names().iter().map(find).collect()
+    }
+
+    /// The column of the labels; none where they stand beside the table.
+    fn label_column(&self) -> Option<&Column> {
+        let schema = self.schema().filter(|_| self.labels_name == self.name)?;
+        schema.target.as_ref()
+    }
+
+    fn unknown_label(&self, class: usize, classes: &Classes) -> Error {
+        let name = &self.classes().names()[class];
+        let found = format!("label {}", show_name(name.as_bytes()));
+        let expected = format!("labels of the training data ({})", classes.some_names());
+        let target = self.label_column();
+        let label = self.table.label_of(class);
+        let (path, row) = label.map_or((None, None), |label| self.table.origin(label));
+        let (path, place) = (path.unwrap_or(&self.labels_name), Place { row, ..place_of(target) });
+        Error::Data { path: path.to_owned(), place, expected, found }
+    }
+}
+
+/// A column of labels in a question: its name, or else its index.
+fn shown(column: Option<&Column>) -> String {
+    let name = column.and_then(|column| column.name.as_deref()).filter(|name| !name.is_empty());
+    let index = || column.map_or_else(String::new, |column| format!("column {}", column.position));
+    name.map_or_else(index, |name| show_name(name.as_bytes()))
+}
+
+/// A column of a table as a place in it; nowhere for images, which have none.
+pub(crate) fn place_of(column: Option<&Column>) -> Place {
+    let name = column.and_then(|column| column.name.as_deref());
+    let name = name.map(|name| show_name(name.as_bytes()).into());
+    Place { row: None, column: column.map(|column| column.position + 1), name }
+}

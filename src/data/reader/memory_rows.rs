@@ -1,0 +1,162 @@
+//! Rows that are in memory, as a table that has been read.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::{Form, Reader, State, TableForm};
+use crate::data::columns::categories::{Dictionary, MISSING};
+use crate::data::columns::classes::{Label, MOST_LABELS};
+use crate::data::columns::schema::{Column, Schema};
+use crate::data::dataset::Features;
+use crate::data::reading::table::{Chunk, Missing, Room, Table, reserve};
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+/// Numbers of rows, [rows, inputs], row after row.
+pub(crate) struct MemoryCells {
+    /// Values of a row.
+    pub inputs: usize,
+    /// The values; NaN where one is missing.
+    pub values: Vec<f32>,
+    /// Which columns are categories, whatever numbers they hold; in ascending order.
+    pub categorical: Vec<usize>,
+}
+
+/// What rows in memory should give.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum MemoryTargets {
+    /// The different labels with the row in which each came first, counted from 1, and the number of each row's label.
+    Labels {
+        /// In the order in which they come.
+        texts: Vec<(String, u64)>,
+        /// One a row.
+        numbers: Vec<u32>,
+    },
+    /// Values to predict.
+    Values {
+        /// Values of a row.
+        columns: usize,
+        /// [rows, columns]
+        values: Vec<f32>,
+    },
+}
+
+/// Rows in memory and what each should give: of as many rows all three, but that weights may be none.
+pub(crate) struct MemoryRows {
+    /// What stands for the inputs in messages.
+    pub name: PathBuf,
+    /// What stands there for what rows should give.
+    pub targets_name: PathBuf,
+    /// The inputs.
+    pub cells: MemoryCells,
+    /// What rows should give.
+    pub targets: MemoryTargets,
+    /// How much each row counts in the loss; none is 1 for all.
+    pub weights: Vec<f32>,
+}
+
+impl MemoryCells {
+    /// The values as a reader keeps those of a table: bytes if all are, categories as the numbers of a dictionary a column.
+    ///
+    /// # Errors
+    /// [`Error::Data`], under this name, for more different categories than a table may have.
+    pub(crate) fn features(self, name: &Path) -> Result<(Features, Vec<Dictionary>)> {
+        let Self { inputs, mut values, categorical } = self;
+        // As text is read: there is one 0.
+        values.iter_mut().for_each(|value| *value += 0.0);
+        let mut dictionaries = Vec::new();
+        for column in categorical {
+            let (mut numbers, mut labels) = (HashMap::new(), Vec::new());
+            for (value, row) in values.iter_mut().skip(column).step_by(inputs).zip(1..) {
+                let number = match *value {
+                    value if value.is_nan() => MISSING,
+                    value => *numbers.entry(value.to_bits()).or_insert_with(|| {
+                        labels.push(Label { text: value.to_string(), row });
+                        labels.len() as u32
+                    }),
+                };
+                *value = number as f32;
+            }
+            if let Some(label) = labels.get(MOST_LABELS) {
+                let place = Place { row: Some(label.row), column: Some(column + 1), name: None };
+                let expected = format!("at most {MOST_LABELS} different categories");
+                return Err(Error::Data {
+                    path: name.to_owned(),
+                    place,
+                    expected,
+                    found: label.text.clone(),
+                });
+            }
+            dictionaries.push(Dictionary { labels });
+        }
+        // What is cast stays what it was.
+        let is_byte = |value: &f32| f32::from(*value as u8) == *value;
+        if !values.iter().all(is_byte) {
+            return Ok((Features::Floats(values), dictionaries));
+        }
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, values.len(), name)?;
+        bytes.extend(values.iter().map(|value| *value as u8));
+        Ok((Features::Bytes(bytes), dictionaries))
+    }
+}
+
+impl Reader {
+    /// A reader that has read these rows to their end, as it would a table whose columns are the inputs and, behind them, what
+    /// rows should give. At most so many threads look through its columns; nothing is one for each core.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for more different labels or categories than a table may have; [`Error::Config`] when memory does not
+    /// hold the rows.
+    pub(crate) fn in_memory(rows: MemoryRows, threads: Option<usize>) -> Result<Self> {
+        let MemoryRows { name, targets_name, cells, targets, weights } = rows;
+        let (inputs, count) = (cells.inputs, cells.values.len() / cells.inputs);
+        let missing = cells.values.iter().position(|value| value.is_nan()).map(|at| {
+            let (row, column) = (Some((at / inputs) as u64 + 1), Some(at % inputs + 1));
+            Missing { place: Place { row, column, name: None }, found: "NaN".to_owned() }
+        });
+        let categories = cells.categorical.clone();
+        let (features, dictionaries) = cells.features(&name)?;
+        let mut chunk = Chunk { weights, missing, ..Chunk::default() };
+        chunk.new_categories = dictionaries.into_iter().map(|dictionary| dictionary.labels).collect();
+        let columns = match targets {
+            MemoryTargets::Values { columns, values } => {
+                chunk.values = values;
+                columns
+            }
+            MemoryTargets::Labels { texts, numbers } => {
+                if let Some((text, row)) = texts.get(MOST_LABELS) {
+                    let expected =
+                        format!("at most {MOST_LABELS} different labels: classification needs classes");
+                    let place = Place::row(*row);
+                    return Err(Error::Data { path: targets_name, place, expected, found: text.clone() });
+                }
+                chunk.new_labels = texts.into_iter().map(|(text, row)| Label { text, row }).collect();
+                chunk.labels = numbers;
+                0
+            }
+        };
+        let column = |position| Column { name: None, position };
+        let schema = Schema {
+            columns: inputs + columns.max(1),
+            inputs: (0..inputs).map(column).collect(),
+            target: (columns == 0).then(|| column(inputs)),
+            values: (inputs..inputs + columns).map(column).collect(),
+            categories,
+            ..Schema::default()
+        };
+        let mut table = Table { features, ..Table::default() };
+        table.append(chunk, &Room { name: &name, rows: count, expected: 0 })?;
+        table.classify();
+        let form = Form::Table(Box::new(TableForm { schema, ..TableForm::default() }));
+        let reader = Self::of(name, inputs, form, State::Complete);
+        Ok(Self {
+            labels_name: targets_name,
+            values: columns,
+            table,
+            known_rows: Some(count),
+            threads,
+            ..reader
+        })
+    }
+}

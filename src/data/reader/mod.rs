@@ -1,0 +1,409 @@
+//! The thread that reads and parses, and the rows it has delivered so far.
+
+pub(crate) mod again;
+pub(crate) mod copied;
+pub(crate) mod encoded;
+pub(crate) mod image_folders;
+pub(crate) mod labelled;
+pub(crate) mod late;
+pub(crate) mod memory_rows;
+pub(crate) mod odd_labels;
+pub(crate) mod spellings;
+pub(crate) mod summary;
+pub(crate) mod weights;
+
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use self::late::Late;
+use crate::data::columns::classes::Classes;
+use crate::data::columns::schema::Schema;
+use crate::data::columns::{LeftOut, NumbersAsText};
+use crate::data::dataset::{Features, FeaturesRef, Rows as RowsView, Scaling};
+use crate::data::dialect::Format;
+use crate::data::encoding::targets::TargetsRef;
+use crate::data::images::ImageForm;
+use crate::data::images::idx::{Images, read_labels};
+use crate::data::reading::csv_table::CsvRows;
+use crate::data::reading::delivery::{Delivery, Times, Wanted};
+use crate::data::reading::locate::Source;
+use crate::data::reading::options::ReadOptions;
+use crate::data::reading::stream::Stream;
+use crate::data::reading::table::Table;
+use crate::error::{Error, Result};
+
+/// Rows that were taken from a reader.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// The values, as they stand in the file.
+    pub features: Features,
+    /// The cell of each row that is handed on, if one is.
+    pub ids: Vec<String>,
+}
+
+/// Reads a data set in threads of its own and gathers the rows.
+///
+/// Dropping it stops the threads, without waiting for them, at the next rows they deliver.
+pub struct Reader {
+    pub(crate) name: PathBuf,
+    /// The file that holds the labels.
+    pub(crate) labels_name: PathBuf,
+    pub(crate) inputs: usize,
+    /// Numbers of a row to predict; 0 where targets are labels.
+    pub(crate) values: usize,
+    pub(crate) table: Table,
+    pub(crate) known_rows: Option<usize>,
+    /// Rows of a table, as its length and its first rows say; 0 where that cannot be told, or not all of them are kept.
+    pub(crate) likely_rows: usize,
+    /// Most threads for work on whole columns; nothing is one for each core.
+    pub(crate) threads: Option<usize>,
+    pub(crate) form: Form,
+    pub(crate) times: Option<Times>,
+    pub(crate) state: State,
+    /// Whether a missing value is an error, as nothing will stand for it.
+    pub(crate) refuses_missing: bool,
+    /// The rows of the file that are here, where some were left out for want of a target, and how many these are.
+    pub(crate) kept: Option<Vec<u32>>,
+    pub(crate) dropped: usize,
+    pub(crate) late: Late,
+}
+
+/// What a data set is made of.
+#[derive(Clone)]
+pub(crate) enum Form {
+    /// Images, with their form where they have height and width.
+    Images(Option<ImageForm>),
+    Table(Box<TableForm>),
+}
+
+/// What is known of a table besides its rows.
+#[derive(Clone, Default)]
+pub(crate) struct TableForm {
+    pub schema: Schema,
+    pub written: Format,
+    /// Columns that are no inputs, though nobody has said so.
+    pub left_out: Vec<LeftOut>,
+    /// Columns of text that may be meant as numbers.
+    pub as_text: Vec<NumbersAsText>,
+    /// Inputs that may be identifiers.
+    pub identifiers: Vec<String>,
+    /// How many different numbers the first rows of the target show, where these alone have made classes of them.
+    pub few_numbers: Option<usize>,
+}
+
+pub(crate) enum State {
+    /// Readers whose rows are all there are shared by threads, which no delivery is.
+    Reading(Mutex<Delivery>),
+    Complete,
+    Failed,
+}
+
+impl Reader {
+    /// Opens the files, checks their headers and starts reading.
+    pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
+        let reader = match source {
+            Source::Idx { images, labels } => {
+                // The labels come first and wholly: they tell how many classes there are.
+                let labels_stream = Stream::open(labels)?;
+                Self::idx(labels_stream, || Stream::open(images), options)?
+            }
+            Source::Csv { path } => Self::csv(Stream::open(path)?, &[], options)?,
+            Source::Folders { path } => Self::image_folders(path, options)?,
+            Source::Parts { paths } => match &paths[..] {
+                [first, others @ ..] => Self::csv(Stream::open(first)?, others, options)?,
+                [] => return Err(Error::Config("a table of no files".to_owned())),
+            },
+        };
+        Ok(Self { late: Late::new(source, options), ..reader })
+    }
+
+    /// Opens rows without labels: a table whose labels, if it has any, are not looked at, or an IDX file of images.
+    pub fn open_unlabelled(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        let mut stream = Stream::open(path.as_ref())?;
+        if stream.peek(2)? != [0, 0] {
+            return Self::csv(stream, &[], options);
+        }
+        Self::images(Images::open(stream, None)?, Table::default(), options)
+    }
+
+    /// Reads CSV from any source of bytes; `name` stands for the path in messages.
+    pub fn from_csv(name: &Path, stream: impl Read + Send + 'static, options: &ReadOptions) -> Result<Self> {
+        Self::csv(Stream::new(name, stream)?, &[], options)
+    }
+
+    /// Reads IDX from any two sources of bytes; the names stand for the paths in messages.
+    pub fn from_idx(
+        images_name: &Path,
+        images: impl Read + Send + 'static,
+        labels_name: &Path,
+        labels: impl Read + Send + 'static,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        Self::idx(Stream::new(labels_name, labels)?, || Stream::new(images_name, images), options)
+    }
+
+    /// No rows yet, of this form.
+    pub(crate) fn of(name: PathBuf, inputs: usize, form: Form, state: State) -> Self {
+        Self {
+            labels_name: name.clone(),
+            name,
+            inputs,
+            values: 0,
+            table: Table::default(),
+            known_rows: None,
+            likely_rows: 0,
+            threads: None,
+            form,
+            times: None,
+            state,
+            refuses_missing: false,
+            kept: None,
+            dropped: 0,
+            late: Late::default(),
+        }
+    }
+
+    fn csv(stream: Stream, others: &[PathBuf], options: &ReadOptions) -> Result<Self> {
+        let name = stream.name().to_path_buf();
+        let rows = CsvRows::open(stream, others, &options.format, &options.columns)?;
+        let (table, likely_rows) = (&rows.table, rows.likely());
+        let columns = &table.columns;
+        let form = TableForm {
+            schema: table.schema(),
+            written: table.written(),
+            left_out: table.left_out(),
+            as_text: table.as_text(),
+            identifiers: columns.identifiers.iter().map(|column| table.name_of(*column)).collect(),
+            few_numbers: columns.few_numbers,
+        };
+        let (inputs, values) = (columns.width(), columns.values.len());
+        let times = options.timed.then(Times::default);
+        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?));
+        let reader = Self::of(name, inputs, Form::Table(Box::new(form)), state);
+        Ok(Self { values, likely_rows, times, threads: options.threads, ..reader })
+    }
+
+    fn idx(
+        mut labels_stream: Stream,
+        open_images: impl FnOnce() -> Result<Stream>,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let labels = read_labels(&mut labels_stream)?;
+        let images = Images::open(open_images()?, Some((labels.len(), labels_stream.name())))?;
+        let reader = Self::images(images, Table::labelled(&labels), options)?;
+        Ok(Self { labels_name: labels_stream.name().to_owned(), ..reader })
+    }
+
+    fn images(images: Images, mut table: Table, options: &ReadOptions) -> Result<Self> {
+        let name = images.name().to_path_buf();
+        let (inputs, form, known_rows) = (images.inputs(), Form::Images(images.form()), Some(images.rows()));
+        if let Some(values) = images.values() {
+            table.reserve(values, &name)?;
+        }
+        let times = options.timed.then(Times::default);
+        let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?));
+        let reader = Self::of(name, inputs, form, state);
+        Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
+    }
+
+    /// Waits until one more block of [`BLOCK_ROWS`](super::BLOCK_ROWS) rows is in, or the end of the file.
+    ///
+    /// `Ok(false)` once everything had been delivered before the call.
+    pub fn next_block(&mut self) -> Result<bool> {
+        self.receive(false)
+    }
+
+    /// Reads everything that is left.
+    pub fn read_to_end(&mut self) -> Result<()> {
+        self.receive(true).map(|_| ())
+    }
+
+    /// Waits for one more block, or for all that are left; whether any rows came.
+    fn receive(&mut self, all: bool) -> Result<bool> {
+        let before = self.rows();
+        let received = match &mut self.state {
+            State::Reading(delivery) => {
+                let (name, expected) = (&self.name, self.likely_rows);
+                let wanted = Wanted { all, name, inputs: self.inputs, expected, known: self.known_rows };
+                delivery.get_mut().unwrap_or_else(PoisonError::into_inner).fill(&mut self.table, &wanted)
+            }
+            State::Complete => return Ok(false),
+            State::Failed => {
+                let name = self.name.display();
+                return Err(Error::Config(format!("{name}: cannot go on after an error")));
+            }
+        };
+        self.table.classify();
+        // What is missing stands in front of the row that is at fault.
+        match self.check_missing().and(received) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.state = State::Complete;
+                if self.drops_missing_target() {
+                    let rows = self.rows();
+                    self.kept = self.table.drop_without_target(self.inputs, self.values);
+                    self.dropped = rows - self.rows();
+                }
+                if self.folds_labels() {
+                    self.table.join_spellings();
+                }
+            }
+            Err(error) => {
+                self.state = State::Failed;
+                self.begin_again(error)?;
+                // What was here before is read once more.
+                while self.receive(all)? && self.rows() <= before {}
+            }
+        }
+        Ok(self.rows() > before)
+    }
+
+    /// Whether all rows are here and the file proved to be whole.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state, State::Complete)
+    }
+
+    /// When threads parsed the rows so far, in stretches that follow one another; none unless it was asked for.
+    pub fn times(&self) -> Vec<(Instant, Instant)> {
+        let times = self.times.as_ref();
+        let mut times =
+            times.map_or_else(Vec::new, |times| times.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        times.sort();
+        // Where several threads parse at once, that counts once.
+        let mut last = None;
+        times.retain_mut(|(begin, end)| {
+            *begin = last.map_or(*begin, |last| (*begin).max(last));
+            last = last.max(Some(*end));
+            begin < end
+        });
+        times
+    }
+
+    /// Rows delivered so far.
+    pub fn rows(&self) -> usize {
+        self.table.features.len() / self.inputs
+    }
+
+    /// Rows of the whole data set: known in advance for IDX, at the end for CSV.
+    pub fn total_rows(&self) -> Option<usize> {
+        self.known_rows.or(self.is_complete().then(|| self.rows()))
+    }
+
+    /// The file, or what stands for it in messages; the first of several.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Numbers of a row to predict; 0 where targets are labels.
+    pub fn values(&self) -> usize {
+        self.values
+    }
+
+    /// Values of a row.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The classes: of the whole file for IDX, of the rows so far for CSV.
+    pub fn classes(&self) -> &Classes {
+        &self.table.classes
+    }
+
+    /// The class of each row: of the whole file for IDX, of the rows so far for CSV.
+    pub fn labels(&self) -> &[u32] {
+        &self.table.labels
+    }
+
+    /// What is known of a table besides its rows.
+    pub(crate) fn table_form(&self) -> Option<&TableForm> {
+        match &self.form {
+            Form::Images(_) => None,
+            Form::Table(form) => Some(form),
+        }
+    }
+
+    /// How the values are made of which the rows consist: nothing for IDX.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.table_form().map(|form| &form.schema)
+    }
+
+    /// How a table is written, all of which is said or was found out.
+    pub fn written(&self) -> Option<&Format> {
+        self.table_form().map(|form| &form.written)
+    }
+
+    /// Columns that are no inputs, though nobody has said so.
+    pub fn left_out(&self) -> &[LeftOut] {
+        self.table_form().map_or(&[], |form| &form.left_out)
+    }
+
+    /// Columns of text, the target among them, in which most cells are a number with a sign or a unit.
+    pub fn numbers_as_text(&self) -> &[NumbersAsText] {
+        self.table_form().map_or(&[], |form| &form.as_text)
+    }
+
+    /// Inputs that may hold identifiers: names of persons or things, as text or as numbers.
+    pub fn identifiers(&self) -> &[String] {
+        self.table_form().map_or(&[], |form| &form.identifiers)
+    }
+
+    /// The form of the images, if the rows are images: as IDX says, or of a square.
+    pub fn image(&self) -> Option<ImageForm> {
+        let side = self.inputs.isqrt();
+        match self.form {
+            Form::Images(form) => form,
+            Form::Table(_) => (self.holds_images() && side * side == self.inputs).then_some(ImageForm {
+                height: side,
+                width: side,
+                colour: false,
+            }),
+        }
+    }
+
+    /// Whether the rows are images of bytes: all of IDX are. Rows of a table are, if they have as many columns as the
+    /// pixels of a square, or three times as many, 64 at least, and if more than half of the rows of the first block so
+    /// far hold nothing but whole numbers from 0 to 255, one of them above 127.
+    pub fn holds_images(&self) -> bool {
+        matches!(self.form, Form::Images(_)) || self.table.holds_images(self.inputs)
+    }
+
+    /// Whether all values so far are whole numbers from 0 to 255.
+    pub fn has_bytes(&self) -> bool {
+        matches!(self.table.features, Features::Bytes(_))
+    }
+
+    /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
+    pub fn take_block(&mut self) -> Block {
+        let table = std::mem::replace(&mut self.table, Table::default());
+        // Later rows count on from their numbers, and are not kept beside these.
+        (self.likely_rows, self.late) = (0, Late::default());
+        self.table.dictionaries = table.dictionaries;
+        Block { features: table.features, ids: table.ids }
+    }
+
+    /// The rows `range`, which must have been delivered, as network inputs, and their labels.
+    pub fn block(&self, range: Range<usize>, scaling: Scaling) -> (FeaturesRef<'_>, &[u32]) {
+        let rows = self.view(scaling);
+        (rows.scaled(range.clone()), &rows.labels()[range])
+    }
+
+    /// All rows delivered so far, under `scaling`.
+    pub fn view(&self, scaling: Scaling) -> RowsView<'_> {
+        let (rows, total) = (self.rows(), self.total_rows());
+        let targets = match self.values {
+            0 => TargetsRef::Classes(&self.table.labels[..rows]),
+            columns => TargetsRef::Values { columns, values: &self.table.values },
+        };
+        RowsView {
+            inputs: self.inputs,
+            features: &self.table.features,
+            targets,
+            weights: &self.table.weights,
+            scaling,
+            total,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! How much the rows of a reader count.
+
+use super::Reader;
+use crate::data::dataset::are_all_zero;
+use crate::data::reading::table::Table;
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+impl Reader {
+    /// Whether rows have weights in the loss.
+    pub fn is_weighted(&self) -> bool {
+        !self.table.weights.is_empty()
+    }
+
+    /// Divides the weights of the rows by their mean, which is not 0: the loss then is as large as without weights.
+    pub(crate) fn normalise_weights(&mut self) {
+        let weights = &mut self.table.weights;
+        let mean = weights.iter().copied().map(f64::from).sum::<f64>() / weights.len() as f64;
+        weights.iter_mut().for_each(|weight| *weight = (f64::from(*weight) / mean) as f32);
+    }
+
+    /// Multiplies the weights of the rows so far by those of their classes.
+    pub fn weigh(&mut self, classes: &[f32]) {
+        let Table { labels, weights, .. } = &mut self.table;
+        weights.resize(labels.len(), 1.0);
+        for (weight, label) in weights.iter_mut().zip(labels) {
+            *weight *= classes[*label as usize];
+        }
+    }
+
+    /// Checks that a row counts in the loss, if the rows so far have weights.
+    ///
+    /// # Errors
+    /// [`Error::Data`] when all weights are 0.
+    pub fn check_weights(&self) -> Result<()> {
+        let weights = &self.table.weights;
+        if !are_all_zero(weights) {
+            return Ok(());
+        }
+        let expected = "a row that counts in the loss".to_owned();
+        let found = format!("only weights of 0, of {} rows", weights.len());
+        Err(Error::Data { path: self.name().to_owned(), place: Place::default(), expected, found })
+    }
+}

@@ -1,0 +1,342 @@
+//! What is known of a CSV table before its rows are parsed: how it is written, and which columns are read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::pieces::{At, Piece, Pieces, too_long};
+use super::records::Cells;
+use super::stream::Stream;
+use crate::data::columns::schema::Schema;
+use crate::data::columns::{Columns, Header, LeftOut, NumbersAsText, Selection};
+use crate::data::dialect::notation::Notation;
+use crate::data::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
+use crate::data::shown::{show, show_name};
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+/// Bytes that are looked at before the first row is read, unless these rows are longer.
+const SAMPLE_BYTES: usize = 1 << 18;
+const LEAST_SAMPLE_ROWS: usize = 8;
+
+/// The most bytes of a row whatever is said; what is read beyond a row is never as long.
+const MOST_ROW_BYTES: usize = 1 << 30;
+
+/// Bytes of a row that a column takes at least, on average, where the row is as long as it may be.
+const BYTES_A_COLUMN: usize = 16;
+
+/// A CSV table of which the columns are known.
+pub(crate) struct CsvTable {
+    pub names: Option<Vec<String>>,
+    pub columns: Columns,
+    pub dialect: Dialect,
+    /// The most bytes of a row.
+    row_limit: usize,
+    /// Cells that stand for a missing value, besides those that always do.
+    missing: Vec<String>,
+    /// Those of them that are numbers.
+    pub missing_numbers: Vec<f32>,
+    pub refuses_missing: bool,
+    /// Whether the columns are those of the table that a model was trained on.
+    pub is_like_another: bool,
+    /// Whether the decimal mark is that of this table.
+    decimal_is_known: bool,
+}
+
+/// A table and its rows.
+pub(crate) struct CsvRows {
+    pub table: CsvTable,
+    /// The first row.
+    pub first: Piece,
+    /// The others.
+    pub pieces: Pieces,
+    /// About how many bytes a row has.
+    pub row_bytes: usize,
+    /// Bytes of all rows, where that is known.
+    pub length: Option<u64>,
+}
+
+/// Rows may be shorter by one in so many bytes than the first ones: more room than is needed costs nothing, as it is not touched.
+const SHORTER: u64 = 16;
+
+impl CsvRows {
+    /// How many rows there may be; 0 where the length of the file is not known.
+    pub(crate) fn likely(&self) -> usize {
+        let rows = self.length.unwrap_or(0) / self.row_bytes.max(1) as u64;
+        usize::try_from(rows + rows / SHORTER).unwrap_or(0)
+    }
+
+    /// Looks at the first rows and decides how the table is written and which columns are read.
+    /// Rows of the `others` follow.
+    pub(crate) fn open(
+        mut stream: Stream,
+        others: &[PathBuf],
+        format: &Format,
+        wanted: &Selection,
+    ) -> Result<Self> {
+        stream.skip_preamble()?;
+        let (format, wanted) = &stream.told(format, wanted);
+        let known = wanted.schema.iter().flat_map(|schema| schema.missing.iter().cloned());
+        let format = &Format {
+            missing: format.missing.iter().cloned().chain(known).collect(),
+            delimiter: format.delimiter.or(stream.delimiter()),
+            row_limit: format.row_limit.min(MOST_ROW_BYTES),
+            ..format.clone()
+        };
+        let (start, is_whole) =
+            stream.peek_rows(SAMPLE_ROWS, LEAST_SAMPLE_ROWS, SAMPLE_BYTES, format.row_limit)?;
+        if start.len() > format.row_limit && !start.iter().any(|byte| b"\r\n".contains(byte)) {
+            // Not worth the memory that finding out how it is written takes.
+            return Err(too_long(&stream, 1, format.row_limit));
+        }
+        let (mut dialect, sample) = Dialect::find(&start, is_whole, format);
+        let known_decimal = wanted.schema.as_ref().and_then(|schema| schema.decimal);
+        let decimal_is_known = format.decimal.is_none() && known_decimal.is_some();
+        if let Some(known) = known_decimal.filter(|_| decimal_is_known) {
+            // One row alone cannot tell a fraction from thousands; the table that a model was trained on has told.
+            let grouped = dialect.numbers.grouped && dialect.numbers.point == known;
+            dialect.numbers = Notation { point: known, grouped };
+        }
+        let length = stream.length().filter(|_| others.is_empty());
+        let row_bytes = start.len() / sample.rows.len().max(1);
+        let again = if is_whole && others.is_empty() { None } else { stream.again()? };
+        let mut pieces = Pieces::new(stream, others, dialect.delimiter, format.row_limit);
+        let path = Arc::clone(pieces.name());
+        let error = |place, expected: &str, found: &str| Error::Data {
+            path: path.to_path_buf(),
+            place,
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+        };
+        let first = pieces.next_row()?.ok_or_else(|| error(Place::default(), "a table", "an empty file"))?;
+        let names = names(&first, dialect.delimiter, format.row_limit)?;
+        if let Some(width) = sample.width_below_title() {
+            let expected = format!(
+                "{width} cells, as in the rows below (is it a title? Remove what stands above the header)"
+            );
+            return Err(error(
+                Place::row(first.first_line(dialect.delimiter)),
+                &expected,
+                &show(names[0].as_bytes()),
+            ));
+        }
+        if names.len() == 1 {
+            pieces.refuse_blank_lines();
+        }
+        let header = Header {
+            path: &path,
+            names: Some(&names),
+            count: names.len(),
+            dialect: dialect.clone(),
+            sample: &sample,
+            later: &[],
+        };
+        if format.decimal.or(known_decimal).is_none()
+            && let Some(question) = sample.question_of_decimals(&dialect)
+        {
+            return Err(header.undecided("decimal", question));
+        }
+        let has_header = match format.header {
+            Some(said) => said,
+            // The names of a model are proof.
+            None if wanted.schema.as_ref().is_some_and(|schema| schema.is_named_in(&names)) => true,
+            // The rows that a model without names was trained on had none.
+            None if wanted.schema.as_ref().is_some_and(Schema::is_unnamed) => false,
+            None => sample.has_header(&dialect).map_err(|doubt| header.undecided("header", doubt))?,
+        };
+        let header = Header { names: has_header.then_some(&names), ..header };
+        let later = match again {
+            Some(again) if wanted.schema.is_none() => {
+                later_kinds(Pieces::new(again, others, header.dialect.delimiter, format.row_limit), &header)?
+            }
+            _ => Vec::new(),
+        };
+        let columns = Header { later: &later, ..header }.columns(wanted)?;
+        let first = if has_header {
+            pieces.begin_rows(&names);
+            let row = pieces.next_row()?;
+            row.ok_or_else(|| error(Place::default(), "rows of numbers", "only a header"))?
+        } else {
+            first
+        };
+        let table = CsvTable {
+            names: has_header.then_some(names),
+            columns,
+            dialect,
+            row_limit: format.row_limit,
+            missing_numbers: format.missing.iter().filter_map(|text| text.trim().parse().ok()).collect(),
+            missing: format.missing.clone(),
+            refuses_missing: wanted.refuse_missing,
+            is_like_another: wanted.schema.is_some(),
+            decimal_is_known,
+        };
+        Ok(Self { table, first, pieces, row_bytes, length })
+    }
+}
+
+impl CsvTable {
+    /// What a model must know to read another table like this.
+    pub(crate) fn schema(&self) -> Schema {
+        self.columns.schema(self.names.as_deref(), &self.missing, self.dialect.numbers.point)
+    }
+
+    /// How the table is written.
+    pub(crate) fn written(&self) -> Format {
+        Format {
+            header: Some(self.names.is_some()),
+            delimiter: Some(self.dialect.delimiter),
+            decimal: Some(self.dialect.numbers.point),
+            row_limit: self.row_limit,
+            missing: self.missing.clone(),
+        }
+    }
+
+    /// The columns that are no inputs, though nobody has said so.
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+        let left_out = self.columns.left_out.iter();
+        left_out.map(|(column, why)| LeftOut { column: self.name_of(*column), why: *why }).collect()
+    }
+
+    /// The columns of text that may be meant as numbers.
+    pub(crate) fn as_text(&self) -> Vec<NumbersAsText> {
+        let as_text = self.columns.as_text.iter();
+        as_text
+            .map(|(column, as_text)| NumbersAsText { column: self.name_of(*column), ..as_text.clone() })
+            .collect()
+    }
+
+    /// The name of a column, or else its index.
+    pub(crate) fn name_of(&self, column: usize) -> String {
+        match &self.names {
+            Some(names) if !names[column].is_empty() => names[column].clone(),
+            _ => column.to_string(),
+        }
+    }
+
+    /// What is said of a cell that would be a number with the decimal mark that the table has not.
+    pub(crate) fn other_mark(&self, cell: &[u8]) -> Option<String> {
+        let (mark, other) =
+            if self.dialect.numbers.point == b',' { ("comma", b'.') } else { ("point", b',') };
+        let other = Dialect { numbers: Notation { point: other, grouped: false }, ..self.dialect.clone() };
+        let is_number = |dialect: &Dialect| matches!(dialect.kind(cell), Kind::Number(_));
+        let whose = if self.decimal_is_known { "of the training table" } else { "of this table" };
+        (!is_number(&self.dialect) && is_number(&other)).then(|| format!("with the decimal {mark} {whose}"))
+    }
+
+    /// Checks that a row is as long as the first.
+    pub(crate) fn check_cells(&self, at: &At<'_>) -> Result<()> {
+        if let Some(column) = at.row.escaped {
+            let expected = "a quote inside a cell written twice, not behind a backslash";
+            return Err(self.cell_error(at, column, expected));
+        }
+        if at.row.len() == self.columns.count {
+            return Ok(());
+        }
+        let expected = format!("{} cells, as many as in the first row", self.columns.count);
+        Err(self.row_error(at, expected, at.row.len().to_string()))
+    }
+
+    /// Refuses a row that holds the names of all columns: files that were put together have their headers among the rows.
+    pub(crate) fn refuse_header(&self, at: &At<'_>) -> Result<()> {
+        let is_name = |(cell, name): (&[u8], &String)| cell.trim_ascii() == name.as_bytes();
+        match &self.names {
+            Some(names) if at.row.cells().zip(names).all(is_name) => {
+                let expected = "a row of values (the header once more: remove it)";
+                Err(self.row_error(at, expected.to_owned(), "the names of the columns".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with a row.
+    pub(crate) fn row_error(&self, at: &At<'_>, expected: String, found: String) -> Error {
+        Error::Data { path: at.name().to_owned(), place: Place::row(at.line()), expected, found }
+    }
+
+    /// What is wrong with a cell of a row.
+    pub(crate) fn cell_error(&self, at: &At<'_>, column: usize, expected: &str) -> Error {
+        self.error(at.name(), at.line(), column, expected, at.row.cell(column))
+    }
+
+    /// Where a cell stands.
+    pub(crate) fn place(&self, at: &At<'_>, column: usize) -> Place {
+        place(at.line(), self.names.as_deref(), column)
+    }
+
+    /// What is wrong with a cell.
+    pub(crate) fn error(&self, path: &Path, row: u64, column: usize, expected: &str, cell: &[u8]) -> Error {
+        cell_error(path, row, self.names.as_deref(), column, expected, cell)
+    }
+}
+
+fn place(row: u64, names: Option<&[String]>, column: usize) -> Place {
+    let name = names.and_then(|names| names.get(column)).map(|name| show_name(name.as_bytes()).into());
+    Place { row: Some(row), column: Some(column + 1), name }
+}
+
+fn cell_error(
+    path: &Path,
+    row: u64,
+    names: Option<&[String]>,
+    column: usize,
+    expected: &str,
+    cell: &[u8],
+) -> Error {
+    let place = place(row, names, column);
+    Error::Data { path: path.to_owned(), place, expected: expected.to_owned(), found: show(cell) }
+}
+
+/// What columns hold of which the first rows miss every value: the first that is there, in the rows behind them.
+fn later_kinds(mut pieces: Pieces, header: &Header<'_>) -> Result<Vec<(usize, Kind)>> {
+    let is_empty = |column: &usize| header.kinds(*column).all(|kind| kind == Kind::Missing);
+    let mut empty: Vec<usize> = (0..header.count).filter(is_empty).collect();
+    let delimiter = header.dialect.delimiter;
+    let (mut found, mut cells) = (Vec::new(), Cells::new(delimiter));
+    if empty.is_empty() {
+        return Ok(found);
+    }
+    let mut known = header.sample.rows.len();
+    if let Some(names) = header.names {
+        pieces.next_row()?;
+        pieces.begin_rows(names);
+        known -= 1;
+    }
+    // What is wrong with a row is said when it is parsed.
+    while let Ok(Some(piece)) = pieces.next() {
+        for (_, row) in piece.each_row(delimiter).skip(known) {
+            let row = cells.of(row);
+            empty.retain(|column| {
+                let kind = if row.len() == header.count {
+                    header.dialect.kind(row.cell(*column))
+                } else {
+                    Kind::Missing
+                };
+                found.extend((kind != Kind::Missing).then_some((*column, kind)));
+                kind == Kind::Missing
+            });
+        }
+        if empty.is_empty() {
+            break;
+        }
+        known = known.saturating_sub(piece.rows);
+    }
+    Ok(found)
+}
+
+/// The cells of the first row, which must be text: what is not cannot be told from a header.
+fn names(first: &Piece, delimiter: u8, row_limit: usize) -> Result<Vec<String>> {
+    let mut cells = Cells::new(delimiter);
+    let (start, row) = first.each_row(delimiter).next().unwrap_or_default();
+    let row = cells.of(row);
+    let (line, most) = (first.line(start), (row_limit / BYTES_A_COLUMN).max(1));
+    if row.len() > most {
+        let found = format!("{}; the limit of a row's bytes can be raised", row.len());
+        let expected = format!("at most {most} columns");
+        return Err(Error::Data { path: first.name.to_path_buf(), place: Place::row(line), expected, found });
+    }
+    let is_text = |cell: &[u8]| !cell.contains(&0) && str::from_utf8(cell).is_ok();
+    if let Some(column) = row.cells().position(|cell| !is_text(cell)) {
+        let expected = "text (UTF-8, without NUL bytes)";
+        return Err(cell_error(&first.name, line, None, column, expected, row.cell(column)));
+    }
+    Ok(row.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned()).collect())
+}

@@ -1,0 +1,198 @@
+//! Threads that read and parse, and the rows they deliver in the order of the file.
+//!
+//! One thread reads at a time: it takes the next piece of the text, puts the place where its rows will be in the queue, and parses it
+//! while another one reads on. Whoever wants rows takes these places in their order.
+
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{JoinHandle, available_parallelism};
+use std::time::Instant;
+
+use super::csv_table::CsvRows;
+use super::merge::Merger;
+use super::pieces::{PIECE_BYTES, Piece, Pieces};
+use super::records::Cells;
+use super::row_parser::{Parsed, RowParser};
+use super::table::{Chunk, Room, Table};
+use crate::data::dataset::BLOCK_ROWS;
+use crate::data::images::idx::{CHUNK_ROWS, Images};
+use crate::error::Result;
+use crate::threads::{hand_over, spawn};
+
+/// Chunks of images that may wait: a whole block, which is there when the one before is trained.
+const WAITING_CHUNKS: usize = BLOCK_ROWS / CHUNK_ROWS;
+
+/// Pieces of a table that may wait: a block at least, but no more of them than this.
+const MOST_WAITING: usize = 64;
+
+/// Pieces that may wait for each thread at least.
+const LEAST_WAITING: usize = 6;
+
+/// Threads, unless another number is said: more would wait for the one that reads.
+const MOST_THREADS: usize = 8;
+
+/// Begin and end of each piece that has been parsed.
+pub(crate) type Times = Arc<Mutex<Vec<(Instant, Instant)>>>;
+
+/// Rows on their way. Dropping it stops the threads, without waiting for them, at the next piece they deliver.
+pub(crate) struct Delivery {
+    queue: Receiver<Slot>,
+    /// What puts together the rows of a table.
+    merger: Option<Merger>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The next rows.
+enum Slot {
+    Here(Result<Chunk>),
+    /// What the thread with this number will have parsed.
+    Coming(usize, Receiver<Parsed>),
+}
+
+/// What somebody waits for.
+pub(crate) struct Wanted<'a> {
+    /// Whether it is all rows that are left, or those up to the end of a block.
+    pub all: bool,
+    /// The file, in messages.
+    pub name: &'a Path,
+    /// Values of a row.
+    pub inputs: usize,
+    /// Rows that the whole table may have; 0 where that is not known, or not all of them are kept.
+    pub expected: usize,
+    /// Rows of the whole data set, where that is known: behind the last of them the end of the file is still to be looked at.
+    pub known: Option<usize>,
+}
+
+/// What is still to be read of a table.
+struct Source {
+    first: Option<Piece>,
+    pieces: Pieces,
+    queue: SyncSender<Slot>,
+    is_over: bool,
+}
+
+impl Delivery {
+    /// Images, read by a thread.
+    pub(crate) fn images(images: Images, times: Option<Times>) -> Result<Self> {
+        let (sender, queue) = sync_channel(WAITING_CHUNKS);
+        let work = move || {
+            let mut begun = times.is_some().then(Instant::now);
+            let read = images.read(|chunk| {
+                note(times.as_ref(), begun);
+                hand_over();
+                let wanted = sender.send(Slot::Here(Ok(chunk))).is_ok();
+                begun = times.is_some().then(Instant::now);
+                wanted
+            });
+            if let Err(error) = read {
+                // Where nobody listens any more, nobody misses the error.
+                let _ = sender.send(Slot::Here(Err(error)));
+            }
+        };
+        Ok(Self { queue, merger: None, threads: vec![spawn("reader", "reads data", work)?] })
+    }
+
+    /// A table, read by so many threads: one for each core, eight at most, unless said otherwise, and none for whom there is no piece.
+    ///
+    /// # Errors
+    /// Where the system has no room for a single one.
+    pub(crate) fn table(rows: CsvRows, threads: Option<usize>, times: Option<&Times>) -> Result<Self> {
+        let CsvRows { table, first, pieces, row_bytes, length } = rows;
+        let table = Arc::new(table);
+        let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let all_pieces = length.map_or(usize::MAX, |bytes| bytes as usize / PIECE_BYTES + 1);
+        let wanted = threads.unwrap_or_else(cores).clamp(1, all_pieces);
+        let least = LEAST_WAITING * wanted;
+        let waiting = (BLOCK_ROWS * row_bytes / PIECE_BYTES).clamp(least, MOST_WAITING.max(least));
+        let (sender, queue) = sync_channel(waiting);
+        let source =
+            Arc::new(Mutex::new(Source { first: Some(first), pieces, queue: sender, is_over: false }));
+        let merger = Some(Merger::new(Arc::clone(&table), wanted));
+        let mut delivery = Self { queue, merger, threads: Vec::new() };
+        for thread in 0..wanted {
+            let (source, times) = (Arc::clone(&source), times.cloned());
+            let mut parser = RowParser::new(Arc::clone(&table));
+            let mut cells = Cells::new(table.dialect.delimiter);
+            let work = move || {
+                while let Some((piece, done)) = next(&source, thread) {
+                    hand_over();
+                    let begun = times.is_some().then(Instant::now);
+                    let parsed = parser.parse(&piece, &mut cells);
+                    note(times.as_ref(), begun);
+                    hand_over();
+                    if done.send(parsed).is_err() {
+                        break;
+                    }
+                }
+            };
+            match spawn("parser", "reads and parses data", work) {
+                Ok(handle) => delivery.threads.push(handle),
+                Err(error) if delivery.threads.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(delivery)
+    }
+
+    /// Adds the wanted rows to a table; false at the end, which may have come behind some of them.
+    ///
+    /// # Errors
+    /// That of the first row with a fault, and those of the file.
+    pub(crate) fn fill(&mut self, table: &mut Table, wanted: &Wanted<'_>) -> Result<bool> {
+        while let Some(chunk) = self.next() {
+            hand_over();
+            let chunk = chunk?;
+            let rows = chunk.features.len() / wanted.inputs;
+            table.append(chunk, &Room { name: wanted.name, rows, expected: wanted.expected })?;
+            let rows = table.features.len() / wanted.inputs;
+            if !wanted.all && rows.is_multiple_of(BLOCK_ROWS) && wanted.known != Some(rows) {
+                return Ok(true);
+            }
+        }
+        // The end, or a thread has panicked, and so does this one.
+        for thread in self.threads.drain(..) {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+        Ok(false)
+    }
+
+    fn next(&mut self) -> Option<Result<Chunk>> {
+        match self.queue.recv().ok()? {
+            Slot::Here(chunk) => Some(chunk),
+            Slot::Coming(thread, parsed) => {
+                let parsed = parsed.recv().ok()?;
+                self.merger.as_mut().map(|merger| merger.merge(thread, parsed))
+            }
+        }
+    }
+}
+
+/// The next piece of a table, and where its rows go, when there is room for them; nothing at the end, or where nobody wants more.
+fn next(source: &Mutex<Source>, thread: usize) -> Option<(Piece, SyncSender<Parsed>)> {
+    let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+    if source.is_over {
+        return None;
+    }
+    let piece = match source.first.take() {
+        Some(first) => Ok(Some(first)),
+        None => source.pieces.next(),
+    };
+    let (done, parsed) = sync_channel(1);
+    let (piece, slot) = match piece.transpose() {
+        Some(Ok(piece)) => (Some((piece, done)), Some(Slot::Coming(thread, parsed))),
+        fault => (None, fault.map(|fault| Slot::Here(fault.map(|_| Chunk::default())))),
+    };
+    let is_sent = slot.is_none_or(|slot| source.queue.send(slot).is_ok());
+    source.is_over = piece.is_none() || !is_sent;
+    piece.filter(|_| is_sent)
+}
+
+/// Notes that something was parsed since then.
+fn note(times: Option<&Times>, begun: Option<Instant>) {
+    if let (Some(times), Some(begun)) = (times, begun) {
+        times.lock().unwrap_or_else(PoisonError::into_inner).push((begun, Instant::now()));
+    }
+}

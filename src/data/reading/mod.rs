@@ -1,0 +1,17 @@
+//! From files to rows.
+
+pub(crate) mod csv_table;
+pub(crate) mod delivery;
+pub(crate) mod locate;
+pub(crate) mod merge;
+pub(crate) mod npz;
+pub(crate) mod options;
+pub(crate) mod pieces;
+pub(crate) mod plain_rows;
+pub(crate) mod raw_table;
+pub(crate) mod records;
+pub(crate) mod row_cells;
+pub(crate) mod row_parser;
+pub(crate) mod stream;
+pub(crate) mod table;
+pub(crate) mod zstd;

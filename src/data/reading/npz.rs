@@ -1,0 +1,293 @@
+//! NPZ files, numpy's archives of arrays, as tables: their rows are made text, which is read like that of any other table.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
+
+use zip::ZipArchive;
+
+use super::zstd::fill;
+use crate::data::columns::{Selection, Target};
+use crate::data::dialect::Format;
+use crate::memory::check_memory;
+
+/// Bytes that one packed byte stands for, at most: deflate's longest match in two bits.
+const MOST_UNPACKED: u64 = 1032;
+/// Text that is made at once.
+const PIECE: usize = 1 << 16;
+/// Names of arrays that hold what rows should give, as numpy's users and `tinytrain convert` call them.
+const TARGETS: [&str; 2] = ["y", "labels"];
+
+/// What the values of an array are.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Float,
+    Signed,
+    Unsigned,
+    Bool,
+    Text,
+}
+
+/// An array, [rows] or [rows, ...].
+struct Array {
+    name: String,
+    kind: Kind,
+    /// Bytes of a value.
+    size: usize,
+    rows: usize,
+    /// Values of a row.
+    width: usize,
+    /// Whether values of a column follow one another, not those of a row.
+    by_column: bool,
+    bytes: Vec<u8>,
+}
+
+/// The rows of an archive as text with commas, points and a header.
+pub(crate) struct Npz {
+    arrays: Vec<Array>,
+    /// Categories by the name of the array of their numbers.
+    categories: HashMap<String, Array>,
+    row: usize,
+    text: Vec<u8>,
+    given: usize,
+}
+
+/// What the types of arrays tell.
+pub(crate) struct Hints {
+    /// The array of what rows should give, and whether it holds floats.
+    target: Option<(String, bool)>,
+}
+
+impl Hints {
+    /// The columns that are read: where nothing is said, whole numbers and text are labels, and floats are values.
+    pub(crate) fn selection(&self, wanted: &Selection) -> Selection {
+        let is_open = wanted.target == Target::Auto && wanted.schema.is_none();
+        let Some((name, is_float)) = self.target.clone().filter(|_| is_open) else { return wanted.clone() };
+        let is_value = is_float && wanted.infer_values;
+        let target = if is_value { Target::Values(vec![name]) } else { Target::Column(name) };
+        Selection { target, infer_values: false, ..wanted.clone() }
+    }
+
+    /// How the text is written.
+    pub(crate) fn format(&self, said: &Format) -> Format {
+        Format { header: Some(true), delimiter: Some(b','), decimal: Some(b'.'), ..said.clone() }
+    }
+}
+
+fn bad(found: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, found.into())
+}
+
+/// A whole number of the bytes `place..` of a header.
+fn whole<const N: usize>(bytes: &[u8], place: usize) -> io::Result<u64> {
+    let part = bytes.get(place..place + N).ok_or_else(|| bad("an early end"))?;
+    Ok(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+impl Npz {
+    /// Reads an archive of so many bytes; nothing where the file is something else.
+    pub(crate) fn open(mut file: &File, length: u64) -> io::Result<Option<Self>> {
+        let mut start = [0; 300];
+        let found = fill(&mut file, &mut start)?;
+        file.rewind()?;
+        let start = &start[..found];
+        let name = whole::<2>(start, 26).ok().and_then(|length| start.get(30..30 + length as usize));
+        if !start.starts_with(b"PK\x03\x04") || !name.is_some_and(|name| name.ends_with(b".npy")) {
+            return Ok(None);
+        }
+        Self::read_arrays(file, length).map(Some)
+    }
+
+    fn read_arrays(file: &File, length: u64) -> io::Result<Self> {
+        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| bad(error.to_string()))?;
+        let (mut arrays, mut categories, mut left) = (Vec::new(), HashMap::new(), length);
+        for index in 0..archive.len() {
+            let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
+            // All entries together are as long as the file at most.
+            let (packed, size) = (entry.compressed_size(), entry.size());
+            if packed > left || size > packed.saturating_mul(MOST_UNPACKED) {
+                return Err(bad("arrays that are longer than the file"));
+            }
+            left -= packed;
+            check_memory(size.into(), "an array").map_err(|error| bad(error.to_string()))?;
+            let mut bytes = Vec::new();
+            entry.by_ref().take(size + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 != size {
+                return Err(bad("an array that is not whole"));
+            }
+            let name = entry.name().map_err(|error| bad(error.to_string()))?;
+            let array = Array::of(name.strip_suffix(".npy").unwrap_or(&name), bytes)?;
+            match array.name.strip_suffix(".categories") {
+                Some(of) => drop(categories.insert(of.to_owned(), array)),
+                None => arrays.push(array),
+            }
+        }
+        let first = arrays.first().ok_or_else(|| bad("no array"))?;
+        if let Some(other) = arrays.iter().find(|array| array.rows != first.rows) {
+            let (a, b) = (first, other);
+            return Err(bad(format!("{} rows in {}, {} in {}", a.rows, a.name, b.rows, b.name)));
+        }
+        let mut npz = Self { arrays, categories, row: 0, text: Vec::new(), given: 0 };
+        let names = npz.arrays.iter().flat_map(Array::columns).map(|name| quoted(&name));
+        npz.text = (names.collect::<Vec<String>>().join(",") + "\n").into_bytes();
+        Ok(npz)
+    }
+
+    /// What else than its text tells how it is read.
+    pub(crate) fn hints(&self) -> Hints {
+        let is_target = |array: &&Array| array.width == 1 && TARGETS.contains(&array.name.as_str());
+        let target = self.arrays.iter().find(is_target);
+        Hints { target: target.map(|array| (array.name.clone(), array.kind == Kind::Float)) }
+    }
+
+    /// Makes the next row text.
+    fn push_row(&mut self) -> io::Result<()> {
+        for (number, array) in self.arrays.iter().enumerate() {
+            for column in 0..array.width {
+                if number + column > 0 {
+                    self.text.push(b',');
+                }
+                match self.categories.get(&array.name) {
+                    Some(categories) => {
+                        let code = array.cell(self.row, column)?;
+                        // What has no category is missing.
+                        if let Some(row) = code.parse().ok().filter(|row| *row < categories.rows) {
+                            self.text.extend(categories.cell(row, 0)?.bytes());
+                        }
+                    }
+                    None => self.text.extend(array.cell(self.row, column)?.bytes()),
+                }
+            }
+        }
+        self.text.push(b'\n');
+        self.row += 1;
+        Ok(())
+    }
+}
+
+impl Read for Npz {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given == self.text.len() {
+            (self.given, self.text) = (0, Vec::with_capacity(PIECE));
+            while self.text.len() < PIECE && self.arrays.first().is_some_and(|array| self.row < array.rows) {
+                self.push_row()?;
+            }
+        }
+        let given = (&self.text[self.given..]).read(buffer)?;
+        self.given += given;
+        Ok(given)
+    }
+}
+
+impl Array {
+    /// An array in numpy's format.
+    fn of(name: &str, mut bytes: Vec<u8>) -> io::Result<Self> {
+        let error = |found: &str| bad(format!("{found} in array {name}"));
+        if !bytes.starts_with(b"\x93NUMPY") {
+            return Err(error("no header"));
+        }
+        let (length, begin) = if bytes.get(6) == Some(&1) {
+            (whole::<2>(&bytes, 8)?, 10)
+        } else {
+            (whole::<4>(&bytes, 8)?, 12)
+        };
+        let begin_of_values = begin + length as usize;
+        let header = bytes.get(begin..begin_of_values).map(String::from_utf8_lossy);
+        let header = header.ok_or_else(|| error("an early end"))?.replace('"', "'");
+        let field = |key: &str| {
+            let behind = header.split_once(&format!("'{key}':"))?.1.trim_start();
+            Some(behind.to_owned())
+        };
+        let (descr, order, shape) = (field("descr"), field("fortran_order"), field("shape"));
+        let (Some(descr), Some(order), Some(shape)) = (descr, order, shape) else {
+            return Err(error("no header"));
+        };
+        let descr = descr.split('\'').nth(1).unwrap_or_default().to_owned();
+        let (kind, size) = kind(&descr).ok_or_else(|| error(&format!("values of the type {descr:?}")))?;
+        let shape = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).map_or("", |it| it.0);
+        let sides = shape.split(',').map(str::trim).filter(|side| !side.is_empty()).map(str::parse::<usize>);
+        let sides = sides.collect::<Result<Vec<usize>, _>>().map_err(|_| error("no shape"))?;
+        let [rows, others @ ..] = &sides[..] else {
+            return Err(error("a single value, not one for each row,"));
+        };
+        let width = others.iter().try_fold(1usize, |width, side| width.checked_mul(*side));
+        let total = width.and_then(|width| width.checked_mul(*rows)?.checked_mul(size));
+        let (Some(width), true) = (width, total == Some(bytes.len() - begin_of_values)) else {
+            return Err(error("another number of values than its header says"));
+        };
+        if *rows == 0 || width == 0 {
+            return Err(error("no value"));
+        }
+        let by_column = order.starts_with("True");
+        if by_column && sides.len() > 2 {
+            return Err(error("more than two dimensions in the order of Fortran"));
+        }
+        bytes.drain(..begin_of_values);
+        Ok(Self { name: name.to_owned(), kind, size, rows: *rows, width, by_column, bytes })
+    }
+
+    /// The names of its columns.
+    fn columns(&self) -> Vec<String> {
+        match self.width {
+            1 => vec![self.name.clone()],
+            width => (0..width).map(|column| format!("{}{column}", self.name)).collect(),
+        }
+    }
+
+    /// A value as text; empty where it is missing.
+    fn cell(&self, row: usize, column: usize) -> io::Result<String> {
+        let index = if self.by_column { column * self.rows + row } else { row * self.width + column };
+        let bytes = &self.bytes[index * self.size..][..self.size];
+        let word = bytes.iter().rev().take(8).fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+        let float = |value: f64, text: String| match value {
+            value if value.is_nan() => Ok(String::new()),
+            value if value.is_infinite() => {
+                Err(bad(format!("an infinite value in row {} of array {}", row + 1, self.name)))
+            }
+            _ => Ok(text.strip_suffix(".0").map_or(text.clone(), str::to_owned)),
+        };
+        match (self.kind, self.size) {
+            (Kind::Float, 4) => {
+                let value = f32::from_bits(word as u32);
+                float(value.into(), format!("{value:?}"))
+            }
+            (Kind::Float, _) => float(f64::from_bits(word), format!("{:?}", f64::from_bits(word))),
+            (Kind::Signed, size) => {
+                Ok(((word << (64 - 8 * size)).cast_signed() >> (64 - 8 * size)).to_string())
+            }
+            (Kind::Unsigned, _) => Ok(word.to_string()),
+            (Kind::Bool, _) => Ok(u8::from(word != 0).to_string()),
+            (Kind::Text, _) => {
+                let letters = bytes
+                    .chunks_exact(4)
+                    .map(|letter| u32::from_le_bytes([letter[0], letter[1], letter[2], letter[3]]));
+                let letters: Option<String> =
+                    letters.take_while(|letter| *letter != 0).map(char::from_u32).collect();
+                letters
+                    .map(|text| quoted(&text))
+                    .ok_or_else(|| bad(format!("no text in array {}", self.name)))
+            }
+        }
+    }
+}
+
+/// Text as a cell.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// What values of a type are, and how many bytes they have: numbers in the order of bytes of almost all machines, and text.
+fn kind(descr: &str) -> Option<(Kind, usize)> {
+    let (order, rest) = (descr.get(..1)?, descr.get(1..)?);
+    let (letter, size) = (rest.get(..1)?, rest.get(1..)?.parse::<usize>().ok()?);
+    let is_known = ["<", "|", "="].contains(&order);
+    match (letter, size) {
+        _ if !is_known => None,
+        ("f", 4 | 8) => Some((Kind::Float, size)),
+        ("i", 1 | 2 | 4 | 8) => Some((Kind::Signed, size)),
+        ("u", 1 | 2 | 4 | 8) => Some((Kind::Unsigned, size)),
+        ("b", 1) => Some((Kind::Bool, size)),
+        ("U", letters) if letters > 0 => Some((Kind::Text, letters.checked_mul(4)?)),
+        _ => None,
+    }
+}

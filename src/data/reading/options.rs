@@ -1,0 +1,21 @@
+//! What a reader has to know besides the files.
+
+use crate::data::columns::Selection;
+use crate::data::dialect::Format;
+use crate::data::images::folders::ImageOptions;
+
+/// What a reader has to know besides the files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Which columns of a CSV table are read.
+    pub columns: Selection,
+    /// How a CSV table is written.
+    pub format: Format,
+    /// What images in folders become.
+    pub images: ImageOptions,
+    /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse
+    /// eight at most. They change nothing of what is read.
+    pub threads: Option<usize>,
+    /// Whether the threads that parse read the clock round every piece: see [`Reader::times`].
+    pub timed: bool,
+}

@@ -1,0 +1,302 @@
+//! Divides the text of a table into pieces of whole rows, each of which can be parsed by itself.
+//!
+//! Quotes are followed from the first byte on, as they may hold line ends. What stands in a row is not looked at.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::records::{Cells, Row, count_lines, is_blank, row_end};
+use super::stream::Stream;
+use crate::data::dataset::BLOCK_ROWS;
+use crate::data::shown::{show_name, some};
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+/// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
+/// to another thread costs nothing. Unit tests have many pieces.
+pub(crate) const PIECE_BYTES: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
+
+/// Bytes that are read beyond that at first.
+const MORE_BYTES: usize = 1 << 14;
+
+/// Some rows of a table, as text; the last one has a line end, too.
+pub(crate) struct Piece {
+    /// The file, or what stands for it in messages.
+    pub name: Arc<Path>,
+    pub text: Vec<u8>,
+    /// How many there are. Blank lines between them are none.
+    pub rows: usize,
+    /// Rows of the table before these.
+    pub before: u64,
+    /// The line of the first byte, counted from 1.
+    line: u64,
+}
+
+impl Piece {
+    /// The line of the byte at this place.
+    pub(crate) fn line(&self, place: usize) -> u64 {
+        self.line + count_lines(&self.text[..place])
+    }
+
+    /// The line of the first row.
+    pub(crate) fn first_line(&self, delimiter: u8) -> u64 {
+        self.line(self.each_row(delimiter).next().map_or(0, |(start, _)| start))
+    }
+
+    /// Where each row begins, and its text with its line end.
+    pub(crate) fn each_row(&self, delimiter: u8) -> impl Iterator<Item = (usize, &[u8])> {
+        let mut start = 0;
+        let lines = std::iter::from_fn(move || {
+            let begin = start;
+            let end = row_end(&self.text, begin, delimiter).ok()??;
+            start = end + 1;
+            Some((begin, &self.text[begin..start]))
+        });
+        lines.filter(move |(_, line)| !is_blank(&line[..line.len() - 1], delimiter))
+    }
+}
+
+/// A row and where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub row: Row<'a>,
+    pub piece: &'a Piece,
+    /// Where it begins in the piece.
+    pub start: usize,
+}
+
+impl At<'_> {
+    /// The file, or what stands for it in messages.
+    pub(crate) fn name(&self) -> &Path {
+        &self.piece.name
+    }
+
+    /// The line on which the row begins.
+    pub(crate) fn line(&self) -> u64 {
+        self.piece.line(self.start)
+    }
+}
+
+/// The pieces of a table.
+pub(crate) struct Pieces {
+    stream: Stream,
+    name: Arc<Path>,
+    /// The files that follow.
+    others: VecDeque<PathBuf>,
+    /// The first file and its header, which the others have, too.
+    header: Option<(Arc<Path>, Vec<String>)>,
+    delimiter: u8,
+    /// The most bytes of a row.
+    limit: usize,
+    /// Bytes that have been read; from `filled` on there is room.
+    buffer: Vec<u8>,
+    filled: usize,
+    is_read: bool,
+    /// The line of the first byte of `buffer`.
+    line: u64,
+    /// Rows so far.
+    rows: u64,
+    /// What ends the table where it should not end.
+    fault: Option<Error>,
+    /// Whether a blank line may be a row: in a table of one column, whose only cell is missing there.
+    has_one_column: bool,
+    /// The first blank line of such a table. At its end there may be some.
+    blank_line: Option<u64>,
+}
+
+impl Pieces {
+    /// Of a file, after which others follow.
+    pub(crate) fn new(stream: Stream, others: &[PathBuf], delimiter: u8, limit: usize) -> Self {
+        Self {
+            name: stream.name().into(),
+            line: stream.first_line(),
+            others: others.iter().cloned().collect(),
+            header: None,
+            stream,
+            delimiter,
+            limit,
+            buffer: Vec::new(),
+            filled: 0,
+            is_read: false,
+            rows: 0,
+            fault: None,
+            has_one_column: false,
+            blank_line: None,
+        }
+    }
+
+    /// The file, or what stands for it in messages.
+    pub(crate) fn name(&self) -> &Arc<Path> {
+        &self.name
+    }
+
+    /// The next row alone; nothing at the end.
+    pub(crate) fn next_row(&mut self) -> Result<Option<Piece>> {
+        self.take_of_all(1)
+    }
+
+    /// Counts rows from here on: what came before was a header, which the files that follow have, too.
+    pub(crate) fn begin_rows(&mut self, header: &[String]) {
+        self.rows = 0;
+        self.header = Some((Arc::clone(&self.name), header.to_vec()));
+    }
+
+    /// Refuses blank lines between rows from here on: the table has one column.
+    pub(crate) fn refuse_blank_lines(&mut self) {
+        self.has_one_column = true;
+    }
+
+    /// The next rows, none of which belongs to another block than the first; nothing at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Piece>> {
+        self.take_of_all(BLOCK_ROWS - (self.rows % BLOCK_ROWS as u64) as usize)
+    }
+
+    fn take_of_all(&mut self, most: usize) -> Result<Option<Piece>> {
+        loop {
+            if let Some(piece) = self.take(most)? {
+                return Ok(Some(piece));
+            }
+            let Some(next) = self.others.pop_front() else { return Ok(None) };
+            self.open(&next)?;
+        }
+    }
+
+    /// Goes on with another file, whose header must be that of the first.
+    fn open(&mut self, path: &Path) -> Result<()> {
+        self.stream = Stream::open_table(path)?;
+        self.name = path.into();
+        (self.filled, self.is_read) = (0, false);
+        (self.line, self.blank_line) = (self.stream.first_line(), None);
+        let Some((first, names)) = self.header.clone() else { return Ok(()) };
+        let before = self.rows;
+        let list = |names: &[String]| some(names.iter().map(|name| show_name(name.as_bytes())));
+        let expected = format!("the header of {}, {}", first.display(), list(&names));
+        let Some(piece) = self.take(1)? else {
+            return Err(self.stream.error(Place::default(), expected, "an empty file"));
+        };
+        self.rows = before;
+        let mut cells = Cells::new(self.delimiter);
+        let found = piece.each_row(self.delimiter).next().map(|(start, row)| {
+            let cells = cells.of(row);
+            let names = cells.cells().map(|cell| String::from_utf8_lossy(cell.trim_ascii()).into_owned());
+            (start, names.collect::<Vec<String>>())
+        });
+        let (start, found) = found.unwrap_or_default();
+        if found == names {
+            return Ok(());
+        }
+        Err(self.stream.error(Place::row(piece.line(start)), expected, list(&found)))
+    }
+
+    /// The next rows of a file, so many at most.
+    fn take(&mut self, most: usize) -> Result<Option<Piece>> {
+        let (mut rows, mut end) = (0, 0);
+        while rows < most && (rows == 0 || end < PIECE_BYTES) {
+            match self.row(end) {
+                Ok(Some((next, is_row))) => {
+                    end = next;
+                    rows += usize::from(is_row);
+                    if rows == 0 && end >= PIECE_BYTES {
+                        // Blank lines are not kept.
+                        self.cut(end, 0);
+                        end = 0;
+                    }
+                }
+                Ok(None) if self.is_read => match self.fault.take() {
+                    Some(fault) if rows == 0 => return Err(fault),
+                    fault => {
+                        self.fault = fault;
+                        break;
+                    }
+                },
+                Ok(None) => self.read(),
+                // What comes before a fault is delivered first.
+                Err(_) if rows > 0 => break,
+                Err(fault) => {
+                    (self.filled, self.is_read) = (0, true);
+                    return Err(fault);
+                }
+            }
+        }
+        Ok((rows > 0).then(|| self.cut(end, rows)))
+    }
+
+    /// Where the line that begins here ends, behind its line end, and whether it is a row; nothing where it has not been read.
+    fn row(&mut self, start: usize) -> Result<Option<(usize, bool)>> {
+        let text = &self.buffer[..self.filled];
+        let found = row_end(text, start, self.delimiter);
+        let length = found.ok().flatten().unwrap_or(self.filled) - start;
+        if length > self.limit {
+            return Err(too_long(&self.stream, self.line_of(start), self.limit));
+        }
+        let end = match found {
+            // A LF may follow.
+            Ok(Some(end)) if self.is_read || text[end..] != *b"\r" => end,
+            Err(opened) if self.is_read && self.fault.is_none() => {
+                let (expected, found) =
+                    ("a quote that is closed", "the end of the file inside a quoted cell");
+                return Err(self.stream.error(Place::row(self.line_of(opened)), expected, found));
+            }
+            _ => return Ok(None),
+        };
+        let next = end + 1 + usize::from(text[end..].starts_with(b"\r\n"));
+        let is_row = !is_blank(&text[start..end], self.delimiter);
+        match self.blank_line {
+            Some(line) if is_row => {
+                let expected = "a value (in one column a blank line may be a row that misses it: write NA, or remove the line)";
+                return Err(self.stream.error(Place::row(line), expected, "a blank line"));
+            }
+            None if self.has_one_column && !is_row => self.blank_line = Some(self.line_of(start)),
+            _ => {}
+        }
+        Ok(Some((next, is_row)))
+    }
+
+    /// Reads more: as much as is there, since the rest of a pipe may take its time. The last line of a text gets a line end.
+    fn read(&mut self) {
+        if self.filled == self.buffer.len() {
+            self.buffer.resize((2 * self.filled).max(PIECE_BYTES + MORE_BYTES), 0);
+        }
+        match self.stream.read(&mut self.buffer[self.filled..]) {
+            Ok(0) => {
+                self.is_read = true;
+                if self.filled > 0 && !b"\r\n".contains(&self.buffer[self.filled - 1]) {
+                    self.buffer[self.filled] = b'\n';
+                    self.filled += 1;
+                }
+            }
+            Ok(count) => self.filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => (self.fault, self.is_read) = (Some(self.stream.fault(error)), true),
+        }
+    }
+
+    /// Takes so many rows out of the buffer, which end there.
+    fn cut(&mut self, end: usize, rows: usize) -> Piece {
+        let rest = &self.buffer[end..self.filled];
+        let mut buffer = vec![0; (PIECE_BYTES + MORE_BYTES).max(rest.len())];
+        buffer[..rest.len()].copy_from_slice(rest);
+        self.filled -= end;
+        let mut text = std::mem::replace(&mut self.buffer, buffer);
+        text.truncate(end);
+        let piece = Piece { name: Arc::clone(&self.name), text, rows, before: self.rows, line: self.line };
+        self.line += count_lines(&piece.text);
+        self.rows += rows as u64;
+        piece
+    }
+
+    fn line_of(&self, place: usize) -> u64 {
+        self.line + count_lines(&self.buffer[..place])
+    }
+}
+
+/// What is said of a row of more than `limit` bytes.
+pub(crate) fn too_long(stream: &Stream, row: u64, limit: usize) -> Error {
+    stream.error(Place::row(row), format!("at most {limit} bytes in a row"), "more; the limit can be raised")
+}
+
+#[cfg(test)]
+#[path = "pieces_tests.rs"]
+mod tests;

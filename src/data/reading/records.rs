@@ -1,0 +1,144 @@
+//! Rows of a text: where they end, and the cells that they hold, both as the `csv` crate has them.
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use memchr::{memchr, memchr_iter, memchr3, memmem};
+
+/// The cells of one row after the other; memory is kept from row to row.
+pub(crate) struct Cells {
+    reader: Reader,
+    delimiter: u8,
+    /// The cells of a row without their quotes, one behind the other, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// A row whose cells are known.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    text: &'a [u8],
+    ends: &'a [usize],
+    /// The first cell that a quote behind a backslash ends before its text does: it was meant as part of the text.
+    pub escaped: Option<usize>,
+}
+
+impl Cells {
+    pub(crate) fn new(delimiter: u8) -> Self {
+        let reader = ReaderBuilder::new().delimiter(delimiter).build();
+        let mut cells = Self { reader, delimiter, text: vec![0; 1 << 10], ends: vec![0; 1 << 6] };
+        // A mark of UTF-8 is skipped in front of the first row alone, and that has been done.
+        cells.of(b"\n.\n");
+        cells
+    }
+
+    /// The cells of a row with its line end.
+    pub(crate) fn of(&mut self, row: &[u8]) -> Row<'_> {
+        let (mut at, mut length, mut count) = (0, 0, 0);
+        loop {
+            let (result, read, written, ended) =
+                self.reader.read_record(&row[at..], &mut self.text[length..], &mut self.ends[count..]);
+            (at, length, count) = (at + read, length + written, count + ended);
+            match result {
+                ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len() + row.len(), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+                _ => break,
+            }
+        }
+        let escaped = memmem::find(row, b"\\\"").and_then(|_| escaped(row, self.delimiter));
+        Row { text: &self.text[..length], ends: &self.ends[..count], escaped }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// How many cells there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A cell.
+    pub(crate) fn cell(&self, column: usize) -> &'a [u8] {
+        let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[column]]
+    }
+
+    /// All cells.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &'a [u8]> {
+        (0..self.len()).map(|column| self.cell(column))
+    }
+}
+
+/// Where the row that begins there ends: the place of its line end, if the text holds it.
+///
+/// # Errors
+/// The place of a quote that nothing closes.
+pub(crate) fn row_end(text: &[u8], start: usize, delimiter: u8) -> Result<Option<usize>, usize> {
+    let mut at = start;
+    while let Some(found) = memchr3(b'\n', b'\r', b'"', &text[at..]) {
+        let place = at + found;
+        if text[place] != b'"' {
+            return Ok(Some(place));
+        }
+        // Elsewhere than at the start of a cell a quote is a byte like any other.
+        let opens = place == start || text[place - 1] == delimiter;
+        at = if opens { quoted_end(text, place).ok_or(place)? } else { place } + 1;
+    }
+    Ok(None)
+}
+
+/// The place of the quote that closes what the one at this place opens; two of them stand for one.
+pub(crate) fn quoted_end(text: &[u8], open: usize) -> Option<usize> {
+    let mut at = open + 1;
+    loop {
+        at += memchr(b'"', &text[at..])?;
+        if text.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// The first cell of a row that a quote behind a backslash ends before its text does.
+fn escaped(row: &[u8], delimiter: u8) -> Option<usize> {
+    let mut at = 0;
+    for column in 0.. {
+        if row.get(at) == Some(&b'"') {
+            at = quoted_end(row, at)?;
+            if row[at - 1] == b'\\'
+                && !row.get(at + 1).is_none_or(|next| [delimiter, b'\n', b'\r'].contains(next))
+            {
+                return Some(column);
+            }
+        }
+        at += memchr(delimiter, &row[at..])? + 1;
+    }
+    None
+}
+
+/// Whether a row, without its line end, is empty, or a line of blanks, which is as empty.
+#[inline]
+pub(crate) fn is_blank(row: &[u8], delimiter: u8) -> bool {
+    row.iter().all(may_be_blank) && (row.is_empty() || is_line_of_blanks(row, delimiter))
+}
+
+/// Whether a line that holds nothing else may be blank.
+#[inline]
+pub(crate) fn may_be_blank(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || *byte == b'"'
+}
+
+#[cold]
+fn is_line_of_blanks(row: &[u8], delimiter: u8) -> bool {
+    let mut cells = Cells::new(delimiter);
+    let row = [row, b"\n"].concat();
+    let row = cells.of(&row);
+    (row.len() == 1 && !row.cell(0).is_empty() || delimiter.is_ascii_whitespace())
+        && row.cells().all(|cell| cell.trim_ascii().is_empty())
+}
+
+/// Line ends: LF, CR, or both.
+pub(crate) fn count_lines(text: &[u8]) -> u64 {
+    let feeds = memchr_iter(b'\n', text).count();
+    let alone = |at: &usize| text.get(at + 1) != Some(&b'\n');
+    let returns = memchr(b'\r', text)
+        .map_or(0, |first| memchr_iter(b'\r', &text[first..]).filter(|at| alone(&(first + at))).count());
+    (feeds + returns) as u64
+}

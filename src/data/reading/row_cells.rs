@@ -1,0 +1,171 @@
+//! The cells of a row of a CSV table that are no run of numbers: categories, labels, weights, groups, times, missing values.
+
+use super::pieces::At;
+use super::row_parser::{FirstMissing, RowParser};
+use super::table::Missing;
+use crate::data::columns::categories::MISSING;
+use crate::data::columns::time::{PARTS, date, time};
+use crate::data::dialect::Kind;
+use crate::data::dialect::notation::grouped;
+use crate::data::dialect::number::{MIXED, NO_TARGET, expected_feature, float};
+use crate::data::shown::show;
+use crate::error::Result;
+
+impl RowParser {
+    /// The number of a cell in a column of categories, which is the one with this number among them.
+    pub(crate) fn category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
+        let known = self.numberings[index].find(at.row.cell(column));
+        match known.filter(|number| !(*number == MISSING && self.table.refuses_missing)) {
+            Some(number) => Ok(number),
+            None => self.new_category(at, index, column),
+        }
+    }
+
+    fn new_category(&mut self, at: &At<'_>, index: usize, column: usize) -> Result<u32> {
+        let (table, cell) = (&self.table, at.row.cell(column));
+        let is_missing = table.dialect.is_missing(cell);
+        if is_missing && table.refuses_missing {
+            return Err(table.cell_error(at, column, "a category (a missing one is refused)"));
+        }
+        if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
+        {
+            let expected = format!("text, as in the first rows (a number among text: {MIXED})");
+            return Err(table.cell_error(at, column, &expected));
+        }
+        // A header among the rows holds what is new everywhere.
+        table.refuse_header(at)?;
+        let number = self.numberings[index].add(cell, is_missing, at.line());
+        number.map_err(|expected| table.cell_error(at, column, &expected))
+    }
+
+    /// The parts of a date, NaN where it is missing.
+    pub(crate) fn date(&mut self, at: &At<'_>, column: usize, parts: usize) -> Result<[f32; PARTS.len()]> {
+        let cell = at.row.cell(column);
+        match date(cell).filter(|date| parts == PARTS.len() || date[3] == 0.0) {
+            Some(date) => Ok(date),
+            None if self.table.dialect.is_missing(cell) => {
+                self.without_number(at, column, "a date").map(|missing| [missing; PARTS.len()])
+            }
+            None => {
+                let time = if parts == PARTS.len() { "" } else { " without a time of day" };
+                let rows = if self.table.is_like_another { "training table" } else { "first rows" };
+                let expected = format!(
+                    "a date{time} such as 2026-11-22, as in the {rows} (--categorical reads the column as text in training, \
+                     --missing-marker names what stands for a missing date)"
+                );
+                Err(self.table.cell_error(at, column, &expected))
+            }
+        }
+    }
+
+    /// The number of the row's label, if the table has labels.
+    pub(crate) fn label(&mut self, at: &At<'_>) -> Result<Option<u32>> {
+        let Some(column) = self.table.columns.target else { return Ok(None) };
+        let known = self.labels.find(at.row.cell(column));
+        known.map_or_else(|| self.new_label(at, column), Ok).map(Some)
+    }
+
+    fn new_label(&mut self, at: &At<'_>, column: usize) -> Result<u32> {
+        let cell = at.row.cell(column);
+        let is_missing = self.table.dialect.is_missing(cell);
+        if is_missing && self.table.columns.drops_missing_target {
+            let number = self.labels.missing(cell, at.line());
+            return number.map_err(|expected| self.table.cell_error(at, column, &expected));
+        }
+        if is_missing {
+            return Err(self.table.cell_error(at, column, &format!("a label ({NO_TARGET})")));
+        }
+        self.table.refuse_header(at)?;
+        let number = self.labels.add(cell, at.line());
+        number.map_err(|expected| self.table.cell_error(at, column, &expected))
+    }
+
+    /// A value to predict; NaN where it is missing and the row is to be left out.
+    pub(crate) fn value(&self, at: &At<'_>, column: usize) -> Result<f32> {
+        if !self.table.dialect.is_missing(at.row.cell(column)) {
+            return self.number(at, column, "a value to predict");
+        }
+        match self.table.columns.drops_missing_target {
+            true => Ok(f32::NAN),
+            false => Err(self.table.cell_error(at, column, &format!("a value to predict ({NO_TARGET})"))),
+        }
+    }
+
+    /// A cell as a finite number.
+    pub(crate) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
+        let number = float(at.row.cell(column), self.table.dialect.numbers);
+        let hint = || {
+            self.table.other_mark(at.row.cell(column)).map_or_else(String::new, |hint| format!(" ({hint})"))
+        };
+        number.map_err(|fault| self.table.cell_error(at, column, &format!("{what}: {fault}{}", hint())))
+    }
+
+    /// How much the row counts in the loss, if the table says so.
+    pub(crate) fn weight(&self, at: &At<'_>) -> Result<Option<f32>> {
+        let Some(column) = self.table.columns.weight else { return Ok(None) };
+        let weight = self.number(at, column, "the weight of a row")?;
+        if weight < 0.0 {
+            return Err(self.table.cell_error(at, column, "a weight of 0 or more"));
+        }
+        Ok(Some(weight))
+    }
+
+    /// The number of the row's group, if the table has groups. A row without one is a group of its own.
+    pub(crate) fn group(&mut self, at: &At<'_>) -> Result<Option<u32>> {
+        let Some(column) = self.table.columns.group else { return Ok(None) };
+        let cell = at.row.cell(column);
+        let number = self.groups.number(cell, self.table.dialect.is_missing(cell));
+        number.map(Some).ok_or_else(|| self.table.cell_error(at, column, "fewer groups"))
+    }
+
+    /// When the row is of, if the table says so.
+    pub(crate) fn time(&self, at: &At<'_>) -> Result<Option<f64>> {
+        let Some(column) = self.table.columns.time else { return Ok(None) };
+        let found = time(at.row.cell(column));
+        let expected =
+            "a time: a number, or a date such as 2026-11-22, 2026/11/22 10:30 or 2026-11-22T10:30:00+02:00";
+        found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
+    }
+
+    /// What should have stood in the place of a cell that is no number.
+    fn expected_number(&self, cell: &[u8], fault: &str) -> String {
+        let table = &self.table;
+        let is_thousands = table.dialect.numbers.point == b'.' && grouped(cell.trim_ascii(), b'.').is_some();
+        match table.other_mark(cell).filter(|_| !is_thousands) {
+            Some(hint) => format!("{fault} ({hint})"),
+            None if table.is_like_another && fault == "a number" && !is_thousands => {
+                format!(
+                    "{fault}, as in the training table (or is this a text that stands for a missing value?)"
+                )
+            }
+            None => expected_feature(cell, fault),
+        }
+    }
+
+    /// A number that is an input; NaN where it is missing.
+    pub(crate) fn input(&mut self, at: &At<'_>, column: usize) -> Result<f32> {
+        match float(at.row.cell(column), self.table.dialect.numbers) {
+            Ok(value) if !self.table.missing_numbers.contains(&value) => Ok(value),
+            Ok(_) => self.without_number(at, column, "a number"),
+            Err(fault) => self.without_number(at, column, fault),
+        }
+    }
+
+    /// What stands for a cell that is no number: NaN where it is missing.
+    pub(crate) fn without_number(&mut self, at: &At<'_>, column: usize, fault: &str) -> Result<f32> {
+        let (table, cell) = (&self.table, at.row.cell(column));
+        let is_marker =
+            || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
+        if !table.dialect.is_missing(cell) && !is_marker() {
+            return Err(table.cell_error(at, column, &self.expected_number(cell, fault)));
+        }
+        if table.refuses_missing {
+            return Err(table.cell_error(at, column, "a number (a missing one is refused)"));
+        }
+        if matches!(self.missing, FirstMissing::None) {
+            let missing = Missing { place: table.place(at, column), found: show(cell) };
+            self.missing = FirstMissing::Here(missing);
+        }
+        Ok(f32::NAN)
+    }
+}

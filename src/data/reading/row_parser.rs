@@ -1,0 +1,190 @@
+//! Parses the rows of one piece after the other: what each thread that reads a table does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::csv_table::CsvTable;
+use super::pieces::{At, Piece};
+use super::plain_rows::{Known, PlainRows, Values};
+use super::records::{Cells, is_blank, row_end};
+use super::table::{Chunk, Missing};
+use crate::data::columns::Why;
+use crate::data::columns::categories::Numbering;
+use crate::data::columns::classes::Interner;
+use crate::data::columns::groups::Groups;
+use crate::data::columns::schema::Holds;
+use crate::data::dataset::BLOCK_ROWS;
+use crate::data::dataset::Features;
+use crate::data::shown::{show, show_name};
+use crate::error::{Error, Result};
+
+/// What is kept from piece to piece. Labels, categories and groups have the numbers in which they came to this parser.
+pub(crate) struct RowParser {
+    pub table: Arc<CsvTable>,
+    pub labels: Interner,
+    /// Of the columns of categories, in their order.
+    pub numberings: Vec<Numbering>,
+    pub groups: Groups,
+    /// Whether a value was none of a byte.
+    floats: bool,
+    /// The first number that was missing.
+    pub missing: FirstMissing,
+}
+
+/// What a parser knows of numbers that are missing.
+#[derive(Default)]
+pub(crate) enum FirstMissing {
+    /// All were there.
+    #[default]
+    None,
+    /// The first stands in this piece.
+    Here(Missing),
+    /// It stood in a piece before.
+    Before,
+}
+
+/// What a piece holds.
+pub(crate) struct Parsed {
+    pub chunk: Chunk,
+    /// The groups that came first in these rows.
+    pub new_groups: Vec<Option<Box<[u8]>>>,
+    /// The file, or what stands for it in messages.
+    pub name: Arc<Path>,
+    /// What is wrong with the first row that is not there any more.
+    pub fault: Option<Error>,
+}
+
+impl RowParser {
+    pub(crate) fn new(table: Arc<CsvTable>) -> Self {
+        let categories = table.columns.inputs.iter().filter(|(_, holds)| *holds == Holds::Categories);
+        Self {
+            labels: Interner::new("label", 0),
+            numberings: categories.map(|_| Numbering::new()).collect(),
+            groups: Groups::default(),
+            floats: false,
+            missing: FirstMissing::None,
+            table,
+        }
+    }
+
+    /// Parses the rows of a piece, which come after those of all pieces before.
+    pub(crate) fn parse(&mut self, piece: &Piece, cells: &mut Cells) -> Parsed {
+        let values = piece.rows.min(BLOCK_ROWS).saturating_mul(self.table.columns.width());
+        let features = Features::with_room(values, self.floats);
+        let mut chunk = Chunk { features, ..Chunk::default() };
+        let fault = self.rows(piece, cells, &mut chunk).err();
+        self.floats = matches!(chunk.features, Features::Floats(_));
+        if let FirstMissing::Here(missing) = &mut self.missing {
+            chunk.missing = Some(std::mem::take(missing));
+            self.missing = FirstMissing::Before;
+        }
+        chunk.new_labels = self.labels.take_new();
+        chunk.new_categories = self.numberings.iter_mut().map(Numbering::take_new).collect();
+        Parsed { chunk, new_groups: self.groups.take_new(), name: Arc::clone(&piece.name), fault }
+    }
+
+    fn rows(&mut self, piece: &Piece, cells: &mut Cells, chunk: &mut Chunk) -> Result<()> {
+        let table = Arc::clone(&self.table);
+        let (text, delimiter) = (&piece.text[..], table.dialect.delimiter);
+        let plain = PlainRows::new(&table);
+        let mut values = Values {
+            inputs: vec![0.0; table.columns.width()],
+            label: None,
+            targets: vec![0.0; table.columns.values.len()],
+        };
+        let (mut start, mut before) = (0, piece.before);
+        while start < text.len() {
+            let known = Known {
+                table: &table,
+                labels: &self.labels,
+                numberings: &self.numberings,
+                may_miss: !table.refuses_missing && !matches!(self.missing, FirstMissing::None),
+            };
+            let end =
+                plain.as_ref().and_then(|plain| known.plain_row(plain, text, start, before, &mut values));
+            if let Some(end) = end {
+                chunk.features.extend(&values.inputs);
+                chunk.labels.extend(values.label);
+                chunk.values.extend_from_slice(&values.targets);
+                (start, before) = (end, before + 1);
+                continue;
+            }
+            // Each piece ends with a row.
+            let Ok(Some(end)) = row_end(text, start, delimiter) else { break };
+            if !is_blank(&text[start..end], delimiter) {
+                let at = At { row: cells.of(&text[start..=end]), piece, start };
+                table.check_cells(&at)?;
+                values.inputs.clear();
+                self.inputs(&at, &mut values.inputs)?;
+                self.others(&table, &at, before, chunk)?;
+                chunk.features.extend(&values.inputs);
+                before += 1;
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+
+    /// Appends the inputs of a row.
+    fn inputs(&mut self, at: &At<'_>, inputs: &mut Vec<f32>) -> Result<()> {
+        let mut categories = 0;
+        for (column, holds) in &Arc::clone(&self.table).columns.inputs {
+            match holds {
+                Holds::Numbers => inputs.push(self.input(at, *column)?),
+                Holds::Categories => {
+                    inputs.push(self.category(at, categories, *column)? as f32);
+                    categories += 1;
+                }
+                Holds::Dates(parts) => inputs.extend(&self.date(at, *column, *parts)?[..*parts]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses what a row holds besides inputs.
+    fn others(&mut self, table: &CsvTable, at: &At<'_>, before: u64, chunk: &mut Chunk) -> Result<()> {
+        self.check_row_numbers(at, before)?;
+        chunk.labels.extend(self.label(at)?);
+        for column in &table.columns.values {
+            chunk.values.push(self.value(at, *column)?);
+        }
+        chunk.weights.extend(self.weight(at)?);
+        chunk.groups.extend(self.group(at)?);
+        chunk.times.extend(self.time(at)?);
+        let id = table.columns.id.map(|id| String::from_utf8_lossy(at.row.cell(id)).into_owned());
+        chunk.ids.extend(id);
+        Ok(())
+    }
+
+    /// Checks that the columns which were taken for numbers of the rows, or for empty, still are.
+    fn check_row_numbers(&self, at: &At<'_>, before: u64) -> Result<()> {
+        for (column, why) in &self.table.columns.left_out {
+            if *why == Why::Empty && !self.table.dialect.is_missing(at.row.cell(*column)) {
+                let expected = "no value, as in the first rows (the column has no name: give it one)";
+                return Err(self.table.cell_error(at, *column, expected));
+            }
+        }
+        for (column, first) in &self.table.columns.counted {
+            let expected = first + before as f64;
+            let text = str::from_utf8(at.row.cell(*column).trim_ascii()).unwrap_or_default();
+            if text.parse() != Ok(expected) {
+                let name = self
+                    .table
+                    .names
+                    .as_ref()
+                    .map_or_else(|| column.to_string(), |names| show_name(names[*column].as_bytes()));
+                let question = format!(
+                    "is column {name} an input? It counts the rows, but not in row {}: expected {expected}, found {}",
+                    at.line(),
+                    show(at.row.cell(*column))
+                );
+                return Err(Error::Undecided { path: at.name().to_owned(), setting: "only", question });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "row_parser_tests.rs"]
+mod tests;

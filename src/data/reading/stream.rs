@@ -1,0 +1,335 @@
+//! A file or any other source of bytes, read once from front to back, unpacked where it is gzip or zstd.
+
+use std::fs::File;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use super::npz::{Hints, Npz};
+use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
+use crate::data::columns::Selection;
+use crate::data::dialect::Format;
+use crate::error::Place;
+use crate::error::{Error, Result};
+
+/// The name that stands for standard input.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Bytes for which there is room before the first of many has come.
+const FIRST_BYTES: usize = 1 << 20;
+/// How bytes are packed.
+#[derive(Clone, Copy)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    /// Bytes that one packed byte stands for, at most: deflate's longest match in two bits; a block of zstd that repeats
+    /// one byte has four bytes for 128 KiB.
+    fn most(self) -> u128 {
+        match self {
+            Packing::Gzip => 1032,
+            Packing::Zstd => 1 << 15,
+        }
+    }
+}
+
+/// Bytes with the name under which they stand in messages.
+pub(crate) struct Stream {
+    name: PathBuf,
+    inner: Box<dyn Read + Send>,
+    packing: Option<Packing>,
+    /// The file's length as it is stored; unknown for pipes.
+    stored: Option<u64>,
+    /// What the first line of a table has said of the delimiter; it is no part of the table.
+    delimiter: Option<u8>,
+    /// What the types of arrays tell, where they have been made a table.
+    hints: Option<Hints>,
+}
+
+impl Stream {
+    /// Opens a file or a pipe, or standard input, once.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        if path == Path::new(STANDARD_INPUT) {
+            return Self::unpack(Path::new("standard input"), io::stdin(), None);
+        }
+        let fault = |source| Error::Read { path: path.to_path_buf(), source };
+        if path.is_dir() {
+            return Err(fault(ErrorKind::IsADirectory.into()));
+        }
+        let file = File::open(path).map_err(fault)?;
+        let metadata = file.metadata().map_err(fault)?;
+        if metadata.is_file()
+            && let Some(npz) = Npz::open(&file, metadata.len()).map_err(|source| not_whole(path, source))?
+        {
+            let hints = Some(npz.hints());
+            return Ok(Self { hints, ..Self::unpack(path, npz, None)? });
+        }
+        Self::unpack(path, file, metadata.is_file().then_some(metadata.len()))
+    }
+
+    /// How a table is written, and which of its columns are read, as far as more than its text tells it.
+    pub(crate) fn told(&self, format: &Format, columns: &Selection) -> (Format, Selection) {
+        match &self.hints {
+            Some(hints) => (hints.format(format), hints.selection(columns)),
+            None => (format.clone(), columns.clone()),
+        }
+    }
+
+    /// Opens a table, without what some programs write in front of it.
+    pub(crate) fn open_table(path: &Path) -> Result<Self> {
+        let mut stream = Self::open(path)?;
+        stream.skip_preamble()?;
+        Ok(stream)
+    }
+
+    /// The same table from the start once more; nothing for what can be read only once.
+    pub(crate) fn again(&self) -> Result<Option<Self>> {
+        self.stored.map(|_| Self::open_table(&self.name)).transpose()
+    }
+
+    /// Bytes of unknown length.
+    pub(crate) fn new(name: &Path, raw: impl Read + Send + 'static) -> Result<Self> {
+        Self::unpack(name, raw, None)
+    }
+
+    fn unpack(name: &Path, raw: impl Read + Send + 'static, stored: Option<u64>) -> Result<Self> {
+        let mut stream = Self {
+            name: name.to_path_buf(),
+            inner: Box::new(raw),
+            packing: None,
+            stored,
+            delimiter: None,
+            hints: None,
+        };
+        // By its first bytes: a name may say anything.
+        let start = stream.peek(ZSTD_MAGIC.len())?;
+        if start.starts_with(&GZIP_MAGIC) {
+            stream.inner = Box::new(MultiGzDecoder::new(stream.inner));
+            stream.packing = Some(Packing::Gzip);
+        } else if is_zstd(&start) {
+            stream.inner = Box::new(Zstd::new(stream.inner));
+            stream.packing = Some(Packing::Zstd);
+        }
+        Ok(stream)
+    }
+
+    /// The first `count` bytes (fewer where there are no more), which stay in the stream.
+    pub(crate) fn peek(&mut self, count: usize) -> Result<Vec<u8>> {
+        let mut start = vec![0; count];
+        let found = self.fill(&mut start)?;
+        start.truncate(found);
+        self.put_back(start.clone());
+        Ok(start)
+    }
+
+    /// The first rows, which stay in the stream: `rows` of them, or at least `least` where these have `bytes` bytes or
+    /// more; and whether they are all there is. A row is at most `limit` bytes long.
+    pub(crate) fn peek_rows(
+        &mut self,
+        rows: usize,
+        least: usize,
+        bytes: usize,
+        limit: usize,
+    ) -> Result<(Vec<u8>, bool)> {
+        let (mut start, mut lines) = (Vec::new(), 0);
+        let mut piece = vec![0; 1 << 14];
+        let is_whole = loop {
+            let most = if lines == 0 { limit } else { limit.saturating_mul(2) };
+            if lines > rows || lines > least && start.len() >= bytes || start.len() > most {
+                break false;
+            }
+            // As much as is there: the rest of a pipe may take its time.
+            let count = match self.inner.read(&mut piece) {
+                Ok(0) => break true,
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.fault(error)),
+            };
+            lines += piece[..count].iter().filter(|byte| **byte == b'\n').count();
+            start.extend_from_slice(&piece[..count]);
+        };
+        self.put_back(start.clone());
+        Ok((start, is_whole))
+    }
+
+    fn put_back(&mut self, start: Vec<u8>) {
+        let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
+        self.inner = Box::new(Cursor::new(start).chain(rest));
+    }
+
+    /// Refuses files that hold tables, but none of text in UTF-8: what they are is of more use than what their bytes are not.
+    fn refuse_other_formats(&mut self) -> Result<()> {
+        let (what, remedy) = match self.peek(8)?[..] {
+            [b'P', b'K', 3, 4, ..] => ("a ZIP archive, as workbooks (.xlsx) are", "save the table as CSV"),
+            [b'P', b'A', b'R', b'1', next, ..] if next.is_ascii_control() && !next.is_ascii_whitespace() => {
+                ("a Parquet file", "pandas writes it as CSV by read_parquet and to_csv(FILE, index=False)")
+            }
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0] => {
+                ("an Arrow file", "pandas writes it as CSV by read_feather and to_csv(FILE, index=False)")
+            }
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+                let found = "text in UTF-16; save it as UTF-8";
+                return Err(self.error(Place::default(), "text in UTF-8", found));
+            }
+            _ => return Ok(()),
+        };
+        Err(self.error(Place::default(), "a table as text (CSV)", format!("{what}; {remedy}")))
+    }
+
+    /// Drops the mark that some programs write in front of UTF-8, and a first line `sep=;` that tells a spreadsheet program the
+    /// delimiter of a table.
+    ///
+    /// # Errors
+    /// [`Error::Read`]; [`Error::Data`] for what is no text.
+    pub(crate) fn skip_preamble(&mut self) -> Result<()> {
+        self.refuse_other_formats()?;
+        if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
+            self.fill(&mut [0; BYTE_ORDER_MARK.len()])?;
+        }
+        let (delimiter, length) = match self.peek(7)?[..] {
+            [b's', b'e', b'p', b'=', delimiter, b'\r', b'\n'] => (delimiter, 7),
+            [b's', b'e', b'p', b'=', delimiter, b'\r' | b'\n', ..] => (delimiter, 6),
+            _ => return Ok(()),
+        };
+        if delimiter == b'\t' || delimiter.is_ascii_punctuation() && delimiter != b'"' {
+            self.fill(&mut [0; 7][..length])?;
+            self.delimiter = Some(delimiter);
+        }
+        Ok(())
+    }
+
+    /// What a first line that is no part of the table has said of its delimiter.
+    pub(crate) fn delimiter(&self) -> Option<u8> {
+        self.delimiter
+    }
+
+    /// The line on which a table begins, counted from 1.
+    pub(crate) fn first_line(&self) -> u64 {
+        1 + u64::from(self.delimiter.is_some())
+    }
+
+    /// Reads until `buffer` is full or the stream ends; returns how many bytes came.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        fill(&mut self.inner, buffer).map_err(|error| self.fault(error))
+    }
+
+    /// So many bytes, or fewer at the end of the stream. Memory grows with what comes, whatever a header has promised.
+    pub(crate) fn take(&mut self, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let filled = bytes.len();
+            bytes.resize(count.min((2 * filled).max(FIRST_BYTES)), 0);
+            let found = self.fill(&mut bytes[filled..])?;
+            if filled + found < bytes.len() {
+                bytes.truncate(filled + found);
+                break;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The most bytes that this stream may hold: all that it can be unpacked to, where its length is known.
+    pub(crate) fn most(&self) -> Option<u128> {
+        Some(u128::from(self.stored?).saturating_mul(self.packing.map_or(1, Packing::most)))
+    }
+
+    /// Checks what a header promises against the length of the file, where it is known.
+    pub(crate) fn check_length(&self, promised: Option<u128>, header: &str) -> Result<()> {
+        let Some(stored) = self.stored.map(u128::from) else { return Ok(()) };
+        let promise =
+            promised.map_or("more bytes than can be counted".into(), |bytes| format!("{bytes} bytes"));
+        if self.packing.is_none() && promised != Some(stored) {
+            let expected = format!("{promise}, as the header says ({header})");
+            return Err(self.error(Place::default(), expected, format!("{stored} bytes")));
+        }
+        let Some(packing) = self.packing else { return Ok(()) };
+        let most = stored.saturating_mul(packing.most());
+        if promised.is_none_or(|bytes| bytes > most) {
+            let expected = format!("at most {most} bytes in {stored} bytes of {}", packing.name());
+            return Err(self.error(
+                Place::default(),
+                expected,
+                format!("a header that says {promise} ({header})"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing follows; of packed bytes this is what checks the check sum.
+    pub(crate) fn expect_end(&mut self, after: &str) -> Result<()> {
+        match self.fill(&mut [0])? {
+            0 => Ok(()),
+            _ => {
+                let expected = format!("the end of the file after {after}");
+                Err(self.error(Place::default(), expected, "more bytes"))
+            }
+        }
+    }
+
+    /// How many bytes there are, where that is known before they are read.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.stored.filter(|_| self.packing.is_none())
+    }
+
+    /// The name in messages.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// A fault of the contents.
+    pub(crate) fn error(&self, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::Data { path: self.name.clone(), place, expected: expected.into(), found: found.into() }
+    }
+
+    /// A fault of reading; where the bytes are packed, the packing is part of the contents.
+    pub(crate) fn fault(&self, source: io::Error) -> Error {
+        if self.packing.is_some() && source.kind() == ErrorKind::Unsupported {
+            let expected = format!("zstd data with a window of at most {MOST_WINDOW} bytes");
+            return self.error(Place::default(), expected, source.to_string());
+        }
+        let found = match source.kind() {
+            _ if self.packing.is_none() => None,
+            ErrorKind::UnexpectedEof => {
+                Some("an early end (cut off, or stray bytes after the end)".to_string())
+            }
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => Some(format!("damage: {source}")),
+            _ => None,
+        };
+        match found {
+            Some(found) => {
+                let expected = format!("whole {} data", self.packing.map_or("", Packing::name));
+                self.error(Place::default(), expected, found)
+            }
+            None => Error::Read { path: self.name.clone(), source },
+        }
+    }
+}
+
+/// A fault of an archive of arrays.
+fn not_whole(path: &Path, source: io::Error) -> Error {
+    let found = match source.kind() {
+        ErrorKind::UnexpectedEof => "an early end".to_owned(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => source.to_string(),
+        _ => return Error::Read { path: path.to_owned(), source },
+    };
+    let expected = "arrays of numbers or text (NPZ)".to_owned();
+    Error::Data { path: path.to_owned(), place: Place::default(), expected, found }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer)
+    }
+}

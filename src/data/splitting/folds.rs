@@ -1,0 +1,212 @@
+//! Divides rows into as many folds as are asked for: every row tests in one of them, and trains in the others.
+
+use super::{Fold, Parts, Split, by_time, cuts};
+use crate::random::{Purpose, words};
+
+/// What rows are told apart by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kinds<'a> {
+    /// The class of each row: every fold has the same share of each.
+    Classes(&'a [u32]),
+    /// The group of each row: those of one stay together.
+    Groups(&'a [u32]),
+    /// When each row is of: rows test behind those that train.
+    Times(&'a [f64]),
+}
+
+impl Kinds<'_> {
+    /// How many folds there can be at most.
+    pub(crate) fn most_folds(self) -> usize {
+        match self {
+            Kinds::Classes(classes) => by_class(classes, 1, 0).iter().flatten().count(),
+            // They are numbered without a gap.
+            Kinds::Groups(groups) => groups.iter().max().map_or(0, |greatest| *greatest as usize + 1),
+            Kinds::Times(times) => different(times).saturating_sub(1),
+        }
+    }
+
+    /// Those of some rows.
+    fn of<T>(self, rows: &[u32], parts: impl FnOnce(Kinds<'_>) -> T) -> T {
+        let pick = |kinds: &[u32]| rows.iter().map(|row| kinds[*row as usize]).collect::<Vec<u32>>();
+        match self {
+            Kinds::Classes(classes) => parts(Kinds::Classes(&pick(classes))),
+            Kinds::Groups(groups) => parts(Kinds::Groups(&pick(groups))),
+            Kinds::Times(times) => {
+                let times: Vec<f64> = rows.iter().map(|row| times[*row as usize]).collect();
+                parts(Kinds::Times(&times))
+            }
+        }
+    }
+}
+
+impl Split {
+    /// Divides rows: into the fold's and the others, if there is one, and those that train in any case by the shares.
+    pub(crate) fn divided(&self, kinds: Kinds<'_>) -> Parts {
+        let Some(fold) = self.fold else { return self.by_shares(kinds) };
+        let [train, test] = fold.rows(kinds, self.seed);
+        let rest = Split { test: 0.0, fold: None, ..*self };
+        let parts = kinds.of(&train, |kinds| rest.by_shares(kinds));
+        let named = |places: Vec<u32>| places.into_iter().map(|place| train[place as usize]).collect();
+        Parts { train: named(parts.train), validation: named(parts.validation), test }
+    }
+
+    fn by_shares(&self, kinds: Kinds<'_>) -> Parts {
+        match kinds {
+            Kinds::Classes(classes) => self.parts(classes),
+            Kinds::Groups(groups) => self.parts_of_groups(groups),
+            Kinds::Times(times) => self.parts_by_time(times),
+        }
+    }
+}
+
+impl Fold {
+    /// The rows that train and those that test, each in ascending order.
+    fn rows(self, kinds: Kinds<'_>, seed: u64) -> [Vec<u32>; 2] {
+        match kinds {
+            Kinds::Classes(classes) => self.apart(&by_class(classes, self.count, seed)),
+            Kinds::Groups(groups) => self.apart(&by_group(groups, self.count, seed)),
+            Kinds::Times(times) => self.by_time(times),
+        }
+    }
+
+    fn apart(self, fold_of: &[Option<usize>]) -> [Vec<u32>; 2] {
+        let (test, train) =
+            (0..fold_of.len() as u32).partition(|row| fold_of[*row as usize] == Some(self.index));
+        [train, test]
+    }
+
+    /// Of count + 1 stretches of time, all as long but for rows of one time, which stay together, the one behind the fold's
+    /// tests, and those before it train.
+    fn by_time(self, times: &[f64]) -> [Vec<u32>; 2] {
+        let order = by_time(times);
+        let wanted: Vec<usize> =
+            (1..=self.count).map(|stretch| stretch * times.len() / (self.count + 1)).collect();
+        // There are no more folds than places to cut at.
+        let mut ends = cuts(times, &order, &wanted).unwrap_or_default();
+        ends.push(times.len());
+        let end = |stretch: usize| ends.get(stretch).copied().unwrap_or(times.len());
+        let (from, to) = (end(self.index), end(self.index + 1));
+        let mut parts = [order[..from].to_vec(), order[from..to].to_vec()];
+        parts.iter_mut().for_each(|rows| rows.sort_unstable());
+        parts
+    }
+}
+
+/// How many different times there are.
+pub(crate) fn different(times: &[f64]) -> usize {
+    let order = by_time(times);
+    let ends = order.windows(2).filter(|pair| times[pair[0] as usize] != times[pair[1] as usize]);
+    usize::from(!times.is_empty()) + ends.count()
+}
+
+/// The fold in which each row tests. The rows of a class are dealt to the folds in a random order, one class after the other; a
+/// class of a single row always trains.
+fn by_class(classes: &[u32], folds: usize, seed: u64) -> Vec<Option<usize>> {
+    let key = |row: u32| words(seed, Purpose::Split, [row, 2])[0];
+    let mut rows: Vec<(u32, u32, u32)> =
+        classes.iter().zip(0..).map(|(class, row)| (*class, key(row), row)).collect();
+    rows.sort_unstable();
+    let mut fold_of = vec![None; classes.len()];
+    let dealt = rows.chunk_by(|a, b| a.0 == b.0).filter(|class| class.len() > 1).flatten();
+    dealt.zip((0..folds).cycle()).for_each(|((.., row), fold)| fold_of[*row as usize] = Some(fold));
+    fold_of
+}
+
+/// The fold in which each row tests: the largest group first, each goes to the fold that has the fewest rows so far; of groups
+/// of one size the order is random.
+fn by_group(groups: &[u32], folds: usize, seed: u64) -> Vec<Option<usize>> {
+    let mut sizes = vec![0usize; Kinds::Groups(groups).most_folds()];
+    groups.iter().for_each(|group| sizes[*group as usize] += 1);
+    let mut order: Vec<u32> = (0..sizes.len() as u32).collect();
+    order.sort_by_key(|group| {
+        (std::cmp::Reverse(sizes[*group as usize]), words(seed, Purpose::Split, [*group, 3])[0], *group)
+    });
+    let (mut taken, mut fold_of) = (vec![0; folds], vec![0; sizes.len()]);
+    for group in order {
+        let lightest = (0..folds).min_by_key(|fold| taken[*fold]).unwrap_or(0);
+        fold_of[group as usize] = lightest;
+        taken[lightest] += sizes[group as usize];
+    }
+    groups.iter().map(|group| Some(fold_of[*group as usize])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(kinds: Kinds<'_>, count: usize, validation: f64, seed: u64) -> Vec<Parts> {
+        let split = |index| Split { validation, test: 0.0, seed, fold: Some(Fold { index, count }) };
+        (0..count).map(|index| split(index).divided(kinds)).collect()
+    }
+
+    /// Each row tests once, and the parts of a fold are all rows.
+    fn check(parts: &[Parts], rows: usize) {
+        let mut tested: Vec<u32> = parts.iter().flat_map(|parts| parts.test.clone()).collect();
+        tested.sort_unstable();
+        assert_eq!(tested, (0..rows as u32).collect::<Vec<u32>>());
+        for Parts { train, validation, test } in parts {
+            assert!([train, validation, test].iter().all(|rows| rows.is_sorted()));
+            let mut all = [&train[..], validation, test].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..rows as u32).collect::<Vec<u32>>());
+        }
+    }
+
+    #[test]
+    fn each_row_tests_once_and_classes_are_spread() {
+        let classes: Vec<u32> = (0..257).map(|row| if row < 200 { 0 } else { 1 + row % 2 }).collect();
+        for (count, seed) in [(2, 1), (3, 1), (5, 7), (17, 7), (257, 7)] {
+            let parts = all(Kinds::Classes(&classes), count, 0.25, seed);
+            check(&parts, 257);
+            assert_eq!(parts, all(Kinds::Classes(&classes), count, 0.25, seed));
+            for class in 0..3 {
+                let of = |rows: &[u32]| rows.iter().filter(|row| classes[**row as usize] == class).count();
+                let tested: Vec<usize> = parts.iter().map(|parts| of(&parts.test)).collect();
+                assert!(tested.iter().max().unwrap() - tested.iter().min().unwrap() <= 1, "{tested:?}");
+                let first = &parts[0];
+                let rest = of(&first.train) + of(&first.validation);
+                assert_eq!(of(&first.validation), (0.25 * rest as f64).round() as usize);
+            }
+            let sizes = parts.iter().map(|parts| parts.test.len());
+            assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1);
+        }
+        let [one, other] = [1, 2].map(|seed| all(Kinds::Classes(&classes), 5, 0.0, seed));
+        assert_ne!(one, other);
+        // A class of one row trains in every fold.
+        let parts = all(Kinds::Classes(&[0, 0, 1, 0, 0]), 2, 0.0, 1);
+        assert!(parts.iter().all(|parts| parts.train.contains(&2)));
+    }
+
+    #[test]
+    fn groups_stay_together_in_folds_of_about_one_size() {
+        let groups: Vec<u32> = (0..400).map(|row| row * 5 % 63).collect();
+        let parts = all(Kinds::Groups(&groups), 5, 0.2, 3);
+        check(&parts, 400);
+        for Parts { train, validation, test } in &parts {
+            let of = |rows: &[u32]| -> std::collections::BTreeSet<u32> {
+                rows.iter().map(|row| groups[*row as usize]).collect()
+            };
+            let [train, validation] = [of(train), of(validation)];
+            assert!(train.is_disjoint(&validation) && of(test).is_disjoint(&train) && !validation.is_empty());
+            assert!(of(test).is_disjoint(&validation) && test.len().abs_diff(80) <= 7, "{}", test.len());
+        }
+    }
+
+    #[test]
+    fn later_rows_test() {
+        let times: Vec<f64> = (0..65).map(|row| f64::from(row * 7 % 65)).collect();
+        let parts = all(Kinds::Times(&times), 4, 0.25, 3);
+        for (index, Parts { train, validation, test }) in (1..).zip(&parts) {
+            let of = |rows: &[u32]| -> Vec<f64> {
+                let mut times: Vec<f64> = rows.iter().map(|row| times[*row as usize]).collect();
+                times.sort_by(f64::total_cmp);
+                times
+            };
+            let numbers = |from: usize, to: usize| (from..to).map(|time| time as f64).collect::<Vec<f64>>();
+            assert_eq!(of(test), numbers(13 * index, 13 * index + 13));
+            let rest = 13 * index - (13.0 * index as f64 * 0.25).round() as usize;
+            assert_eq!(of(train), numbers(0, rest));
+            assert_eq!(of(validation), numbers(rest, 13 * index));
+        }
+    }
+}
