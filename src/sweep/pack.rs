@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::held_out::HeldOut;
+use super::queue::Job;
 use super::seat::Together;
-use super::worker::{Common, Job, Message, train_together};
+use super::worker::{Common, Message, train_together};
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, Description, Device, EngineKind, EngineOptions, EngineState, Evaluation, GpuPack,

@@ -1,10 +1,46 @@
 //! The queue of a sweep: members that are to be trained, and threads that wait for more of them.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::hash::Hash;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::worker::Job;
+use super::member::Member;
 use crate::threads::hand_over;
+use crate::train::{Config, Run, SharedData};
+
+/// A member to be trained for some epochs.
+pub(super) struct Job {
+    /// Which of the members.
+    pub index: usize,
+    pub fold: usize,
+    pub member: Member,
+    /// The epoch after which it waits for the others.
+    pub until: usize,
+    /// Its run, if it has begun, and how long that has taken.
+    pub run: Option<(Box<Run>, Duration)>,
+    /// What its training costs, in any unit.
+    pub cost: f64,
+}
+
+impl Job {
+    /// Epochs that it has trained.
+    pub fn epochs(&self) -> usize {
+        self.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
+    }
+
+    /// The rows that it trains on, and those that are held out.
+    pub fn data(&self) -> &Arc<SharedData> {
+        &self.member.data[self.fold]
+    }
+
+    /// Which batches it trains on next: of members for which this is equal they are the same.
+    pub fn batches(&self) -> impl Eq + Hash + use<> {
+        let Config { batch_size, seed, .. } = self.member.config;
+        let data = Arc::as_ptr(self.data()).addr();
+        (data, self.fold, batch_size, seed, self.epochs())
+    }
+}
 
 /// What is left to train, for all threads.
 #[derive(Default)]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::halving::{Halving, ranked};
 use super::member::{Ended, Fate, Member};
-use super::worker::{Common, Job, Message, Piece};
+use super::queue::Job;
+use super::worker::{Common, Message, Piece};
 use super::{pack, team, worker};
 use crate::engine::Device;
 use crate::error::{Error, Result};

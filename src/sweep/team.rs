@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::held_out::HeldOut;
+use super::queue::Job;
 use super::seat::Together;
-use super::worker::Job;
 use crate::data::Rows;
 use crate::engine::{
     BatchMetrics, Batches, CpuEngine, CpuTeam, Description, Device, Engine, EngineState, Evaluation,

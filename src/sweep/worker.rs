@@ -1,18 +1,17 @@
 //! A thread that trains members of a sweep, one after the other or some of them together.
 
-use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use super::member::{Fate, Member, Trained};
-use super::queue::Queue;
+use super::queue::{Job, Queue};
 use super::seat::{Seat, Together};
 use super::team;
 use crate::engine::Device;
 use crate::threads::hand_over;
-use crate::train::{Config, End, Epoch, Event, Run, SharedData};
+use crate::train::{End, Epoch, Event, Run};
 
 /// What all threads of a sweep share.
 pub(super) struct Common {
@@ -26,39 +25,6 @@ pub(super) struct Common {
     pub rows: AtomicU64,
     /// How many there are if all members go on to their ends.
     pub total: AtomicU64,
-}
-
-/// A member to be trained for some epochs.
-pub(super) struct Job {
-    /// Which of the members.
-    pub index: usize,
-    pub fold: usize,
-    pub member: Member,
-    /// The epoch after which it waits for the others.
-    pub until: usize,
-    /// Its run, if it has begun, and how long that has taken.
-    pub run: Option<(Box<Run>, Duration)>,
-    /// What its training costs, in any unit.
-    pub cost: f64,
-}
-
-impl Job {
-    /// Epochs that it has trained.
-    pub fn epochs(&self) -> usize {
-        self.run.as_ref().map_or(0, |(run, _)| run.epochs().len())
-    }
-
-    /// The rows that it trains on, and those that are held out.
-    pub fn data(&self) -> &Arc<SharedData> {
-        &self.member.data[self.fold]
-    }
-
-    /// Which batches it trains on next: of members for which this is equal they are the same.
-    pub fn batches(&self) -> impl Eq + Hash + use<> {
-        let Config { batch_size, seed, .. } = self.member.config;
-        let data = Arc::as_ptr(self.data()).addr();
-        (data, self.fold, batch_size, seed, self.epochs())
-    }
 }
 
 /// What a thread tells.

@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::resuming::Aside;
-use super::checkpoint::{PartOfEpoch, TrainedRows};
+use super::checkpoint::{PartOfEpoch, TrainedOrder, TrainedRows};
 use super::class_figures::only_class;
 use super::config::Config;
 use super::epoch_loop::{Advance, EpochLoop};
@@ -20,6 +19,17 @@ use super::training_data::{TESTED_ROWS, TrainingData};
 use crate::engine::{BatchMetrics, Device, Engine, EngineKind, EngineState, Observer};
 use crate::error::{Error, Result};
 use crate::model::{Model, Parameters};
+
+/// A run without an engine, between two steps.
+struct Aside {
+    parameters: Parameters,
+    state: EngineState,
+    epoch: PartOfEpoch,
+    /// In which order the rows of this part of the epoch were trained; nothing between two epochs.
+    order: Option<TrainedOrder>,
+    /// What the rows of a checkpoint made of the data and the settings; nothing where both are the same still.
+    model: Option<Model>,
+}
 
 /// Trains a network, starting when enough rows are there, and evaluates it after every epoch. Ask for its events until
 /// there is none. Dropping it ends it.

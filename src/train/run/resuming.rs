@@ -2,24 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Run;
-use crate::engine::EngineState;
+use super::{Aside, Run};
 use crate::error::{Error, Result};
-use crate::model::{Model, Parameters};
-use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedOrder, TrainedRows};
+use crate::model::Model;
+use crate::train::checkpoint::{Checkpoint, PartOfEpoch, Progress, TrainedRows};
 use crate::train::events::{End, Event};
 use crate::train::keeper::Kept;
-
-/// A run without an engine, between two steps.
-pub(super) struct Aside {
-    pub parameters: Parameters,
-    pub state: EngineState,
-    pub epoch: PartOfEpoch,
-    /// In which order the rows of this part of the epoch were trained; nothing between two epochs.
-    pub order: Option<TrainedOrder>,
-    /// What the rows of a checkpoint made of the data and the settings; nothing where both are the same still.
-    pub model: Option<Model>,
-}
 
 impl Run {
     /// Lets go of the engine between two epochs, so that a run which waits holds no more than its parameters and what the
