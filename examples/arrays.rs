@@ -1,7 +1,7 @@
 //! Arrays of one's own, values to predict: `cargo run --release --example arrays`.
 
 use tinytrain::ndarray::{Array1, Array2};
-use tinytrain::{Adam, Model, Result, Trainer};
+use tinytrain::{Model, OptimizerKind, Result, TrainSettings, Trainer};
 
 /// Trains on points of a curved surface, saves the model, and says the R2 of what was loaded on points between them.
 pub fn train() -> Result<f64> {
@@ -13,7 +13,13 @@ pub fn train() -> Result<f64> {
     };
     let (x, between) = (points(1000, 0.377), points(200, 0.731));
 
-    let model = Trainer::new().hidden([32, 32]).optimizer(Adam::default()).lr(0.01).fit(&x, &height(&x))?;
+    let settings = TrainSettings {
+        hidden: Some([32, 32].into()),
+        optimizer: Some(OptimizerKind::Adam),
+        lr: Some(0.01),
+        ..Default::default()
+    };
+    let model = Trainer::new(settings).fit(&x, &height(&x))?;
     println!("height of {} is {}", between.row(0), model.predict(&between)?.values[[0, 0]]);
 
     let path = std::env::temp_dir().join("surface.safetensors");

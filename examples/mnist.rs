@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tinytrain::data::{ReadOptions, Reader, locate};
-use tinytrain::{Error, Event, Result, Trainer};
+use tinytrain::{Error, Event, Result, TrainSettings, Trainer};
 
 /// Trains, prints every epoch, and says the accuracy on the test images after the last.
 pub fn train(trainer: &Trainer) -> Result<f64> {
@@ -26,8 +26,9 @@ pub fn train(trainer: &Trainer) -> Result<f64> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let device = arguments.next().unwrap_or("cpu".to_owned()).parse()?;
-    let seed = arguments.next().map_or(Ok(1), |text| text.parse())?;
+    let seed = arguments.next().map(|text| text.parse()).transpose()?;
     let epochs = arguments.next().map_or(Ok(2), |text| text.parse())?;
-    train(&Trainer::new().device(device).seed(seed).epochs(epochs))?;
+    let settings = TrainSettings { seed, epochs: Some(epochs), ..Default::default() };
+    train(&Trainer::new(settings).device(device))?;
     Ok(())
 }

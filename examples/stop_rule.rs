@@ -1,7 +1,7 @@
 //! A rule of one's own for the end of training: `cargo run --release --example stop_rule`.
 
 use tinytrain::ndarray::Array2;
-use tinytrain::{Event, Result, Trainer};
+use tinytrain::{Event, Result, TrainSettings, Trainer};
 
 /// Trains until an epoch has made the loss less than a hundredth smaller; says how many epochs that took, and the accuracy.
 pub fn train() -> Result<(usize, f64)> {
@@ -11,7 +11,8 @@ pub fn train() -> Result<(usize, f64)> {
     let y: Vec<bool> = x.rows().into_iter().map(|row| is_inside(row[0], row[1])).collect();
 
     let mut before = f64::INFINITY;
-    let mut run = Trainer::new().hidden([16]).epochs(500).start(&x, &y)?;
+    let settings = TrainSettings { hidden: Some([16].into()), epochs: Some(500), ..Default::default() };
+    let mut run = Trainer::new(settings).start(&x, &y)?;
     while let Some(event) = run.next()? {
         if let Event::Epoch { epoch, .. } = event {
             let loss = epoch.train.loss;

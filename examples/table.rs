@@ -3,14 +3,20 @@
 use std::path::Path;
 
 use tinytrain::data::{ReadOptions, Reader, Source};
-use tinytrain::{Adam, Result, Trainer};
+use tinytrain::{OptimizerKind, Result, TrainSettings, Trainer};
 
 /// Trains, and says the accuracy on the rows that were held out.
 pub fn train() -> Result<f64> {
     let source = Source::Csv { path: Path::new("data/tables/wine.csv").to_owned() };
     let reader = Reader::open(&source, &ReadOptions::default())?;
-    let trainer = Trainer::new().hidden([32]).optimizer(Adam::default()).epochs(60).test_fraction(0.2);
-    let mut run = trainer.start_reader(reader, None, None)?;
+    let settings = TrainSettings {
+        hidden: Some([32].into()),
+        optimizer: Some(OptimizerKind::Adam),
+        epochs: Some(60),
+        test_fraction: Some(0.2),
+        ..Default::default()
+    };
+    let mut run = Trainer::new(settings).start_reader(reader, None, None)?;
     while run.next()?.is_some() {}
     let summary = run.summary()?;
     println!("{} of {:?}", summary.model.network, summary.model.meaning.classes.names());

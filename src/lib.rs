@@ -5,7 +5,8 @@
 //! | [`data`] | IDX and CSV files, read in a thread of their own; the order of an epoch |
 //! | [`model`] | a network's shape, its parameters, its safetensors file |
 //! | [`trainer`] | networks from arrays, in ten lines |
-//! | [`train`] | settings, the epoch loop, evaluation |
+//! | [`settings`] | what is asked for, by the names of the options, and what follows from it |
+//! | [`train`] | the epoch loop, evaluation |
 //! | [`engine`] | what computes: on an adapter, or on the processor |
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
 //! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
@@ -61,12 +62,14 @@ pub mod gpu;
 pub mod kernels;
 pub mod memory;
 pub mod model;
+mod named;
 pub mod output;
 pub mod pictures;
 pub mod profile;
 pub mod random;
 pub mod reference;
 pub mod schedule;
+pub mod settings;
 pub mod step;
 pub mod sweep;
 pub mod tensorboard;
@@ -81,7 +84,8 @@ pub use error::{Error, Result};
 pub use model::Model;
 /// The crate whose arrays are taken, in the version that is taken.
 pub use ndarray;
+pub use settings::{Patience, Preset, TrainSettings};
 pub use step::{Activation, Loss, OptimizerKind, RateSchedule};
 pub use threads::in_order;
 pub use train::{ClassWeights, Clip, Event, Keep, Run, Summary};
-pub use trainer::{Adam, AdamW, Missing, Momentum, Nesterov, Preset, RmsProp, Sgd, Trainer};
+pub use trainer::{Missing, Trainer};

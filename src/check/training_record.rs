@@ -147,7 +147,7 @@ fn rows(config: &Config, rows: usize) -> Result<Dataset> {
         ClassWeights::None => Vec::new(),
         ClassWeights::Given(_) | ClassWeights::Balanced => {
             return Err(Error::Setting {
-                setting: "class weights",
+                setting: "class-weights",
                 expected: format!("{OUTPUTS} numbers, one for each class"),
                 found: "others".to_owned(),
             });

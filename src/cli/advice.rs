@@ -1,22 +1,6 @@
 //! The library's errors in the words of the command line: it speaks of settings, users give options.
 
 use tinytrain::Error;
-use tinytrain::train::TrainingData;
-
-use super::given::{Given, OF_ROWS};
-
-/// Options that say where results go and how they are told, and how many threads work.
-const OF_RESULTS: [&str; 5] = ["threads", "out", "format", "verbose", "tensorboard"];
-
-/// What is said of validation data where a table has none and nobody has chosen another network than the usual one.
-pub fn of_validation(given: &Given, data: &TrainingData) -> Option<&'static str> {
-    let is_bare =
-        given.iter().all(|(name, _)| OF_ROWS.contains(&name.as_str()) || OF_RESULTS.contains(&name.as_str()));
-    (is_bare && data.is_table() && !data.validates()).then_some(
-        "without validation data the plain network trains; --validation-fraction 0.2 trains with the preset for tables, which \
-         predicts better on most tables (docs/TABLES.md)",
-    )
-}
 
 /// What is said of an error: settings by the names of their options, and which option may help.
 pub fn told(error: &anyhow::Error) -> String {
@@ -30,7 +14,7 @@ pub fn told(error: &anyhow::Error) -> String {
 fn advised(error: &Error) -> String {
     match error {
         Error::Setting { setting, expected, found } => {
-            format!("{}: expected {expected}, found {found}", option(setting))
+            format!("--{setting}: expected {expected}, found {found}")
         }
         Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => {
             format!("{error}; try a smaller --lr, or check the data for very large values")
@@ -83,50 +67,9 @@ fn decision(setting: &'static str) -> &'static str {
     }
 }
 
-/// The option that gives a setting its value.
-fn option(setting: &'static str) -> &'static str {
-    match setting {
-        "epochs" => "--epochs",
-        "batch size" => "--batch-size",
-        "learning rate" => "--lr",
-        "hidden layers" => "--hidden",
-        "schedule" => "--schedule",
-        "scale" => "--scale",
-        "patience" => "--patience",
-        "AUC by epoch" => "--auc-by-epoch",
-        "target accuracy" => "--target-accuracy",
-        "activation" => "--activation",
-        "dropout" => "--dropout",
-        "initial weights" => "--init",
-        "loss" => "--loss",
-        "label smoothing" => "--label-smoothing",
-        "class weights" => "--class-weights",
-        "optimizer" => "--optimizer",
-        "momentum" => "--momentum",
-        "betas" => "--betas",
-        "epsilon" => "--eps",
-        "weight decay" => "--weight-decay",
-        "clip" => "--clip",
-        "clip norm" => "--clip-norm",
-        "learning rate schedule" => "--lr-schedule",
-        "learning rate gamma" => "--lr-gamma",
-        "epochs between learning rate steps" => "--lr-every",
-        "warm-up" => "--warmup",
-        "learning rate factor" => "--lr-weights, --lr-biases and --lr-layers",
-        "learning rate of layers" => "--lr-layers",
-        "validation fraction" => "--validation-fraction",
-        "test fraction" => "--test-fraction",
-        "folds" => "--folds",
-        "only" => "--only",
-        "categorical" => "--categorical",
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
-    use tinytrain::schedule::ScheduleKind;
     use tinytrain::train::Config;
 
     use super::*;
@@ -148,10 +91,6 @@ mod tests {
         assert_eq!(
             bad(Config { hidden: vec![3, 0], ..valid() }),
             "--hidden: expected layer sizes of 1 or more, found 0"
-        );
-        assert_eq!(
-            said("x".parse::<ScheduleKind>().unwrap_err()),
-            "--schedule: expected plain, fused, two-dispatch or resident, found \"x\""
         );
     }
 

@@ -2,86 +2,46 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tinytrain::convert::To;
-use tinytrain::data::Scale;
+use tinytrain::Error;
 use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
-use tinytrain::schedule::ScheduleKind;
-use tinytrain::train::{Clip, Scoring};
+pub use tinytrain::settings::values::{count, duration, parse};
 
 use super::environment;
 
 /// How results are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.
+    #[default]
     Text,
     /// For programs.
     Json,
 }
 
-/// Sizes of the hidden layers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hidden(pub Vec<usize>);
-
-impl fmt::Display for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.0.iter().map(usize::to_string).collect();
-        f.write_str(if sizes.is_empty() { "none".to_owned() } else { sizes.join(",") }.as_str())
-    }
-}
-
-impl FromStr for Hidden {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" {
-            return Ok(Self(Vec::new()));
-        }
-        let sizes = text.split(',').map(|size| match size.trim().parse() {
-            Ok(0) | Err(_) => Err(format!(
-                "expected whole numbers above 0 with commas between them, or none; found {size:?}"
-            )),
-            Ok(size) => Ok(size),
-        });
-        Ok(Self(sizes.collect::<Result<_, _>>()?))
-    }
-}
-
-/// Height and width of images.
+/// Height and width of images: `HxW`, or one number for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageSize(pub (usize, usize));
 
-/// Reads `HxW`, or one number for both.
-pub fn image_size(text: &str) -> Result<ImageSize, String> {
-    let (height, width) = text.split_once('x').unwrap_or((text, text));
-    match (count(height), count(width)) {
-        (Ok(height), Ok(width)) if height.max(width) <= 1 << 14 => Ok(ImageSize((height, width))),
-        _ => Err("expected height and width such as 32x48, or one number for both, 16384 at most".to_owned()),
+impl FromStr for ImageSize {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (height, width) = text.split_once('x').unwrap_or((text, text));
+        let expected = "expected height and width such as 32x48, or one number for both, 16384 at most";
+        match (count(height), count(width)) {
+            (Ok(height), Ok(width)) if height.max(width) <= 1 << 14 => Ok(Self((height, width))),
+            _ => Err(Error::Config(expected.to_owned())),
+        }
     }
 }
 
-/// A whole number from 1 on.
-pub fn count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
-        Ok(number) => Ok(number),
-    }
-}
-
-/// Epochs without a better one that end a run; nothing is no end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience(pub Option<usize>);
-
-/// Reads a number of epochs, or `none`.
-pub fn patience(text: &str) -> Result<Patience, String> {
-    match text {
-        "none" => Ok(Patience(None)),
-        _ => count(text).map(|epochs| Patience(Some(epochs))).map_err(|error| error + ", or none"),
+impl fmt::Display for ImageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ImageSize((height, width)) = self;
+        write!(f, "{height}x{width}")
     }
 }
 
@@ -98,36 +58,6 @@ pub fn seconds(text: &str) -> Result<u64, String> {
         .ok()
         .filter(|seconds| (1..=DAY).contains(seconds))
         .ok_or_else(|| format!("expected a whole number from 1 to {DAY}"))
-}
-
-/// Any number that a seed can be.
-pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
-}
-
-/// A step size.
-pub fn learning_rate(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("expected a finite number above 0".to_owned()),
-    }
-}
-
-/// A number from 0 to below 1.
-pub fn below_one(text: &str) -> Result<f32, String> {
-    let number = text.trim().parse().ok().filter(|number| (0.0..1.0).contains(number));
-    number.ok_or_else(|| "expected a number from 0 to below 1".to_owned())
-}
-
-/// A finite number above 0.
-pub fn above_zero(text: &str) -> Result<f32, String> {
-    learning_rate(text)
-}
-
-/// A finite number of 0 or more.
-pub fn not_negative(text: &str) -> Result<f32, String> {
-    let number = text.trim().parse().ok().filter(|number: &f32| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "expected a finite number of 0 or more".to_owned())
 }
 
 /// A device.
@@ -156,67 +86,34 @@ pub fn column(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A share of rows.
-pub fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
-    share.ok_or_else(|| "expected a number between 0 and 1".to_owned())
-}
+/// What stands between two cells, or before the digits of a fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark<const DECIMAL: bool>(pub u8);
 
-/// A time, as `60s`, `1h 5m` or a number of seconds.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let duration = seconds.or_else(|| humantime::parse_duration(text).ok());
-    duration.filter(|time| !time.is_zero()).ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
-}
+impl<const DECIMAL: bool> FromStr for Mark<DECIMAL> {
+    type Err = Error;
 
-/// What stands between two cells.
-pub fn delimiter(text: &str) -> Result<u8, String> {
-    match (text, text.as_bytes()) {
-        ("tab" | "\\t", _) => Ok(b'\t'),
-        ("space", _) => Ok(b' '),
-        (_, [byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
-        _ => Err("expected one ASCII character other than a quote, or tab, or space".to_owned()),
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match (text, text.as_bytes()) {
+            ("." | ",", [mark]) => Ok(Self(*mark)),
+            _ if DECIMAL => Err(Error::Config("expected . or ,".to_owned())),
+            ("tab" | "\\t", _) => Ok(Self(b'\t')),
+            ("space", _) => Ok(Self(b' ')),
+            (_, [byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(Self(*byte)),
+            _ => {
+                let expected = "expected one ASCII character other than a quote, or tab, or space";
+                Err(Error::Config(expected.to_owned()))
+            }
+        }
     }
 }
 
-/// What stands before the digits of a fraction.
-pub fn decimal(text: &str) -> Result<u8, String> {
-    match text {
-        "." | "," => Ok(text.as_bytes()[0]),
-        _ => Err("expected . or ,".to_owned()),
+impl<const DECIMAL: bool> fmt::Display for Mark<DECIMAL> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b'\t' => f.write_str("tab"),
+            b' ' => f.write_str("space"),
+            byte => char::from(byte).fmt(f),
+        }
     }
-}
-
-/// How values become inputs.
-pub fn scale() -> impl TypedValueParser<Value = Scale> {
-    PossibleValuesParser::new(Scale::ALL.map(Scale::name)).try_map(|text| text.parse::<Scale>())
-}
-
-/// What is done to scaled numbers that are far from the others.
-pub fn clip() -> impl TypedValueParser<Value = Clip> {
-    let parser = PossibleValuesParser::new(Clip::ALL.map(Clip::name));
-    // Only names of these come here.
-    parser.map(|text| Clip::ALL.into_iter().find(|clip| clip.name() == text).unwrap_or(Clip::None))
-}
-
-/// A format that data are written in.
-pub fn to() -> impl TypedValueParser<Value = To> {
-    let parser = PossibleValuesParser::new(To::ALL.map(To::name));
-    // Only names of formats come here.
-    parser.map(|text| To::ALL.into_iter().find(|to| to.name() == text).unwrap_or(To::Csv))
-}
-
-/// By what a network is measured.
-pub fn scoring() -> impl TypedValueParser<Value = Scoring> {
-    let parser = PossibleValuesParser::new(Scoring::ALL.map(Scoring::name));
-    // Only names of measures come here.
-    parser.map(|text| {
-        Scoring::ALL.into_iter().find(|scoring| scoring.name() == text).unwrap_or(Scoring::Accuracy)
-    })
-}
-
-/// The name of a schedule.
-pub fn schedule() -> impl TypedValueParser<Value = ScheduleKind> {
-    PossibleValuesParser::new(ScheduleKind::ALL.map(ScheduleKind::name))
-        .try_map(|text| text.parse::<ScheduleKind>())
 }

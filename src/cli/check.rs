@@ -8,15 +8,13 @@ use tinytrain::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
-use tinytrain::schedule::ScheduleKind;
-use tinytrain::step::Loss;
-use tinytrain::train::Config;
+use tinytrain::settings::{DatasetInfo, TrainSettings};
 
 use super::args::{self, Format};
 use super::devices;
-use super::learning::Learning;
 use super::output::{Console, Unwritable, object, print_line};
 use super::text::counted;
+use super::training::{OfNetworks, Part};
 
 /// Name of the file in the folder of --save.
 const SAVED: &str = "gradients.safetensors";
@@ -45,14 +43,11 @@ pub struct Options {
     /// b1, ... before and w1_after, b1_after, ... behind them); `scripts/compare-pytorch` has PyTorch judge them.
     #[arg(long, value_name = "N", requires = "save", value_parser = args::count, allow_hyphen_values = true)]
     steps: Option<usize>,
-    /// How a GPU divides those steps.
-    #[arg(long, value_name = "KIND", requires = "steps", value_parser = args::schedule())]
-    schedule: Option<ScheduleKind>,
     /// Save the steps alone, without checking anything.
     #[arg(long, requires = "steps")]
     only_save: bool,
     #[command(flatten)]
-    learning: Learning,
+    learning: Part<TrainSettings, OfNetworks>,
     /// How results are written: a table, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -63,9 +58,7 @@ pub struct Options {
 /// # Errors
 /// Those of the device and the output, and when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let plain = Config::plain(options.learning.loss.unwrap_or(Loss::CrossEntropy));
-    let config = options.learning.config(Config { schedule: options.schedule, ..plain });
-    options.learning.check(&config)?;
+    let config = options.learning.0.resolve(&DatasetInfo::default())?;
     TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
     let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));

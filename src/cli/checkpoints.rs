@@ -1,6 +1,10 @@
 //! When a run writes a checkpoint.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
+
+use tinytrain::Error;
 
 use super::args;
 
@@ -18,17 +22,31 @@ impl Default for Every {
     }
 }
 
-/// Reads `1epoch`, `100steps` or `5min`.
-pub fn every(text: &str) -> Result<Every, String> {
-    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let count = number.parse::<u64>().ok().filter(|count| *count > 0);
-    match (count, unit.trim()) {
-        (Some(count), "epoch" | "epochs") => Ok(Every::Epochs(count)),
-        (Some(count), "step" | "steps") => Ok(Every::Steps(count)),
-        _ => args::duration(text)
-            .map(Every::Time)
-            .map_err(|_| "expected epochs, steps or a time, such as 1epoch, 100steps or 5min".to_owned()),
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Every::Epochs(count) => write!(f, "{count}epochs"),
+            Every::Steps(count) => write!(f, "{count}steps"),
+            Every::Time(time) => humantime::format_duration(*time).fmt(f),
+        }
+    }
+}
+
+impl FromStr for Every {
+    type Err = Error;
+
+    /// Reads `1epoch`, `100steps` or `5min`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let count = number.parse::<u64>().ok().filter(|count| *count > 0);
+        match (count, unit.trim()) {
+            (Some(count), "epoch" | "epochs") => Ok(Every::Epochs(count)),
+            (Some(count), "step" | "steps") => Ok(Every::Steps(count)),
+            _ => args::duration(text).map(Every::Time).map_err(|_| {
+                Error::Config("expected epochs, steps or a time, such as 1epoch, 100steps or 5min".to_owned())
+            }),
+        }
     }
 }
 
@@ -66,11 +84,11 @@ mod tests {
 
     #[test]
     fn counts_have_a_unit_and_times_are_read_as_elsewhere() {
-        assert_eq!(every("1epoch"), Ok(Every::Epochs(1)));
-        assert_eq!(every("20 epochs"), Ok(Every::Epochs(20)));
-        assert_eq!(every("100steps"), Ok(Every::Steps(100)));
-        assert_eq!(every("5min"), Ok(Every::Time(Duration::from_secs(300))));
-        assert_eq!(every("90"), Ok(Every::Time(Duration::from_secs(90))));
+        assert_eq!("1epoch".parse::<Every>(), Ok(Every::Epochs(1)));
+        assert_eq!("20 epochs".parse::<Every>(), Ok(Every::Epochs(20)));
+        assert_eq!("100steps".parse::<Every>(), Ok(Every::Steps(100)));
+        assert_eq!("5min".parse::<Every>(), Ok(Every::Time(Duration::from_secs(300))));
+        assert_eq!("90".parse::<Every>(), Ok(Every::Time(Duration::from_secs(90))));
         for text in ["", "0steps", "epoch", "-1epoch", "1.5steps", "3 weeks of"] {
             assert!(every(text).is_err(), "{text}");
         }

@@ -1,36 +1,64 @@
-//! `config.toml`: all settings of a run by the names of their options, so that `train --config` repeats it.
+//! Options as TOML: `config.toml`, by which a run is repeated and goes on, and the command lines of members of sweeps.
 
 use std::path::Path;
 
+use clap::CommandFactory;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tinytrain::error::{Place, excerpt};
+use tinytrain::settings::text::text_of;
+use tinytrain::settings::{Preset, TrainSettings};
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 use toml::{Table, Value};
 
-use super::given::{self, Given};
-use super::train_text::spelled;
-use super::training::Preset;
+use super::run_options::{RunOptions, TrainOptions};
+use super::train_options::Options;
 
 /// Options that are of one call, not of what is trained.
-pub const OF_A_CALL: [&str; 9] =
-    ["config", "resume", "out", "profile", "format", "quiet", "verbose", "folds", "fallback"];
+const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];
+
+/// What may stand beside `--resume`: what decides when a run ends, what trains, and how results are written.
+const BESIDE_RESUME: [&str; 8] = [
+    "epochs",
+    "max-time",
+    "patience",
+    "target-accuracy",
+    "device",
+    "threads",
+    "checkpoint-every",
+    "tensorboard",
+];
+
+/// The command of which files and lines hold the options.
+#[derive(Debug, clap::Parser)]
+#[command(name = "tinytrain train", no_binary_name = true)]
+pub struct Line {
+    #[command(flatten)]
+    pub options: TrainOptions,
+}
+
+/// The options that were given, by their names.
+///
+/// # Errors
+/// [`Error::Config`] for what TOML cannot hold.
+pub fn table(options: &impl Serialize) -> Result<Table> {
+    let unwritable = |error: toml::ser::Error| Error::Config(format!("cannot write settings: {error}"));
+    let mut table = Table::try_from(options).map_err(unwritable)?;
+    table.retain(|_, value| *value != Value::Boolean(false));
+    Ok(table)
+}
 
 /// The settings of a run with these options, on data that made these settings of them.
-pub fn settings(given: &Given, config: &Config, preset: Preset) -> Table {
-    let mut table = Table::new();
-    for (name, values) in given.iter().filter(|(name, _)| !OF_A_CALL.contains(&name.as_str())) {
-        let value = match &values[..] {
-            [] => Value::Boolean(true),
-            [value] => value_of(value),
-            values => Value::Array(values.iter().map(|value| value_of(value)).collect()),
-        };
-        table.insert(name.clone(), value);
-    }
-    for (name, value) in spelled(config, preset).into_iter().chain([("seed", config.seed.to_string())]) {
-        // What was given stays as it was written.
-        table.entry(name).or_insert_with(|| value_of(&value));
-    }
-    table
+///
+/// # Errors
+/// As [`table`].
+pub fn settings(given: &Table, config: &Config, preset: Preset) -> Result<Table> {
+    let mut settings = table(&TrainSettings::spelled(config, preset))?;
+    // What was given stays as it was.
+    settings.extend(given.clone());
+    settings.retain(|name, _| !OF_A_CALL.contains(&name));
+    Ok(settings)
 }
 
 /// The contents of a file with these settings.
@@ -39,23 +67,11 @@ pub fn contents(settings: &Table) -> String {
     format!("# A run of tinytrain {version}: `tinytrain train --config FILE` repeats it.\n{settings}")
 }
 
-/// A number where its text is that of the number, else text; several numbers with commas between them are a list.
-fn value_of(text: &str) -> Value {
-    let number = |text: &str| {
-        let whole = text.parse::<i64>().ok().filter(|number| number.to_string() == text).map(Value::Integer);
-        let decimal =
-            || text.parse::<f64>().ok().filter(|number| number.to_string() == text).map(Value::Float);
-        whole.or_else(decimal)
-    };
-    let list = || text.contains(',').then(|| text.split(',').map(number).collect::<Option<Vec<Value>>>())?;
-    number(text).or_else(|| list().map(Value::Array)).unwrap_or_else(|| Value::String(text.to_owned()))
-}
-
 /// The options that a file tells of.
 ///
 /// # Errors
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML; [`Error::Config`] for options that `train` does not have.
-pub fn options(path: &Path) -> Result<Given> {
+pub fn read(path: &Path) -> Result<Table> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let table: Table = toml::from_str(&text).map_err(|error| {
@@ -68,66 +84,102 @@ pub fn options(path: &Path) -> Result<Given> {
             found: excerpt(&error.message().replace('\n', " ")),
         }
     })?;
-    let command = given::command();
-    let option = |(name, value): (String, Value)| {
-        let known = command.get_arguments().find(|argument| argument.get_long() == Some(&name));
-        let Some(known) = known.filter(|_| !OF_A_CALL.contains(&name.as_str())) else {
-            let text = format!(
-                "{}: expected options of `tinytrain train`, found {:?}",
-                path.display(),
-                excerpt(&name)
-            );
-            return Err(Error::Config(text));
-        };
-        let takes_many = known.get_num_args().is_some_and(|count| count.max_values() > 1);
-        let values = match value {
-            Value::Boolean(is_set) if !known.get_action().takes_values() => {
-                return Ok(is_set.then(|| (name, Vec::new())));
-            }
-            Value::Array(values) if takes_many => values.iter().map(text_of).collect(),
-            value => vec![text_of(&value)],
-        };
-        Ok(Some((name, values)))
-    };
-    table.into_iter().filter_map(|entry| option(entry).transpose()).collect()
-}
-
-/// A value as an option has it.
-pub fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) if values.is_empty() => "none".to_owned(),
-        Value::Array(values) => values.iter().map(text_of).collect::<Vec<String>>().join(","),
-        Value::Boolean(is_set) => if *is_set { "yes" } else { "no" }.to_owned(),
-        Value::Integer(number) => number.to_string(),
-        Value::Float(number) => number.to_string(),
-        other => other.to_string(),
+    let of_a_call =
+        [&OF_A_CALL[..], &["config", "resume", "format", "quiet", "verbose", "fallback"]].concat();
+    let command = Line::command();
+    let is_known = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+    match table.keys().find(|name| of_a_call.contains(&name.as_str()) || !is_known(name)) {
+        Some(name) => {
+            let (path, name) = (path.display(), excerpt(name));
+            Err(Error::Config(format!("{path}: expected options of `tinytrain train`, found {name:?}")))
+        }
+        None => Ok(table),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The options of a table; `origin` stands in messages for where they come from.
+///
+/// # Errors
+/// [`Error::Config`], in one line, for values that options do not take.
+pub fn options<T: DeserializeOwned>(table: &Table, origin: &str) -> Result<T> {
+    T::deserialize(table.clone()).map_err(|error| {
+        let alone = |(name, value): (&String, &Value)| {
+            let error = T::deserialize(Table::from_iter([(name.clone(), value.clone())])).err()?;
+            Some(format!("--{name}: {}", excerpt(error.message())))
+        };
+        let wrong = table.iter().find_map(alone).unwrap_or_else(|| excerpt(error.message()));
+        Error::Config(format!("{origin}: {wrong}"))
+    })
+}
 
-    #[test]
-    fn values_read_back_as_they_were_written() {
-        for text in [
-            "0.001",
-            "1e-5",
-            "300,100",
-            "none",
-            "-3",
-            "18446744073709551615",
-            "a,b",
-            "0.9,0.95",
-            ",",
-            "007",
-            "",
-            "1.",
-        ] {
-            let written = toml::to_string(&Table::from_iter([("x".to_owned(), value_of(text))])).unwrap();
-            let read: Table = toml::from_str(&written).unwrap();
-            assert_eq!(text_of(&read["x"]), text, "{written}");
+/// The values of an option.
+pub fn values(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(values) if values.iter().any(Value::is_str) => values.iter().map(text_of).collect(),
+        value => vec![text_of(value)],
+    }
+}
+
+/// The words of a command line with these options.
+pub fn words(table: &Table) -> Vec<String> {
+    let of = |(name, value): (&String, &Value)| match value {
+        Value::Boolean(_) => vec![format!("--{name}")],
+        // A value may begin with a hyphen.
+        value => values(value).into_iter().map(|value| format!("--{name}={value}")).collect(),
+    };
+    table.iter().flat_map(of).collect()
+}
+
+/// The options of a file and those of the command line, which win.
+///
+/// # Errors
+/// Those of the file, and [`Error::Config`] for options that exclude one another.
+pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
+    let (mut all, given) = (read(path)?, table(own)?);
+    all.extend(given.clone());
+    let of_call = |all: TrainOptions| TrainOptions {
+        options: Options {
+            format: own.options.format,
+            quiet: own.options.quiet,
+            verbose: own.options.verbose,
+            ..all.options
+        },
+        run: RunOptions { fallback: own.run.fallback, ..all.run },
+    };
+    let pairs = [
+        ("test", "test-fraction"),
+        ("validation", "validation-fraction"),
+        ("group", "time"),
+        ("exclude", "only"),
+    ];
+    if let Some((one, other)) =
+        pairs.iter().find(|(one, other)| all.contains_key(*one) && all.contains_key(*other))
+    {
+        return Err(Error::Config(format!(
+            "--{one}: expected no --{other} beside it, from {}",
+            path.display()
+        )));
+    }
+    let all = options(&all, &path.display().to_string()).map(of_call)?;
+    let of_file = |error: Error| match &error {
+        Error::Setting { setting, .. } if !given.contains_key(*setting) => {
+            Error::Config(format!("{}: --{error}", path.display()))
         }
+        _ => error,
+    };
+    all.options.check().map_err(of_file).map(|()| all)
+}
+
+/// Refuses options that may not stand beside `--resume`.
+///
+/// # Errors
+/// [`Error::Config`] for the first.
+pub fn check_resume(own: &Table) -> Result<()> {
+    match own.keys().find(|name| !BESIDE_RESUME.contains(&name.as_str())) {
+        Some(option) => {
+            let text = format!("--{option}: expected none beside --resume: a run goes on as it began");
+            Err(Error::Config(text))
+        }
+        None => Ok(()),
     }
 }

@@ -9,8 +9,8 @@ use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
 use super::output::Unwritable;
+use super::places;
 use super::table_options::Written;
-use super::{args, places};
 
 /// Write a table or a set of images in another format.
 ///
@@ -33,7 +33,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Its format. [default: by the ending of its name]
-    #[arg(long, value_name = "FORMAT", value_parser = args::to())]
+    #[arg(long, value_name = "FORMAT")]
     to: Option<To>,
     #[command(flatten)]
     written: Written,

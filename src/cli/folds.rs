@@ -6,12 +6,13 @@ use anyhow::Context;
 use tinytrain::data::{Fold, Reader};
 use tinytrain::engine::{Description, Device};
 use tinytrain::schedule::Measurements;
+use tinytrain::settings::{DatasetInfo, Preset};
 use tinytrain::train::{Config, DataOptions, End, Event, Score, Started, Summary, TrainingData, train_on};
 use tinytrain::{Error, Result};
+use toml::Table;
 
 use super::args::Format;
 use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
-use super::given::Given;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output::{Console, Unwritable, warn};
@@ -21,7 +22,6 @@ use super::train_options::Options;
 use super::train_text::{
     Chosen, as_text, column_lines, data_line, late_texts, left_out, odd_labels, plan_line,
 };
-use super::training::{Known, Preset};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 
 /// What a fold gave.
@@ -47,12 +47,12 @@ pub struct FoldResult {
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
-pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyhow::Result<()> {
+pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyhow::Result<()> {
     check(options)?;
     let training = &options.training;
     let opened = Places::of(options)?.open(options)?;
     refuse_unused(own, options, &opened)?;
-    let Opened { mut reader, mut validation, known, notice, .. } = opened;
+    let Opened { mut reader, mut validation, info, notice, .. } = opened;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(notice);
@@ -60,7 +60,7 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     let mut folds =
-        Folds { options, own, known, count, device, measured, interrupts, notices, table: None, unknown: 0 };
+        Folds { options, own, info, count, device, measured, interrupts, notices, table: None, unknown: 0 };
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
     for index in 0..count {
@@ -90,12 +90,11 @@ pub fn run(options: &Options, count: usize, own: &Given, start: Instant) -> anyh
 
 /// Refuses what a cross-validation has no use for.
 fn check(options: &Options) -> Result<()> {
-    let held_out = &options.held_out;
     let refused = [
-        ("--test", held_out.test.is_some(), "each fold tests on the rows that it holds out"),
+        ("--test", options.test.is_some(), "each fold tests on the rows that it holds out"),
         (
             "--test-fraction",
-            held_out.test_fraction.is_some(),
+            options.training.settings.test_fraction.is_some(),
             "each fold tests on the rows that it holds out",
         ),
         ("--out", options.out.is_some(), "no model is saved; train without --folds for one"),
@@ -124,9 +123,9 @@ fn in_fold(error: anyhow::Error, index: usize, count: usize) -> anyhow::Error {
 struct Folds<'a> {
     options: &'a Options,
     /// What stands on the command line.
-    own: &'a Given,
+    own: &'a Table,
     /// What the defaults depend on.
-    known: Known,
+    info: DatasetInfo,
     count: usize,
     device: Device,
     measured: Measurements,
@@ -160,10 +159,11 @@ impl Folds<'_> {
         let begun = Instant::now();
         let (options, count) = (self.options, self.count);
         let fold = Some(Fold { index, count });
-        let data_options = options.config(self.known, Measurements::default()).data;
+        let data_options = options.training.settings.resolve(&self.info)?.data;
         let split = tinytrain::data::Split { fold, ..data_options.split };
         let data = TrainingData::new(reader, validation, None, &DataOptions { split, ..data_options })?;
-        let config = options.config(self.known.of(&data), self.measured.clone());
+        let config = options.training.settings.resolve(&self.info.of(&data))?;
+        let config = Config { measured: self.measured.clone(), ..config };
         if index == 0 {
             refuse_unused_rate(self.own, &config, &data)?;
             self.look_at(&data, console)?;
@@ -249,11 +249,11 @@ impl Folds<'_> {
         let table = FoldTable::new(config.loss);
         if self.options.format == Format::Text && !self.options.quiet {
             let parameters = grouped(network.parameter_count() as u64);
-            let chosen = match self.known.preset {
+            let chosen = match self.options.training.settings.preset_for(&self.info) {
                 Preset::Table => Chosen::ByPreset,
                 Preset::Plain => Chosen::ByRows {
-                    epochs: self.options.epochs.is_none(),
-                    batch_size: self.options.training.batch_size.is_none(),
+                    epochs: self.options.training.settings.epochs.is_none(),
+                    batch_size: self.options.training.settings.batch_size.is_none(),
                 },
             };
             console.line(&format!("fold 1 of {}: {}", self.count, data_line(transform, meaning, *rows)))?;

@@ -44,7 +44,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME-or-INDEX", value_parser = args::column, allow_hyphen_values = true)]
     target: Option<String>,
     /// By what the model is measured. [default: accuracy of classes, r2 of values]
-    #[arg(long, value_name = "MEASURE", value_parser = args::scoring())]
+    #[arg(long, value_name = "MEASURE")]
     measure: Option<Scoring>,
     /// How often each column is shuffled; intervals are those of the mean of so many shuffles.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = args::two_or_more, allow_hyphen_values = true)]
@@ -53,7 +53,7 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     rows: Option<usize>,
     /// Decides how columns are shuffled, and which rows --rows chooses.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = args::seed, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = args::parse::<u64>, allow_hyphen_values = true)]
     seed: u64,
     /// Draw the bars into this file, too, as SVG.
     #[arg(long, value_name = "FILE")]

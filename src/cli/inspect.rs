@@ -9,16 +9,18 @@ use tinytrain::Error;
 use tinytrain::data::{
     Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why,
 };
+use tinytrain::settings::{HELD_OUT, TrainSettings};
 
 use super::args::Format;
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
 use super::opened::open_training;
 use super::output::{print_line, print_object};
-use super::table_options::{Columns, HELD_OUT};
+use super::table_options::{Columns, Written as WrittenOptions};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
 use super::train_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
-use super::{args, places};
+use super::training::{OfTables, Part};
+use super::{args, config_file, places};
 
 /// Show what is understood of data, or what a model holds.
 ///
@@ -41,9 +43,6 @@ pub struct Options {
     /// How it is written: tables for people, or one JSON object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Most threads that read a table; they change nothing of what is read. [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
-    threads: Option<usize>,
     /// Column of a table whose rows with the same cell are held out of training together, as with `tinytrain train`; it is no input.
     #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
@@ -54,6 +53,8 @@ pub struct Options {
     time: Option<String>,
     #[command(flatten)]
     columns: Columns,
+    #[command(flatten)]
+    settings: Part<TrainSettings, OfTables>,
 }
 
 /// Reads and prints.
@@ -71,7 +72,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (source, _) = places::training(&options.data)?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let mut read = ReadOptions { threads: options.threads, ..options.columns.read_options(task) };
+    let mut read = ReadOptions { threads: options.settings.0.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
     let mut reader = match open_training(&source, &mut read) {
         Err(Error::Undecided { setting: "target", .. }) if source.can_be_read_again() => {
@@ -209,8 +210,7 @@ impl<'a> Found<'a> {
             let needs = apart.map_or_else(String::new, |(name, _)| {
                 format!(" (--{name} needs rows to hold out: add --validation-fraction, --test-fraction or --folds)")
             });
-            let mut command =
-                self.command(&options.data, written) + &options.columns.said(reader.values() > 0);
+            let mut command = self.command(&options.data, written) + &said(options, reader.values() > 0);
             if let Some((name, column)) = apart {
                 command += &format!(" --{name}={}", quoted(OsStr::new(column)));
             }
@@ -294,6 +294,20 @@ impl<'a> Found<'a> {
         written.missing.iter().for_each(|text| command += &format!(" --missing-marker={}", word(text)));
         command
     }
+}
+
+/// The options that say how columns train, as a command line says them.
+fn said(options: &Options, predicts_values: bool) -> String {
+    let mut columns = options.columns.clone();
+    columns.written = WrittenOptions::default();
+    let given = [config_file::table(&columns), config_file::table(&options.settings.0)]
+        .into_iter()
+        .flatten()
+        .flatten();
+    let other = if predicts_values { "fold-labels" } else { "scale-target" };
+    let found_out = ["target", "task", "only", "exclude", "categorical", "threads", other];
+    let said: toml::Table = given.filter(|(name, _)| !found_out.contains(&name.as_str())).collect();
+    config_file::words(&said).iter().map(|option| format!(" {}", quoted(OsStr::new(option)))).collect()
 }
 
 /// The most frequent categories with their rows.

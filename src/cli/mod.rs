@@ -20,13 +20,11 @@ mod export;
 mod fold_text;
 mod folder_lock;
 mod folds;
-mod given;
 mod html;
 mod importance;
 mod inspect;
 mod inspect_model;
 pub mod interrupt;
-mod learning;
 mod man;
 mod measure_text;
 mod model_choice;
@@ -40,7 +38,6 @@ mod profile;
 mod profile_text;
 mod progress;
 mod report;
-mod resolved;
 mod run_folder;
 mod run_options;
 mod runs;
@@ -108,10 +105,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
     let command = Cli::from_arg_matches(&matches)?.command;
     environment::limit_vectors()?;
     match command {
-        Command::Train(options) => {
-            let matches = matches.subcommand_matches("train").expect("it is the command that was read");
-            train::run(*options, matches, start)
-        }
+        Command::Train(options) => train::run(*options, start),
         Command::Eval(options) => eval::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Importance(options) => importance::run(&options),

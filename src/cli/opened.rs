@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target};
+use tinytrain::settings::DatasetInfo;
 use tinytrain::{Error, Result};
 
 use super::places;
 use super::text::column_name;
 use super::train_options::Options;
-use super::training::Known;
 
 /// Where rows are that train, that validate, and that test.
 pub struct Places {
@@ -26,7 +26,7 @@ pub struct Opened {
     /// Those that test, if they are in a file of their own.
     pub test: Option<Reader>,
     /// What the defaults of settings depend on.
-    pub known: Known,
+    pub info: DatasetInfo,
     /// To be told: which size images have that nobody has named.
     pub notice: Option<String>,
 }
@@ -37,11 +37,10 @@ impl Places {
     /// # Errors
     /// When there are none.
     pub fn of(options: &Options) -> Result<Self> {
-        let held_out = &options.held_out;
         let (train, beside) = places::training(&options.training.data)?;
-        let tests_itself = held_out.test_fraction.is_some() || options.folds.is_some();
-        let test = held_out.test.as_deref().map(places::test).transpose()?;
-        let validation = held_out.validation.as_deref().map(places::test).transpose()?;
+        let tests_itself = options.training.settings.test_fraction.is_some() || options.folds.is_some();
+        let test = options.test.as_deref().map(places::test).transpose()?;
+        let validation = options.validation.as_deref().map(places::test).transpose()?;
         Ok(Self { train, validation, test: test.or(beside.filter(|_| !tests_itself)) })
     }
 
@@ -58,13 +57,13 @@ impl Places {
     /// # Errors
     /// Those of the data and of the options.
     pub fn open(&self, options: &Options) -> Result<Opened> {
-        let (training, held_out) = (&options.training, &options.held_out);
+        let training = &options.training;
         let mut read = training.read_options()?;
-        (read.columns.group, read.columns.time) = (held_out.group.clone(), held_out.time.clone());
+        (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
         let mut reader = open_training(&self.train, &mut read)?;
-        let known = options.known(&mut reader)?;
-        training.check(known)?;
-        let target = training.columns.target_like(&reader, training.learning.loss)?;
+        let info = training.settings.look_at(&mut reader, self.validation.is_some(), self.test.is_some())?;
+        training.settings.resolve(&info)?;
+        let target = training.columns.target_like(&reader, training.settings.loss)?;
         let like = training.columns.written.like(reader.schema().cloned(), target);
         let images = reader.image().map(ImageOptions::from).unwrap_or_default();
         let mut like = ReadOptions { threads: read.threads, images, ..like };
@@ -78,7 +77,7 @@ impl Places {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
             format!("images become {form}{of_first}; --image-size and --colour say otherwise")
         });
-        Ok(Opened { reader, validation, test, known, notice })
+        Ok(Opened { reader, validation, test, info, notice })
     }
 }
 

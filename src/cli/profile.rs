@@ -8,7 +8,8 @@ use tinytrain::data::{ReadOptions, Reader};
 use tinytrain::engine::Device;
 use tinytrain::output::Destination;
 use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
-use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::schedule::ScheduleKind;
+use tinytrain::settings::DatasetInfo;
 use tinytrain::train::Config;
 
 use super::args::{self, Format};
@@ -17,7 +18,7 @@ use super::output::{Console, print_json, print_line};
 use super::places;
 use super::profile_text::lines;
 use super::progress::Bar;
-use super::training::{Kernels, Training};
+use super::training::{Kernels, OfSteps, Part, Training};
 
 /// Show where the time of training goes.
 ///
@@ -32,7 +33,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = args::count, allow_hyphen_values = true)]
     steps: usize,
     #[command(flatten)]
-    training: Training,
+    training: Part<Training, OfSteps>,
     #[command(flatten)]
     kernels: Kernels,
     /// Have the host's clock time the kernels, as on a device without time stamps: each is then waited for.
@@ -59,12 +60,11 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let Training { data, .. } = &options.training;
-    options.training.check(options.training.asked())?;
-    options.training.config(options.training.asked(), Measurements::default()).validate()?;
+    let training = &options.training.0;
+    training.check(DatasetInfo::default())?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
-    let (source, beside) = places::training(data)?;
+    let (source, beside) = places::training(&training.data)?;
     let files = plots.iter().flatten().flatten().map(|file| ("--plots", file));
     for (option, file) in files.clone().chain(trace.as_ref().map(|file| ("--trace", file))) {
         places::spare_data(option, Some(file.path()), [Some(&source), beside.as_ref()])?;
@@ -76,15 +76,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
         return Err(Error::Config(text).into());
     }
-    let mut read = ReadOptions { timed: true, ..options.training.read_options()? };
-    let (device, mut notices) =
-        options.kernels.device(&options.training, "profiling", options.no_timestamps)?;
-    let (data, known, said) = options.training.open(&source, &mut read)?;
+    let mut read = ReadOptions { timed: true, ..training.read_options()? };
+    let (device, mut notices) = options.kernels.device(training, "profiling", options.no_timestamps)?;
+    let (data, config, said) = training.open(&source, &mut read)?;
     // The first steps are profiled of data that are opened anew.
     drop(data);
     notices.extend(said);
     let mut open = || Reader::open(&source, &read);
-    let config = options.training.config(known, options.kernels.measured(&device, &mut notices));
+    let config = Config { measured: options.kernels.measured(&device, &mut notices), ..config };
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
     if options.compare {

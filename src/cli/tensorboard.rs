@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use tinytrain::settings::text::text_of;
 use tinytrain::tensorboard::{EventFile, Hyperparameter, last_step};
 use tinytrain::train::{Config, End, Epoch, Score, Summary};
 use tinytrain::{Error, Result};
 use toml::{Table, Value};
 
-use super::config_file::text_of;
 use super::run_folder::RunFolder;
 use super::train_figures::{TEST, VALIDATION, score_fields};
 

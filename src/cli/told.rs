@@ -48,9 +48,9 @@ impl Told {
     /// # Errors
     /// [`Error::Read`] where it is no folder of a run; [`Error::Data`] and [`Error::Config`] for settings that are none.
     pub fn of(path: &Path) -> Result<Self> {
-        let settings = config_file::options(&path.join(CONFIG))?;
-        let text = |values: Vec<String>| if values.is_empty() { "yes".to_owned() } else { values.join(" ") };
-        let settings = settings.into_iter().map(|(name, values)| (name, text(values))).collect();
+        let settings = config_file::read(&path.join(CONFIG))?;
+        let text = |(name, value)| (name, config_file::values(&value).join(" "));
+        let settings = settings.into_iter().map(text).collect();
         let history = path.join(HISTORY);
         let epochs = match fs::read_to_string(&history) {
             Ok(text) => epochs(&text, &history)?,

@@ -4,40 +4,49 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
-use clap::ArgMatches;
 use tinytrain::Error;
 use tinytrain::engine::{Detail, Device, DeviceRequest, Observer, Recorder};
 use tinytrain::output::Destination;
 use tinytrain::profile::Profile;
-use tinytrain::schedule::Measurements;
-use tinytrain::train::{Checkpoint, Event, Keep, Run, TrainingData};
+use tinytrain::settings::TrainSettings;
+use tinytrain::train::{Checkpoint, Config, Event, Run, TrainingData};
+use toml::Table;
 
 use super::args::Format;
-use super::config_file::OF_A_CALL;
-use super::given::{self, Given, given};
+use super::config_file::{check_resume, merged, table};
+use super::folds;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output_place::OutputPlace;
-use super::resolved::Resolved;
+use super::run_folder::{self, CONFIG, RunFolder};
 use super::run_options::{RunOptions, TrainOptions};
+use super::text::shell_word;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
 use super::train_text::{column_lines, read_first_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
-use super::{advice, folds, run_folder};
 
-/// Trains and saves. `matches` are those of the subcommand.
+/// Trains and saves.
 ///
 /// # Errors
 /// Those of the options, the data, the device and the output.
-pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyhow::Result<()> {
-    let own = given::<TrainOptions>(matches);
-    let Resolved { options, given, resumed } = match Resolved::of(&options, matches)? {
-        Some(resolved) => resolved,
-        None => Resolved { given: own.clone(), options, resumed: None },
+pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
+    let own = table(&options)?;
+    let resumed = match &options.run.resume {
+        Some(run) => {
+            check_resume(&own)?;
+            Some((RunFolder::open(run)?, run_folder::checkpoint(run)?))
+        }
+        None => None,
     };
+    let file = resumed.as_ref().map(|(folder, _)| folder.file(CONFIG)).or(options.run.config.clone());
+    let options = match file {
+        Some(file) => merged(&file, &options)?,
+        None => options,
+    };
+    let given = table(&options)?;
     let TrainOptions { options, run } = &options;
-    check(options)?;
+    options.check()?;
     if let Some(folds) = options.folds {
         if run.tensorboard {
             let text =
@@ -55,8 +64,7 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
     };
     match &output {
         OutputPlace::Planned { .. } => {
-            let remedy = "; --out FILE.safetensors saves the model alone";
-            given::refuse_unspellable::<TrainOptions>(matches, &OF_A_CALL, remedy)?;
+            refuse_unspellable(options)?;
         }
         OutputPlace::Model(file) if run.tensorboard => {
             let found = file.path().display();
@@ -102,9 +110,9 @@ pub fn run(options: TrainOptions, matches: &ArgMatches, start: Instant) -> anyho
 struct Call<'a> {
     options: &'a Options,
     run: &'a RunOptions,
-    given: &'a Given,
+    given: &'a Table,
     /// What of that stands on the command line.
-    own: &'a Given,
+    own: &'a Table,
     places: &'a Places,
     interrupts: &'a Interrupts,
     start: Instant,
@@ -131,8 +139,8 @@ impl Call<'_> {
         // All readers work while the device opens.
         let opened = places.open(options)?;
         refuse_unused(self.own, options, &opened)?;
-        let Opened { reader, validation, test, known, notice } = opened;
-        let settings = options.config(known, Measurements::default());
+        let Opened { reader, validation, test, info, notice } = opened;
+        let settings = &options.training.settings;
         let (device, mut notices) = match lost {
             Some(error) => {
                 let from = checkpoint.as_ref().map_or("from the beginning".to_owned(), |checkpoint| {
@@ -149,8 +157,8 @@ impl Call<'_> {
         };
         notices.extend(notice);
         let measured = options.kernels.measured(&device, &mut notices);
-        let mut data = TrainingData::new(reader, validation, test, &settings.data)?;
-        let config = options.config(known.of(&data), measured);
+        let mut data = TrainingData::new(reader, validation, test, &settings.resolve(&info)?.data)?;
+        let config = Config { measured, ..settings.resolve(&info.of(&data))? };
         if config.needs_all_rows() {
             // What is said of columns holds for all rows.
             data.read_rows(0)?;
@@ -159,9 +167,9 @@ impl Call<'_> {
         notices.extend(read_first_line(&data));
         notices.extend(column_lines(&options.training, &data)?);
         if options.format == Format::Text {
-            notices.extend(advice::of_validation(self.given, &data).map(str::to_owned));
+            notices.extend(of_validation(settings, &data).map(str::to_owned));
         }
-        let setting = Setting { config: &config, preset: known.preset, given: self.given, run };
+        let setting = Setting { config: &config, preset: settings.preset_for(&info), given: self.given, run };
         let mut report = TrainReport::new(options, setting, &data, output, notices, interrupts, start);
         if let Some(checkpoint) = &checkpoint {
             report = report.behind(checkpoint);
@@ -171,8 +179,8 @@ impl Call<'_> {
             trained.resume(checkpoint)?;
         }
         let done = drive(&mut trained, &mut report);
-        let may_fall_back =
-            run.fallback.is_some() || options.training.device == DeviceRequest::Auto && trained.steps() == 0;
+        let may_fall_back = run.fallback.is_some()
+            || options.training.device() == DeviceRequest::Auto && trained.steps() == 0;
         let done = match done {
             Err(error) if may_fall_back && matches!(device, Device::Gpu(_)) && is_of_device(&error) => {
                 return Ok(Ended::Lost(error));
@@ -222,30 +230,26 @@ fn data_name(options: &Options) -> String {
     if name.is_empty() || name == "-" { "data".to_owned() } else { name }
 }
 
-/// Checks whether the options go with one another, as far as that can be told without the data.
-///
-/// # Errors
-/// Of the first that does not.
-pub fn check(options: &Options) -> tinytrain::Result<()> {
-    let (training, held_out) = (&options.training, &options.held_out);
-    if !options.preset_is_open() {
-        training.check(training.asked())?;
+/// What is said of validation data where a table has none and nobody has chosen another network than the usual one.
+fn of_validation(settings: &TrainSettings, data: &TrainingData) -> Option<&'static str> {
+    let TrainSettings { seed, threads, test_fraction, .. } = *settings;
+    let is_usual = *settings == TrainSettings { seed, threads, test_fraction, ..TrainSettings::default() };
+    (is_usual && data.is_table() && !data.validates()).then_some(
+        "without validation data the plain network trains; --validation-fraction 0.2 trains with the preset for tables, which \
+         predicts better on most tables (docs/TABLES.md)",
+    )
+}
+
+/// Refuses paths that are not UTF-8: `config.toml` could not hold them.
+fn refuse_unspellable(options: &Options) -> tinytrain::Result<()> {
+    let data = options.training.data.iter().map(|path| ("data", path));
+    let others = [("test", &options.test), ("validation", &options.validation)];
+    let others = others.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
+    match data.chain(others).find(|(_, path)| path.to_str().is_none()) {
+        Some((option, path)) => Err(Error::Config(format!(
+            "--{option}: expected UTF-8, as the settings are saved as text, found {}; --out FILE.safetensors saves the model alone",
+            shell_word(path)
+        ))),
+        None => Ok(()),
     }
-    options.config(training.asked(), Measurements::default()).validate()?;
-    if held_out.patience.is_some_and(|patience| patience.0.is_some()) && !held_out.validates() {
-        let text =
-            "--patience: expected validation data, found neither --validation nor --validation-fraction";
-        return Err(Error::Config(text.to_owned()));
-    }
-    if let Some(option) = held_out.unused().filter(|_| options.folds.is_none()) {
-        let text = format!(
-            "{option}: expected rows to hold out, found neither --validation-fraction nor --test-fraction"
-        );
-        return Err(Error::Config(text));
-    }
-    if held_out.keep() == Some(Keep::Best) && !held_out.validates() {
-        let text = "--keep: best needs validation data, found neither --validation nor --validation-fraction";
-        return Err(Error::Config(text.to_owned()));
-    }
-    Ok(())
 }

@@ -2,11 +2,12 @@
 
 use tinytrain::engine::{Description, EngineKind};
 use tinytrain::schedule::{SelectedSchedule, Tiles};
+use tinytrain::settings::{Preset, TrainSettings};
 use tinytrain::train::Started;
 
+use super::config_file::{table, words};
 use super::text::grouped;
 use super::train_report::TrainReport;
-use super::train_text::spelled_out;
 
 impl TrainReport<'_> {
     /// What has no effect, and what `--verbose` adds.
@@ -17,12 +18,15 @@ impl TrainReport<'_> {
         }
         if self.options.verbose {
             if !self.is_plain {
-                self.console.notice(&format!("--preset table is here {}", spelled_out(self.config)));
+                let spelled = TrainSettings::spelled(self.config, Preset::Table);
+                let spelled = TrainSettings { preset: None, seed: None, ..spelled };
+                let options = table(&spelled).map(|spelled| words(&spelled).join(" ").replace('=', " "));
+                self.console.notice(&format!("--preset table is here {}", options.unwrap_or_default()));
             }
             let parameters = grouped(network.parameter_count() as u64);
             self.console.notice(&format!(
                 "seed {}, {parameters} parameters, inputs scaled: {transform}",
-                self.options.training.seed
+                self.config.seed
             ));
             if engine.engine == EngineKind::Cpu {
                 let threads = self.config.threads.map(|threads| format!("at most {threads} asked for"));

@@ -103,13 +103,13 @@ pub fn settings(options: &Options, data: &TrainingData) -> BTreeMap<String, Stri
         }
         files => settings.extend(named(files.first()).map(|name| ("data".to_owned(), name))),
     }
-    if let Some(test) = &options.held_out.test {
+    if let Some(test) = &options.test {
         match named(Some(test)) {
             Some(name) => settings.insert("test_data".to_owned(), name),
             None => settings.insert("unnamed_test_data".to_owned(), "true".to_owned()),
         };
     }
-    let columns = [("group", &options.held_out.group), ("time", &options.held_out.time)];
+    let columns = [("group", &options.group), ("time", &options.time)];
     settings.extend(columns.into_iter().filter_map(|(key, column)| Some((key.to_owned(), column.clone()?))));
     settings.extend(data.file_rows().map(|rows| ("rows".to_owned(), rows.to_string())));
     settings

@@ -1,39 +1,45 @@
 //! Options of `tinytrain train`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
-use tinytrain::data::Reader;
-use tinytrain::schedule::Measurements;
-use tinytrain::train::{Config, DataOptions, Keep};
+use serde::{Deserialize, Serialize};
+use tinytrain::settings::{DatasetInfo, HELD_OUT, text};
+use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
-use super::table_options::{HELD_OUT, HeldOut};
-use super::training::{Kernels, Known, Preset, Training};
+use super::training::{Kernels, Training};
 
 /// What is trained and on what, for `train` and for the members of a sweep.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
 pub struct Options {
-    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at most; 256 with --preset table]
-    #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
-    pub epochs: Option<usize>,
-    /// Ends training after the epoch that reaches this accuracy on the validation data, or else on the training data: a share
-    /// of the rows, such as 0.98.
-    #[arg(long, value_name = "SHARE", value_parser = args::share, allow_hyphen_values = true)]
-    pub target_accuracy: Option<f64>,
-    /// Ends training after so much time, such as 60s or 5m; an epoch is broken off then, evaluated and saved.
-    #[arg(long, value_name = "TIME", value_parser = args::duration, allow_hyphen_values = true)]
-    pub max_time: Option<Duration>,
-    /// Measures the AUC after every epoch, too, not only of the model that is kept: it takes a sort of the rows for each class.
-    #[arg(long)]
-    pub auc_by_epoch: bool,
     #[command(flatten)]
+    #[serde(flatten)]
     pub training: Training,
     #[command(flatten)]
+    #[serde(flatten)]
     pub kernels: Kernels,
-    #[command(flatten)]
-    pub held_out: HeldOut,
+    /// Test data: an IDX file of images, or a table. They are never used to choose anything. [default: the test files of
+    /// the folder, if it has any]
+    #[arg(long, help_heading = HELD_OUT, value_name = "FILE", conflicts_with = "test_fraction")]
+    #[serde(serialize_with = "text::path")]
+    pub test: Option<PathBuf>,
+    /// Validation data: an IDX file of images, or a table. The model that is best on them is kept.
+    #[arg(long, help_heading = HELD_OUT, value_name = "FILE", conflicts_with = "validation_fraction")]
+    #[serde(serialize_with = "text::path")]
+    pub validation: Option<PathBuf>,
+    /// Column of a table whose rows with the same cell are held out together or not at all, such as a person's; it is no input.
+    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
+          allow_hyphen_values = true)]
+    #[serde(with = "text")]
+    pub group: Option<String>,
+    /// Column of a table that says when a row is of: the last rows test, those before them validate, and rows of one time stay
+    /// together; it is no input. It holds numbers, or dates such as 2026-11-22 or 2026/11/22, also with a time of the day behind a
+    /// blank or T: 10:30, 10:30:00 or 10:30:00.5, and an offset from UTC, such as Z or +02:00; without one a time is of UTC.
+    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    #[serde(with = "text")]
+    pub time: Option<String>,
     /// Trains N times, each time without another part of the rows, on which that network is then tested: says how good each is,
     /// their mean and their deviation, and saves no model. Every fold has the same share of each class; with --group rows of one
     /// group are in one fold; with --time each fold tests on rows later than all that train.
@@ -42,61 +48,62 @@ pub struct Options {
     /// The folder of the run: settings (config.toml), history.csv, model.safetensors, checkpoint.safetensors, log.txt; or a file named
     /// *.safetensors, which takes the model alone, in place of what is there. [default: runs/<time>-<data>]
     #[arg(long, value_name = "DIR-or-FILE")]
+    #[serde(serialize_with = "text::path")]
     pub out: Option<PathBuf>,
     /// Write a profile of the whole run there, as `tinytrain profile --format json` prints it: where the time of
     /// training goes. Every kernel is timed by itself, which slows a GPU down.
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "text::path")]
     pub profile: Option<PathBuf>,
     /// How results are written: lines for people, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[serde(skip)]
     pub format: Format,
     /// Print no progress and no notices but warnings, and as text only one line at the end: accuracy and model.
     #[arg(long, conflicts_with = "verbose")]
+    #[serde(skip)]
     pub quiet: bool,
     /// Tell on standard error what is trained and how: seed, parameters, on a GPU the kernels of a step, their tile
     /// shapes, and whether those are built in or measured.
     #[arg(long)]
+    #[serde(skip)]
     pub verbose: bool,
 }
 
 impl Options {
-    /// Whether the preset depends on what the data are.
-    pub fn preset_is_open(&self) -> bool {
-        self.training.preset.is_none() && self.held_out.validates()
+    /// What is known before any row is read.
+    pub fn info(&self) -> DatasetInfo {
+        DatasetInfo {
+            validates: self.validation.is_some(),
+            tests: self.test.is_some(),
+            ..DatasetInfo::default()
+        }
     }
 
-    /// What the defaults of settings depend on, as far as a reader of the training data knows before all rows are read; looks at
-    /// its first rows if need be.
+    /// Whether there are rows that can say which model is best.
+    pub fn validates(&self) -> bool {
+        self.training.settings.validates(&self.info())
+    }
+
+    /// Whether rows of the training data are held out.
+    pub fn divides(&self) -> bool {
+        let settings = &self.training.settings;
+        settings.validation_fraction.is_some() || settings.test_fraction.is_some() || self.folds.is_some()
+    }
+
+    /// Checks whether the options go with one another, as far as that can be told without the data.
     ///
     /// # Errors
-    /// Those of the data.
-    pub fn known(&self, reader: &mut Reader) -> tinytrain::Result<Known> {
-        let known = Known { predicts_values: reader.values() > 0, ..self.training.asked() };
-        let is_table = self.preset_is_open()
-            && reader.schema().is_some()
-            && (reader.rows() > 0 || reader.next_block()?)
-            && !reader.holds_images();
-        Ok(if is_table { Known { preset: Preset::Table, ..known } } else { known })
-    }
-
-    /// What the library needs of them to train on such rows.
-    pub fn config(&self, known: Known, measured: Measurements) -> Config {
-        let config = self.training.config(known, measured);
-        let may_end = self.held_out.validates() && self.held_out.keep() != Some(Keep::Last);
-        let usual_patience = config.patience.filter(|_| may_end);
-        let data = DataOptions { split: self.held_out.split(self.training.seed), ..config.data };
-        Config {
-            epochs: self.epochs.unwrap_or_else(|| match known.preset {
-                Preset::Table => Config::table(config.loss).epochs,
-                Preset::Plain => Config::default_epochs(known.rows),
-            }),
-            data,
-            keep: self.held_out.keep(),
-            patience: self.held_out.patience.map_or(usual_patience, |patience| patience.0),
-            target_accuracy: self.target_accuracy,
-            auc_by_epoch: self.auc_by_epoch,
-            max_time: self.max_time,
-            ..config
+    /// Of the first that does not.
+    pub fn check(&self) -> Result<()> {
+        self.training.check(self.info())?;
+        match self.group.as_ref().map(|_| "group").or(self.time.as_ref().map(|_| "time")) {
+            Some(setting) if !self.divides() => {
+                let expected = "rows to hold out".to_owned();
+                let found = "neither --validation-fraction nor --test-fraction".to_owned();
+                Err(Error::Setting { setting, expected, found })
+            }
+            _ => Ok(()),
         }
     }
 }

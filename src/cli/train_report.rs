@@ -10,14 +10,15 @@ use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::engine::Description;
 use tinytrain::model::{Model, Origin};
+use tinytrain::settings::Preset;
 use tinytrain::train::{
     Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
 };
+use toml::Table as Given;
 
 use super::args::Format;
 use super::checkpoints::Clock;
 use super::config_file;
-use super::given::Given;
 use super::interrupt::Interrupts;
 use super::output::{Console, Unwritable};
 use super::output_place::OutputPlace;
@@ -28,7 +29,6 @@ use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
 use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
 use super::train_options::Options;
 use super::train_text::{Chosen, Table, as_text, data_line, late_texts, left_out, odd_labels, plan_line};
-use super::training::Preset;
 
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
@@ -181,7 +181,7 @@ impl<'a> TrainReport<'a> {
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
         {
-            let settings = config_file::settings(given, config, preset);
+            let settings = config_file::settings(given, config, preset)?;
             folder.write(CONFIG, config_file::contents(&settings).as_bytes())?;
             let epochs: &[Epoch] = self.progress.as_ref().map_or(&[], |progress| &progress.epochs);
             folder.begin_history(epochs, config.loss.of_classes())?;
@@ -333,7 +333,6 @@ impl<'a> TrainReport<'a> {
     }
 
     fn json(&self, event: &Event) -> Result<(), Unwritable> {
-        let options = self.options;
         if let Event::Started(started) = event {
             self.details(started);
         }
@@ -359,7 +358,7 @@ impl<'a> TrainReport<'a> {
                     ("rows", (*rows).into()),
                     ("preset", if self.is_plain { "plain" } else { "table" }.into()),
                     ("epochs", self.config.epochs.into()),
-                    ("seed", options.training.seed.into()),
+                    ("seed", self.config.seed.into()),
                     ("batch_size", self.config.batch_size.into()),
                     ("optimizer", self.config.optimizer.kind.to_string().into()),
                     ("learning_rate", decimal(self.config.learning_rate)),
@@ -412,8 +411,8 @@ impl<'a> TrainReport<'a> {
                 let chosen = match self.is_plain {
                     false => Chosen::ByPreset,
                     true => Chosen::ByRows {
-                        epochs: self.options.epochs.is_none(),
-                        batch_size: self.options.training.batch_size.is_none(),
+                        epochs: self.options.training.settings.epochs.is_none(),
+                        batch_size: self.options.training.settings.batch_size.is_none(),
                     },
                 };
                 self.console.line(&data_line(transform, meaning, *rows))?;

@@ -104,8 +104,7 @@ impl TrainReport<'_> {
         if is_known && !self.settings.contains_key("unnamed_test_data") {
             return String::new();
         }
-        let data =
-            self.options.held_out.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
+        let data = self.options.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
         let data: Vec<String> =
             data.iter().filter(|data| *data != Path::new("-")).map(|data| shell_word(data)).collect();
         format!(" --data {}", if data.is_empty() { "FILE".to_owned() } else { data.join(" ") })

@@ -10,10 +10,9 @@ use tinytrain::model::Meaning;
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, Epoch, ReadFirst, Score, TrainingData};
 
-use super::args::Hidden;
 use super::table_options::Task;
 use super::text::{column_name, counted, grouped, loss, percent};
-use super::training::{Preset, Training};
+use super::training::Training;
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
@@ -101,7 +100,7 @@ pub fn identifier_line(columns: &[String]) -> Option<String> {
 /// # Errors
 /// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
 pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<String>> {
-    let is_auto = training.columns.task(training.learning.loss)? == Task::Auto;
+    let is_auto = training.columns.task(training.settings.loss)? == Task::Auto;
     let task = is_auto.then(|| task_line(data)).flatten();
     let dates = data.meaning().schema.as_ref().and_then(date_line);
     let dropped = (data.dropped_rows() > 0).then(|| {
@@ -294,46 +293,6 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String
     format!(
         "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
     )
-}
-
-/// The options that a preset for tables stands for.
-pub fn spelled_out(config: &Config) -> String {
-    let options = spelled(config, Preset::Table).into_iter().skip(1);
-    options.map(|(name, value)| format!("--{name} {value}")).collect::<Vec<String>>().join(" ")
-}
-
-/// The options, with their values, that settings of a preset are: all that it decides.
-pub fn spelled(config: &Config, preset: Preset) -> Vec<(&'static str, String)> {
-    let list = |values: Vec<String>| values.join(",");
-    let Config { optimizer, factors, data, .. } = config;
-    let yes = |set: bool, yes: &str, no: &str| if set { yes } else { no }.to_owned();
-    let mut options = vec![
-        ("preset", if preset == Preset::Table { "table" } else { "plain" }.to_owned()),
-        ("hidden", Hidden(config.hidden.clone()).to_string()),
-        ("epochs", config.epochs.to_string()),
-        ("batch-size", config.batch_size.to_string()),
-        ("activation", list(config.activation.iter().map(ToString::to_string).collect())),
-        ("init", config.init.to_string()),
-        ("parametrization", yes(config.ntk, "ntk", "standard")),
-        ("label-smoothing", config.label_smoothing.to_string()),
-        ("optimizer", optimizer.kind.to_string()),
-        ("lr", config.learning_rate.to_string()),
-        ("lr-schedule", config.rate_schedule.to_string()),
-        ("scale", data.scale.name().to_owned()),
-    ];
-    options.extend(config.patience.map(|epochs| ("patience", epochs.to_string())));
-    if preset == Preset::Table {
-        options.extend([
-            ("clip", data.clip.name().to_owned()),
-            ("betas", format!("{},{}", optimizer.beta1, optimizer.beta2)),
-            ("lr-biases", factors.biases.to_string()),
-            ("lr-scale", factors.scale.to_string()),
-            ("lr-embeddings", factors.embeddings.to_string()),
-            ("embeddings", yes(data.inputs.periodic, "pbld", "none")),
-            ("learn-scale", yes(data.inputs.scaled, "yes", "no")),
-        ]);
-    }
-    options
 }
 
 /// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80

@@ -9,6 +9,7 @@ use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
 use tinytrain::schedule::{Measurement, Measurements, Workload};
+use tinytrain::settings::DatasetInfo;
 use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
 
 use super::args::{self, Format};
@@ -16,7 +17,7 @@ use super::devices;
 use super::output::{Console, Unwritable};
 use super::progress::Bar;
 use super::text::{Align, counted, table};
-use super::training::Training;
+use super::training::{OfSteps, Part, Training};
 use super::{places, tuning_file};
 
 /// Measure the fastest tile shapes of a GPU's kernels for a network.
@@ -31,7 +32,7 @@ use super::{places, tuning_file};
                         it is empty nothing is kept.")]
 pub struct Options {
     #[command(flatten)]
-    work: Training,
+    work: Part<Training, OfSteps>,
     /// Seconds after which no other candidate is begun.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::seconds, allow_hyphen_values = true)]
     seconds: u64,
@@ -45,16 +46,13 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the cache folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let work = &options.work;
-    let asked = work.asked();
-    work.check(asked)?;
-    work.config(asked, Measurements::default()).validate()?;
+    let work = &options.work.0;
+    work.check(DatasetInfo::default())?;
     let path = tuning_file::path();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(&work.data)?;
-    let adapter = adapter(&work.device)?;
-    let (mut data, known, notices) = work.open(&source, &mut work.read_options()?)?;
-    let config = work.config(known, Measurements::default());
+    let adapter = adapter(&work.device())?;
+    let (mut data, config, notices) = work.open(&source, &mut work.read_options()?)?;
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
     let network = config.network_for(&data, batch)?;

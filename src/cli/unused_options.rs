@@ -1,10 +1,10 @@
 //! Options of a command line that would change nothing of what is trained on such data.
 
-use tinytrain::schedule::Measurements;
+use tinytrain::settings::text::text_of;
 use tinytrain::train::{Config, TrainingData};
 use tinytrain::{Error, Result};
+use toml::Table;
 
-use super::given::Given;
 use super::opened::Opened;
 use super::train_options::Options;
 
@@ -28,8 +28,8 @@ const OF_ALL_TABLES: [&str; 7] =
 ///
 /// # Errors
 /// As [`refuse_unused`].
-pub fn refuse_unused_rate(given: &Given, config: &Config, data: &TrainingData) -> Result<()> {
-    let is_given = given.iter().any(|(name, _)| name == "lr-embeddings");
+pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -> Result<()> {
+    let is_given = given.contains_key("lr-embeddings");
     if !is_given || config.data.inputs.embeds(data.transform()) {
         return Ok(());
     }
@@ -42,71 +42,47 @@ pub fn refuse_unused_rate(given: &Given, config: &Config, data: &TrainingData) -
 ///
 /// # Errors
 /// [`Error::Config`], in one line that names the option and what it needs.
-pub fn refuse_unused(given: &Given, options: &Options, opened: &Opened) -> Result<()> {
-    let value = |option: &str| {
-        let found = given.iter().find(|(name, _)| name == option);
-        found.map(|(_, values)| values.first().map_or("", String::as_str))
+pub fn refuse_unused(given: &Table, options: &Options, opened: &Opened) -> Result<()> {
+    let value = |option: &str| given.get(option).map(text_of);
+    let unused = |is_unused: bool, setting: &'static str, expected: &str, found: &str| {
+        let (expected, found) = (expected.to_owned(), found.to_owned());
+        let is_wrong = is_unused && given.contains_key(setting);
+        if is_wrong { Err(Error::Setting { setting, expected, found }) } else { Ok(()) }
     };
-    let unused = |option: &str, expected: &str, found: &str| {
-        Err(Error::Config(format!("--{option}: expected {expected}, found {found}")))
+    let Opened { reader, validation, test, info, .. } = opened;
+    let of_classes = reader.values() == 0;
+    let measures = validation.is_some() || test.is_some() || options.divides();
+    let expected = "validation or test data to measure it over";
+    unused(of_classes && !measures, "auc-by-epoch", expected, "none")?;
+    let inputs = options.training.settings.resolve(info)?.data.inputs;
+    unused(!inputs.scaled, "lr-scale", "--learn-scale beside it", "inputs without factors")?;
+    let categories = reader.schema().map(|schema| schema.categories.len());
+    let found = match categories {
+        None => "images, without --embeddings",
+        _ => "only numbers, without --embeddings",
     };
-    let is_divided = !options.held_out.split(0).is_none() || options.folds.is_some();
-    let of_classes = opened.reader.values() == 0;
-    if value("auc-by-epoch").is_some()
-        && of_classes
-        && opened.validation.is_none()
-        && opened.test.is_none()
-        && !is_divided
-    {
-        return unused("auc-by-epoch", "validation or test data to measure it over", "none");
+    let embeds = inputs.periodic || categories.is_some_and(|count| count > 0);
+    unused(!embeds, "lr-embeddings", "columns with embeddings", found)?;
+    for option in ["image-size", "colour"] {
+        let is_dir = reader.name().is_dir();
+        unused(!is_dir, option, "PNG images in folders, one for each class", "other data")?;
     }
-    let inputs = options.config(opened.known, Measurements::default()).data.inputs;
-    if value("lr-scale").is_some() && !inputs.scaled {
-        return unused("lr-scale", "--learn-scale beside it", "inputs without factors");
-    }
-    if value("lr-embeddings").is_some() && !inputs.periodic {
-        let found = match opened.reader.schema() {
-            None => "images, without --embeddings",
-            Some(schema) if schema.categories.is_empty() => "only numbers, without --embeddings",
-            Some(_) => "",
-        };
-        if !found.is_empty() {
-            return unused("lr-embeddings", "columns with embeddings", found);
-        }
-    }
-    if let Some(option) = ["image-size", "colour"].into_iter().find(|option| value(option).is_some())
-        && !opened.reader.name().is_dir()
-    {
-        return unused(option, "PNG images in folders, one for each class", "other data");
-    }
-    let Some(schema) = opened.reader.schema() else {
-        let has_others = options.held_out.validation.is_some() || options.held_out.test.is_some();
+    let Some(schema) = reader.schema() else {
+        let has_others = options.validation.is_some() || options.test.is_some();
         let others = if has_others { &[][..] } else { &OF_ALL_TABLES };
-        return match OF_TABLES.iter().chain(others).find(|option| value(option).is_some()) {
-            Some(option) => unused(option, "a table", "images, which have no columns"),
-            None if value("task") == Some("regression") => {
-                unused("task", "a table for regression", "images, which have labels")
-            }
-            None => Ok(()),
-        };
-    };
-    if value("scale-target").is_some() && of_classes {
-        return unused("scale-target", "values to predict", "classes");
-    }
-    if value("fold-labels").is_some() && !of_classes {
-        return unused("fold-labels", "labels", "values to predict");
-    }
-    if value("one-hot").is_some() && schema.categories.is_empty() {
-        return unused("one-hot", "a column of categories", "only numbers");
-    }
-    let of_numbers =
-        [("embeddings", &["none"][..]), ("scale", &["none", "auto"]), ("clip", &["none", "auto"])];
-    let is_idle =
-        |(option, idle): &(&'static str, &[&str])| value(option).is_some_and(|value| !idle.contains(&value));
-    match of_numbers.iter().find(|option| is_idle(option)) {
-        Some((option, _)) if schema.categories.len() == schema.inputs.len() => {
-            unused(option, "a column of numbers", "only categories")
+        for option in OF_TABLES.iter().chain(others) {
+            unused(true, option, "a table", "images, which have no columns")?;
         }
-        _ => Ok(()),
+        let is_regression = value("task").as_deref() == Some("regression");
+        return unused(is_regression, "task", "a table for regression", "images, which have labels");
+    };
+    unused(of_classes, "scale-target", "values to predict", "classes")?;
+    unused(!of_classes, "fold-labels", "labels", "values to predict")?;
+    unused(schema.categories.is_empty(), "one-hot", "a column of categories", "only numbers")?;
+    let is_text = schema.categories.len() == schema.inputs.len();
+    for option in ["embeddings", "scale", "clip"] {
+        let is_idle = ["none", "auto"].contains(&value(option).unwrap_or_default().as_str());
+        unused(is_text && !is_idle, option, "a column of numbers", "only categories")?;
     }
+    Ok(())
 }

@@ -14,6 +14,7 @@ pub use images::Images;
 
 use crate::data::{Format, RawTable, Source};
 use crate::error::{Error, Result};
+use crate::named::named;
 
 /// A format to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,20 +29,9 @@ pub enum To {
     Safetensors,
 }
 
+named!(To { Csv = "csv", Idx = "idx", Npz = "npz", Safetensors = "safetensors" });
+
 impl To {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Csv, Self::Idx, Self::Npz, Self::Safetensors];
-
-    /// Its name, which is also the ending of its files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Idx => "idx",
-            Self::Npz => "npz",
-            Self::Safetensors => "safetensors",
-        }
-    }
-
     /// The format that a file's name ends with; IDX files also end with `-ubyte`.
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_lowercase();

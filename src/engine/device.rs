@@ -10,9 +10,10 @@ use crate::kernels::{MOST_BUFFERS, blocks};
 use crate::model::{Network, ParameterLayout, Parameters};
 
 /// What the user asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum DeviceRequest {
     /// A real GPU if there is one that can run the kernels, else the CPU engine.
+    #[default]
     Auto,
     /// The CPU engine.
     Cpu,
@@ -24,6 +25,19 @@ pub enum DeviceRequest {
     Index(usize),
     /// The first adapter with this name, or with this in its name, whatever the case.
     Name(String),
+}
+
+impl std::fmt::Display for DeviceRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            DeviceRequest::Auto => f.write_str("auto"),
+            DeviceRequest::Cpu => f.write_str("cpu"),
+            DeviceRequest::Gpu => f.write_str("gpu"),
+            DeviceRequest::Backend(backend) => backend.fmt(f),
+            DeviceRequest::Index(index) => index.fmt(f),
+            DeviceRequest::Name(name) => f.write_str(name),
+        }
+    }
 }
 
 impl FromStr for DeviceRequest {

@@ -64,11 +64,9 @@ impl FromStr for Init {
             None => (text.strip_suffix("-normal").unwrap_or(text), false),
         };
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
-        found.map(|(_, variance)| Self { variance: *variance, uniform }).ok_or_else(|| Error::Setting {
-            setting: "initial weights",
-            expected: "he, xavier, lecun, zeros-last or ntk, and -uniform behind it for uniform numbers"
-                .to_owned(),
-            found: format!("{text:?}"),
+        found.map(|(_, variance)| Self { variance: *variance, uniform }).ok_or_else(|| {
+            let expected = "he, xavier, lecun, zeros-last or ntk, and -uniform behind it for uniform numbers";
+            Error::Config(format!("expected {expected}, found {text:?}"))
         })
     }
 }

@@ -23,4 +23,5 @@ pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;
 pub use rule::{RateFactors, UpdateRule};
+pub(crate) use setting::demand;
 pub use wave::sine_and_cosine;

@@ -2,10 +2,10 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::named::named;
 
 use super::setting::demand;
-use super::variants::{one_of, parse_by_name};
 
 /// How the learning rate changes during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,30 +28,16 @@ pub enum RateSchedule {
     CosLog4,
 }
 
-parse_by_name!(RateSchedule, "learning rate schedule");
+named!(RateSchedule {
+    Constant = "constant",
+    Step = "step",
+    Exponential = "exponential",
+    Cosine = "cosine",
+    OneCycle = "onecycle",
+    CosLog4 = "coslog4",
+});
 
 impl RateSchedule {
-    /// All of them.
-    pub const ALL: &'static [RateSchedule] =
-        &[Self::Constant, Self::Step, Self::Exponential, Self::Cosine, Self::OneCycle, Self::CosLog4];
-
-    /// The name of the option.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Step => "step",
-            Self::Exponential => "exponential",
-            Self::Cosine => "cosine",
-            Self::OneCycle => "onecycle",
-            Self::CosLog4 => "coslog4",
-        }
-    }
-
-    /// All names, for messages: `a, b or c`.
-    pub fn names() -> String {
-        one_of(Self::ALL.iter().map(|schedule| schedule.name()))
-    }
-
     /// Whether it depends on the number of steps of an epoch or of the run, which must be known then.
     pub fn needs_steps(self) -> bool {
         self != Self::Constant
@@ -65,12 +51,6 @@ impl RateSchedule {
     /// The gamma where nothing else is asked for: 0.1 for steps, 0.9 for epochs.
     pub fn default_gamma(self) -> f32 {
         if self == Self::Exponential { 0.9 } else { 0.1 }
-    }
-}
-
-impl std::fmt::Display for RateSchedule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -138,25 +118,16 @@ impl Rates {
     /// # Errors
     /// [`Error::Setting`] for the first that is not.
     pub fn validate(&self) -> Result<()> {
-        let bad = |setting, expected: &str, found: String| {
-            Err(Error::Setting { setting, expected: expected.to_owned(), found })
-        };
         let peak = self.peak.is_finite() && self.peak > 0.0;
-        demand(peak, "learning rate", "a finite number above 0", self.peak)?;
+        demand(peak, "lr", "a finite number above 0", self.peak)?;
         let gamma = self.gamma > 0.0 && self.gamma <= 1.0;
-        demand(gamma, "learning rate gamma", "a number above 0, at most 1", self.gamma)?;
-        if self.every == 0 {
-            return bad("epochs between learning rate steps", "1 or more", "0".to_owned());
-        }
-        if self.needs_steps() && (self.epoch_steps == 0 || self.steps == 0) {
-            let expected = "constant where the number of rows is not known";
-            return bad("learning rate schedule", expected, self.schedule.to_string());
-        }
-        if self.steps > 0 && self.warmup > self.steps {
-            let expected = format!("at most the {} steps of the run", self.steps);
-            return bad("warm-up", &expected, self.warmup.to_string());
-        }
-        Ok(())
+        demand(gamma, "lr-gamma", "a number above 0, at most 1", self.gamma)?;
+        demand(self.every > 0, "lr-every", "1 or more", 0)?;
+        let is_known = !self.needs_steps() || (self.epoch_steps > 0 && self.steps > 0);
+        let expected = "constant where the number of rows is not known";
+        demand(is_known, "lr-schedule", expected, self.schedule)?;
+        let expected = format!("at most the {} steps of the run", self.steps);
+        demand(self.steps == 0 || self.warmup <= self.steps, "warmup", &expected, self.warmup)
     }
 }
 

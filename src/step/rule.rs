@@ -81,15 +81,22 @@ impl UpdateRule {
         self.optimizer.validate()?;
         self.rates.validate()?;
         let RateFactors { weights, biases, layers, layer_weights, embeddings, scale } = &self.factors;
-        for factor in [weights, biases, embeddings, scale].into_iter().chain(layers).chain(layer_weights) {
+        let single = [
+            ("lr-weights", weights),
+            ("lr-biases", biases),
+            ("lr-embeddings", embeddings),
+            ("lr-scale", scale),
+        ];
+        let of_layers = layers.iter().chain(layer_weights).map(|factor| ("lr-layers", factor));
+        for (setting, factor) in single.into_iter().chain(of_layers) {
             let fits = factor.is_finite() && *factor >= 0.0;
-            demand(fits, "learning rate factor", "a finite number of at least 0", *factor)?;
+            demand(fits, setting, "a finite number of 0 or more", *factor)?;
         }
         if let Some(norm) = self.clip_norm {
-            demand(norm.is_finite() && norm > 0.0, "clip norm", "a finite number above 0", norm)?;
+            demand(norm.is_finite() && norm > 0.0, "clip-norm", "a finite number above 0", norm)?;
         }
         let smoothing = (0.0..1.0).contains(&self.label_smoothing);
-        demand(smoothing, "label smoothing", "a number from 0 to below 1", self.label_smoothing)
+        demand(smoothing, "label-smoothing", "a number from 0 to below 1", self.label_smoothing)
     }
 
     /// The record of step `step`, from 0; which rows it takes is left open.

@@ -3,7 +3,12 @@
 use crate::error::{Error, Result};
 
 /// An error that names the setting unless it `fits`.
-pub(super) fn demand(fits: bool, setting: &'static str, expected: &str, found: f32) -> Result<()> {
+pub(crate) fn demand(
+    fits: bool,
+    setting: &'static str,
+    expected: &str,
+    found: impl std::fmt::Display,
+) -> Result<()> {
     if fits {
         return Ok(());
     }

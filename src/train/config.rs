@@ -1,15 +1,17 @@
 //! Settings of a run.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use super::DataOptions;
 use crate::data::Split;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Init;
+use crate::named::named;
 use crate::schedule::{Measurements, ScheduleKind};
-use crate::step::{Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
+use crate::step::{
+    Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule, demand,
+};
 
 /// Which model of a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub enum Keep {
     /// The one after the last epoch.
     Last,
 }
+
+named!(Keep { Best = "best", Last = "last" });
 
 /// How much rows of each class count in the loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -237,81 +241,47 @@ impl Config {
     /// # Errors
     /// [`Error::Setting`] for the first that is not.
     pub fn validate(&self) -> Result<()> {
-        let bad = |setting, expected: &str, found: &dyn fmt::Display| {
-            Err(Error::Setting { setting, expected: expected.to_owned(), found: found.to_string() })
-        };
-        if self.epochs == 0 {
-            return bad("epochs", "1 or more", &self.epochs);
-        }
-        if self.threads == Some(0) {
-            return bad("threads", "1 or more", &0);
-        }
-        if self.batch_size == 0 {
-            return bad("batch size", "1 or more", &self.batch_size);
-        }
+        let of_classes = self.loss.of_classes();
+        demand(self.epochs > 0, "epochs", "1 or more", 0)?;
+        demand(self.threads != Some(0), "threads", "1 or more", 0)?;
+        demand(self.batch_size > 0, "batch-size", "1 or more", 0)?;
         // How many rows there are is nothing that a setting has to know.
         self.rule(self.batch_size, Some(u32::MAX as usize)).validate()?;
         let hidden = self.hidden.len();
         for (setting, values) in [("activation", self.activation.len()), ("dropout", self.dropout.len())] {
-            if values != 1 && values != hidden {
-                let expected = format!("one for all hidden layers, or one for each of {hidden}");
-                return bad(setting, &expected, &format!("{values} values"));
+            let expected = format!("one for all hidden layers, or one for each of {hidden}");
+            demand(values == 1 || values == hidden, setting, &expected, format!("{values} values"))?;
+        }
+        for share in &self.dropout {
+            demand((0.0..1.0).contains(share), "dropout", "a number from 0 to below 1", share)?;
+        }
+        let factors = self.factors.layers.len();
+        let expected = format!("one factor for each of {} layers at most", hidden + 1);
+        demand(factors <= hidden + 1, "lr-layers", &expected, format!("{factors} values"))?;
+        let smoothing = self.label_smoothing;
+        demand(of_classes || smoothing == 0.0, "label-smoothing", "0 with a loss of values", smoothing)?;
+        let weighs = self.class_weights != ClassWeights::None;
+        demand(of_classes || !weighs, "class-weights", "none with a loss of values", "some")?;
+        if let ClassWeights::Given(weights) = &self.class_weights {
+            for weight in weights {
+                let fits = weight.is_finite() && *weight >= 0.0;
+                demand(fits, "class-weights", "finite numbers of 0 or more", weight)?;
             }
-        }
-        if let Some(share) = self.dropout.iter().find(|share| !(0.0..1.0).contains(*share)) {
-            return bad("dropout", "a number from 0 to below 1", share);
-        }
-        if self.factors.layers.len() > hidden + 1 {
-            let expected = format!("one factor for each of {} layers at most", hidden + 1);
-            return bad(
-                "learning rate of layers",
-                &expected,
-                &format!("{} values", self.factors.layers.len()),
-            );
-        }
-        if !self.loss.of_classes() && self.label_smoothing > 0.0 {
-            return bad("label smoothing", "0 with a loss of values", &self.label_smoothing);
-        }
-        if !self.loss.of_classes() && self.class_weights != ClassWeights::None {
-            return bad("class weights", "none with a loss of values", &"some");
-        }
-        if let ClassWeights::Given(weights) = &self.class_weights
-            && let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0))
-        {
-            return bad("class weights", "finite numbers of 0 or more", weight);
-        }
-        if let ClassWeights::Given(weights) = &self.class_weights
-            && weights.iter().all(|weight| *weight == 0.0)
-        {
-            return bad("class weights", "a number above 0 among them", &"none");
+            let is_some = weights.iter().any(|weight| *weight > 0.0);
+            demand(is_some, "class-weights", "a number above 0 among them", "none")?;
         }
         let Split { validation, test, .. } = self.data.split;
-        for (setting, share) in [("validation fraction", validation), ("test fraction", test)] {
-            if !(0.0..1.0).contains(&share) {
-                return bad(setting, "a number from 0 to below 1", &share);
-            }
+        for (setting, share) in [("validation-fraction", validation), ("test-fraction", test)] {
+            demand((0.0..1.0).contains(&share), setting, "a number from 0 to below 1", share)?;
         }
-        if validation + test >= 1.0 {
-            let expected = "less than 1 together with the test fraction";
-            return bad("validation fraction", expected, &(validation + test));
-        }
-        if self.patience == Some(0) {
-            return bad("patience", "1 or more", &0);
-        }
-        if self.auc_by_epoch && !self.loss.of_classes() {
-            return bad("AUC by epoch", "a loss of classes", &self.loss);
-        }
+        let expected = "less than 1 together with the test fraction";
+        demand(validation + test < 1.0, "validation-fraction", expected, validation + test)?;
+        demand(self.patience != Some(0), "patience", "1 or more", 0)?;
+        demand(of_classes || !self.auc_by_epoch, "auc-by-epoch", "a loss of classes", self.loss)?;
         if let Some(accuracy) = self.target_accuracy {
-            if !self.loss.of_classes() {
-                return bad("target accuracy", "a loss of classes", &self.loss);
-            }
-            if !(0.0..=1.0).contains(&accuracy) {
-                return bad("target accuracy", "a number from 0 to 1", &accuracy);
-            }
+            demand(of_classes, "target-accuracy", "a loss of classes", self.loss)?;
+            demand((0.0..=1.0).contains(&accuracy), "target-accuracy", "a number from 0 to 1", accuracy)?;
         }
-        if self.hidden.contains(&0) {
-            return bad("hidden layers", "layer sizes of 1 or more", &0);
-        }
-        Ok(())
+        demand(!self.hidden.contains(&0), "hidden", "layer sizes of 1 or more", 0)
     }
 }

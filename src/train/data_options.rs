@@ -3,6 +3,7 @@
 use super::InputOptions;
 use crate::data::{Scale, Split};
 use crate::error::{Error, Result};
+use crate::named::named;
 
 /// Whether scaled numbers are clipped smoothly: see [`Encoding::clipped`](crate::data::Encoding::clipped).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,19 +17,7 @@ pub enum Clip {
     Auto,
 }
 
-impl Clip {
-    /// All of them.
-    pub const ALL: [Clip; 3] = [Clip::None, Clip::Smooth, Clip::Auto];
-
-    /// Its name: that of the option.
-    pub fn name(self) -> &'static str {
-        match self {
-            Clip::None => "none",
-            Clip::Smooth => "smooth",
-            Clip::Auto => "auto",
-        }
-    }
-}
+named!(Clip { None = "none", Smooth = "smooth", Auto = "auto" });
 
 /// What is done to the rows of a file before they train.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

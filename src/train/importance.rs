@@ -10,6 +10,7 @@ use crate::data::{Dataset, Features, TargetsRef, Transform};
 use crate::engine::{Device, Engine};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::named::named;
 use crate::random::{Purpose, words};
 
 /// By what a network is measured.
@@ -31,24 +32,17 @@ pub enum Scoring {
     Mae,
 }
 
+named!(Scoring {
+    Accuracy = "accuracy",
+    BalancedAccuracy = "balanced-accuracy",
+    LogLoss = "log-loss",
+    Auc = "auc",
+    R2 = "r2",
+    Rmse = "rmse",
+    Mae = "mae",
+});
+
 impl Scoring {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Accuracy, Self::BalancedAccuracy, Self::LogLoss, Self::Auc, Self::R2, Self::Rmse, Self::Mae];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accuracy => "accuracy",
-            Self::BalancedAccuracy => "balanced-accuracy",
-            Self::LogLoss => "log-loss",
-            Self::Auc => "auc",
-            Self::R2 => "r2",
-            Self::Rmse => "rmse",
-            Self::Mae => "mae",
-        }
-    }
-
     /// Whether it measures predicted classes, not values.
     pub fn of_classes(self) -> bool {
         matches!(self, Self::Accuracy | Self::BalancedAccuracy | Self::LogLoss | Self::Auc)

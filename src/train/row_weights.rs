@@ -35,7 +35,7 @@ impl TrainingData {
             ClassWeights::None => return Ok(()),
             ClassWeights::Given(weights) if weights.len() != classes => {
                 return Err(Error::Setting {
-                    setting: "class weights",
+                    setting: "class-weights",
                     expected: format!(
                         "{classes} numbers, one for each class ({})",
                         self.reader.classes().some_names()

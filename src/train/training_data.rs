@@ -8,7 +8,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::model::Meaning;
-use crate::step::Loss;
+use crate::step::{Loss, demand};
 use crate::train::evaluation::{check_inputs, test_set};
 use crate::train::{DataOptions, ReadFirst, TrainedRows};
 
@@ -331,14 +331,11 @@ impl TrainingData {
     /// # Errors
     /// [`Error::Setting`] if one is for classes and the other values.
     pub fn check_loss(&self, loss: Loss) -> Result<()> {
-        if loss.of_classes() == (self.reader.values() == 0) {
-            return Ok(());
-        }
-        let (expected, found) = match loss.of_classes() {
-            true => ("a loss of values, for targets that are values", loss),
-            false => ("a loss of classes, for targets that are labels", loss),
+        let expected = match loss.of_classes() {
+            true => "a loss of values, for targets that are values",
+            false => "a loss of classes, for targets that are labels",
         };
-        Err(Error::Setting { setting: "loss", expected: expected.to_owned(), found: found.to_string() })
+        demand(loss.of_classes() == (self.reader.values() == 0), "loss", expected, loss)
     }
 
     /// Whether the rows are those of a table that holds no images.

@@ -7,6 +7,7 @@ use ndarray::ArrayView2;
 use super::target::Answers;
 use crate::data::{MemoryCells, MemoryRows, MemoryTargets, Reader};
 use crate::error::{Error, Place, Result};
+use crate::named::named;
 
 /// What becomes of NaN among the inputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Missing {
     /// missing category is one more category.
     Fill,
 }
+
+named!(Missing { Error = "error", Fill = "fill" });
 
 /// What columns and rows of arrays are.
 #[derive(Debug, Clone, Default, PartialEq)]

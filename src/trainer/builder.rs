@@ -5,22 +5,25 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayRef2};
 
 use super::arrays::{Arrays, Columns, Missing, check_alike};
-use super::settings::{Known, Settings};
 use super::target::{Answers, Target};
 use crate::data::Reader;
 use crate::engine::{DeviceRequest, find_device};
 use crate::error::{Error, Result};
 use crate::gpu::Opening;
 use crate::model::Model;
-use crate::train::{Run, TrainingData};
+use crate::schedule::Measurements;
+use crate::settings::TrainSettings;
+use crate::train::{Config, Run, TrainingData};
 
 /// Trains networks: settings, and then rows. See the [module](super).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Trainer {
-    pub(super) settings: Settings,
+    /// What is asked for; all else is as `tinytrain train` has it.
+    pub settings: TrainSettings,
     columns: Columns,
     device: DeviceRequest,
     opening: Opening,
+    measured: Measurements,
     validation: Option<Arc<Rows>>,
     test: Option<Arc<Rows>>,
 }
@@ -44,23 +47,17 @@ impl Rows {
     }
 }
 
-impl Default for Trainer {
-    fn default() -> Self {
-        Self {
-            settings: Settings::default(),
-            columns: Columns::default(),
-            device: DeviceRequest::Auto,
-            opening: Opening::default(),
-            validation: None,
-            test: None,
-        }
-    }
-}
-
 impl Trainer {
-    /// One that trains as `tinytrain train` does without options.
-    pub fn new() -> Self {
-        Self::default()
+    /// One that trains as `tinytrain train` does with these options.
+    pub fn new(settings: TrainSettings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Tile shapes that were measured: those for the network and the device are taken.
+    #[must_use]
+    pub fn measured(mut self, measured: Measurements) -> Self {
+        self.measured = measured;
+        self
     }
 
     /// What trains; otherwise a real GPU if there is one, else the CPU engine. Names are read as `--device` reads them:
@@ -175,15 +172,11 @@ impl Trainer {
     }
 
     fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
-        let settings = &self.settings;
-        let validates = validation.is_some() || settings.validation_fraction.is_some_and(|share| share > 0.0);
-        let known = settings.known(&mut reader, validates)?;
-        let config = settings.config(known);
-        settings.check(&config, validation.is_some(), test.is_some())?;
+        let info = self.settings.look_at(&mut reader, validation.is_some(), test.is_some())?;
         let device = find_device(&self.device)?.opened(self.opening.clone());
-        let data = TrainingData::new(reader, validation, test, &config.data)?;
-        let known = Known { rows: data.rows(), predicts_values: data.predicts_values(), ..known };
-        Run::new(settings.config(known), data, device, None)
+        let data = TrainingData::new(reader, validation, test, &self.settings.resolve(&info)?.data)?;
+        let config = Config { measured: self.measured.clone(), ..self.settings.resolve(&info.of(&data))? };
+        Run::new(config, data, device, None)
     }
 }
 

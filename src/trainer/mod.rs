@@ -2,13 +2,15 @@
 //!
 //! ```
 //! use tinytrain::ndarray::Array2;
-//! use tinytrain::{Adam, Model, Trainer};
+//! use tinytrain::{Model, OptimizerKind, TrainSettings, Trainer};
 //!
 //! // Is the sum of two numbers above 1?
 //! let x = Array2::from_shape_fn((500, 2), |(row, column)| ((row * (7 + 4 * column)) % 100) as f32 / 100.0);
 //! let y: Vec<&str> = x.rows().into_iter().map(|row| if row.sum() > 1.0 { "yes" } else { "no" }).collect();
 //!
-//! let model = Trainer::new().hidden([64]).optimizer(Adam::default()).fit(&x, &y)?;
+//! let settings =
+//!     TrainSettings { hidden: Some([64].into()), optimizer: Some(OptimizerKind::Adam), ..Default::default() };
+//! let model = Trainer::new(settings).fit(&x, &y)?;
 //! let predicted = model.predict(&x)?;
 //! println!("{}: {:.3}", predicted.label(0), predicted.probabilities[[0, 0]]);
 //! assert!(model.score(&x, &y)?.accuracy > 0.97);
@@ -23,7 +25,7 @@
 //! |---|---|
 //! | `x` | an array of `f32`, [rows, columns] |
 //! | `y` | labels (any integers, `bool`, text), or values to predict (`f32`, one or several a row): see [`Target`] |
-//! | settings | the options of `tinytrain train` under the same names, with the same defaults |
+//! | settings | the options of `tinytrain train` under the same names, with the same defaults: see [`TrainSettings`](crate::TrainSettings) |
 //!
 //! Settings and rows decide the weights: `tinytrain train` on a file with these rows, `y` behind `x`, gives the same, bit for
 //! bit, on the same device. (Of a file it leaves out columns that only number the rows; of an array all columns are inputs.)
@@ -33,11 +35,11 @@
 //!
 //! ```
 //! use tinytrain::ndarray::{Array1, Array2};
-//! use tinytrain::{Event, Trainer};
+//! use tinytrain::{Event, TrainSettings, Trainer};
 //!
 //! let x = Array2::from_shape_fn((200, 3), |(row, column)| ((row * (5 + 2 * column)) % 17) as f32);
 //! let y: Array1<f32> = x.rows().into_iter().map(|row| row.sum()).collect();
-//! let mut run = Trainer::new().seed(3).start(&x, &y)?;
+//! let mut run = Trainer::new(TrainSettings { seed: Some(3), ..Default::default() }).start(&x, &y)?;
 //! while let Some(event) = run.next()? {
 //!     if let Event::Epoch { epoch, .. } = event
 //!         && epoch.train.loss < 0.05
@@ -56,17 +58,10 @@
 
 mod arrays;
 mod builder;
-mod each_layer;
 mod fitted;
-mod optimizers;
-mod options;
-mod settings;
 mod target;
 
 pub use arrays::Missing;
 pub use builder::Trainer;
-pub use each_layer::EachLayer;
 pub use fitted::Predicted;
-pub use optimizers::{Adam, AdamW, Momentum, Nesterov, OptimizerChoice, RmsProp, Sgd};
-pub use settings::Preset;
 pub use target::{Answers, Element, Target};

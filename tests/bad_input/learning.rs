@@ -7,32 +7,46 @@ use crate::program::Workplace;
 #[test]
 fn values_out_of_range() {
     let place = Workplace::new();
-    let share = &["-0.1", "1", "nan", "inf", "x", ""][..];
-    let above = &["0", "-1", "nan", "inf", "x", ""][..];
-    let from_zero = &["-1", "nan", "inf", "x", ""][..];
+    let share = &["-0.1", "1", "nan", "inf"][..];
+    let above = &["0", "-1", "nan", "inf"][..];
+    let from_zero = &["-1", "nan", "inf"][..];
+    let words = &["x", ""][..];
     for (option, values, expected) in [
         ("--activation", &["rely", "", "relu,", "relu,x"][..], "leaky-relu"),
-        ("--dropout", &["-0.1", "1", "nan", "x", "", "0.1,", "0.1,1"], "0 to below 1"),
+        ("--dropout", &["-0.1", "1", "nan", "0.1,1"], "0 to below 1"),
+        ("--dropout", &["x", "", "0.1,"], "a number"),
         ("--init", &["kaiming", "", "he-x"], "he, xavier"),
         ("--loss", &["l2", ""], "cross-entropy"),
         ("--label-smoothing", share, "0 to below 1"),
-        ("--class-weights", &["1,", "x", "-1,1", "nan,1", ""], "none, balanced"),
+        ("--class-weights", &["1,", "x", ""], "none, balanced"),
+        ("--class-weights", &["-1,1", "nan,1"], "finite numbers of 0 or more"),
         ("--optimizer", &["lion", ""], "adamw"),
-        ("--momentum", share, "0 to below 1"),
-        ("--betas", &["1,0.9", "-0.1,0.9", "x", ""], "0 to below 1"),
-        ("--eps", above, "a finite number above 0"),
+        ("--momentum", words, "a number"),
+        ("--betas", words, "a number"),
         ("--weight-decay", from_zero, "a finite number of 0 or more"),
         ("--clip-norm", above, "a finite number above 0"),
         ("--lr-schedule", &["linear", ""], "onecycle"),
-        ("--lr-gamma", above, "a finite number above 0"),
-        ("--lr-every", &["0", "-1", "1.5", "x"], "1 or more"),
+        ("--lr-gamma", &["0", "-1", "nan", "inf"], "a number above 0, at most 1"),
+        ("--lr-every", &["0"], "1 or more"),
+        ("--lr-every", &["-1", "1.5", "x"], "a whole number"),
         ("--warmup", &["-1", "1.5", "x"], "a whole number"),
         ("--lr-weights", from_zero, "a finite number of 0 or more"),
         ("--lr-biases", from_zero, "a finite number of 0 or more"),
-        ("--lr-layers", &["1,-1", "x", "1,,1"], "a finite number of 0 or more"),
+        ("--lr-layers", &["1,-1"], "a finite number of 0 or more"),
+        ("--lr-layers", &["x", "1,,1"], "a number"),
     ] {
         for value in values {
             refused(&place, &["train", "--data", "nothing.csv", option, value], &[option, expected]);
+        }
+    }
+    for (optimizer, option, values, expected) in [
+        ("momentum", "--momentum", share, "0 to below 1"),
+        ("adam", "--betas", &["1,0.9", "-0.1,0.9"], "0 to below 1"),
+        ("adam", "--eps", above, "a finite number of at least 1.2e-38"),
+    ] {
+        for value in values {
+            let arguments = ["train", "--data", "nothing.csv", "--optimizer", optimizer, option, value];
+            refused(&place, &arguments, &[option, expected]);
         }
     }
 }
@@ -41,17 +55,17 @@ fn values_out_of_range() {
 fn options_that_do_not_go_together() {
     let place = Workplace::new();
     for (options, words) in [
-        (&["--momentum", "0.5"][..], &["--momentum", "nesterov", "--optimizer sgd"][..]),
-        (&["--optimizer", "adam", "--momentum", "0.5"], &["--momentum", "--optimizer adam"]),
-        (&["--betas", "0.9,0.99"], &["--betas", "adam", "--optimizer sgd"]),
+        (&["--momentum", "0.5"][..], &["--momentum", "nesterov", "found sgd"][..]),
+        (&["--optimizer", "adam", "--momentum", "0.5"], &["--momentum", "found adam"]),
+        (&["--betas", "0.9,0.99"], &["--betas", "adam", "found sgd"]),
         (&["--optimizer", "adam", "--betas", "0.9"], &["--betas", "adam has 2"]),
         (&["--optimizer", "rmsprop", "--betas", "0.9,0.9"], &["--betas", "rmsprop has 1"]),
-        (&["--eps", "1e-6"], &["--eps", "--optimizer sgd"]),
-        (&["--lr-gamma", "0.5"], &["--lr-gamma", "--lr-schedule constant"]),
+        (&["--eps", "1e-6"], &["--eps", "found sgd"]),
+        (&["--lr-gamma", "0.5"], &["--lr-gamma", "found constant"]),
         (&["--lr-schedule", "exponential", "--lr-every", "2"], &["--lr-every", "--lr-schedule step"]),
         (&["--lr-schedule", "step", "--lr-gamma", "2"], &["--lr-gamma", "at most 1"]),
-        (&["--loss", "mse", "--label-smoothing", "0.1"], &["--label-smoothing", "--loss mse"]),
-        (&["--loss", "mae", "--class-weights", "balanced"], &["--class-weights", "--loss mae"]),
+        (&["--loss", "mse", "--label-smoothing", "0.1"], &["--label-smoothing", "a loss of values"]),
+        (&["--loss", "mae", "--class-weights", "balanced"], &["--class-weights", "a loss of values"]),
         (&["--hidden", "4,4", "--activation", "relu,tanh,elu"], &["--activation", "each of 2", "3 values"]),
         (&["--hidden", "4", "--dropout", "0.1,0.2"], &["--dropout", "each of 1", "2 values"]),
         (&["--hidden", "4", "--lr-layers", "1,1,1"], &["--lr-layers", "2 layers", "3 values"]),

@@ -9,16 +9,10 @@ fn values_out_of_range() {
     for (option, values, expected) in [
         ("--epochs", &["0", "-1", "1.5", "many", "99999999999999999999999"][..], "1 or more"),
         ("--batch-size", &["0", "-64", "x", ""], "1 or more"),
-        (
-            "--lr",
-            &["0", "-0.1", "nan", "NaN", "inf", "-inf", "1e39", "1e-60", "fast"],
-            "a finite number above 0",
-        ),
-        (
-            "--hidden",
-            &["0", "3,,4", "", ",", "3,", "3,0", "-3", "3,x", "1.5", "None"],
-            "whole numbers above 0",
-        ),
+        ("--lr", &["0", "-0.1", "nan", "NaN", "inf", "-inf", "1e39", "1e-60"], "a finite number above 0"),
+        ("--lr", &["fast", ""], "a number"),
+        ("--hidden", &["3,,4", "", ",", "3,", "-3", "3,x", "1.5", "None"][..], "a whole number"),
+        ("--hidden", &["0", "3,0"], "1 or more"),
         ("--seed", &["-1", "x", "18446744073709551616"], "a whole number from 0"),
         ("--schedule", &["other", ""], "plain, fused, two-dispatch"),
         ("--format", &["xml"], "text, json"),

@@ -65,7 +65,7 @@ fn its_command_line_reads_the_same_without_finding_anything_out() {
         "name",
     ];
     let said = place.succeed(&[&["inspect", "a table.csv"][..], &robust].concat()).stdout;
-    assert!(said.trim_end().ends_with(" --categorical name --scale robust --learn-scale yes"), "{said}");
+    assert!(said.trim_end().ends_with(" --categorical name --learn-scale=yes --scale=robust"), "{said}");
     let train = |options: &[&str], out: &str| {
         let common = ["--device", "cpu", "--hidden", "3", "--epochs", "2", "--out", out];
         place.succeed(&[&["train", "--data", "a table.csv"][..], options, &common].concat());

@@ -88,7 +88,7 @@ fn a_run_is_a_folder_by_which_it_can_be_repeated() {
     assert_eq!(eval.objects()[0]["samples"], 500);
     for (text, expected) in [
         ("lrr = 3", "bad.toml: expected options of `tinytrain train`, found \"lrr\""),
-        ("lr = -3", "bad.toml: invalid value '-3' for '--lr <X>'"),
+        ("lr = -3", "bad.toml: --lr: expected a finite number above 0, found -3"),
         ("lr = 3\nlr = 4", "bad.toml, row 2: expected settings of a run in TOML"),
         ("out = \"x\"", "bad.toml: expected options of `tinytrain train`, found \"out\""),
     ] {

@@ -2,10 +2,20 @@
 
 use tinytrain::data::{ReadOptions, Reader, Scale, Source};
 use tinytrain::ndarray::{Array2, array};
-use tinytrain::{DeviceRequest, Error, Keep, Loss, Missing, Model, OptimizerKind, RateSchedule, Trainer};
+use tinytrain::{
+    DeviceRequest, Error, Keep, Loss, Missing, Model, OptimizerKind, Patience, RateSchedule, TrainSettings,
+    Trainer,
+};
 
 fn trainer() -> Trainer {
-    Trainer::new().device(DeviceRequest::Cpu).hidden([4]).epochs(1)
+    with(TrainSettings::default())
+}
+
+/// The same with settings of its own.
+fn with(settings: TrainSettings) -> Trainer {
+    let hidden = settings.hidden.clone().or(Some([4].into()));
+    let epochs = settings.epochs.or(Some(1));
+    Trainer::new(TrainSettings { hidden, epochs, ..settings }).device(DeviceRequest::Cpu)
 }
 
 fn x() -> Array2<f32> {
@@ -108,30 +118,34 @@ fn rows_that_do_not_train_are_like_those_that_do() {
 fn settings_go_with_one_another() {
     let (x, y) = (x(), Y);
     let refuses = |trainer: Trainer, message: &str| assert_error(trainer.fit(&x, &y), message);
-    refuses(trainer().epochs(0), "epochs: expected 1 or more, found 0");
-    refuses(trainer().patience(3), "patience: expected validation rows, found none");
+    let none = TrainSettings::default;
+    refuses(with(TrainSettings { epochs: Some(0), ..none() }), "epochs: expected 1 or more, found 0");
     refuses(
-        trainer().keep(Keep::Best),
-        "keep: expected validation rows to say which model is best, found none",
+        with(TrainSettings { patience: Some(Patience::Epochs(3)), ..none() }),
+        "patience: expected validation data, found none",
     );
     refuses(
-        trainer().validation(&x, &y).validation_fraction(0.5),
-        "validation fraction: expected one of both, a share of the training rows or rows of their own, found both",
+        with(TrainSettings { keep: Some(Keep::Best), ..none() }),
+        "keep: expected validation data, which say which model is best, found none",
     );
     refuses(
-        trainer().lr_gamma(0.5),
-        "learning rate gamma: expected the learning rate schedule step or exponential, found constant",
+        with(TrainSettings { validation_fraction: Some(0.5), ..none() }).validation(&x, &y),
+        "validation-fraction: expected one of both, a share of the training rows or rows of their own, found both",
     );
     refuses(
-        trainer().lr_schedule(RateSchedule::Cosine).lr_every(2),
-        "epochs between learning rate steps: expected the learning rate schedule step, found cosine",
+        with(TrainSettings { lr_gamma: Some(0.5), ..none() }),
+        "lr-gamma: expected --lr-schedule step or exponential with it, found constant",
     );
     refuses(
-        trainer().loss(Loss::Mse),
+        with(TrainSettings { lr_schedule: Some(RateSchedule::Cosine), lr_every: Some(2), ..none() }),
+        "lr-every: expected --lr-schedule step with it, found cosine",
+    );
+    refuses(
+        with(TrainSettings { loss: Some(Loss::Mse), ..none() }),
         "loss: expected a loss of classes, for targets that are labels, found mse",
     );
     refuses(
-        trainer().dropout([0.1, 0.2]),
+        with(TrainSettings { dropout: Some([0.1, 0.2].into()), ..none() }),
         "dropout: expected one for all hidden layers, or one for each of 1, found 2 values",
     );
     let source = Source::Csv { path: "data/tables/iris.csv".into() };
@@ -145,7 +159,8 @@ fn settings_go_with_one_another() {
         assert_error(trainer.fit_reader(reader()), &message);
     }
     let device = "no such card".parse().unwrap_or(DeviceRequest::Index(999));
-    let error = trainer().device(device).optimizer(OptimizerKind::Adam).fit(&x, &y).unwrap_err();
+    let adam = with(TrainSettings { optimizer: Some(OptimizerKind::Adam), ..none() });
+    let error = adam.device(device).fit(&x, &y).unwrap_err();
     assert!(matches!(error, Error::Device(_)), "{error}");
 }
 
@@ -172,7 +187,8 @@ fn rows_to_predict_are_like_those_in_training() {
         values.score(&x, &x),
         "y: expected values to predict, as for training, found 2 values to predict for each row",
     );
-    let unscaled = trainer().hidden([32]).scale(Scale::None).fit(&x, &Y).unwrap();
+    let (hidden, scale) = (Some([32].into()), Some(Scale::None));
+    let unscaled = with(TrainSettings { hidden, scale, ..Default::default() }).fit(&x, &Y).unwrap();
     let error = unscaled.predict(&array![[1.0, 2.0], [f32::MAX, f32::MAX]]).unwrap_err();
     assert!(matches!(error, Error::NonFinitePrediction { sample: 2, .. }), "{error}");
     let folder = tempfile::tempdir().unwrap();

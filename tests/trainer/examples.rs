@@ -1,6 +1,6 @@
 //! The examples do what they say, and so does the readme.
 
-use tinytrain::{DeviceRequest, Trainer};
+use tinytrain::{DeviceRequest, TrainSettings, Trainer};
 
 #[path = "../../examples/arrays.rs"]
 #[expect(dead_code, reason = "its main function")]
@@ -17,7 +17,8 @@ mod table;
 
 #[test]
 fn mnist_is_learnt_from_its_files() {
-    let trainer = Trainer::new().device(DeviceRequest::Cpu).hidden([32]).epochs(1);
+    let settings = TrainSettings { hidden: Some([32].into()), epochs: Some(1), ..Default::default() };
+    let trainer = Trainer::new(settings).device(DeviceRequest::Cpu);
     let accuracy = mnist::train(&trainer).unwrap();
     assert!(accuracy > 0.91, "{accuracy}");
 }

@@ -1,9 +1,10 @@
 //! The same rows with the same settings give the same weights, from arrays as from files.
 
 use tinytrain::ndarray::{Array2, s};
+use tinytrain::settings::{Embeddings, Parametrization, ScaleTarget, YesNo};
 use tinytrain::{
-    Activation, Adam, AdamW, ClassWeights, Clip, DeviceRequest, Keep, Missing, Model, Momentum,
-    OptimizerKind, Preset, RateSchedule, RmsProp, Trainer,
+    Activation, ClassWeights, Clip, DeviceRequest, Missing, Model, OptimizerKind, RateSchedule,
+    TrainSettings, Trainer,
 };
 
 use crate::program::{Rows, SIDE, Workplace, noise};
@@ -54,8 +55,9 @@ fn assert_same(place: &Workplace, arguments: &[&str], model: &Model) {
     }
 }
 
-fn trainer() -> Trainer {
-    Trainer::new().device(DeviceRequest::Cpu)
+/// A trainer with these settings, in TOML.
+fn trainer(settings: &str) -> Trainer {
+    Trainer::new(toml::from_str(settings).unwrap()).device(DeviceRequest::Cpu)
 }
 
 const NAMES: &str = "a,b,c,d,class";
@@ -64,10 +66,10 @@ const NAMES: &str = "a,b,c,d,class";
 fn defaults_are_those_of_the_command_line() {
     let (place, (x, y)) = (Workplace::new(), rows(300, 1));
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
-    assert_same(&place, &["--epochs", "3"], &trainer().epochs(3).fit(&x, &y).unwrap());
+    assert_same(&place, &["--epochs", "3"], &trainer("epochs = 3").fit(&x, &y).unwrap());
     // As many epochs as few rows take, and a batch of 16.
-    assert_same(&place, &["--hidden", "none"], &trainer().hidden([]).fit(&x, &y).unwrap());
-    let adam = trainer().epochs(2).hidden([8]).optimizer(Adam::default());
+    assert_same(&place, &["--hidden", "none"], &trainer("hidden = []").fit(&x, &y).unwrap());
+    let adam = trainer("epochs = 2\nhidden = 8\noptimizer = \"adam\"");
     assert_same(
         &place,
         &["--epochs", "2", "--hidden", "8", "--optimizer", "adam"],
@@ -83,50 +85,61 @@ fn every_setting_has_its_option() {
                    --label-smoothing 0.1 --class-weights balanced --optimizer adamw --betas 0.8,0.9 --eps 1e-6 --weight-decay 0.1 \
                    --clip-norm 0.5 --lr 0.02 --lr-schedule cosine --warmup 3 --lr-weights 0.9 --lr-biases 0.5 --lr-layers 1,0.5 \
                    --seed 7 --init-seed 8 --threads 2 --scale robust --clip smooth --test-fraction 0.1";
-    let model = trainer()
-        .epochs(4)
-        .hidden([9, 7])
-        .batch_size(20)
-        .activation([Activation::Gelu, Activation::Tanh])
-        .dropout([0.1, 0.2])
-        .init("xavier-uniform".parse().unwrap())
-        .label_smoothing(0.1)
-        .class_weights(ClassWeights::Balanced)
-        .optimizer(AdamW { betas: (0.8, 0.9), eps: 1e-6, weight_decay: 0.1 })
-        .clip_norm(0.5)
-        .lr(0.02)
-        .lr_schedule(RateSchedule::Cosine)
-        .warmup(3)
-        .lr_weights(0.9)
-        .lr_biases(0.5)
-        .lr_layers([1.0, 0.5])
-        .seed(7)
-        .init_seed(8)
-        .threads(2)
-        .scale("robust".parse().unwrap())
-        .clip(Clip::Smooth)
-        .test_fraction(0.1)
-        .fit(&x, &y)
-        .unwrap();
+    let settings = TrainSettings {
+        epochs: Some(4),
+        hidden: Some([9, 7].into()),
+        batch_size: Some(20),
+        activation: Some([Activation::Gelu, Activation::Tanh].into()),
+        dropout: Some([0.1, 0.2].into()),
+        init: Some("xavier-uniform".parse().unwrap()),
+        label_smoothing: Some(0.1),
+        class_weights: Some(ClassWeights::Balanced),
+        optimizer: Some(OptimizerKind::AdamW),
+        betas: Some([0.8, 0.9].into()),
+        eps: Some(1e-6),
+        weight_decay: Some(0.1),
+        clip_norm: Some(0.5),
+        lr: Some(0.02),
+        lr_schedule: Some(RateSchedule::Cosine),
+        warmup: Some(3),
+        lr_weights: Some(0.9),
+        lr_biases: Some(0.5),
+        lr_layers: Some([1.0, 0.5].into()),
+        seed: Some(7),
+        init_seed: Some(8),
+        threads: Some(2),
+        scale: Some("robust".parse().unwrap()),
+        clip: Some(Clip::Smooth),
+        test_fraction: Some(0.1),
+        ..Default::default()
+    };
+    // The same in text.
+    let text = toml::to_string(&settings).unwrap();
+    assert_eq!(toml::from_str::<TrainSettings>(&text).unwrap(), settings, "{text}");
+    let model = Trainer::new(settings).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();
     assert_same(&place, &options.split_whitespace().collect::<Vec<_>>(), &model);
     let options = "--epochs 3 --hidden 6 --optimizer rmsprop --momentum 0.5 --betas 0.9 --lr-schedule step --lr-gamma 0.5 --lr-every 2 \
                    --parametrization ntk --embeddings pbld --learn-scale yes --lr-scale 2 --lr-embeddings 0.5";
-    let model = trainer()
-        .epochs(3)
-        .hidden([6])
-        .optimizer(RmsProp { momentum: 0.5, beta: 0.9, ..RmsProp::default() })
-        .lr_schedule(RateSchedule::Step)
-        .lr_gamma(0.5)
-        .lr_every(2)
-        .ntk(true)
-        .embeddings(true)
-        .learn_scale(true)
-        .lr_scale(2.0)
-        .lr_embeddings(0.5)
-        .fit(&x, &y)
-        .unwrap();
+    let settings = TrainSettings {
+        epochs: Some(3),
+        hidden: Some(6.into()),
+        optimizer: Some(OptimizerKind::RmsProp),
+        momentum: Some(0.5),
+        betas: Some(0.9.into()),
+        lr_schedule: Some(RateSchedule::Step),
+        lr_gamma: Some(0.5),
+        lr_every: Some(2),
+        parametrization: Some(Parametrization::Ntk),
+        embeddings: Some(Embeddings::Pbld),
+        learn_scale: Some(YesNo::Yes),
+        lr_scale: Some(2.0),
+        lr_embeddings: Some(0.5),
+        ..Default::default()
+    };
+    let model = Trainer::new(settings).device(DeviceRequest::Cpu).fit(&x, &y).unwrap();
     assert_same(&place, &options.split_whitespace().collect::<Vec<_>>(), &model);
-    let model = trainer().epochs(2).hidden([6]).optimizer(Momentum { momentum: 0.7, weight_decay: 0.01 });
+    let model =
+        trainer("epochs = 2\nhidden = 6\noptimizer = \"momentum\"\nmomentum = 0.7\nweight-decay = 0.01");
     let options = ["--epochs", "2", "--hidden", "6", "--optimizer", "momentum", "--momentum", "0.7"];
     assert_same(&place, &[&options[..], &["--weight-decay", "0.01"]].concat(), &model.fit(&x, &y).unwrap());
 }
@@ -135,15 +148,16 @@ fn every_setting_has_its_option() {
 fn tables_with_validation_rows_have_the_preset_for_tables() {
     let (place, (x, y)) = (Workplace::new(), rows(200, 3));
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
-    let held_out = trainer().epochs(3).hidden([16]).validation_fraction(0.2);
+    let held_out =
+        |more: &str| trainer(&format!("epochs = 3\nhidden = 16\nvalidation-fraction = 0.2\n{more}"));
     let options = ["--epochs", "3", "--hidden", "16", "--validation-fraction", "0.2"];
-    let model = held_out.fit(&x, &y).unwrap();
+    let model = held_out("").fit(&x, &y).unwrap();
     assert!(model.network.input_layer().is_some());
     assert_same(&place, &options, &model);
     // The same optimizer by its name alone has the betas of the preset.
-    let last = held_out.clone().optimizer(OptimizerKind::Adam).keep(Keep::Last).fit(&x, &y).unwrap();
+    let last = held_out("optimizer = \"adam\"\nkeep = \"last\"").fit(&x, &y).unwrap();
     assert_same(&place, &[&options[..], &["--optimizer", "adam", "--keep", "last"]].concat(), &last);
-    let plain = held_out.preset(Preset::Plain).fit(&x, &y).unwrap();
+    let plain = held_out("preset = \"plain\"").fit(&x, &y).unwrap();
     assert!(plain.network.input_layer().is_none());
     assert_same(&place, &[&options[..], &["--preset", "plain"]].concat(), &plain);
 }
@@ -154,7 +168,8 @@ fn the_preset_has_patience_and_a_temperature_unless_they_are_declined() {
     let mut noise = noise(9);
     let y: Vec<u32> = (0..60).map(|_| u32::from(noise() < 0.5)).collect();
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
-    let trainer = trainer().hidden([4]).validation_fraction(0.3);
+    let of = |more: &str| trainer(&format!("hidden = 4\nvalidation-fraction = 0.3\n{more}"));
+    let trainer = of("");
     let options = ["--hidden", "4", "--validation-fraction", "0.3"];
     let model = trainer.fit(&x, &y).unwrap();
     assert!(model.settings.contains_key("temperature"));
@@ -164,10 +179,10 @@ fn the_preset_has_patience_and_a_temperature_unless_they_are_declined() {
         while run.next().unwrap().is_some() {}
         run.epochs().len()
     };
-    let endless = trainer.clone().patience(None);
+    let endless = of("patience = \"none\"");
     assert!(epochs(&trainer) < 256);
-    assert_eq!([&endless, &trainer.clone().keep(Keep::Last)].map(epochs), [256, 256]);
-    let model = endless.temperature(false).fit(&x, &y).unwrap();
+    assert_eq!([&endless, &of("keep = \"last\"")].map(epochs), [256, 256]);
+    let model = of("patience = \"none\"\nno-temperature = true").fit(&x, &y).unwrap();
     assert!(!model.settings.contains_key("temperature"));
     assert_same(&place, &[&options[..], &["--patience", "none", "--no-temperature"]].concat(), &model);
 }
@@ -180,7 +195,7 @@ fn rows_to_validate_on_and_to_test_on_are_files_or_arrays() {
     for (name, (x, y)) in [("t.csv", &train), ("v.csv", &validation), ("e.csv", &test)] {
         place.write(name, csv(x, NAMES, labels(y)));
     }
-    let trainer = trainer().preset(Preset::Plain).hidden([8]).epochs(30).patience(2).lr(0.5);
+    let trainer = trainer("preset = \"plain\"\nhidden = 8\nepochs = 30\npatience = 2\nlr = 0.5");
     let trainer = trainer.validation(&validation.0, &validation.1).test(&test.0, &test.1);
     let mut run = trainer.start(&train.0, &train.1).unwrap();
     while run.next().unwrap().is_some() {}
@@ -206,13 +221,14 @@ fn values_are_predicted_as_from_files() {
             .into_iter()
             .map(move |row| row.iter().take(columns).map(f32::to_string).collect::<Vec<_>>().join(","))
     };
-    let trainer = trainer().epochs(5).hidden([8]);
+    let mut trainer = trainer("epochs = 5\nhidden = 8");
     let options = ["--epochs", "5", "--hidden", "8", "--loss", "mse", "--target"];
     place.write("t.csv", csv(&x, "a,b,c,d,u,v", texts(2)));
     assert_same(&place, &[&options[..], &["u", "v"]].concat(), &trainer.fit(&x, &y).unwrap());
     place.write("t.csv", csv(&x, "a,b,c,d,u", texts(1)));
     assert_same(&place, &[&options[..], &["u"]].concat(), &trainer.fit(&x, &y.column(0)).unwrap());
-    let unscaled = trainer.scale_target(false).lr(1e-5).fit(&x, &y.column(0)).unwrap();
+    (trainer.settings.scale_target, trainer.settings.lr) = (Some(ScaleTarget::None), Some(1e-5));
+    let unscaled = trainer.fit(&x, &y.column(0)).unwrap();
     let unscaled_options = [&options[..], &["u", "--scale-target", "none", "--lr", "1e-5"]].concat();
     assert_same(&place, &unscaled_options, &unscaled);
 }
@@ -226,9 +242,11 @@ fn missing_values_categories_and_weights_are_as_in_files() {
     let texts = y.iter().zip(&weights).map(|(y, weight)| format!("{weight},class {y}"));
     place.write("t.csv", csv(&x, "a,b,c,d,w,class", texts));
     let names: Vec<String> = y.iter().map(|y| format!("class {y}")).collect();
-    let trainer = trainer().epochs(3).hidden([8]).missing(Missing::Fill).categorical([3]).weights(weights);
+    let trainer = trainer("epochs = 3\nhidden = 8").missing(Missing::Fill).categorical([3]).weights(weights);
     let options = ["--epochs", "3", "--hidden", "8", "--categorical", "d", "--weight", "w"];
-    let model = trainer.clone().one_hot(2).fit(&x, &names).unwrap();
+    let mut other = trainer.clone();
+    other.settings.one_hot = Some(2);
+    let model = other.fit(&x, &names).unwrap();
     assert_same(&place, &[&options[..], &["--one-hot", "2"]].concat(), &model);
     let model = trainer.fit(&x, &names).unwrap();
     assert_same(&place, &options, &model);
@@ -248,7 +266,7 @@ fn images_train_in_the_same_order() {
     let (place, rows) = (Workplace::new(), Rows::new(4500, 7));
     place.write("t.csv", rows.csv());
     let x = Array2::from_shape_fn((4500, SIDE * SIDE), |(row, pixel)| f32::from(rows.pixels[row][pixel]));
-    let model = trainer().epochs(2).hidden([12]).fit(&x, &rows.classes).unwrap();
+    let model = trainer("epochs = 2\nhidden = 12").fit(&x, &rows.classes).unwrap();
     let sides = model.meaning.image.map(|form| (form.height, form.width));
     assert_eq!((model.transform.to_string().as_str(), sides), ("1/255", Some((SIDE, SIDE))));
     assert_same(&place, &["--epochs", "2", "--hidden", "12"], &model);
@@ -263,7 +281,7 @@ fn images_train_in_the_same_order() {
     };
     place.write("t.csv", rows.csv());
     let x = Array2::from_shape_fn((4500, SIDE * SIDE), |(row, pixel)| f32::from(rows.pixels[row][pixel]));
-    let model = trainer().epochs(1).hidden([12]).fit(&x, &rows.classes).unwrap();
+    let model = trainer("epochs = 1\nhidden = 12").fit(&x, &rows.classes).unwrap();
     assert_same(&place, &["--epochs", "1", "--hidden", "12"], &model);
 }
 
@@ -271,7 +289,7 @@ fn images_train_in_the_same_order() {
 fn a_gpu_gives_the_same_weights_from_arrays_and_from_files() {
     let (place, (x, y)) = (Workplace::new(), rows(200, 8));
     place.write("t.csv", csv(&x, NAMES, labels(&y)));
-    let model = Trainer::new().device(DeviceRequest::Gpu).epochs(2).hidden([8]).fit(&x, &y).unwrap();
+    let model = trainer("epochs = 2\nhidden = 8").device(DeviceRequest::Gpu).fit(&x, &y).unwrap();
     assert!(model.origin.as_ref().is_some_and(|origin| origin.schedule.is_some()));
     assert_same(&place, &["--epochs", "2", "--hidden", "8", "--device", "gpu"], &model);
 }

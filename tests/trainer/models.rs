@@ -2,12 +2,13 @@
 
 use tinytrain::ndarray::{Array2, array};
 use tinytrain::train::End;
-use tinytrain::{DeviceRequest, Event, Model, Trainer};
+use tinytrain::{DeviceRequest, Event, Model, TrainSettings, Trainer};
 
 use crate::program::Workplace;
 
 fn trainer() -> Trainer {
-    Trainer::new().device(DeviceRequest::Cpu).hidden([8]).epochs(40)
+    let settings = TrainSettings { hidden: Some([8].into()), epochs: Some(40), ..Default::default() };
+    Trainer::new(settings).device(DeviceRequest::Cpu)
 }
 
 fn x() -> Array2<f32> {
@@ -86,7 +87,9 @@ fn a_run_is_stopped_between_epochs_and_within_one() {
         ended(&|event| matches!(event, Event::Epoch { epoch, .. } if epoch.epoch == 3));
     // Batches of 16 rows.
     assert_eq!((epochs, steps), (3, Some(3 * 13)));
-    assert_eq!(model.parameters, trainer().epochs(3).fit(&x, &y).unwrap().parameters);
+    let mut three = trainer();
+    three.settings.epochs = Some(3);
+    assert_eq!(model.parameters, three.fit(&x, &y).unwrap().parameters);
     let (epochs, steps, _) = ended(&|event| matches!(event, Event::Started(_)));
     assert_eq!((epochs, steps), (0, Some(0)));
 }

@@ -1,86 +1,35 @@
-//! The options of a member: those of the sweep, and its own settings, as a command line of `tinytrain train`.
+//! The options of a member: those of the sweep, and its own settings.
 
-use clap::{ArgMatches, Args};
+use clap::Args;
 use serde_json::Value;
+use tinytrain::settings::TrainSettings;
+use tinytrain::settings::text::text_of;
 use tinytrain::sweep::Settings;
 use tinytrain::{Error, Result};
+use toml::Table;
 
-use crate::cli::given::{self, Given, OF_ROWS, given};
-use crate::cli::train_options;
+use crate::cli::config_file;
+use crate::cli::train_options::Options;
 
-/// Options of `train` that a member does not have.
-const NOT_OF_MEMBERS: [&str; 11] = [
-    "out",
-    "folds",
-    "profile",
-    "format",
-    "quiet",
-    "verbose",
-    "threads",
-    "config",
-    "resume",
-    "checkpoint-every",
-    "fallback",
-];
+/// Settings that are the same for all members, since they decide which rows there are, what a score means, or what trains.
+const FIXED: [&str; 6] = ["seed", "threads", "loss", "scale-target", "validation-fraction", "test-fraction"];
 
-/// Options that are the same for all members, besides [`OF_ROWS`], since they decide which rows there are, what a score means, or
-/// what trains.
-const FIXED: [&str; 6] = ["loss", "scale-target", "validation", "validation-fraction", "checked", "no-tune"];
-
-/// The options that all members have.
-#[derive(Debug, Clone)]
-pub struct Template {
-    /// Each with its values.
-    options: Given,
-    /// Options that take no value.
-    flags: Vec<String>,
+/// The options that members have of those of a sweep.
+pub fn common(options: &Options) -> Options {
+    let mut common = options.clone();
+    (common.out, common.profile, common.folds, common.training.settings.threads) = (None, None, None, None);
+    common
 }
 
-impl Template {
-    /// Those of `train` that stand on the command line of a sweep.
-    pub fn of(matches: &ArgMatches) -> Self {
-        let options = given::<train_options::Options>(matches).into_iter();
-        let options = options.filter(|(name, _)| !NOT_OF_MEMBERS.contains(&name.as_str())).collect();
-        let command = train_options::Options::augment_args(clap::Command::new("train"));
-        let flags = command.get_arguments().filter(|argument| !argument.get_action().takes_values());
-        let flags = flags.filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
-        Self { options, flags }
-    }
-
-    /// The options, each with its values, but for factors of learning rates, whose use the settings of a member may decide.
-    pub fn decided(&self) -> Given {
-        let is_decided = |(name, _): &&(String, Vec<String>)| !name.starts_with("lr-");
-        self.options.iter().filter(is_decided).cloned().collect()
-    }
-
-    /// The same with one option more, if it is not there.
-    #[must_use]
-    pub fn with(mut self, option: &str, value: &str) -> Self {
-        if !self.options.iter().any(|(name, _)| name == option) {
-            self.options.push((option.to_owned(), vec![value.to_owned()]));
-        }
-        self
-    }
-
-    /// The command line of a member with these settings: what stands behind `tinytrain train`.
-    pub fn line(&self, settings: &Settings, first_seed: u64) -> Vec<String> {
-        let kept = self.options.iter().filter(|(name, _)| !settings.contains_key(name)).cloned();
-        let own = settings.iter().filter_map(|(name, value)| match value {
-            Value::Bool(is_set) if self.flags.contains(name) => is_set.then(|| (name.clone(), Vec::new())),
-            value => Some((name.clone(), vec![text(value)])),
-        });
-        let seed = (!settings.contains_key("init-seed"))
-            .then(|| ("init-seed".to_owned(), vec![first_seed.to_string()]));
-        given::words(&kept.chain(own).chain(seed).collect::<Given>())
-    }
-}
-
-/// The options of a command line of `train`; `origin` stands in messages for where its settings come from.
+/// The options of a member with these settings, in the place of those that all members have.
 ///
 /// # Errors
-/// [`Error::Config`], in one line, for what `train` does not take.
-pub fn options(line: &[String], origin: &str) -> Result<train_options::Options> {
-    given::parsed(line, origin).map(|(command, _)| command.options)
+/// [`Error::Config`], in one line, for what `train` does not take; `origin` stands in it for where the settings come from.
+pub fn with(common: &Options, settings: &Settings, origin: &str) -> Result<Options> {
+    let unfit = |error: toml::ser::Error| Error::Config(format!("{origin}: {}", error.to_string().trim()));
+    let mut table = config_file::table(common)?;
+    table.extend(Table::try_from(settings).map_err(unfit)?);
+    config_file::options(&table, origin)
 }
 
 /// Checks whether members may have settings of these names.
@@ -88,17 +37,19 @@ pub fn options(line: &[String], origin: &str) -> Result<train_options::Options> 
 /// # Errors
 /// [`Error::Config`] for the first that they may not.
 pub fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
-    let command = given::command();
-    let longs: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_long()).collect();
+    let longs = |command: clap::Command| -> Vec<String> {
+        command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
+    };
+    let command = || clap::Command::new("train");
+    let [own, all] = [TrainSettings::augment_args(command()), Options::augment_args(command())].map(longs);
     for name in names {
-        let expected = if OF_ROWS.contains(&name) || FIXED.contains(&name) || NOT_OF_MEMBERS.contains(&name) {
-            format!(
+        let is_of = |longs: &[String]| longs.iter().any(|long| long == name);
+        let expected = match () {
+            () if is_of(&own) && !FIXED.contains(&name) => continue,
+            () if is_of(&all) => format!(
                 "an option that may differ from member to member, found {name:?}; it belongs on the command line"
-            )
-        } else if !longs.contains(&name) {
-            format!("options of `tinytrain train`, found {name:?}")
-        } else {
-            continue;
+            ),
+            () => format!("options of `tinytrain train`, found {name:?}"),
         };
         return Err(Error::Config(format!("{origin}: expected {expected}")));
     }
@@ -107,14 +58,7 @@ pub fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<(
 
 /// A setting as the value of an option.
 fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-        // No hidden layers.
-        Value::Array(values) if values.is_empty() => "none".to_owned(),
-        Value::Array(values) => values.iter().map(text).collect::<Vec<String>>().join(","),
-        other => other.to_string(),
-    }
+    toml::Value::try_from(value).as_ref().map(text_of).unwrap_or_default()
 }
 
 /// Settings for people.

@@ -8,7 +8,7 @@ use tinytrain::engine::Device;
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
 use tinytrain::sweep::{Fit, Member, Sources};
-use tinytrain::train::{evaluate, evaluate_values, load_model};
+use tinytrain::train::{Config, evaluate, evaluate_values, load_model};
 use tinytrain::{Error, Result};
 
 use super::ensemble::{Chosen, Picking, Picks, one_model};
@@ -175,7 +175,7 @@ impl<'b> Finish<'b> {
         'b: 'a,
     {
         let (members, device, goes_on) = (self.members, self.device, self.goes_on);
-        let seed = self.common.base.training.seed;
+        let seed = self.common.base.training.settings.seed.unwrap_or(Config::default().seed);
         Picking { members, device, folder, ranked, picks, seed, goes_on }
     }
 

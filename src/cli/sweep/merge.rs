@@ -8,7 +8,6 @@ use std::time::Instant;
 use anyhow::Context;
 use tinytrain::{Error, Result};
 
-use super::arguments::Template;
 use super::finish::Finish;
 use super::folder::Folder;
 use super::options::Merge;
@@ -48,7 +47,7 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
     }
     let shards =
         merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
-    let of_all = |folder: &Folder| stored(folder).map(|(options, matches)| options.of_all_shards(&matches));
+    let of_all = |folder: &Folder| stored(folder).and_then(|options| options.of_all_shards());
     let first = of_all(&shards[0])?;
     for shard in &shards[1..] {
         if of_all(shard)? != first {
@@ -75,13 +74,13 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
         let text = "expected members that have ended, found none in these folders";
         return Err(Error::Config(text.to_owned()).into());
     }
-    let (mut options, matches) = stored(&shards[0])?;
+    let mut options = stored(&shards[0])?;
     let picks = merge.ensemble.or(options.ensemble);
     check_fold_models(picks, options.train.folds, &shards)?;
     (options.ensemble, options.shard) = (picks, None);
     (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
     let Prepared { common, planned, members, mut sources, device, .. } =
-        Prepared::of(&options, Template::of(&matches), "evaluating")?;
+        Prepared::of(&options, "evaluating")?;
     let rows = sources.rows()?;
     for shard in &shards {
         compare(shard, &planned)?;

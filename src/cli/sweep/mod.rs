@@ -28,7 +28,6 @@ use tinytrain::engine::Device;
 use tinytrain::sweep::{Halving, Member, Plan, Sweep};
 use tinytrain::{Error, Result};
 
-use self::arguments::Template;
 use self::finish::Finish;
 pub use self::folder::{BEST, is_sweep};
 use self::folder::{FileRows, Folder};
@@ -40,7 +39,7 @@ use self::planned::Planned;
 use self::prepared::Prepared;
 use self::report::Report;
 use crate::cli::args::Format;
-use crate::cli::given;
+use crate::cli::config_file;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
 use crate::cli::run_folder::new_folder;
@@ -65,44 +64,37 @@ pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Inst
     if let Some(Action::Merge(merge)) = &options.action {
         return merge::run(merge);
     }
-    given::refuse_unspellable::<Options>(matches, &[], "")?;
     check(options)?;
     if let Some(path) = &options.resume {
         let folder = Folder::open(path)?;
-        let (began, stored) = stored(&folder)?;
-        let options = began.go_on(options, matches)?;
+        let options = stored(&folder)?.go_on(options, matches)?;
         check(&options)?;
-        return swept(&options, Template::of(&stored), Some(folder), line, start);
+        return swept(&options, Some(folder), line, start);
     }
     if options.ask.is_some() || options.tell.is_some() {
-        return outer::run(options, Template::of(matches), line);
+        return outer::run(options, line);
     }
-    swept(options, Template::of(matches), None, line, start)
+    swept(options, None, line, start)
 }
 
 /// The options with which the sweep in a folder began.
-fn stored(folder: &Folder) -> Result<(Options, ArgMatches)> {
-    let words = folder.command()?;
-    let unreadable = |error: clap::Error| {
+fn stored(folder: &Folder) -> Result<Options> {
+    Line::try_parse_from(folder.command()?).map(|line| line.options).map_err(|error| {
         let text = crate::cli::output::usage_line(&error.render().to_string());
         Error::Config(format!("{}: {text}", folder.file("sweep.json").display()))
-    };
-    let matches =
-        <Line as clap::CommandFactory>::command().try_get_matches_from(words).map_err(unreadable)?;
-    let line = <Line as clap::FromArgMatches>::from_arg_matches(&matches).map_err(unreadable)?;
-    Ok((line.options, matches))
+    })
 }
 
 /// Refuses what a sweep has no use for.
 fn check(options: &Options) -> Result<()> {
-    let (train, held_out) = (&options.train, &options.train.held_out);
+    let train = &options.train;
     let folds = train.folds.is_some();
     let refused = [
         ("--profile", train.profile.is_some(), "one run is profiled at a time"),
-        ("--test", held_out.test.is_some() && folds, "each fold tests on the rows that it holds out"),
+        ("--test", train.test.is_some() && folds, "each fold tests on the rows that it holds out"),
         (
             "--test-fraction",
-            held_out.test_fraction.is_some() && folds,
+            train.training.settings.test_fraction.is_some() && folds,
             "each fold tests on the rows that it holds out",
         ),
         (
@@ -125,19 +117,13 @@ fn check(options: &Options) -> Result<()> {
 }
 
 /// Trains what has not ended yet, and writes down the best.
-fn swept(
-    options: &Options,
-    template: Template,
-    resumed: Option<Folder>,
-    line: &[String],
-    start: Instant,
-) -> anyhow::Result<()> {
+fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Instant) -> anyhow::Result<()> {
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
     if let Some(folder) = &resumed {
         check_fold_models(options.ensemble, options.train.folds, std::slice::from_ref(folder))?;
     }
     let Prepared { common, tried, planned, members, mut sources, device, mut notices } =
-        Prepared::of(options, template, "training")?;
+        Prepared::of(options, "training")?;
     let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,
@@ -162,7 +148,7 @@ fn swept(
     let halving = options.halving.then(|| Halving::new(HALVING[0], HALVING[1]));
     let plan = Plan {
         device: device.clone(),
-        threads: options.train.training.threads,
+        threads: options.train.training.settings.threads,
         halving,
         first_stage: halving.map_or(0, |halving| stage(halving, &folder, &members)),
         deadline: options.total_time.map(|time| start + time),
@@ -198,7 +184,7 @@ fn swept(
 fn interrupted(interrupts: &Interrupts, folder: &Folder, options: &Options, all: usize) -> anyhow::Error {
     let (ended, path) = (folder.records.len(), folder.path().display());
     // A call may want an ensemble where the sweep began without one.
-    let began = stored(folder).ok().and_then(|(began, _)| began.ensemble);
+    let began = stored(folder).ok().and_then(|began| began.ensemble);
     let wanted = options.ensemble.filter(|_| began != options.ensemble);
     let more = wanted.map(|picks| format!(" --ensemble {picks}")).unwrap_or_default();
     let message = format!(
@@ -230,7 +216,13 @@ fn place(options: &Options) -> Result<PathBuf> {
 fn compare(folder: &Folder, planned: &[Planned]) -> Result<()> {
     for record in &folder.records {
         let same = planned.iter().find(|planned| planned.number == record.member);
-        if same.is_some_and(|planned| planned.line != record.arguments) {
+        // As options, not as words: they may have been written otherwise.
+        let options = |line: &Vec<String>| -> Result<toml::Table> {
+            let line =
+                config_file::Line::try_parse_from(line).map_err(|error| Error::Config(error.to_string()))?;
+            config_file::table(&line.options)
+        };
+        if same.is_some_and(|planned| options(&planned.line).ok() != options(&record.arguments).ok()) {
             let text = format!(
                 "{}: expected member {} with the settings of now, found others: the space has changed",
                 folder.path().display(),

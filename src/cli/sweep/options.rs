@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Subcommand};
+use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 
 use crate::cli::args::{self, Format};
-use crate::cli::given::{Given, given};
-use crate::cli::train_options;
+use crate::cli::{config_file, train_options};
 
 const SEARCH: &str = "Search";
 const TOOLS: &str = "Other tools and machines";
@@ -19,10 +19,6 @@ const TRIALS: [usize; 2] = [64, 1000];
 
 /// What is of a call of its own beside `--resume`.
 const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "format", "quiet", "verbose"];
-
-/// What may differ from shard to shard: they have the same members nevertheless.
-const OF_A_SHARD: [&str; 8] =
-    ["shard", "out", "total-time", "ensemble", "threads", "format", "quiet", "verbose"];
 
 /// Train many networks on the same data, and keep the best of them.
 ///
@@ -106,9 +102,19 @@ impl Options {
     }
 
     /// What all shards of a sweep that one of them began with these options have in common.
-    pub fn of_all_shards(&self, matches: &ArgMatches) -> (usize, Given) {
-        let given = given::<Self>(matches).into_iter();
-        (self.trials(), given.filter(|(name, _)| !OF_A_SHARD.contains(&name.as_str())).collect())
+    ///
+    /// # Errors
+    /// [`Error::Config`] for options that are no text.
+    pub fn of_all_shards(&self) -> Result<impl PartialEq + use<>> {
+        let mut train = config_file::table(&self.train)?;
+        train.retain(|name, _| !["out", "threads"].contains(&name));
+        let files = (self.space.clone(), self.settings.clone());
+        Ok((self.trials(), self.grid, self.seeds, self.halving, files, train))
+    }
+
+    /// The seed from which settings are drawn.
+    pub fn seed(&self) -> u64 {
+        self.train.training.settings.seed.unwrap_or(Config::default().seed)
     }
 
     /// The options of a sweep that began with these, and goes on by a call with those.
@@ -128,7 +134,8 @@ impl Options {
         self.trials = Some(self.trials());
         self.total_time = call.total_time;
         self.ensemble = call.ensemble.or(self.ensemble);
-        self.train.training.threads = call.train.training.threads.or(self.train.training.threads);
+        let threads = &mut self.train.training.settings.threads;
+        *threads = call.train.training.settings.threads.or(*threads);
         (self.train.format, self.train.quiet, self.train.verbose) =
             (call.train.format, call.train.quiet, call.train.verbose);
         Ok(self)

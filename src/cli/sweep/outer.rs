@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tinytrain::Error;
 use tinytrain::error::Place;
+use tinytrain::settings::DatasetInfo;
 
-use super::arguments::Template;
 use super::folder::{Folder, LEADERBOARD, Models};
 use super::leaderboard;
 use super::options::Options;
@@ -31,31 +31,28 @@ struct Told {
 ///
 /// # Errors
 /// Those of the options and of the files.
-pub fn run(options: &Options, template: Template, line: &[String]) -> anyhow::Result<()> {
+pub fn run(options: &Options, line: &[String]) -> anyhow::Result<()> {
     let Some(out) = &options.train.out else { return Ok(()) };
     let mut folder = Folder::open_or_create(out, line)?;
     if let Some(path) = &options.tell {
         tell(&mut folder, path)?;
     }
     if let Some(count) = options.ask {
-        ask(&folder, options, template, count)?;
+        ask(&folder, options, count)?;
     }
     Ok(())
 }
 
-fn ask(folder: &Folder, options: &Options, template: Template, count: usize) -> anyhow::Result<()> {
-    let common = Common::of(options, template)?;
-    let known = common.base.training.asked();
-    let known = if common.base.preset_is_open() && !common.base.training.data.is_empty() {
-        super::planned::table(known)
-    } else {
-        known
-    };
-    let (space, origin) = space(options, known)?;
+fn ask(folder: &Folder, options: &Options, count: usize) -> anyhow::Result<()> {
+    let common = Common::of(options);
+    let base = &common.base;
+    // Data that somebody has named are most often a table.
+    let info = DatasetInfo { is_table: !base.training.data.is_empty(), ..base.info() };
+    let (space, origin) = space(options, base.training.settings.preset_for(&info), true)?;
     let first = folder.asked()?.len();
     let mut text = String::new();
     for number in first..first + count {
-        let settings = space.sample(options.train.training.seed, number);
+        let settings = space.sample(options.seed(), number);
         let member = common.member(number, settings, &origin)?;
         let object = json!({ "member": number, "settings": member.settings, "arguments": member.line });
         text += &(object.to_string() + "\n");

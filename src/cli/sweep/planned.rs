@@ -5,18 +5,18 @@ use std::path::Path;
 
 use tinytrain::error::{Place, excerpt};
 use tinytrain::model::Model;
+use tinytrain::settings::Preset;
 use tinytrain::sweep::{Settings, Space};
-use tinytrain::train::TrainingData;
+use tinytrain::train::{Config, TrainingData};
 use tinytrain::{Error, Result};
 
-use super::arguments::{self, Template};
+use super::arguments;
 use super::options::Options;
 use super::spaces;
-use crate::cli::training::{Known, Preset};
-use crate::cli::{train_figures, train_options};
+use crate::cli::{config_file, train_figures, train_options};
 
 /// The share of the training rows that validate where nobody has said which.
-const VALIDATION: &str = "0.2";
+const VALIDATION: f64 = 0.2;
 
 /// Settings of a member, with the options of `train` that they are.
 pub struct Planned {
@@ -44,8 +44,6 @@ impl Planned {
 /// What all members have in common.
 pub struct Common {
     /// The options that all have.
-    pub template: Template,
-    /// The same, read.
     pub base: train_options::Options,
     /// Whether rows validate that nobody has named.
     pub holds_out: bool,
@@ -63,16 +61,13 @@ pub struct Tried {
 
 impl Common {
     /// Those of a sweep.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for options that do not go together.
-    pub fn of(options: &Options, template: Template) -> Result<Self> {
-        let train = &options.train;
-        let holds_out = !train.held_out.validates() && train.folds.is_none();
-        let template = if holds_out { template.with("validation-fraction", VALIDATION) } else { template };
-        let mut base = arguments::options(&template.line(&Settings::new(), 0), "the command line")?;
-        (base.folds, base.training.threads) = (train.folds, train.training.threads);
-        Ok(Self { template, base, holds_out })
+    pub fn of(options: &Options) -> Self {
+        let mut base = options.train.clone();
+        let holds_out = !base.validates() && base.folds.is_none();
+        if holds_out {
+            base.training.settings.validation_fraction = Some(VALIDATION);
+        }
+        Self { base, holds_out }
     }
 
     /// The members with these settings, each as often as there are seeds, without those of other shards.
@@ -98,11 +93,14 @@ impl Common {
     /// # Errors
     /// As [`Common::planned`].
     pub fn member(&self, number: usize, settings: Settings, origin: &str) -> Result<Planned> {
-        let first_seed = self.base.training.seed.wrapping_add(number as u64);
-        let line = self.template.line(&settings, first_seed);
-        let mut options = arguments::options(&line, origin)?;
-        options.folds = self.base.folds;
-        crate::cli::train::check(&options).map_err(|error| of_member(error, number))?;
+        let mut options = arguments::with(&arguments::common(&self.base), &settings, origin)?;
+        let asked = &mut options.training.settings;
+        let first_seed = asked.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
+        asked.init_seed.get_or_insert(first_seed);
+        let line = config_file::words(&config_file::table(&options)?);
+        (options.folds, options.training.settings.threads) =
+            (self.base.folds, self.base.training.settings.threads);
+        options.check().map_err(|error| of_member(error, number))?;
         Ok(Planned { number, settings, line, options })
     }
 }
@@ -117,7 +115,7 @@ impl Tried {
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Data`] for a file that tells of no settings.
-    pub fn of(options: &Options, known: Known) -> Result<Self> {
+    pub fn of(options: &Options, preset: Preset, of_classes: bool) -> Result<Self> {
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
@@ -125,11 +123,11 @@ impl Tried {
             arguments::check(names.map(String::as_str), &origin)?;
             return Ok(Self { origin, trials, space: None });
         }
-        let (space, origin) = space(options, known)?;
+        let (space, origin) = space(options, preset, of_classes)?;
         let trials = if options.grid {
             space.grid().map_err(|error| Error::Config(format!("{origin}: {error}")))?
         } else {
-            let seed = options.train.training.seed;
+            let seed = options.seed();
             (0..options.trials()).map(|trial| space.sample(seed, trial)).collect()
         };
         Ok(Self { origin, trials, space: Some(space) })
@@ -140,21 +138,16 @@ impl Tried {
 ///
 /// # Errors
 /// As [`Tried::of`].
-pub fn space(options: &Options, known: Known) -> Result<(Space, String)> {
+pub fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
         Some(path) => {
             let text = text(path)?;
             (Space::from_toml(&text, path)?, path.display().to_string())
         }
-        None => (spaces::usual(known.preset, !known.predicts_values), "the usual settings".to_owned()),
+        None => (spaces::usual(preset, of_classes), "the usual settings".to_owned()),
     };
     arguments::check(space.names(), &origin)?;
     Ok((space, origin))
-}
-
-/// What is known of a table with rows to validate on.
-pub fn table(known: Known) -> Known {
-    Known { preset: Preset::Table, ..known }
 }
 
 /// The text of a file, or of standard input.

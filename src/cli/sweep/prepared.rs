@@ -3,16 +3,17 @@
 use tinytrain::data::{Fold, Reader};
 use tinytrain::engine::Device;
 use tinytrain::schedule::Measurements;
+use tinytrain::settings::DatasetInfo;
 use tinytrain::sweep::{Member, Sources};
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 
-use super::arguments::Template;
+use super::arguments;
 use super::options::Options;
 use super::planned::{Common, Planned, Tried, of_member};
+use crate::cli::config_file;
 use crate::cli::opened::{Opened, Places};
 use crate::cli::train_text::{as_text, column_lines, late_texts, odd_labels};
-use crate::cli::training::Known;
 use crate::cli::unused_options::refuse_unused;
 
 /// A sweep of which nothing is trained yet.
@@ -38,13 +39,16 @@ impl Prepared {
     ///
     /// # Errors
     /// Those of the options, the data and the device.
-    pub fn of(options: &Options, template: Template, work: &str) -> anyhow::Result<Self> {
-        let own = template.decided();
-        let common = Common::of(options, template)?;
-        crate::cli::train::check(&common.base)?;
+    pub fn of(options: &Options, work: &str) -> anyhow::Result<Self> {
+        let common = Common::of(options);
+        common.base.check()?;
+        let mut own = config_file::table(&arguments::common(&options.train))?;
+        // The settings of a member may decide whether factors of learning rates are of use.
+        own.retain(|name, _| !name.starts_with("lr-"));
         let opened = Places::of(&common.base)?.open(&common.base)?;
         refuse_unused(&own, &common.base, &opened)?;
-        let tried = Tried::of(options, opened.known)?;
+        let preset = common.base.training.settings.preset_for(&opened.info);
+        let tried = Tried::of(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planned(options, &tried)?;
         if planned.is_empty() {
             return Err(Error::Config("expected at least one member, found none".to_owned()).into());
@@ -72,25 +76,26 @@ fn members(
     measured: &Measurements,
 ) -> Result<(Vec<Member>, Sources)> {
     let Opened { mut reader, validation, test, .. } = opened;
-    let known = |reader: &mut Reader, planned: &Planned| {
-        let known = planned.options.known(reader)?;
-        planned.options.training.check(known).map_err(|error| of_member(error, planned.number))?;
-        Ok(known)
+    // What a member asks for may leave the preset open where the sweep does not.
+    let look = |reader: &mut Reader, planned: &Planned| {
+        planned.options.training.settings.look_at(reader, validation.is_some(), test.is_some())
     };
-    let known = planned.iter().map(|planned| known(&mut reader, planned)).collect::<Result<Vec<Known>>>()?;
+    let known =
+        planned.iter().map(|planned| look(&mut reader, planned)).collect::<Result<Vec<DatasetInfo>>>()?;
     let mut sources = Sources::new(reader, validation, test);
     let folds: Vec<Option<Fold>> = match common.base.folds {
         Some(count) => (0..count).map(|index| Some(Fold { index, count })).collect(),
         None => vec![None],
     };
     let mut members = Vec::with_capacity(planned.len());
-    for (planned, known) in planned.iter_mut().zip(known) {
-        let wanted = planned.options.config(known, Measurements::default());
+    for (planned, info) in planned.iter_mut().zip(known) {
+        let settings = &planned.options.training.settings;
+        let resolve = |info| settings.resolve(&info).map_err(|error| of_member(error, planned.number));
+        let wanted = resolve(info)?;
         let data = folds.iter().map(|fold| sources.data(&wanted, *fold)).collect::<Result<Vec<_>>>()?;
         let training = data[0].training();
-        let config: Config = planned.options.config(known.of(training), measured.clone());
-        let made = config.validate().and_then(|()| config.plan(training, device));
-        made.map_err(|error| of_member(error, planned.number))?;
+        let config = Config { measured: measured.clone(), ..resolve(info.of(training))? };
+        config.plan(training, device).map_err(|error| of_member(error, planned.number))?;
         let mut member =
             Member { number: planned.number, config, data, is_tested: common.base.folds.is_some() };
         if let Device::Gpu(adapter) = device

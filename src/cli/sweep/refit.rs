@@ -36,7 +36,7 @@ impl Finish<'_> {
         let training = |number: usize| members.iter().find(|member| member.number == number);
         let plan = Plan {
             device: self.device.clone(),
-            threads: self.common.base.training.threads,
+            threads: self.common.base.training.settings.threads,
             halving: None,
             first_stage: 0,
             deadline: None,

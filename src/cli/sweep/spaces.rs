@@ -1,9 +1,8 @@
 //! Settings that are tried where nobody has said which.
 
 use serde_json::{Value, json};
+use tinytrain::settings::Preset;
 use tinytrain::sweep::{Range, Space, Values};
-
-use crate::cli::training::Preset;
 
 fn log(low: f64, high: f64) -> Values {
     Values::Range(Range { bounds: [low, high], is_log: true, is_whole: false, points: Some(5) })

@@ -1,8 +1,6 @@
 //! How the columns of a table are scaled.
 
-use std::str::FromStr;
-
-use crate::error::{Error, Result};
+use crate::named::named;
 
 /// What is to be done with the values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,39 +23,12 @@ pub enum Scale {
     Bytes,
 }
 
-impl Scale {
-    /// All of them.
-    pub const ALL: [Scale; 7] = [
-        Scale::Auto,
-        Scale::Standard,
-        Scale::MinMax,
-        Scale::Robust,
-        Scale::Quantile,
-        Scale::None,
-        Scale::Bytes,
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scale::Auto => "auto",
-            Scale::Standard => "standard",
-            Scale::MinMax => "minmax",
-            Scale::Robust => "robust",
-            Scale::Quantile => "quantile",
-            Scale::None => "none",
-            Scale::Bytes => "bytes",
-        }
-    }
-}
-
-impl FromStr for Scale {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|scale| scale.name() == text).ok_or_else(|| {
-            let expected = "auto, standard, minmax, robust, quantile, none or bytes".to_owned();
-            Error::Setting { setting: "scale", expected, found: format!("{text:?}") }
-        })
-    }
-}
+named!(Scale {
+    Auto = "auto",
+    Standard = "standard",
+    MinMax = "minmax",
+    Robust = "robust",
+    Quantile = "quantile",
+    None = "none",
+    Bytes = "bytes",
+});

@@ -1,6 +1,6 @@
 //! Activations: what stands behind the products of a hidden layer, element by element.
 
-use super::variants::{parse_by_name, variants};
+use super::variants::variants;
 
 /// What an activation computes.
 trait Function: Sync {
@@ -50,8 +50,6 @@ variants! {
         Identity = identity,
     }
 }
-
-parse_by_name!(Activation, "activation");
 
 impl Activation {
     /// y = f(z), in place of z.

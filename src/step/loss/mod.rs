@@ -4,7 +4,7 @@ mod rows;
 
 pub use rows::{LossRows, Targets};
 
-use super::variants::{parse_by_name, variants};
+use super::variants::variants;
 
 /// What a loss computes. The loss of a batch is the mean over its rows of weight times loss.
 trait Function: Sync {
@@ -43,8 +43,6 @@ variants! {
         Huber = huber,
     }
 }
-
-parse_by_name!(Loss, "loss");
 
 /// The mean over the outputs of `term` of the differences d = z - t, and its gradient from the derivative `slope` of the term.
 fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) -> f32) {

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 use super::StepRecord;
 use super::setting::demand;
-use super::variants::{parse_by_name, variants};
+use super::variants::variants;
 
 /// Some neighbouring parameters of one tensor, and what belongs to them.
 pub struct Tile<'a> {
@@ -70,8 +70,6 @@ variants! {
         RmsProp = rmsprop,
     }
 }
-
-parse_by_name!(OptimizerKind, "optimizer");
 
 /// An optimizer with its settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,15 +155,15 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Setting`](crate::Error::Setting) for the first that is not.
     pub fn validate(&self) -> Result<()> {
-        let first = if self.kind.uses_momentum() { "momentum" } else { "beta1" };
-        for (setting, beta) in [(first, self.beta1), ("beta2", self.beta2)] {
+        let first = if self.kind.uses_momentum() { "momentum" } else { "betas" };
+        for (setting, beta) in [(first, self.beta1), ("betas", self.beta2)] {
             demand((0.0..1.0).contains(&beta), setting, "a number from 0 to below 1", beta)?;
         }
         // 0 would make NaN of parameters without a gradient; so would smaller numbers, which devices take as 0.
         let epsilon = !self.kind.uses_epsilon() || (self.epsilon.is_normal() && self.epsilon > 0.0);
-        demand(epsilon, "epsilon", "a finite number of at least 1.2e-38", self.epsilon)?;
+        demand(epsilon, "eps", "a finite number of at least 1.2e-38", self.epsilon)?;
         let decay = self.weight_decay.is_finite() && self.weight_decay >= 0.0;
-        demand(decay, "weight decay", "a finite number of at least 0", self.weight_decay)
+        demand(decay, "weight-decay", "a finite number of 0 or more", self.weight_decay)
     }
 
     /// Whether biases decay as weights do.

@@ -138,23 +138,17 @@ fn settings_out_of_range_are_refused() {
     let (momentum, adam) = (OptimizerKind::Momentum.defaults(), OptimizerKind::Adam.defaults());
     for (optimizer, want) in [
         (Optimizer { beta1: 1.0, ..momentum }, "momentum: expected a number from 0 to below 1, found 1"),
-        (Optimizer { beta1: -0.1, ..adam }, "beta1: expected a number from 0 to below 1, found -0.1"),
-        (Optimizer { beta2: f32::NAN, ..adam }, "beta2: expected a number from 0 to below 1, found NaN"),
-        (
-            Optimizer { epsilon: 0.0, ..adam },
-            "epsilon: expected a finite number of at least 1.2e-38, found 0",
-        ),
-        (
-            Optimizer { epsilon: -1.0, ..adam },
-            "epsilon: expected a finite number of at least 1.2e-38, found -1",
-        ),
+        (Optimizer { beta1: -0.1, ..adam }, "betas: expected a number from 0 to below 1, found -0.1"),
+        (Optimizer { beta2: f32::NAN, ..adam }, "betas: expected a number from 0 to below 1, found NaN"),
+        (Optimizer { epsilon: 0.0, ..adam }, "eps: expected a finite number of at least 1.2e-38, found 0"),
+        (Optimizer { epsilon: -1.0, ..adam }, "eps: expected a finite number of at least 1.2e-38, found -1"),
         (
             Optimizer { weight_decay: -1.0, ..adam },
-            "weight decay: expected a finite number of at least 0, found -1",
+            "weight-decay: expected a finite number of 0 or more, found -1",
         ),
         (
             Optimizer { weight_decay: f32::INFINITY, ..adam },
-            "weight decay: expected a finite number of at least 0, found inf",
+            "weight-decay: expected a finite number of 0 or more, found inf",
         ),
     ] {
         assert_eq!(message(optimizer), want);

@@ -111,27 +111,24 @@ fn no_rate_is_above_the_peak_or_below_0() {
 fn settings_out_of_range_are_refused() {
     let step = rates(RateSchedule::Step);
     for (rates, want) in [
-        (Rates { peak: 0.0, ..step }, "learning rate: expected a finite number above 0, found 0"),
-        (Rates::constant(f32::NAN), "learning rate: expected a finite number above 0, found NaN"),
-        (Rates { gamma: 0.0, ..step }, "learning rate gamma: expected a number above 0, at most 1, found 0"),
-        (
-            Rates { gamma: 1.5, ..step },
-            "learning rate gamma: expected a number above 0, at most 1, found 1.5",
-        ),
-        (Rates { every: 0, ..step }, "epochs between learning rate steps: expected 1 or more, found 0"),
+        (Rates { peak: 0.0, ..step }, "lr: expected a finite number above 0, found 0"),
+        (Rates::constant(f32::NAN), "lr: expected a finite number above 0, found NaN"),
+        (Rates { gamma: 0.0, ..step }, "lr-gamma: expected a number above 0, at most 1, found 0"),
+        (Rates { gamma: 1.5, ..step }, "lr-gamma: expected a number above 0, at most 1, found 1.5"),
+        (Rates { every: 0, ..step }, "lr-every: expected 1 or more, found 0"),
         (
             Rates { steps: 0, ..rates(RateSchedule::Cosine) },
-            "learning rate schedule: expected constant where the number of rows is not known, found cosine",
+            "lr-schedule: expected constant where the number of rows is not known, found cosine",
         ),
-        (Rates { warmup: 1001, ..step }, "warm-up: expected at most the 1000 steps of the run, found 1001"),
+        (Rates { warmup: 1001, ..step }, "warmup: expected at most the 1000 steps of the run, found 1001"),
     ] {
         assert_eq!(rates.validate().unwrap_err().to_string(), want);
     }
     let names = "constant, step, exponential, cosine, onecycle or coslog4";
     let error = "linear".parse::<RateSchedule>().unwrap_err().to_string();
-    assert_eq!(error, format!("learning rate schedule: expected {names}, found \"linear\""));
+    assert_eq!(error, format!("lr-schedule: expected {names}, found \"linear\""));
     for schedule in RateSchedule::ALL {
-        Rates { warmup: 1000, ..rates(*schedule) }.validate().unwrap();
+        Rates { warmup: 1000, ..rates(schedule) }.validate().unwrap();
     }
     // With nothing known of the run, a constant rate may warm up.
     Rates { warmup: 7, ..Rates::constant(0.1) }.validate().unwrap();

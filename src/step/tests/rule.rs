@@ -49,28 +49,28 @@ fn settings_out_of_range_are_refused() {
     for (rule, want) in [
         (
             UpdateRule { clip_norm: Some(0.0), ..rule.clone() },
-            "clip norm: expected a finite number above 0, found 0",
+            "clip-norm: expected a finite number above 0, found 0",
         ),
         (
             UpdateRule { clip_norm: Some(f32::INFINITY), ..rule.clone() },
-            "clip norm: expected a finite number above 0, found inf",
+            "clip-norm: expected a finite number above 0, found inf",
         ),
         (
             UpdateRule { label_smoothing: 1.0, ..rule.clone() },
-            "label smoothing: expected a number from 0 to below 1, found 1",
+            "label-smoothing: expected a number from 0 to below 1, found 1",
         ),
         (
             UpdateRule { factors: factors(-1.0, 1.0), ..rule.clone() },
-            "learning rate factor: expected a finite number of at least 0, found -1",
+            "lr-weights: expected a finite number of 0 or more, found -1",
         ),
         (
             UpdateRule { factors: factors(1.0, f32::NAN), ..rule.clone() },
-            "learning rate factor: expected a finite number of at least 0, found NaN",
+            "lr-layers: expected a finite number of 0 or more, found NaN",
         ),
-        (UpdateRule::sgd(-1.0), "learning rate: expected a finite number above 0, found -1"),
+        (UpdateRule::sgd(-1.0), "lr: expected a finite number above 0, found -1"),
         (
             UpdateRule { optimizer, ..rule.clone() },
-            "epsilon: expected a finite number of at least 1.2e-38, found 0",
+            "eps: expected a finite number of at least 1.2e-38, found 0",
         ),
     ] {
         assert_eq!(rule.validate().unwrap_err().to_string(), want);

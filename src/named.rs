@@ -1,0 +1,64 @@
+//! Choices by their names.
+
+/// Gives an enum its names: of options, and in files.
+macro_rules! named {
+    ($name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
+        impl $name {
+            /// All of them.
+            pub const ALL: [$name; [$($name::$variant),+].len()] = [$($name::$variant),+];
+
+            /// Its name: of the option, and in files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+        crate::named::by_name!($name);
+    };
+}
+
+/// Reads and writes an enum that has `ALL` and `name` by its names, on the command line too.
+macro_rules! by_name {
+    ($name:ident) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::error::Error;
+
+            fn from_str(text: &str) -> crate::error::Result<Self> {
+                let found = Self::ALL.iter().find(|variant| variant.name() == text);
+                found.copied().ok_or_else(|| {
+                    let names = crate::named::one_of(Self::ALL.iter().map(|variant| variant.name()));
+                    crate::error::Error::Config(format!("expected {names}, found {text:?}"))
+                })
+            }
+        }
+
+        #[cfg(feature = "cli")]
+        impl clap::ValueEnum for $name {
+            fn value_variants<'a>() -> &'a [Self] {
+                &Self::ALL
+            }
+
+            fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+                Some(self.name().into())
+            }
+        }
+    };
+}
+
+/// `a, b or c`.
+pub(crate) fn one_of(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+pub(crate) use {by_name, named};

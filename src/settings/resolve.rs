@@ -1,0 +1,265 @@
+//! The settings of a run, from what was asked for and what is known of the data: the only place of defaults.
+
+use super::{Embeddings, List, Parametrization, Patience, Preset, ScaleTarget, TrainSettings, YesNo};
+use crate::data::{Reader, Split};
+use crate::error::{Error, Result};
+use crate::named::one_of;
+use crate::step::{Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, demand};
+use crate::train::{ClassWeights, Config, DataOptions, InputOptions, Keep, ONE_HOT_CATEGORIES, TrainingData};
+
+/// What the defaults of settings depend on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DatasetInfo {
+    /// Training rows, where their number is known.
+    pub rows: Option<usize>,
+    /// Whether targets are values, not classes.
+    pub predicts_values: bool,
+    /// Whether they are a table, which holds no images.
+    pub is_table: bool,
+    /// Whether there are rows of their own to validate on.
+    pub validates: bool,
+    /// Whether there are rows of their own to test on.
+    pub tests: bool,
+}
+
+impl DatasetInfo {
+    /// The same with what training data tell.
+    #[must_use]
+    pub fn of(self, data: &TrainingData) -> Self {
+        Self { rows: data.rows(), predicts_values: data.predicts_values(), ..self }
+    }
+}
+
+impl TrainSettings {
+    /// Whether rows validate.
+    pub fn validates(&self, info: &DatasetInfo) -> bool {
+        info.validates || self.validation_fraction.is_some()
+    }
+
+    /// Where defaults come from: a table that is validated has the preset for tables, if none was asked for.
+    pub fn preset_for(&self, info: &DatasetInfo) -> Preset {
+        let is_table = info.is_table && self.validates(info);
+        self.preset.unwrap_or(if is_table { Preset::Table } else { Preset::Plain })
+    }
+
+    /// What is known of rows before all of them are read; looks at the first rows where the preset depends on them.
+    ///
+    /// # Errors
+    /// Those of the data.
+    pub fn look_at(&self, reader: &mut Reader, validates: bool, tests: bool) -> Result<DatasetInfo> {
+        let info = DatasetInfo {
+            predicts_values: reader.values() > 0,
+            is_table: reader.schema().is_some(),
+            validates,
+            tests,
+            rows: None,
+        };
+        let is_open = self.preset.is_none() && info.is_table && self.validates(&info);
+        let has_rows = is_open && (reader.rows() > 0 || reader.next_block()?);
+        Ok(DatasetInfo { is_table: has_rows && !reader.holds_images(), ..info })
+    }
+
+    /// Checks what can be checked before anything is known of the data: settings that go with neither preset.
+    ///
+    /// # Errors
+    /// As [`TrainSettings::resolve`].
+    pub fn check_early(&self, info: DatasetInfo) -> Result<()> {
+        let of = |is_table| self.resolve(&DatasetInfo { is_table, ..info }).map(drop);
+        of(false).or_else(|error| of(true).map_err(|_| error))
+    }
+
+    /// The settings of a run on such data.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first that is out of range or does not go with others.
+    pub fn resolve(&self, info: &DatasetInfo) -> Result<Config> {
+        let asked = self.clone();
+        let loss = asked.loss.unwrap_or(if info.predicts_values { Loss::Mse } else { Loss::CrossEntropy });
+        let usual = match self.preset_for(info) {
+            Preset::Table => Config::table(loss),
+            Preset::Plain => Config {
+                epochs: Config::default_epochs(info.rows),
+                batch_size: Config::default_batch_size(info.rows),
+                ..Config::plain(loss)
+            },
+        };
+        let another = asked.optimizer.filter(|kind| *kind != usual.optimizer.kind);
+        let optimizer = another.map_or(usual.optimizer, OptimizerKind::defaults);
+        let learning_rate = another.map_or(usual.learning_rate, |kind| Config::default_rate(kind, loss));
+        let (beta1, beta2) = match asked.betas.as_deref() {
+            Some(&[first, second]) => (first, second),
+            Some(&[of_squares]) => (optimizer.beta1, of_squares),
+            _ => (optimizer.beta1, optimizer.beta2),
+        };
+        let seed = asked.seed.unwrap_or(usual.seed);
+        let patience = match asked.patience {
+            Some(Patience::Epochs(epochs)) => Some(epochs),
+            Some(Patience::None) => None,
+            None => usual.patience.filter(|_| asked.keep != Some(Keep::Last) && self.validates(info)),
+        };
+        let inputs = InputOptions {
+            periodic: asked.embeddings.map_or(usual.data.inputs.periodic, |it| it == Embeddings::Pbld),
+            scaled: asked.learn_scale.map_or(usual.data.inputs.scaled, |it| it == YesNo::Yes),
+            most_one_hot: asked.one_hot.unwrap_or(ONE_HOT_CATEGORIES),
+        };
+        let split = Split {
+            validation: asked.validation_fraction.unwrap_or(0.0),
+            test: asked.test_fraction.unwrap_or(0.0),
+            seed,
+            fold: None,
+        };
+        let list = |asked: Option<List<f32>>, usual| asked.map_or(usual, |list| list.0);
+        let config = Config {
+            hidden: asked.hidden.map_or(usual.hidden, |sizes| sizes.0),
+            epochs: asked.epochs.unwrap_or(usual.epochs),
+            batch_size: asked.batch_size.unwrap_or(usual.batch_size),
+            activation: asked.activation.map_or(usual.activation, |names| names.0),
+            dropout: list(asked.dropout, usual.dropout),
+            init: asked.init.unwrap_or(usual.init),
+            loss,
+            label_smoothing: asked.label_smoothing.unwrap_or(usual.label_smoothing),
+            temperature: !asked.no_temperature,
+            class_weights: asked.class_weights.unwrap_or(usual.class_weights),
+            optimizer: Optimizer {
+                beta1: asked.momentum.unwrap_or(beta1),
+                beta2,
+                epsilon: asked.eps.unwrap_or(optimizer.epsilon),
+                weight_decay: asked.weight_decay.unwrap_or(optimizer.weight_decay),
+                ..optimizer
+            },
+            learning_rate: asked.lr.unwrap_or(learning_rate),
+            rate_schedule: asked.lr_schedule.unwrap_or(usual.rate_schedule),
+            rate_gamma: asked.lr_gamma,
+            rate_every: asked.lr_every,
+            warmup: asked.warmup.unwrap_or(usual.warmup),
+            factors: RateFactors {
+                weights: asked.lr_weights.unwrap_or(usual.factors.weights),
+                biases: asked.lr_biases.unwrap_or(usual.factors.biases),
+                layers: list(asked.lr_layers, Vec::new()),
+                embeddings: asked.lr_embeddings.unwrap_or(usual.factors.embeddings),
+                scale: asked.lr_scale.unwrap_or(usual.factors.scale),
+                ..RateFactors::default()
+            },
+            ntk: asked.parametrization.map_or(usual.ntk, |it| it == Parametrization::Ntk),
+            clip_norm: asked.clip_norm,
+            seed,
+            init_seed: asked.init_seed,
+            schedule: asked.schedule,
+            threads: asked.threads,
+            data: DataOptions {
+                scale: asked.scale.unwrap_or(usual.data.scale),
+                split,
+                standardise_targets: asked.scale_target != Some(ScaleTarget::None),
+                clip: asked.clip.unwrap_or(usual.data.clip),
+                inputs,
+            },
+            keep: asked.keep,
+            patience,
+            target_accuracy: asked.target_accuracy,
+            auc_by_epoch: asked.auc_by_epoch,
+            max_time: asked.max_time,
+            measured: usual.measured,
+        };
+        config.validate()?;
+        self.check(&config, info)?;
+        Ok(config)
+    }
+
+    /// Checks whether every setting that was asked for has an effect on a run with these settings.
+    fn check(&self, config: &Config, info: &DatasetInfo) -> Result<()> {
+        let (kind, schedule) = (config.optimizer.kind, config.rate_schedule);
+        let having = |has: fn(OptimizerKind) -> bool| {
+            let kinds = OptimizerKind::ALL.iter().filter(|kind| has(**kind));
+            format!("--optimizer {} with it", one_of(kinds.map(|kind| kind.name())))
+        };
+        let name = kind.name();
+        let fits = self.momentum.is_none() || kind.uses_momentum();
+        demand(fits, "momentum", &having(OptimizerKind::uses_momentum), name)?;
+        if let Some(betas) = &self.betas {
+            demand(kind.betas() > 0, "betas", &having(|kind| kind.betas() > 0), name)?;
+            let expected = format!("as many as {kind} has, {}", kind.betas());
+            demand(betas.len() == kind.betas(), "betas", &expected, betas.len())?;
+        }
+        let fits = self.eps.is_none() || kind.uses_epsilon();
+        demand(fits, "eps", &having(OptimizerKind::uses_epsilon), name)?;
+        let fits = self.lr_gamma.is_none() || schedule.uses_gamma();
+        demand(fits, "lr-gamma", "--lr-schedule step or exponential with it", schedule)?;
+        let fits = self.lr_every.is_none() || schedule == RateSchedule::Step;
+        demand(fits, "lr-every", "--lr-schedule step with it", schedule)?;
+        let shares = [
+            ("validation-fraction", info.validates, self.validation_fraction),
+            ("test-fraction", info.tests, self.test_fraction),
+        ];
+        for (setting, are_given, share) in shares {
+            let expected = "one of both, a share of the training rows or rows of their own";
+            demand(!are_given || share.is_none(), setting, expected, "both")?;
+            demand(share != Some(0.0), setting, "a number between 0 and 1", 0)?;
+        }
+        let validates = self.validates(info);
+        let fits = validates || !matches!(self.patience, Some(Patience::Epochs(_)));
+        demand(fits, "patience", "validation data", "none")?;
+        let fits = validates || self.keep != Some(Keep::Best);
+        demand(fits, "keep", "validation data, which say which model is best", "none")
+    }
+
+    /// All that a preset decides, as it was resolved: what repeats a run whatever the defaults are then.
+    pub fn spelled(config: &Config, preset: Preset) -> Self {
+        let Config { optimizer, factors, data, .. } = config;
+        let settings = Self {
+            preset: Some(preset),
+            hidden: Some(config.hidden.clone().into()),
+            epochs: Some(config.epochs),
+            batch_size: Some(config.batch_size),
+            activation: Some(config.activation.clone().into()),
+            init: Some(config.init),
+            parametrization: Some(if config.ntk { Parametrization::Ntk } else { Parametrization::Standard }),
+            label_smoothing: Some(config.label_smoothing),
+            optimizer: Some(optimizer.kind),
+            lr: Some(config.learning_rate),
+            lr_schedule: Some(config.rate_schedule),
+            scale: Some(data.scale),
+            patience: config.patience.map(Patience::Epochs),
+            seed: Some(config.seed),
+            ..Self::default()
+        };
+        if preset == Preset::Plain {
+            return settings;
+        }
+        Self {
+            clip: Some(data.clip),
+            betas: (optimizer.kind.betas() == 2).then(|| [optimizer.beta1, optimizer.beta2].into()),
+            lr_biases: Some(factors.biases),
+            lr_scale: Some(factors.scale),
+            lr_embeddings: Some(factors.embeddings),
+            embeddings: Some(if data.inputs.periodic { Embeddings::Pbld } else { Embeddings::None }),
+            learn_scale: Some(if data.inputs.scaled { YesNo::Yes } else { YesNo::No }),
+            ..settings
+        }
+    }
+}
+
+impl std::fmt::Display for ClassWeights {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ClassWeights::None => f.write_str("none"),
+            ClassWeights::Balanced => f.write_str("balanced"),
+            ClassWeights::Given(weights) => List(weights.clone()).fmt(f),
+        }
+    }
+}
+
+impl std::str::FromStr for ClassWeights {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |_| {
+            let expected = "expected none, balanced, or numbers of 0 or more with commas between them";
+            Error::Config(format!("{expected}, found {text:?}"))
+        };
+        match text {
+            "none" => Ok(ClassWeights::None),
+            "balanced" => Ok(ClassWeights::Balanced),
+            _ => text.parse().map(|List(weights)| ClassWeights::Given(weights)).map_err(wrong),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Values of settings, and how they are read.
+
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::named::named;
+
+/// Settings that the defaults of all others come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// RealMLP-TD-S with periodic embeddings, made for tables with validation rows: see
+    /// [`Config::table`](crate::train::Config::table).
+    Table,
+    /// A network with ReLU and gradient descent.
+    #[default]
+    Plain,
+}
+
+named!(Preset { Table = "table", Plain = "plain" });
+
+/// How learning rates depend on the widths of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parametrization {
+    /// Not at all.
+    Standard,
+    /// As if weights were multiplied by 1 / sqrt(inputs).
+    Ntk,
+}
+
+named!(Parametrization { Standard = "standard", Ntk = "ntk" });
+
+/// How values to predict are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaleTarget {
+    /// To mean 0 and variance 1.
+    Standard,
+    /// Not at all.
+    None,
+}
+
+named!(ScaleTarget { Standard = "standard", None = "none" });
+
+/// What columns of numbers become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Embeddings {
+    /// An input each.
+    None,
+    /// Periodic embeddings.
+    Pbld,
+}
+
+named!(Embeddings { None = "none", Pbld = "pbld" });
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YesNo {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+}
+
+named!(YesNo { Yes = "yes", No = "no" });
+
+/// Epochs without a better one that end a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// A run goes on.
+    None,
+    /// So many.
+    Epochs(usize),
+}
+
+impl fmt::Display for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Patience::None => f.write_str("none"),
+            Patience::Epochs(epochs) => epochs.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Patience {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "none" => Ok(Patience::None),
+            _ => count(text).map(Patience::Epochs).map_err(|error| Error::Config(error + ", or none")),
+        }
+    }
+}
+
+/// Several values with commas between them, or `none`; of hidden layers one for all, or one for each, first to last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> Deref for List<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> From<T> for List<T> {
+    fn from(one: T) -> Self {
+        Self(vec![one])
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for List<T> {
+    fn from(each: [T; N]) -> Self {
+        Self(each.into())
+    }
+}
+
+impl<T> From<Vec<T>> for List<T> {
+    fn from(each: Vec<T>) -> Self {
+        Self(each)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for List<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<String> = self.0.iter().map(T::to_string).collect();
+        f.write_str(&if values.is_empty() { "none".to_owned() } else { values.join(",") })
+    }
+}
+
+impl<T: FromStr<Err: fmt::Display>> FromStr for List<T> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let value = |part: &str| {
+            let wrong = |error| Error::Config(format!("{error}; several have commas between them"));
+            parse(part.trim()).map_err(wrong)
+        };
+        if text == "none" {
+            Ok(Self(Vec::new()))
+        } else {
+            text.split(',').map(value).collect::<Result<_>>().map(Self)
+        }
+    }
+}
+
+/// Reads a value; what is wrong with it is said in words that name what was expected.
+///
+/// # Errors
+/// Those words.
+pub fn parse<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| match std::any::type_name::<T>() {
+        "f32" | "f64" => format!("expected a number, found {text:?}"),
+        "u64" | "usize" => format!("expected a whole number from 0 on, found {text:?}"),
+        _ => error.to_string(),
+    })
+}
+
+/// A whole number from 1 on.
+///
+/// # Errors
+/// What was expected.
+pub fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a whole number, 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// A time, as `60s`, `1h 5m` or a number of seconds.
+///
+/// # Errors
+/// What was expected.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let duration = seconds.or_else(|| humantime::parse_duration(text).ok());
+    duration.filter(|time| !time.is_zero()).ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
+}
