@@ -332,7 +332,7 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
     let before = place.entries();
     for (space, arguments, expected) in [
         ("lrr = 3", &[][..], "bad.toml: expected options of `tinytrain train`, found \"lrr\""),
-        ("lr = -3", &[], "bad.toml: invalid value '-3' for '--lr <X>': expected a finite number above 0"),
+        ("lr = -3", &[], "member 0: --lr: expected a finite number above 0, found -3"),
         (
             "seed = 3",
             &[],
@@ -350,7 +350,7 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
         (
             "scale = \"none\"\nclip = \"smooth\"\nhidden=\"x\"",
             &[],
-            "bad.toml: invalid value 'x' for '--hidden <SIZES>'",
+            "bad.toml: --hidden: expected a whole number from 0 on, found \"x\"",
         ),
         (
             "lr = 1",

@@ -84,7 +84,7 @@ fn random_rule(draw: &mut Draw, network: &Network) -> UpdateRule {
         embeddings: draw.factor(),
         scale: draw.factor(),
     };
-    let (schedule, warmup) = (draw.one_of(RateSchedule::ALL), draw.between(0, 3) as u64);
+    let (schedule, warmup) = (draw.one_of(&RateSchedule::ALL), draw.between(0, 3) as u64);
     UpdateRule {
         optimizer,
         rates: Rates { warmup, ..Rates::new(schedule, 0.3 * kind.default_rate(), 5, 3) },

@@ -107,7 +107,8 @@ impl Common {
 
 /// A setting that is wrong, with the member that has it.
 pub fn of_member(error: Error, number: usize) -> Error {
-    Error::Config(format!("member {number}: {error}"))
+    let option = if matches!(error, Error::Setting { .. }) { "--" } else { "" };
+    Error::Config(format!("member {number}: {option}{error}"))
 }
 
 impl Tried {

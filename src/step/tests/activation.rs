@@ -105,6 +105,6 @@ fn names_are_read_back() {
     }
     let error = "swish".parse::<Activation>().unwrap_err().to_string();
     let names = "relu, leaky-relu, elu, selu, gelu, silu, mish, tanh, sigmoid or identity";
-    assert_eq!(error, format!("activation: expected {names}, found \"swish\""));
+    assert_eq!(error, format!("expected {names}, found \"swish\""));
     assert_eq!(Activation::LeakyRelu.prefix(), "leaky_relu");
 }

@@ -126,7 +126,7 @@ fn settings_out_of_range_are_refused() {
     }
     let names = "constant, step, exponential, cosine, onecycle or coslog4";
     let error = "linear".parse::<RateSchedule>().unwrap_err().to_string();
-    assert_eq!(error, format!("lr-schedule: expected {names}, found \"linear\""));
+    assert_eq!(error, format!("expected {names}, found \"linear\""));
     for schedule in RateSchedule::ALL {
         Rates { warmup: 1000, ..rates(schedule) }.validate().unwrap();
     }
