@@ -9,6 +9,7 @@ use tinytrain::Error;
 use tinytrain::data::{
     Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why,
 };
+use tinytrain::settings::text::text_of;
 use tinytrain::settings::{HELD_OUT, TrainSettings};
 
 use super::args::Format;
@@ -306,8 +307,12 @@ fn said(options: &Options, predicts_values: bool) -> String {
         .flatten();
     let other = if predicts_values { "fold-labels" } else { "scale-target" };
     let found_out = ["target", "task", "only", "exclude", "categorical", "threads", other];
-    let said: toml::Table = given.filter(|(name, _)| !found_out.contains(&name.as_str())).collect();
-    config_file::words(&said).iter().map(|option| format!(" {}", quoted(OsStr::new(option)))).collect()
+    let said = given.filter(|(name, _)| !found_out.contains(&name.as_str()));
+    said.map(|(name, value)| match value {
+        toml::Value::Boolean(_) => format!(" --{name}"),
+        value => format!(" --{name}={}", quoted(OsStr::new(&text_of(&value)))),
+    })
+    .collect()
 }
 
 /// The most frequent categories with their rows.

@@ -29,7 +29,7 @@ pub struct Written {
     #[arg(long, help_heading = TABLES, value_name = "CHARACTER")]
     #[serde(with = "text")]
     decimal: Option<Mark<true>>,
-    /// The most bytes of a row of a table, 1 GiB at most; a row has at most a sixteenth as many columns. [default: 67108864]
+    /// The most bytes of a row of a table, 1 GiB at most; a row has at most a sixteenth as many columns. [default: 16777216]
     #[arg(long, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
     #[serde(with = "text")]
     row_limit: Option<usize>,

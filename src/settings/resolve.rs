@@ -197,9 +197,10 @@ impl TrainSettings {
         }
         let validates = self.validates(info);
         let fits = validates || !matches!(self.patience, Some(Patience::Epochs(_)));
-        demand(fits, "patience", "validation data", "none")?;
+        let expected = "validation data (--validation or --validation-fraction)";
+        demand(fits, "patience", expected, "none")?;
         let fits = validates || self.keep != Some(Keep::Best);
-        demand(fits, "keep", "validation data, which say which model is best", "none")
+        demand(fits, "keep", expected, "none")
     }
 
     /// All that a preset decides, as it was resolved: what repeats a run whatever the defaults are then.

@@ -127,7 +127,7 @@ impl TrainingData {
             reader.normalise_weights();
         }
         let shares =
-            [("validation fraction", options.split.validation), ("test fraction", options.split.test)];
+            [("validation-fraction", options.split.validation), ("test-fraction", options.split.test)];
         for (rows, (setting, share)) in held_out.iter().zip(shares) {
             if share > 0.0 && rows.rows() == 0 {
                 let expected = "a share that takes at least one row of a class".to_owned();

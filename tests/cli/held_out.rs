@@ -301,7 +301,7 @@ fn an_accuracy_or_a_time_ends_a_run() {
     for (option, value, expected) in [
         ("--max-time", "0s", "a time such as 60s"),
         ("--max-time", "soon", "a time such as 60s"),
-        ("--target-accuracy", "2", "between 0 and 1"),
+        ("--target-accuracy", "2", "from 0 to 1"),
     ] {
         let outcome = train(&place, &["--data", "t.csv", option, value]);
         assert_eq!(outcome.code, 2);

@@ -289,10 +289,10 @@ fn fewer_groups_than_parts_are_no_split() {
     let error = divide(["p"; 6], 0.0, 0.3).unwrap_err();
     assert_error(
         &error,
-        &["test fraction: expected a share that takes at least one group", "(there is only one)"],
+        &["test-fraction: expected a share that takes at least one group", "(there is only one)"],
     );
     let error = divide(["p", "p", "p", "q", "q", "q"], 0.3, 0.3).unwrap_err();
-    assert_error(&error, &["validation fraction: expected", "groups are not divided (there are 2)"]);
+    assert_error(&error, &["validation-fraction: expected", "groups are not divided (there are 2)"]);
     assert_eq!(divide(["p", "p", "q", "q", "r", "r"], 0.3, 0.3).unwrap(), [2, 2]);
 }
 

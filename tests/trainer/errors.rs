@@ -122,11 +122,11 @@ fn settings_go_with_one_another() {
     refuses(with(TrainSettings { epochs: Some(0), ..none() }), "epochs: expected 1 or more, found 0");
     refuses(
         with(TrainSettings { patience: Some(Patience::Epochs(3)), ..none() }),
-        "patience: expected validation data, found none",
+        "patience: expected validation data (--validation or --validation-fraction), found none",
     );
     refuses(
         with(TrainSettings { keep: Some(Keep::Best), ..none() }),
-        "keep: expected validation data, which say which model is best, found none",
+        "keep: expected validation data (--validation or --validation-fraction), found none",
     );
     refuses(
         with(TrainSettings { validation_fraction: Some(0.5), ..none() }).validation(&x, &y),

@@ -243,8 +243,8 @@ fn of(values: &[f32], choose: fn(f32, f32) -> f32) -> f32 {
 /// Checks that every part that is to have rows has some, of these `count` groups or times, whose rows are not divided.
 fn check_together(split: &Split, parts: &Parts, [one, many]: [&str; 2], count: usize) -> Result<()> {
     for (setting, share, rows) in [
-        ("validation fraction", split.validation, parts.validation.len()),
-        ("test fraction", split.test, parts.test.len()),
+        ("validation-fraction", split.validation, parts.validation.len()),
+        ("test-fraction", split.test, parts.test.len()),
     ] {
         if share > 0.0 && rows == 0 {
             let expected = format!(
