@@ -12,6 +12,7 @@
 //! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
 //! | [`export`] | models for other programs: ONNX, C, numpy, JSON |
 //! | [`tensorboard`] | event files of TensorBoard |
+//! | [`runs`] | folders of runs: what is saved of one, and what these tell |
 //! | [`sweep`] | many networks at once: their settings, their training, the best of them, ensembles |
 //! | [`tune`] | the fastest tile shapes for a network on a device |
 //! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
@@ -68,6 +69,7 @@ pub mod pictures;
 pub mod profile;
 pub mod random;
 pub mod reference;
+pub mod runs;
 pub mod schedule;
 pub mod settings;
 pub mod step;

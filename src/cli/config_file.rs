@@ -5,8 +5,9 @@ use std::path::Path;
 use clap::CommandFactory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tinytrain::error::{Place, excerpt};
-use tinytrain::settings::text::text_of;
+use tinytrain::error::excerpt;
+use tinytrain::runs::read_settings;
+use tinytrain::settings::text::values;
 use tinytrain::settings::{Preset, TrainSettings};
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
@@ -72,18 +73,7 @@ pub fn contents(settings: &Table) -> String {
 /// # Errors
 /// [`Error::Read`]; [`Error::Data`] for anything but TOML; [`Error::Config`] for options that `train` does not have.
 pub fn read(path: &Path) -> Result<Table> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let table: Table = toml::from_str(&text).map_err(|error| {
-        let row =
-            error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u64);
-        Error::Data {
-            path: path.to_owned(),
-            place: row.map_or_else(Place::default, Place::row),
-            expected: "settings of a run in TOML".to_owned(),
-            found: excerpt(&error.message().replace('\n', " ")),
-        }
-    })?;
+    let table = read_settings(path)?;
     let of_a_call =
         [&OF_A_CALL[..], &["config", "resume", "format", "quiet", "verbose", "fallback"]].concat();
     let command = Line::command();
@@ -110,14 +100,6 @@ pub fn options<T: DeserializeOwned>(table: &Table, origin: &str) -> Result<T> {
         let wrong = table.iter().find_map(alone).unwrap_or_else(|| excerpt(error.message()));
         Error::Config(format!("{origin}: {wrong}"))
     })
-}
-
-/// The values of an option.
-pub fn values(value: &Value) -> Vec<String> {
-    match value {
-        Value::Array(values) if values.iter().any(Value::is_str) => values.iter().map(text_of).collect(),
-        value => vec![text_of(value)],
-    }
 }
 
 /// The words of a command line with these options.

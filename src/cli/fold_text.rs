@@ -8,7 +8,7 @@ use tinytrain::train::Score;
 
 use super::folds::FoldResult;
 use super::text::{loss, percent, seconds};
-use super::train_figures::{TEST, VALIDATION, by_target, score_fields};
+use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 
 /// A measure of a fold: its name for people, how it is shown, and where it stands.
 struct Column {

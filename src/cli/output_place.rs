@@ -7,8 +7,8 @@ use tinytrain::model::Model;
 use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
-use super::run_folder::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 use super::text::shell_word;
+use tinytrain::runs::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 
 /// Endings of files that no run and no sweep writes by `--out`, and the option of `tinytrain export` that does.
 const OTHERS: [(&str, Option<&str>); 24] = [

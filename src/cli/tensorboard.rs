@@ -9,8 +9,8 @@ use tinytrain::train::{Config, End, Epoch, Score, Summary};
 use tinytrain::{Error, Result};
 use toml::{Table, Value};
 
-use super::run_folder::RunFolder;
-use super::train_figures::{TEST, VALIDATION, score_fields};
+use tinytrain::runs::RunFolder;
+use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
 
 /// The event file of a run. The step of an event is its epoch.
 pub struct EventLog<'a> {

@@ -18,13 +18,13 @@ use super::folds;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output_place::OutputPlace;
-use super::run_folder::{self, CONFIG, RunFolder};
 use super::run_options::{RunOptions, TrainOptions};
 use super::text::shell_word;
 use super::train_options::Options;
 use super::train_report::{Setting, TrainReport};
 use super::train_text::{column_lines, read_first_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
+use tinytrain::runs::{self, CONFIG, RunFolder};
 
 /// Trains and saves.
 ///
@@ -35,7 +35,7 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     let resumed = match &options.run.resume {
         Some(run) => {
             check_resume(&own)?;
-            Some((RunFolder::open(run)?, run_folder::checkpoint(run)?))
+            Some((RunFolder::open(run)?, runs::checkpoint(run)?))
         }
         None => None,
     };
@@ -100,7 +100,7 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
         }
         // Before the first one it begins anew.
         checkpoint = match &output {
-            OutputPlace::Folder(folder) => run_folder::checkpoint(folder.path()).ok().flatten(),
+            OutputPlace::Folder(folder) => runs::checkpoint(folder.path()).ok().flatten(),
             _ => None,
         };
     }

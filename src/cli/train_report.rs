@@ -22,13 +22,14 @@ use super::config_file;
 use super::interrupt::Interrupts;
 use super::output::{Console, Unwritable};
 use super::output_place::OutputPlace;
-use super::run_folder::{CONFIG, MODEL};
 use super::run_options::RunOptions;
 use super::tensorboard::EventLog;
 use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
-use super::train_figures::{TEST, VALIDATION, accuracy, decimal, score_fields, settings};
+use super::train_figures::{accuracy, decimal, settings};
 use super::train_options::Options;
 use super::train_text::{Chosen, Table, as_text, data_line, late_texts, left_out, odd_labels, plan_line};
+use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
+use tinytrain::runs::{CONFIG, MODEL};
 
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);

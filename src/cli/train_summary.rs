@@ -8,8 +8,9 @@ use super::args::Format;
 use super::curves::{self, Look};
 use super::output::{Unwritable, print_drawn};
 use super::text::{counted, percent, seconds, shell_word};
-use super::train_figures::{TEST, VALIDATION, accuracy, by_target, score_fields, value_figures, value_names};
+use super::train_figures::{accuracy, value_figures, value_names};
 use super::train_report::TrainReport;
+use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 
 impl TrainReport<'_> {
     /// Prints what a run gave, whose model is saved at `path`.

@@ -35,6 +35,14 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
+/// The values of an option.
+pub fn values(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(values) if values.iter().any(Value::is_str) => values.iter().map(text_of).collect(),
+        value => vec![text_of(value)],
+    }
+}
+
 /// For `#[serde(with)]`.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::cli::html::escaped;
 use crate::cli::html::plot::{Axis, Plot, short, thinned};
-use crate::cli::told::Told;
+use tinytrain::runs::Told;
 
 /// Width and height of a plot: text of 13 pixels is readable on a phone.
 pub const SIZE: [f64; 2] = [480.0, 300.0];

@@ -11,8 +11,8 @@ use tinytrain::{Error, Result};
 use super::options::Options;
 use crate::cli::evaluand::{AsRead, Evaluand, FoundRows, chosen};
 use crate::cli::places;
-use crate::cli::run_folder::MODEL;
-use crate::cli::told::Told;
+use tinytrain::runs::MODEL;
+use tinytrain::runs::Told;
 
 /// What a model makes of rows.
 pub struct Judged {

@@ -19,11 +19,11 @@ use tinytrain::{Error, Result};
 use self::judged::Judged;
 pub use self::options::Options;
 use super::output::{print_line, warn};
-use super::run_folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 use super::sweep::{is_sweep, page_of};
 use super::text::shell_word;
-use super::told::Told;
 use super::{devices, places};
+use tinytrain::runs::Told;
+use tinytrain::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 
 /// Reads, evaluates and writes.
 ///

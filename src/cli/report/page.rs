@@ -10,8 +10,9 @@ use crate::cli::eval_text::weight_line;
 use crate::cli::html::{self, escaped, table};
 use crate::cli::measure_text::{MEASURE_ALIGN, TARGET_ALIGN, measure_rows, target_rows};
 use crate::cli::text::{Align, counted, loss};
-use crate::cli::told::{Told, compared, differing, names, settings};
+use crate::cli::told::{compared, differing, names, settings};
 use crate::cli::train_figures::value_names;
+use tinytrain::runs::Told;
 
 /// Beside the style of all pages. Eight colours that most eyes tell apart (Okabe and Ito, 2008), paler where it is dark.
 const STYLE: &str = "

@@ -16,9 +16,9 @@ use tinytrain::train::{Score, TrainedRows};
 use tinytrain::{Error, Result};
 
 use super::record::Record;
-use crate::cli::folder_lock::FolderLock;
 use crate::cli::output_place::refuse_file_name;
-use crate::cli::run_folder;
+use tinytrain::runs;
+use tinytrain::runs::FolderLock;
 
 const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
@@ -421,7 +421,7 @@ fn refuse_files(path: &Path) -> Result<()> {
     };
     let begun = [(RESULTS, ""), (HISTORY, HISTORY_HEADER)].into_iter();
     let mut other = begun.filter(|(name, begun)| is_other(name, begun)).map(|(name, _)| name);
-    let files = [run_folder::CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
+    let files = [runs::CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
     let there = || files.into_iter().find(|name| path.join(name).exists());
     let Some(name) = other.next().or_else(there) else { return Ok(()) };
     let path = path.display();

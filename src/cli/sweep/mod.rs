@@ -42,8 +42,8 @@ use crate::cli::args::Format;
 use crate::cli::config_file;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
-use crate::cli::run_folder::new_folder;
 use crate::cli::text::unknown_cells;
+use tinytrain::runs::new_folder;
 
 /// A third of the members goes on, twice.
 const HALVING: [usize; 2] = [3, 3];

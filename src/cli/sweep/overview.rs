@@ -10,8 +10,8 @@ use super::folder::Folder;
 use super::leaderboard::{best, ranked};
 use super::page::figure;
 use super::record::Record;
-use crate::cli::folder_lock::FolderLock;
 use crate::cli::text::counted;
+use tinytrain::runs::FolderLock;
 
 /// A sweep as its folder tells, while it may go on.
 pub struct Overview {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tinytrain::sweep::{Ended, Fate, Settings};
 use tinytrain::train::Score;
 
-use crate::cli::train_figures::{TEST, VALIDATION, score_fields};
+use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
 
 /// A member that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]

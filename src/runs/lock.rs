@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tinytrain::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The file that is locked, and holds the number of the process that has the lock.
 pub const LOCK: &str = "run.lock";

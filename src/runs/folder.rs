@@ -6,19 +6,23 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tinytrain::output::{Destination, is_temporary};
-use tinytrain::tensorboard::EventFile;
-use tinytrain::train::{Checkpoint, Epoch};
-use tinytrain::{Error, Result};
+use crate::error::{Error, Result};
+use crate::output::{Destination, is_temporary};
+use crate::tensorboard::EventFile;
+use crate::train::{Checkpoint, Epoch};
 
-use super::folder_lock::{FolderLock, LOCK};
-use super::train_figures::{TEST, VALIDATION, score_fields};
+use super::figures::{TEST, VALIDATION, score_fields};
+use super::lock::{FolderLock, LOCK};
 
 /// The folder of all runs that were not told where to save.
 pub const RUNS: &str = "runs";
+/// Its settings, by which it is repeated and goes on.
 pub const CONFIG: &str = "config.toml";
+/// A line an epoch.
 pub const HISTORY: &str = "history.csv";
+/// The model that is kept.
 pub const MODEL: &str = "model.safetensors";
+/// From which it goes on.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 const LOG: &str = "log.txt";
 

@@ -1,0 +1,53 @@
+//! Figures of a run for machines, by the names that they have in histories and in JSON.
+
+use serde_json::Value;
+
+use crate::train::{ClassScores, Score, TargetErrors, ValueErrors};
+
+/// What is measured over validation rows, by its names in JSON.
+pub const VALIDATION: [&str; 8] = [
+    "validation_loss",
+    "validation_accuracy",
+    "validation_balanced_accuracy",
+    "validation_log_loss",
+    "validation_auc",
+    "validation_rmse",
+    "validation_mae",
+    "validation_r2",
+];
+/// The same over test rows.
+pub const TEST: [&str; 8] = [
+    "test_loss",
+    "test_accuracy",
+    "test_balanced_accuracy",
+    "test_log_loss",
+    "test_auc",
+    "test_rmse",
+    "test_mae",
+    "test_r2",
+];
+
+/// A score for a machine under such names; nothing stands for what it does not have.
+pub fn score_fields(names: [&'static str; 8], score: Option<&Score>) -> Vec<(&'static str, Value)> {
+    let classes = score.and_then(|score| score.classes);
+    let of_classes = |of: fn(ClassScores) -> Option<f64>| Value::from(classes.and_then(of));
+    let values = score.and_then(|score| score.values.as_ref());
+    let of_values = |of: fn(&ValueErrors) -> f64| Value::from(values.map(of));
+    let measures = [
+        score.map(|score| score.loss).into(),
+        classes.and(score).map(|score| score.accuracy).into(),
+        of_classes(|classes| Some(classes.balanced_accuracy)),
+        of_classes(|classes| Some(classes.log_loss)),
+        of_classes(|classes| classes.auc),
+        of_values(|values| values.rmse),
+        of_values(|values| values.mae),
+        of_values(|values| values.r2),
+    ];
+    names.into_iter().zip(measures).collect()
+}
+
+/// A measure of each target of the test rows for a machine, in the order of the targets.
+pub fn by_target(score: Option<&Score>, of: fn(&TargetErrors) -> f64) -> Value {
+    let values = score.and_then(|score| score.values.as_ref());
+    values.map(|values| Value::from_iter(values.targets.iter().map(of))).into()
+}

@@ -1,0 +1,10 @@
+//! Runs that are saved: their folders, what these tell, and the figures of their epochs.
+
+pub mod figures;
+mod folder;
+mod lock;
+mod told;
+
+pub use folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, RUNS, RunFolder, checkpoint, new_folder, refuse_used};
+pub use lock::FolderLock;
+pub use told::{Told, read_settings};

@@ -1,0 +1,234 @@
+//! What the folders of runs tell: their settings, their epochs, the best of them, and in what they differ.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toml::Table;
+
+use super::folder::{CHECKPOINT, CONFIG, HISTORY, MODEL};
+use super::lock::FolderLock;
+use crate::error::{Error, Place, Result, excerpt};
+use crate::settings::text::values;
+
+/// Columns of a history.
+const EPOCH: &str = "epoch";
+const SECONDS: &str = "seconds";
+
+/// The settings of a run in a file, by the names of their options.
+///
+/// # Errors
+/// [`Error::Read`]; [`Error::Data`] for anything but TOML.
+pub fn read_settings(path: &Path) -> Result<Table> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    toml::from_str(&text).map_err(|error| {
+        let row =
+            error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u64);
+        Error::Data {
+            path: path.to_owned(),
+            place: row.map_or_else(Place::default, Place::row),
+            expected: "settings of a run in TOML".to_owned(),
+            found: excerpt(&error.message().replace('\n', " ")),
+        }
+    })
+}
+
+/// What the folder of a run tells.
+pub struct Told {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its settings by the names of their options.
+    pub settings: BTreeMap<String, String>,
+    /// The columns of the history by their names, for each epoch.
+    pub epochs: Vec<BTreeMap<String, f64>>,
+    /// Whether it is running, done, has stopped early, can go on, or has ended.
+    pub state: &'static str,
+}
+
+impl Told {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`Error::Read`] where it is no folder of a run; [`Error::Data`] and [`Error::Config`] for settings that are none.
+    pub fn of(path: &Path) -> Result<Self> {
+        let settings = read_settings(&path.join(CONFIG))?;
+        let text = |(name, value)| (name, values(&value).join(" "));
+        let settings = settings.into_iter().map(text).collect();
+        let history = path.join(HISTORY);
+        let epochs = match fs::read_to_string(&history) {
+            Ok(text) => epochs(&text, &history)?,
+            // It has just begun, or was killed as it began.
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(Error::Read { path: history, source }),
+        };
+        let mut told = Self { path: path.to_owned(), settings, epochs, state: "" };
+        let wanted: Option<usize> = told.settings.get("epochs").and_then(|epochs| epochs.parse().ok());
+        told.state = match () {
+            () if FolderLock::is_taken(path) => "running",
+            () if wanted.is_some_and(|wanted| told.epochs.len() >= wanted) => "done",
+            () if told.has_stopped_early() => "stopped early",
+            // One that was killed before it saved anything begins anew.
+            () if path.join(CHECKPOINT).exists() || !path.join(MODEL).exists() => "can go on",
+            () => "ended",
+        };
+        Ok(told)
+    }
+
+    /// Whether --patience or --target-accuracy has ended it.
+    fn has_stopped_early(&self) -> bool {
+        let setting = |name: &str| self.settings.get(name).and_then(|text| text.parse::<f64>().ok());
+        let Some(last) = self.epochs.last() else { return false };
+        let reached = last.get("validation_accuracy").or(last.get("train_accuracy"));
+        let is_accurate =
+            setting("target-accuracy").zip(reached).is_some_and(|(wanted, found)| *found >= wanted);
+        let waited = self.epochs.len() as f64 - self.figure(EPOCH).unwrap_or(0.0);
+        is_accurate
+            || self.is_measured("validation_loss") && setting("patience").is_some_and(|most| waited >= most)
+    }
+
+    /// The folder, for people.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The epoch with the best score on the rows that validate, or else the last one: test rows choose nothing.
+    fn best(&self) -> Option<&BTreeMap<String, f64>> {
+        if !self.is_measured("validation_loss") {
+            return self.epochs.last();
+        }
+        let key = |epoch: &&BTreeMap<String, f64>| {
+            let of = |name: &str| epoch.get(name).copied();
+            (-of("validation_accuracy").unwrap_or(0.0), of("validation_loss").unwrap_or(f64::INFINITY))
+        };
+        self.epochs.iter().min_by(|a, b| {
+            let (a, b) = (key(a), key(b));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+    }
+
+    /// Whether an epoch has this figure.
+    pub fn is_measured(&self, name: &str) -> bool {
+        self.epochs.iter().any(|epoch| epoch.contains_key(name))
+    }
+
+    /// Seconds that its epochs took.
+    pub fn seconds(&self) -> f64 {
+        // An empty sum would be -0.
+        self.epochs.iter().filter_map(|epoch| epoch.get(SECONDS)).fold(0.0, |sum, seconds| sum + seconds)
+    }
+
+    /// A figure of the best epoch.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.best()?.get(name).copied()
+    }
+
+    /// All of it for a machine.
+    pub fn object(&self) -> Vec<(&str, Value)> {
+        let settings: BTreeMap<&String, Value> =
+            self.settings.iter().map(|(name, value)| (name, Value::from(value.as_str()))).collect();
+        let figure = |name: &str| Value::from(self.figure(name));
+        vec![
+            ("run", self.name().into()),
+            ("state", self.state.into()),
+            ("epochs", self.epochs.len().into()),
+            ("best_epoch", self.figure("epoch").map(|epoch| epoch as u64).into()),
+            ("train_loss", figure("train_loss")),
+            ("train_accuracy", figure("train_accuracy")),
+            ("validation_loss", figure("validation_loss")),
+            ("validation_accuracy", figure("validation_accuracy")),
+            ("test_loss", figure("test_loss")),
+            ("test_accuracy", figure("test_accuracy")),
+            ("test_r2", figure("test_r2")),
+            ("seconds", self.seconds().into()),
+            (
+                "model",
+                self.path.join(MODEL).exists().then(|| self.path.join(MODEL).display().to_string()).into(),
+            ),
+            ("settings", serde_json::json!(settings)),
+        ]
+    }
+
+    /// A figure by epochs: (epoch, figure) where it was measured.
+    pub fn curve(&self, name: &str) -> Vec<(f64, f64)> {
+        let point = |epoch: &BTreeMap<String, f64>| Some((*epoch.get("epoch")?, *epoch.get(name)?));
+        self.epochs.iter().filter_map(point).filter(|point| point.1.is_finite()).collect()
+    }
+}
+
+/// More seconds than any run takes, and fewer than a [`std::time::Duration`] holds.
+const MOST_SECONDS: f64 = 1e12;
+
+/// The epochs of a history, which stands under `path` in messages. What a run that was killed had half written is left out.
+fn epochs(text: &str, path: &Path) -> Result<Vec<BTreeMap<String, f64>>> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    let mut lines = (1..).zip(whole.lines());
+    let bad = |row: u64, expected: String, found: &str| Error::Data {
+        path: path.to_owned(),
+        place: Place::row(row),
+        expected,
+        found: format!("{:?}", excerpt(found)),
+    };
+    let header = lines.next().map_or("", |(_, line)| line);
+    let names: Vec<&str> = header.split(',').collect();
+    if names[0] != EPOCH {
+        return Err(bad(1, format!("the header of a run's history, which begins with {EPOCH}"), header));
+    }
+    let epoch = |(row, line): (u64, &str)| {
+        let cells: Vec<&str> = line.split(',').collect();
+        if cells.len() != names.len() {
+            return Err(bad(row, format!("{} cells, as many as in the header", names.len()), line));
+        }
+        let mut epoch = BTreeMap::new();
+        for (name, cell) in names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+            let number = cell.parse::<f64>().ok().filter(|number| match *name {
+                EPOCH => *number == (row - 1) as f64,
+                SECONDS => (0.0..=MOST_SECONDS).contains(number),
+                _ => true,
+            });
+            let expected = || match *name {
+                EPOCH => format!("epoch {}", row - 1),
+                SECONDS => "seconds".to_owned(),
+                _ => "a number".to_owned(),
+            };
+            epoch.insert((*name).to_owned(), number.ok_or_else(|| bad(row, expected(), cell))?);
+        }
+        Ok(epoch)
+    };
+    lines.map(epoch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_is_read_as_it_was_written_or_refused() {
+        let read = |text: &str| epochs(text, Path::new("h"));
+        let text = "epoch,train_loss,test_loss,seconds\n1,0.5,,0.25\n2,inf,NaN,0.5\n3,0.";
+        let told = read(text).unwrap();
+        assert_eq!((told.len(), told[0]["train_loss"], told[0].get("test_loss")), (2, 0.5, None));
+        assert!(told[1]["train_loss"].is_infinite() && told[1]["test_loss"].is_nan());
+        for (from, to, row, expected, found) in [
+            (
+                "epoch,",
+                "member,",
+                1,
+                "the header of a run's history, which begins with epoch",
+                "member,train_loss",
+            ),
+            ("\n2,inf", "\n3,inf", 3, "epoch 2", "\"3\""),
+            ("\n1,0.5,", "\n1,0.5", 2, "4 cells, as many as in the header", "\"1,0.5,0.25\""),
+            ("0.5,,", "x\u{1b},,", 2, "a number", r#""x\\u{1b}""#),
+            ("0.25", "-1", 2, "seconds", "\"-1\""),
+            ("0.25", "1e300", 2, "seconds", "\"1e300\""),
+            ("0.25", "nan", 2, "seconds", "\"nan\""),
+        ] {
+            let line = read(&text.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(line.starts_with(&format!("h, row {row}: expected {expected}, found ")), "{line}");
+            assert!(line.contains(found), "{line}");
+        }
+        assert!(read("").is_err());
+    }
+}
