@@ -10,6 +10,7 @@
 //! | [`engine`] | what computes: on an adapter, or on the processor |
 //! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
 //! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
+//! | [`evaluate`] | which rows a model is evaluated on |
 //! | [`export`] | models for other programs: ONNX, C, numpy, JSON |
 //! | [`tensorboard`] | event files of TensorBoard |
 //! | [`runs`] | folders of runs: what is saved of one, and what these tell |
@@ -58,6 +59,7 @@ pub mod convert;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod evaluate;
 pub mod export;
 pub mod gpu;
 pub mod kernels;

@@ -9,8 +9,8 @@ use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
 use super::output::Unwritable;
-use super::places;
 use super::table_options::Written;
+use tinytrain::data::places;
 
 /// Write a table or a set of images in another format.
 ///

@@ -16,16 +16,16 @@ use tinytrain::train::{
 use super::args::{self, Format};
 use super::devices;
 use super::eval_text::{error_table, list, text, weight_line};
-use super::evaluand::{FoundRows, chosen};
 use super::measure_text::{
     errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
 };
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_object, warn};
-use super::places;
 use super::table_options::Written;
-use super::text::{counted, loss, one_class};
+use super::text::{counted, evaluation_warnings, loss, one_class};
 use super::train_figures::value_names;
+use tinytrain::data::places;
+use tinytrain::evaluate::{EvaluationRows, chosen};
 
 /// The most classes of which JSON holds the confusion matrix.
 const JSON_CLASSES: usize = 1000;
@@ -76,10 +76,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (model, _) = options.which.load(&options.model)?;
     let mut evaluand = chosen(&options.model, &model, &options.data)?;
     let of_classes = model.network.loss().of_classes();
-    let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
+    let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
     let device = devices::opened(&options.device, options.checked)?;
     let rows = evaluand.rows(&model, reader)?;
-    let FoundRows { data, name: file, .. } = &rows;
+    evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
+    let EvaluationRows { data, name: file, .. } = &rows;
     if !of_classes {
         return values(options, &model, data, &device, file);
     }

@@ -6,9 +6,9 @@ use tinytrain::engine::Evaluation;
 use tinytrain::model::Model;
 use tinytrain::train::{ClassFigures, Measure, confusion};
 
-use super::evaluand::FoundRows;
 use super::measure_text::{measure_table, number_of};
 use super::text::{Align, column_name, counted, grouped, loss, percent, table};
+use tinytrain::evaluate::EvaluationRows;
 
 /// The most classes of which a text shows the confusion matrix.
 const TEXT_CLASSES: usize = 20;
@@ -67,7 +67,7 @@ fn class_value(classes: &Classes, class: u32) -> Value {
 }
 
 /// Errors for a machine. Samples have the numbers of their rows in the file.
-pub fn list(errors: &[u32], rows: &FoundRows, predictions: &[u32], classes: &Classes) -> Value {
+pub fn list(errors: &[u32], rows: &EvaluationRows, predictions: &[u32], classes: &Classes) -> Value {
     let object = |row: &u32| {
         let value = |of: &[u32]| class_value(classes, of[*row as usize]);
         let (class, predicted) = (value(rows.data.labels()), value(predictions));
@@ -79,7 +79,7 @@ pub fn list(errors: &[u32], rows: &FoundRows, predictions: &[u32], classes: &Cla
 /// The first `most` errors for people.
 pub fn error_table(
     errors: &[u32],
-    found: &FoundRows,
+    found: &EvaluationRows,
     predictions: &[u32],
     most: usize,
     classes: &Classes,

@@ -9,7 +9,7 @@ use tinytrain::output::Destination;
 
 use super::model_choice::ModelChoice;
 use super::output::Unwritable;
-use super::places;
+use tinytrain::data::places;
 
 /// Write a model for other programs.
 ///

@@ -13,13 +13,13 @@ use tinytrain::train::{Importance, Scoring, Shuffling, importances};
 
 use super::args::{self, Format};
 use super::devices;
-use super::evaluand::{FoundRows, held_out_of};
 use super::model_choice::ModelChoice;
-use super::output::{print_line, print_object};
-use super::places;
+use super::output::{print_line, print_object, warn};
 use super::progress;
 use super::table_options::Written;
-use super::text::{Align, counted, shell_word, table};
+use super::text::{Align, counted, evaluation_warnings, shell_word, table};
+use tinytrain::data::places;
+use tinytrain::evaluate::{EvaluationRows, held_out_of};
 
 /// The longest bar, in characters.
 const LONGEST: f64 = 30.0;
@@ -104,9 +104,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     ];
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
     options.svg.as_deref().map_or(Ok(()), refuse_name)?;
-    let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
+    let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
     let device = devices::opened(&options.device, options.checked)?;
-    let FoundRows { data, name: file, .. } = evaluand.rows(&model, reader)?;
+    let rows = evaluand.rows(&model, reader)?;
+    evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
+    let EvaluationRows { data, name: file, .. } = rows;
     let all = data.rows();
     let data = data.sample(options.rows.unwrap_or(all), options.seed);
     let mut samples = counted(data.rows() as u64, "sample", "samples");

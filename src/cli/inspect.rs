@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::Error;
+use tinytrain::data::places;
 use tinytrain::data::{
     Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why,
 };
@@ -21,7 +22,7 @@ use super::table_options::{Columns, Written as WrittenOptions};
 use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
 use super::train_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
 use super::training::{OfTables, Part};
-use super::{args, config_file, places};
+use super::{args, config_file};
 
 /// Show what is understood of data, or what a model holds.
 ///

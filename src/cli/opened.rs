@@ -6,9 +6,9 @@ use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target};
 use tinytrain::settings::DatasetInfo;
 use tinytrain::{Error, Result};
 
-use super::places;
 use super::text::column_name;
 use super::train_options::Options;
+use tinytrain::data::places;
 
 /// Where rows are that train, that validate, and that test.
 pub struct Places {

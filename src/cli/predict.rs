@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use clap::Args;
+use tinytrain::data::places;
 use tinytrain::data::{
     self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, png_form,
     read_png,
@@ -20,7 +21,7 @@ use super::model_choice::ModelChoice;
 use super::output::{Unwritable, warn};
 use super::prediction_lines::{Form, Lines};
 use super::text::{counted, unknown_cells};
-use super::{args, devices, places, table_options};
+use super::{args, devices, table_options};
 
 /// Predict rows with a saved network.
 ///

@@ -15,10 +15,10 @@ use tinytrain::train::Config;
 use super::args::{self, Format};
 use super::comparison_text::comparison_lines;
 use super::output::{Console, print_json, print_line};
-use super::places;
 use super::profile_text::lines;
 use super::progress::Bar;
 use super::training::{Kernels, OfSteps, Part, Training};
+use tinytrain::data::places;
 
 /// Show where the time of training goes.
 ///

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tinytrain::data::Column;
+use tinytrain::evaluate::{EvaluationRows, Warning};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::printable::{is_printable, printable};
@@ -172,6 +173,26 @@ pub fn column_name(column: &Column) -> String {
 /// A number as a 32-bit float shows it, which is how values are read.
 pub fn short(value: f64) -> String {
     (value as f32).to_string()
+}
+
+/// What is said of the rows on which a model is evaluated.
+pub fn evaluation_warnings(rows: &EvaluationRows) -> Vec<String> {
+    let name = &rows.name;
+    let text = |warning: &Warning| match *warning {
+        Warning::WithoutTarget(count) => {
+            format!("{name}: {} without a target left out", counted(count as u64, "row", "rows"))
+        }
+        Warning::Unknown(cells) => unknown_cells(cells, name),
+        Warning::Trained { holds_out } => {
+            let others = if holds_out {
+                "; without --data those are taken that were held out for testing"
+            } else {
+                ""
+            };
+            format!("{name} holds rows that the model was trained on: on others it may do worse{others}")
+        }
+    };
+    rows.warnings.iter().map(text).collect()
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use tinytrain::model::Meaning;
 use tinytrain::train::{Config, Epoch, Score, TargetErrors, TrainingData};
 
 use super::measure_text::errors_text;
-use super::places::MNIST;
 use super::text::loss;
 use super::train_options::Options;
+use tinytrain::data::places::MNIST;
 
 /// The accuracy, where targets are classes.
 pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
+use tinytrain::data::places;
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Adapter;
 use tinytrain::output::Destination;
@@ -18,7 +19,7 @@ use super::output::{Console, Unwritable};
 use super::progress::Bar;
 use super::text::{Align, counted, table};
 use super::training::{OfSteps, Part, Training};
-use super::{places, tuning_file};
+use super::tuning_file;
 
 /// Measure the fastest tile shapes of a GPU's kernels for a network.
 ///

@@ -6,6 +6,7 @@ mod dialect;
 mod encoding;
 mod images;
 mod order;
+pub mod places;
 mod reader;
 mod reading;
 mod shown;

@@ -9,8 +9,10 @@ use tinytrain::train::{
 use tinytrain::{Error, Result};
 
 use super::options::Options;
-use crate::cli::evaluand::{AsRead, Evaluand, FoundRows, chosen};
-use crate::cli::places;
+use crate::cli::output::warn;
+use crate::cli::text::evaluation_warnings;
+use tinytrain::data::places;
+use tinytrain::evaluate::{AsRead, EvaluationRows, EvaluationSet, chosen};
 use tinytrain::runs::MODEL;
 use tinytrain::runs::Told;
 
@@ -19,7 +21,7 @@ pub struct Judged {
     /// The model.
     pub model: Model,
     /// The rows as its inputs.
-    pub rows: FoundRows,
+    pub rows: EvaluationRows,
     /// The rows as they are in the file.
     pub read: AsRead,
     /// The device, for people.
@@ -46,11 +48,11 @@ impl Judged {
         }
         let model = load_model(&path)?;
         let evaluand = chosen(&path, &model, &options.data);
-        if let Ok(Evaluand { source, .. }) = &evaluand {
+        if let Ok(EvaluationSet { source, .. }) = &evaluand {
             places::spare_data("--out", Some(&options.out), [Some(source)])?;
         }
         let rows = evaluand.and_then(|mut evaluand| {
-            let reader = evaluand.open(&model, options.target.as_deref(), &options.written)?;
+            let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
             evaluand.rows_as_read(&model, reader)
         });
         let (rows, read) = match rows {
@@ -60,6 +62,7 @@ impl Judged {
             }
             Err(error) => return Err(error),
         };
+        evaluation_warnings(&rows).iter().for_each(|warning| warn(warning));
         let reading = Reading::new(&model);
         let finite = |loss: f64| {
             let refused = || Error::NonFiniteTest { path: (&rows.name).into(), loss };

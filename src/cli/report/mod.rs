@@ -13,15 +13,16 @@ mod weights;
 
 use std::path::{Path, PathBuf};
 
+use tinytrain::data::places;
 use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
 use self::judged::Judged;
 pub use self::options::Options;
+use super::devices;
 use super::output::{print_line, warn};
 use super::sweep::{is_sweep, page_of};
 use super::text::shell_word;
-use super::{devices, places};
 use tinytrain::runs::Told;
 use tinytrain::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL};
 

@@ -13,8 +13,8 @@ use super::folder::Folder;
 use super::leaderboard::{Ranked, best, command, names, ranked};
 use super::record::Record;
 use crate::cli::html::{self, escaped};
-use crate::cli::places;
 use crate::cli::text::{loss, percent};
+use tinytrain::data::places;
 
 /// Members that are drawn at most, the best.
 const DRAWN: usize = 200;

@@ -1,11 +1,10 @@
-//! Where data come from: the options, or MNIST beside the program's source.
+//! Where data come from: the paths that are named, or MNIST beside the program's source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tinytrain::data::{Source, Sources, locate};
-use tinytrain::error::Place;
-use tinytrain::{Error, Result};
+use super::reading::locate::{Source, Sources, locate};
+use crate::error::{Error, Place, Result};
 
 /// Where MNIST lies in the repository.
 pub const MNIST: &str = "data/mnist";

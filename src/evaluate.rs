@@ -3,20 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tinytrain::Error;
-use tinytrain::data::{Dataset, Dictionary, Features, ImageOptions, Reader, Scaling, Source, Split, Target};
-use tinytrain::error::Place;
-use tinytrain::memory::check_memory;
-use tinytrain::model::Model;
-use tinytrain::train::{TESTED_ROWS, TrainedRows, read_for};
-
-use super::output::warn;
-use super::places;
-use super::table_options::Written;
-use super::text::{counted, unknown_cells};
+use crate::data::places;
+use crate::data::{
+    Dataset, Dictionary, Features, Format, ImageOptions, ReadOptions, Reader, Scaling, Selection, Source,
+    Split, Target,
+};
+use crate::error::{Error, Place, Result};
+use crate::memory::check_memory;
+use crate::model::Model;
+use crate::train::{TESTED_ROWS, TrainedRows, read_for};
 
 /// What is evaluated: a set, or the rows of it that were held out for testing.
-pub struct Evaluand {
+pub struct EvaluationSet {
     /// The files.
     pub source: Source,
     /// The rows that are meant, if not all of them.
@@ -25,18 +23,13 @@ pub struct Evaluand {
     sum: Option<u32>,
 }
 
-impl Evaluand {
+impl EvaluationSet {
     /// Opens the files as a model reads them. `target` names the column of the labels or the values, if it is another one than
     /// in training.
     ///
     /// # Errors
     /// Those of the data.
-    pub fn open(
-        &mut self,
-        model: &Model,
-        target: Option<&str>,
-        written: &Written,
-    ) -> tinytrain::Result<Reader> {
+    pub fn open(&mut self, model: &Model, target: Option<&str>, format: &Format) -> Result<Reader> {
         if target.is_some() {
             self.sum = None;
         }
@@ -45,8 +38,9 @@ impl Evaluand {
             Some(name) if model.network.loss().of_classes() => Target::Column(name.to_owned()),
             Some(name) => Target::Values(vec![name.to_owned()]),
         };
-        let mut read = written.like(model.meaning.schema.clone(), target);
-        read.images = model.meaning.image.map(ImageOptions::from).unwrap_or_default();
+        let columns = Selection { schema: model.meaning.schema.clone(), target, ..Selection::default() };
+        let images = model.meaning.image.map(ImageOptions::from).unwrap_or_default();
+        let mut read = ReadOptions { columns, format: format.clone(), images, ..ReadOptions::default() };
         if self.part.is_some() {
             // How the rows were held out.
             let setting = |key: &str| model.settings.get(key).cloned();
@@ -55,11 +49,11 @@ impl Evaluand {
         Reader::open(&self.source, &read)
     }
 
-    /// The rows as inputs of the model. Warns of cells that the model does not know, and of rows that it was trained on.
+    /// The rows as inputs of the model.
     ///
     /// # Errors
     /// Those of the data.
-    pub fn rows(&self, model: &Model, reader: Reader) -> tinytrain::Result<FoundRows> {
+    pub fn rows(&self, model: &Model, reader: Reader) -> Result<EvaluationRows> {
         self.rows_with(model, reader, |_, _| Ok(()))
     }
 
@@ -68,7 +62,7 @@ impl Evaluand {
     ///
     /// # Errors
     /// Those of the data; [`Error::Config`] if memory does not hold them.
-    pub fn rows_as_read(&self, model: &Model, reader: Reader) -> tinytrain::Result<(FoundRows, AsRead)> {
+    pub fn rows_as_read(&self, model: &Model, reader: Reader) -> Result<(EvaluationRows, AsRead)> {
         let mut read = AsRead { features: Features::default(), dictionaries: Vec::new() };
         let rows = self.rows_with(model, reader, |features, dictionaries| {
             check_memory(features.len() as u128 * 4, "the rows of the report")?;
@@ -83,10 +77,10 @@ impl Evaluand {
         &self,
         model: &Model,
         mut reader: Reader,
-        show: impl FnOnce(&Features, &[Dictionary]) -> tinytrain::Result<()>,
-    ) -> tinytrain::Result<FoundRows> {
+        show: impl FnOnce(&Features, &[Dictionary]) -> Result<()>,
+    ) -> Result<EvaluationRows> {
         let mut name = places::file(&self.source).display().to_string();
-        let mut numbers = None;
+        let (mut numbers, mut warnings) = (None, Vec::new());
         let (data, unknown) = match &self.part {
             Some(part) => {
                 let share = 100.0 * part.split.test;
@@ -105,10 +99,7 @@ impl Evaluand {
                     reader.read_to_end()?;
                     numbers = reader.kept_rows().map(<[u32]>::to_vec);
                     if reader.dropped_rows() > 0 {
-                        warn(&format!(
-                            "{name}: {} without a target left out",
-                            counted(reader.dropped_rows() as u64, "row", "rows")
-                        ));
+                        warnings.push(Warning::WithoutTarget(reader.dropped_rows()));
                     }
                     show(reader.view(Scaling::AsIs).features, reader.dictionaries())?;
                 }
@@ -125,31 +116,43 @@ impl Evaluand {
         };
         data.check_weights()?;
         if unknown > 0 {
-            warn(&unknown_cells(unknown, &name));
+            warnings.push(Warning::Unknown(unknown));
         }
         if self.part.is_none() && trained_on(model, &self.source, data.rows()) {
-            let share = model.settings.get("test_fraction").is_some_and(|share| share != "0");
-            let others =
-                if share { "; without --data those are taken that were held out for testing" } else { "" };
-            warn(&format!(
-                "{name} holds rows that the model was trained on: on others it may do worse{others}"
-            ));
+            let holds_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
+            warnings.push(Warning::Trained { holds_out });
         }
-        Ok(FoundRows { data, name, numbers })
+        Ok(EvaluationRows { data, name, warnings, numbers })
     }
 }
 
+/// What is to be known of rows on which a model is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warning {
+    /// So many without a target were left out.
+    WithoutTarget(usize),
+    /// So many cells hold what the training rows did not hold.
+    Unknown(u64),
+    /// The model was trained on some of them.
+    Trained {
+        /// Whether others were held out for testing.
+        holds_out: bool,
+    },
+}
+
 /// Rows to evaluate on.
-pub struct FoundRows {
+pub struct EvaluationRows {
     /// The rows, as inputs of a model.
     pub data: Dataset,
     /// What they are called.
     pub name: String,
+    /// What is to be known of them.
+    pub warnings: Vec<Warning>,
     /// Which rows of the file they are, counted from 0, if not all of them.
     numbers: Option<Vec<u32>>,
 }
 
-impl FoundRows {
+impl EvaluationRows {
     /// The number of a row in its file, counted from 1, a header left out.
     pub fn number(&self, row: usize) -> u64 {
         1 + self.numbers.as_ref().map_or(row as u64, |numbers| numbers[row].into())
@@ -163,8 +166,9 @@ fn trained_on(model: &Model, source: &Source, rows: usize) -> bool {
     let parts = setting("data_parts").and_then(|parts| serde_json::from_str::<Vec<PathBuf>>(parts).ok());
     let data = parts.or_else(|| setting("data").map(|data| vec![data.into()]));
     let Some((training, _)) = data.and_then(|data| places::training(&data).ok()) else { return false };
-    let files =
-        |source: &Source| source.files().into_iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>();
+    let files = |source: &Source| {
+        source.files().into_iter().map(fs::canonicalize).collect::<std::io::Result<Vec<_>>>()
+    };
     let (Ok(training), Ok(found)) = (files(&training), files(source)) else { return false };
     let is_whole = training == found;
     found.iter().any(|file| training.contains(file))
@@ -191,9 +195,10 @@ struct Part {
 ///
 /// # Errors
 /// When there are none, or nothing says which.
-pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result<Evaluand> {
+pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let setting = |key: &str| model.settings.get(key).map(String::as_str);
-    let whole = |paths: &[PathBuf], sum| Ok(Evaluand { source: places::evaluation(paths)?, part: None, sum });
+    let whole =
+        |paths: &[PathBuf], sum| Ok(EvaluationSet { source: places::evaluation(paths)?, part: None, sum });
     if !data.is_empty() {
         return whole(data, None);
     }
@@ -238,14 +243,14 @@ pub fn chosen(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result
     let split = Split { validation, test, seed, fold: None };
     let (source, _) = places::training(&data)?;
     let rows = setting("rows").and_then(|rows| rows.parse().ok()).unwrap_or(0);
-    Ok(Evaluand { source, part: Some(Part { split, rows }), sum })
+    Ok(EvaluationSet { source, part: Some(Part { split, rows }), sum })
 }
 
 /// The same, but of the training file itself only the rows that were held out for testing, if any were.
 ///
 /// # Errors
 /// As [`chosen`].
-pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> tinytrain::Result<Evaluand> {
+pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<EvaluationSet> {
     let held_out = model.settings.get("test_fraction").is_some_and(|share| share != "0");
     let place = |path: &Path| fs::canonicalize(path).ok();
     let is_training = match (data, model.settings.get("data")) {
@@ -270,12 +275,7 @@ fn unreadable(model: &Path, key: &str, text: &str) -> Error {
 
 impl Part {
     /// Those rows, as they were read, and which of the file they are.
-    fn rows(
-        &self,
-        model: &Model,
-        reader: &mut Reader,
-        sum: Option<u32>,
-    ) -> tinytrain::Result<(Dataset, Vec<u32>)> {
+    fn rows(&self, model: &Model, reader: &mut Reader, sum: Option<u32>) -> Result<(Dataset, Vec<u32>)> {
         reader.read_to_end()?;
         let error = |found: &str| {
             let text = format!(
