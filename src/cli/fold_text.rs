@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tinytrain::runs::FoldResult;
 use tinytrain::step::Loss;
 use tinytrain::train::Score;
 
-use super::folds::FoldResult;
 use super::text::{loss, percent, seconds};
 use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 

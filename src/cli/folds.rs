@@ -1,13 +1,12 @@
 //! `tinytrain train --folds`: a cross-validation.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context;
-use tinytrain::data::{Fold, Reader};
 use tinytrain::engine::{Description, Device};
-use tinytrain::schedule::Measurements;
+use tinytrain::runs::{CrossValidation, FoldResult};
 use tinytrain::settings::{DatasetInfo, Preset};
-use tinytrain::train::{Config, DataOptions, End, Event, Score, Started, Summary, TrainingData, train_on};
+use tinytrain::train::{Config, Event, Started, TrainingData};
 use tinytrain::{Error, Result};
 use toml::Table;
 
@@ -24,24 +23,6 @@ use super::train_text::{
 };
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 
-/// What a fold gave.
-pub struct FoldResult {
-    /// Which, counted from 0.
-    pub index: usize,
-    /// Rows that trained, and that tested.
-    pub rows: [usize; 2],
-    /// Epochs, and the one whose model was tested.
-    pub epochs: [usize; 2],
-    /// Of the model that was kept, over the rows that tested and those that validated.
-    pub test: Score,
-    /// The same over those that validated.
-    pub validation: Option<Score>,
-    /// From reading on.
-    pub duration: Duration,
-    /// Why the network may be of no use.
-    pub warning: Option<String>,
-}
-
 /// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved. The
 /// options `own` stand on the command line.
 ///
@@ -52,24 +33,21 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
     let training = &options.training;
     let opened = Places::of(options)?.open(options)?;
     refuse_unused(own, options, &opened)?;
-    let Opened { mut reader, mut validation, info, notice, .. } = opened;
+    let Opened { reader, validation, info, notice, .. } = opened;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(notice);
     notices.extend(left_out(reader.left_out()));
     as_text(reader.numbers_as_text()).iter().for_each(|warning| warn(warning));
     let interrupts = Interrupts::watch().context("cannot watch for signals")?;
-    let mut folds =
-        Folds { options, own, info, count, device, measured, interrupts, notices, table: None, unknown: 0 };
+    let settings = training.settings.clone();
+    let mut rows = CrossValidation { reader, validation, settings, info, count, measured };
+    let mut folds = Folds { options, own, info, count, device, interrupts, notices, table: None, unknown: 0 };
     let mut console = Console::new(options.quiet, 1);
     let mut results = Vec::new();
     for index in 0..count {
-        let rows = reader.copied()?;
-        let copied = |reader: &mut Reader| reader.follow(&rows).and_then(|()| reader.copied());
-        let validation = validation.as_mut().map(copied).transpose()?;
-        let result = folds
-            .fold(index, rows, validation, &mut console)
-            .map_err(|error| in_fold(error, index, count))?;
+        let result =
+            folds.fold(&mut rows, index, &mut console).map_err(|error| in_fold(error, index, count))?;
         folds.tell(&result, &mut console)?;
         results.push(result);
     }
@@ -128,7 +106,6 @@ struct Folds<'a> {
     info: DatasetInfo,
     count: usize,
     device: Device,
-    measured: Measurements,
     interrupts: Interrupts,
     /// To be told when training begins.
     notices: Vec<String>,
@@ -151,28 +128,19 @@ impl Folds<'_> {
 
     fn fold(
         &mut self,
+        folds: &mut CrossValidation,
         index: usize,
-        reader: Reader,
-        validation: Option<Reader>,
         console: &mut Console,
     ) -> anyhow::Result<FoldResult> {
-        let begun = Instant::now();
-        let (options, count) = (self.options, self.count);
-        let fold = Some(Fold { index, count });
-        let data_options = options.training.settings.resolve(&self.info)?.data;
-        let split = tinytrain::data::Split { fold, ..data_options.split };
-        let data = TrainingData::new(reader, validation, None, &DataOptions { split, ..data_options })?;
-        let config = options.training.settings.resolve(&self.info.of(&data))?;
-        let config = Config { measured: self.measured.clone(), ..config };
+        let fold = folds.fold(index)?;
         if index == 0 {
-            refuse_unused_rate(self.own, &config, &data)?;
-            self.look_at(&data, console)?;
+            refuse_unused_rate(self.own, &fold.config, &fold.data)?;
+            self.look_at(&fold.data, console)?;
         }
-        let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
-        console.progress().begin(index, count, config.epochs);
-        let device = self.device.clone();
+        console.progress().begin(index, self.count, fold.config.epochs);
+        let (device, config) = (self.device.clone(), fold.config.clone());
         let mut unwritable = None;
-        let trained = train_on(&config, data, &device, &None, &mut |event| {
+        let result = fold.train(&device, &mut |event| {
             self.take(event, &config, console).map_err(|failure| match failure {
                 Failure::Library(error) => error,
                 Failure::Output(error) => {
@@ -184,29 +152,15 @@ impl Folds<'_> {
             })
         });
         console.progress().clear();
-        if let Some(unwritable) = unwritable {
-            return Err(unwritable.into());
+        match (unwritable, result) {
+            (Some(unwritable), _) => Err(unwritable.into()),
+            (None, Err(Error::Interrupted)) => {
+                let message =
+                    format!("interrupted in fold {} of {}; no model is saved", index + 1, self.count);
+                Err(self.interrupts.ended(message).into())
+            }
+            (None, result) => Ok(result?),
         }
-        let interrupted = || {
-            let message = format!("interrupted in fold {} of {count}; no model is saved", index + 1);
-            Err(self.interrupts.ended(message).into())
-        };
-        let summary = match trained {
-            Err(Error::Interrupted) | Ok(Summary { end: End::Interrupted, .. }) => return interrupted(),
-            trained => trained?,
-        };
-        let kept = summary.kept_epoch();
-        let test = kept.and_then(|epoch| epoch.test.clone());
-        let test = test.ok_or_else(|| Error::Config(format!("fold {} has no rows to test on", index + 1)))?;
-        Ok(FoldResult {
-            index,
-            rows,
-            epochs: [summary.epochs.len(), summary.kept],
-            test,
-            validation: kept.and_then(|epoch| epoch.validation.clone()),
-            duration: begun.elapsed(),
-            warning: summary.doubt.map(|doubt| doubt.to_string()),
-        })
     }
 
     fn take(

@@ -2,9 +2,11 @@
 
 pub mod figures;
 mod folder;
+mod folds;
 mod lock;
 mod told;
 
 pub use folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, RUNS, RunFolder, checkpoint, new_folder, refuse_used};
+pub use folds::{CrossValidation, FoldResult, FoldRun};
 pub use lock::FolderLock;
 pub use told::{Told, read_settings};

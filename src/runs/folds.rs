@@ -1,0 +1,135 @@
+//! Cross-validation: a network for each fold, tested on the rows that did not train it.
+
+use std::time::{Duration, Instant};
+
+use crate::data::{Fold, Reader, Split};
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::schedule::Measurements;
+use crate::settings::{DatasetInfo, TrainSettings};
+use crate::train::{Config, DataOptions, End, OnEvent, Score, Summary, TrainingData, train_on};
+
+/// What is divided into folds, and how their networks are trained.
+pub struct CrossValidation {
+    /// All rows.
+    pub reader: Reader,
+    /// Rows of their own that validate, if there are any.
+    pub validation: Option<Reader>,
+    /// What was asked for.
+    pub settings: TrainSettings,
+    /// What the defaults of settings depend on.
+    pub info: DatasetInfo,
+    /// How many folds there are.
+    pub count: usize,
+    /// Tile shapes that were measured.
+    pub measured: Measurements,
+}
+
+/// A fold that is to be trained.
+pub struct FoldRun {
+    /// Which, counted from 0.
+    pub index: usize,
+    /// The settings of its run.
+    pub config: Config,
+    /// Its rows.
+    pub data: TrainingData,
+    begun: Instant,
+}
+
+/// What a fold gave.
+#[derive(Debug)]
+pub struct FoldResult {
+    /// Which, counted from 0.
+    pub index: usize,
+    /// Rows that trained, and that tested.
+    pub rows: [usize; 2],
+    /// Epochs, and the one whose model was tested.
+    pub epochs: [usize; 2],
+    /// Of the model that was kept, over the rows that tested.
+    pub test: Score,
+    /// The same over those that validated.
+    pub validation: Option<Score>,
+    /// From reading on.
+    pub duration: Duration,
+    /// Why the network may be of no use.
+    pub warning: Option<String>,
+}
+
+impl CrossValidation {
+    /// The rows of a fold, counted from 0, and the settings of its run.
+    ///
+    /// # Errors
+    /// Those of the data and of the settings.
+    pub fn fold(&mut self, index: usize) -> Result<FoldRun> {
+        let begun = Instant::now();
+        let Self { reader, validation, settings, info, count, measured } = self;
+        let rows = reader.copied()?;
+        let copied = |reader: &mut Reader| reader.follow(&rows).and_then(|()| reader.copied());
+        let validation = validation.as_mut().map(copied).transpose()?;
+        let options = settings.resolve(info)?.data;
+        let split = Split { fold: Some(Fold { index, count: *count }), ..options.split };
+        let data = TrainingData::new(rows, validation, None, &DataOptions { split, ..options })?;
+        let config = Config { measured: measured.clone(), ..settings.resolve(&info.of(&data))? };
+        Ok(FoldRun { index, config, data, begun })
+    }
+}
+
+impl FoldRun {
+    /// Trains the network of the fold and tests it.
+    ///
+    /// # Errors
+    /// Those of the run and of `on_event`; [`Error::Interrupted`] where that has ended it.
+    pub fn train(self, device: &Device, on_event: &mut OnEvent<'_>) -> Result<FoldResult> {
+        let Self { index, config, data, begun } = self;
+        let rows = [data.rows().unwrap_or(0), data.held_out_rows()];
+        let summary = train_on(&config, data, device, &None, on_event)?;
+        if let Summary { end: End::Interrupted, .. } = summary {
+            return Err(Error::Interrupted);
+        }
+        let kept = summary.kept_epoch();
+        let test = kept.and_then(|epoch| epoch.test.clone());
+        Ok(FoldResult {
+            index,
+            rows,
+            epochs: [summary.epochs.len(), summary.kept],
+            test: test.ok_or_else(|| Error::Config(format!("fold {} has no rows to test on", index + 1)))?,
+            validation: kept.and_then(|epoch| epoch.validation.clone()),
+            duration: begun.elapsed(),
+            warning: summary.doubt.map(|doubt| doubt.to_string()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::path::Path;
+
+    use super::*;
+    use crate::data::ReadOptions;
+
+    /// Every row tests once; networks that learn which of two numbers is greater are right on most of them.
+    #[test]
+    fn every_row_tests_in_one_fold() {
+        let number = |row: u32, factor: u32| f64::from(row * factor % 101) / 100.0;
+        let row = |row: u32| {
+            let (a, b) = (number(row, 37), number(row, 59));
+            format!("{a},{b},{}\n", if a > b { "first" } else { "second" })
+        };
+        let text = "a,b,class\n".to_owned() + &(0..301).map(row).collect::<String>();
+        let mut reader =
+            Reader::from_csv(Path::new("t"), Cursor::new(text), &ReadOptions::default()).unwrap();
+        let settings = TrainSettings { epochs: Some(20), seed: Some(3), ..TrainSettings::default() };
+        let info = settings.look_at(&mut reader, false, false).unwrap();
+        let measured = Measurements::default();
+        let mut folds = CrossValidation { reader, validation: None, settings, info, count: 3, measured };
+        let results: Vec<FoldResult> = (0..3)
+            .map(|index| folds.fold(index).unwrap().train(&Device::Cpu, &mut |_| Ok(())).unwrap())
+            .collect();
+        assert_eq!(results.iter().map(|fold| fold.rows[1]).sum::<usize>(), 301);
+        for fold in &results {
+            assert_eq!((fold.rows[0] + fold.rows[1], fold.epochs[0]), (301, 20));
+            assert!(fold.test.accuracy > 0.85, "{}", fold.test.accuracy);
+        }
+    }
+}
