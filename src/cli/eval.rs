@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::Value;
 use tinytrain::Error;
-use tinytrain::data::Dataset;
+use tinytrain::data::{Dataset, places};
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::model::Model;
 use tinytrain::train::{
@@ -24,7 +24,6 @@ use super::output::{print_line, print_object, warn};
 use super::table_options::Written;
 use super::text::{counted, evaluation_warnings, loss, one_class};
 use super::train_figures::value_names;
-use tinytrain::data::places;
 use tinytrain::evaluate::{EvaluationRows, chosen};
 
 /// The most classes of which JSON holds the confusion matrix.

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use tinytrain::Error;
-use tinytrain::data::places;
 use tinytrain::data::{
-    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why,
+    Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why, places,
 };
 use tinytrain::settings::text::text_of;
 use tinytrain::settings::{HELD_OUT, TrainSettings};

@@ -8,8 +8,8 @@ use tinytrain::train::{load_model, model_path};
 use tinytrain::{Error, Result};
 
 use super::output::note;
-use super::sweep::{BEST, is_sweep};
 use tinytrain::runs::CHECKPOINT;
+use tinytrain::sweep::{BEST, is_sweep};
 
 /// Which model of a folder is taken.
 #[derive(Debug, Args)]

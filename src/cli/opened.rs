@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target};
+use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target, places};
 use tinytrain::settings::DatasetInfo;
 use tinytrain::{Error, Result};
 
 use super::text::column_name;
 use super::train_options::Options;
-use tinytrain::data::places;
 
 /// Where rows are that train, that validate, and that test.
 pub struct Places {

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use clap::Args;
-use tinytrain::data::places;
 use tinytrain::data::{
-    self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, png_form,
-    read_png,
+    self, Features, Format as Written, ImageForm, ReadOptions, Reader, Selection, Target, is_png, places,
+    png_form, read_png,
 };
 use tinytrain::engine::DeviceRequest;
 use tinytrain::model::Model;

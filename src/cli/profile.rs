@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tinytrain::Error;
-use tinytrain::data::{ReadOptions, Reader};
+use tinytrain::data::{ReadOptions, Reader, places};
 use tinytrain::engine::Device;
 use tinytrain::output::Destination;
 use tinytrain::profile::{PICTURES, Report, compare, pictures, profile};
@@ -18,7 +18,6 @@ use super::output::{Console, print_json, print_line};
 use super::profile_text::lines;
 use super::progress::Bar;
 use super::training::{Kernels, OfSteps, Part, Training};
-use tinytrain::data::places;
 
 /// Show where the time of training goes.
 ///

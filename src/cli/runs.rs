@@ -11,11 +11,11 @@ use unicode_width::UnicodeWidthStr;
 use super::args::Format;
 use super::output::{Unwritable, print_line, print_object, warn};
 use super::printable::printable;
-use super::sweep::{Overview, is_sweep};
+use super::sweep::Overview;
 use super::text::{Align, seconds, shortened, table};
 use super::told::{compared, differing, score, settings};
-use tinytrain::runs::Told;
-use tinytrain::runs::{CONFIG, RUNS};
+use tinytrain::runs::{CONFIG, RUNS, Told};
+use tinytrain::sweep::is_sweep;
 
 /// Columns of a line.
 const WIDTH: usize = 80;

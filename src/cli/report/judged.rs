@@ -1,6 +1,6 @@
 //! A run's model on rows that it was not trained on, if they can be read again.
 
-use tinytrain::data::TargetsRef;
+use tinytrain::data::{TargetsRef, places};
 use tinytrain::engine::Device;
 use tinytrain::model::Model;
 use tinytrain::train::{
@@ -11,10 +11,8 @@ use tinytrain::{Error, Result};
 use super::options::Options;
 use crate::cli::output::warn;
 use crate::cli::text::evaluation_warnings;
-use tinytrain::data::places;
 use tinytrain::evaluate::{AsRead, EvaluationRows, EvaluationSet, chosen};
-use tinytrain::runs::MODEL;
-use tinytrain::runs::Told;
+use tinytrain::runs::{MODEL, Told};
 
 /// What a model makes of rows.
 pub struct Judged {

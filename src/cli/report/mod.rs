@@ -21,10 +21,10 @@ use self::judged::Judged;
 pub use self::options::Options;
 use super::devices;
 use super::output::{print_line, warn};
-use super::sweep::{is_sweep, page_of};
+use super::sweep::page_of;
 use super::text::shell_word;
-use tinytrain::runs::Told;
-use tinytrain::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL};
+use tinytrain::runs::{CHECKPOINT, CONFIG, HISTORY, MODEL, Told};
+use tinytrain::sweep::is_sweep;
 
 /// Reads, evaluates and writes.
 ///

@@ -1,13 +1,12 @@
 //! The pictures of `sweep.html`, as SVG: members as lines through their settings, and their curves.
 
 use std::fmt::Write;
+use tinytrain::sweep::{Ranked, Record, names};
 
 use serde_json::Value;
 
 use super::arguments::{setting_text, settings_text};
-use super::leaderboard::{Ranked, names};
 use super::page::{Curves, figure};
-use super::record::Record;
 use crate::cli::html::escaped;
 use crate::cli::html::plot::{self, Plot, short, thinned};
 

@@ -7,13 +7,14 @@ use tinytrain::data::Dataset;
 use tinytrain::engine::Device;
 use tinytrain::model::Model;
 use tinytrain::output::Destination;
-use tinytrain::sweep::{Fit, Member, Sources};
+use tinytrain::sweep::{
+    BEST, Chosen, ENSEMBLE, Fit, Folder, LEADERBOARD, Member, PAGE, Picking, Picks, Ranked, Sources, best,
+    csv, one_model,
+};
 use tinytrain::train::{Config, evaluate, evaluate_values, load_model};
 use tinytrain::{Error, Result};
 
-use super::ensemble::{Chosen, Picking, Picks, one_model};
-use super::folder::{BEST, ENSEMBLE, Folder, LEADERBOARD, PAGE};
-use super::leaderboard::{self, Ranked};
+use super::leaderboard::command;
 use super::page;
 use super::planned::{Common, Planned};
 use super::refit::Refit;
@@ -66,19 +67,19 @@ pub struct Picked {
 /// Those of the files.
 pub fn interrupted(folder: &Folder, are_on_folds: bool) -> Result<()> {
     let (ranked, _) = standings(folder, are_on_folds)?;
-    leaderboard::best(&ranked, are_on_folds).map_or(Ok(None), |first| best(folder, first)).map(drop)
+    best(&ranked, are_on_folds).map_or(Ok(None), |first| copied(folder, first)).map(drop)
 }
 
 /// Writes the members down in the order of their scores; these, and how many have failed.
 fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<Ranked>, usize)> {
-    folder.write(LEADERBOARD, &leaderboard::csv(&folder.records)?)?;
+    folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
     let (page, ranked, failed) = page::standing(folder, are_on_folds)?;
     folder.write(PAGE, &page)?;
     Ok((ranked, failed))
 }
 
 /// Copies the model of a member, if it has one here.
-fn best(folder: &Folder, first: &Ranked) -> Result<Option<PathBuf>> {
+fn copied(folder: &Folder, first: &Ranked) -> Result<Option<PathBuf>> {
     let Some(name) = &first.record.model else { return Ok(None) };
     let (from, path) = (folder.file(name), folder.file(BEST));
     let bytes = std::fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
@@ -95,13 +96,13 @@ impl<'b> Finish<'b> {
     pub fn finish(&mut self, folder: &Folder, picks: Option<usize>, planned: &[Planned]) -> Result<Finished> {
         let are_on_folds = self.common.base.folds.is_some();
         let (ranked, failed) = standings(folder, are_on_folds)?;
-        let first = leaderboard::best(&ranked, are_on_folds);
+        let first = best(&ranked, are_on_folds);
         let best_member = first.map(|first| first.record.member);
         let mut finished = Finished { ranked, best_member, best: None, ensemble: None, failed };
         match self.common.base.folds {
             Some(_) => self.finish_folds(&mut finished, folder, picks, planned)?,
             None => {
-                finished.best = finished.ranked.first().map_or(Ok(None), |first| best(folder, first))?;
+                finished.best = finished.ranked.first().map_or(Ok(None), |first| copied(folder, first))?;
                 if let Some(picks) = picks
                     && let Some(chosen) = self.picking(folder, &finished.ranked, picks).by_validation()?
                 {
@@ -126,7 +127,7 @@ impl<'b> Finish<'b> {
         picks: Option<usize>,
         planned: &[Planned],
     ) -> Result<()> {
-        let Some(first) = leaderboard::best(&finished.ranked, true) else { return Ok(()) };
+        let Some(first) = best(&finished.ranked, true) else { return Ok(()) };
         let chosen = match picks {
             Some(picks) => self.picking(folder, &finished.ranked, picks).by_folds(self.sources)?,
             None => None,
@@ -149,7 +150,7 @@ impl<'b> Finish<'b> {
         let Refit { models, mut failed } = self.on_all_rows(&numbers, planned)?;
         finished.best = match models.get(&number).filter(|_| is_refit) {
             Some(model) => Some(written(folder, BEST, model)?),
-            None => best(folder, first)?,
+            None => copied(folder, first)?,
         };
         if let Some(chosen) = chosen
             && let Some(chosen) = chosen.without(|member| !models.contains_key(&member))

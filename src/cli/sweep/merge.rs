@@ -1,21 +1,21 @@
 //! `tinytrain sweep merge`.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
+use tinytrain::sweep::{Folder, check_apart, merge as put_together};
 
 use anyhow::Context;
 use tinytrain::{Error, Result};
 
 use super::finish::Finish;
-use super::folder::Folder;
 use super::options::Merge;
 use super::prepared::Prepared;
 use super::report::Report;
 use super::{check_fold_models, compare, compare_rows, interrupted, is_json, stored, word};
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
+use crate::cli::output_place::refuse_file_name;
 
 /// The command line of a shard without what makes it one.
 fn whole(command: &[String]) -> Vec<String> {
@@ -59,21 +59,7 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
             return Err(Error::Config(text).into());
         }
     }
-    let mut known = HashSet::new();
-    for shard in &shards {
-        if let Some(record) = shard.records.iter().find(|record| !known.insert(record.member)) {
-            let text = format!(
-                "{}: expected members that no other folder has, found member {}",
-                shard.path().display(),
-                record.member
-            );
-            return Err(Error::Config(text).into());
-        }
-    }
-    if shards.iter().all(|shard| shard.records.is_empty()) {
-        let text = "expected members that have ended, found none in these folders";
-        return Err(Error::Config(text.to_owned()).into());
-    }
+    check_apart(&shards)?;
     let mut options = stored(&shards[0])?;
     let picks = merge.ensemble.or(options.ensemble);
     check_fold_models(picks, options.train.folds, &shards)?;
@@ -86,8 +72,8 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
         compare(shard, &planned)?;
         compare_rows(shard, &rows)?;
     }
-    let mut folder = Folder::create(&merge.out, &whole(&shards[0].command()?), Some(rows))?;
-    shards.iter().try_for_each(|shard| folder.take(shard))?;
+    refuse_file_name(&merge.out, "a folder")?;
+    let folder = put_together(&shards, &merge.out, &whole(&shards[0].command()?), Some(rows))?;
     let missing = planned.iter().filter(|planned| !folder.has(planned.number)).count();
     if missing > 0 && options.are_counted() {
         let (all, path) = (planned.len(), word(folder.path()));

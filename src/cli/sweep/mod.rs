@@ -3,9 +3,7 @@
 mod arguments;
 mod board;
 mod drawing;
-mod ensemble;
 mod finish;
-mod folder;
 mod leaderboard;
 mod merge;
 mod options;
@@ -14,24 +12,21 @@ mod overview;
 mod page;
 mod planned;
 mod prepared;
-mod record;
 mod refit;
 mod report;
 mod spaces;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tinytrain::sweep::{FileRows, Folder, Halving, Member, Plan, Sweep};
 
 use anyhow::Context;
 use clap::{ArgMatches, Parser};
 use tinytrain::engine::Device;
-use tinytrain::sweep::{Halving, Member, Plan, Sweep};
 use tinytrain::{Error, Result};
 
 use self::finish::Finish;
-pub use self::folder::{BEST, is_sweep};
-use self::folder::{FileRows, Folder};
-use self::options::Action;
+pub use self::options::Action;
 pub use self::options::Options;
 pub use self::overview::Overview;
 pub use self::page::page_of;
@@ -42,6 +37,7 @@ use crate::cli::args::Format;
 use crate::cli::config_file;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
+use crate::cli::output_place::refuse_file_name;
 use crate::cli::text::unknown_cells;
 use tinytrain::runs::new_folder;
 
@@ -204,7 +200,10 @@ fn check_fold_models(picks: Option<usize>, folds: Option<usize>, folders: &[Fold
 /// The folder of a new sweep.
 fn place(options: &Options) -> Result<PathBuf> {
     match &options.train.out {
-        Some(path) => Ok(path.clone()),
+        Some(path) => {
+            refuse_file_name(path, "a folder")?;
+            Ok(path.clone())
+        }
         None => {
             let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
             new_folder(&(now.replace(':', "-") + "-sweep"))

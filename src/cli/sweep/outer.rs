@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use tinytrain::sweep::{Folder, LEADERBOARD, Models, Record, csv, ranked};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -9,11 +10,9 @@ use tinytrain::Error;
 use tinytrain::error::Place;
 use tinytrain::settings::DatasetInfo;
 
-use super::folder::{Folder, LEADERBOARD, Models};
-use super::leaderboard;
+use super::leaderboard::command;
 use super::options::Options;
 use super::planned::{Common, lines, space};
-use super::record::Record;
 use crate::cli::output::{print_json, print_line};
 
 /// A result that something else has found.
@@ -115,8 +114,8 @@ fn tell(folder: &mut Folder, path: &Path) -> anyhow::Result<()> {
     }
     let count = records.len();
     records.into_iter().try_for_each(|record| folder.add(record, None, &Models::default()))?;
-    folder.write(LEADERBOARD, &leaderboard::csv(&folder.records)?)?;
-    let ranked = leaderboard::ranked(&folder.records);
+    folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
+    let ranked = ranked(&folder.records);
     let best = ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));
     Ok(print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?)
 }

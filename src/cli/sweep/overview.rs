@@ -1,15 +1,13 @@
 //! What `tinytrain runs` tells of a sweep.
 
 use std::path::{Path, PathBuf};
+use tinytrain::sweep::{Folder, Record, best, ranked};
 
 use serde_json::Value;
 use tinytrain::Result;
 
 use super::arguments::setting_text;
-use super::folder::Folder;
-use super::leaderboard::{best, ranked};
 use super::page::figure;
-use super::record::Record;
 use crate::cli::text::counted;
 use tinytrain::runs::FolderLock;
 

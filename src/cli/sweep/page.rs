@@ -6,12 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use tinytrain::Result;
+use tinytrain::sweep::{Folder, Ranked, Record, best, names, ranked};
 
 use super::arguments::setting_text;
 use super::drawing::{coordinates, curve_picture};
-use super::folder::Folder;
-use super::leaderboard::{Ranked, best, command, names, ranked};
-use super::record::Record;
+use super::leaderboard::command;
 use crate::cli::html::{self, escaped};
 use crate::cli::text::{loss, percent};
 use tinytrain::data::places;

@@ -3,21 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
+use tinytrain::sweep::{Ended, Event, Fate, Folder, Member, Models, Ranked, Record, Trained, by_score};
 
 use serde_json::Value;
 use tinytrain::Error;
 use tinytrain::engine::Device;
-use tinytrain::sweep::{Ended, Event, Fate, Member, Trained, by_score};
 use tinytrain::train::{Score, SharedData};
 
 use super::arguments::settings_text;
 use super::board::{Board, Standing};
 use super::finish::Finished;
-use super::folder::{Folder, Models};
-use super::leaderboard::{self, Ranked};
+use super::leaderboard::{self};
 use super::options::Options;
 use super::planned::{Planned, Tried};
-use super::record::Record;
 use super::{is_cpu, is_json, word};
 use crate::cli::output::{Console, Unwritable, object};
 use crate::cli::text::{counted, grouped, loss, percent, seconds};

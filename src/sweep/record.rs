@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::member::{Ended, Fate};
+use super::space::Settings;
+use crate::train::Score;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tinytrain::sweep::{Ended, Fate, Settings};
-use tinytrain::train::Score;
 
-use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
+use crate::runs::figures::{TEST, VALIDATION, score_fields};
+use crate::settings::text::text_of;
 
 /// A member that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -85,6 +87,12 @@ impl Record {
             fold_models: Vec::new(),
             measures: fields.map(|(name, value)| (name.to_owned(), value)).collect(),
         }
+    }
+
+    /// One of its settings as an option has it; nothing where it has none of this name.
+    pub fn setting(&self, name: &str) -> String {
+        let value = self.settings.get(name).and_then(|value| toml::Value::try_from(value).ok());
+        value.as_ref().map(text_of).unwrap_or_default()
     }
 
     /// Whether it was trained as its settings say, on every fold.

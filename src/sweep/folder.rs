@@ -7,28 +7,30 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use super::member::Ended;
+use super::space::Settings;
+use crate::error::{Error, Result};
+use crate::error::{Place, excerpt};
+use crate::output::Destination;
+use crate::runs::{CONFIG, FolderLock};
+use crate::train::{Score, TrainedRows};
 use serde::Deserialize;
 use serde_json::json;
-use tinytrain::error::{Place, excerpt};
-use tinytrain::output::Destination;
-use tinytrain::sweep::{Ended, Settings};
-use tinytrain::train::{Score, TrainedRows};
-use tinytrain::{Error, Result};
 
 use super::record::Record;
-use crate::cli::output_place::refuse_file_name;
-use tinytrain::runs;
-use tinytrain::runs::FolderLock;
 
 const COMMAND: &str = "sweep.json";
 const RESULTS: &str = "results.jsonl";
 const HISTORY: &str = "history.csv";
 const ASKED: &str = "asked.jsonl";
 const MEMBERS: &str = "members";
-/// What is written when the sweep is over.
+/// The members by their scores.
 pub const LEADERBOARD: &str = "leaderboard.csv";
+/// A page about the sweep.
 pub const PAGE: &str = "sweep.html";
+/// The best model.
 pub const BEST: &str = "best.safetensors";
+/// The ensemble.
 pub const ENSEMBLE: &str = "ensemble.safetensors";
 
 const HISTORY_HEADER: &str = "member,fold,epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,test_accuracy,seconds\n";
@@ -95,7 +97,6 @@ impl Folder {
         if path.join(COMMAND).exists() {
             return Err(used(path));
         }
-        refuse_file_name(path, "a folder")?;
         fs::create_dir_all(path).map_err(|source| unwritable(path, source))?;
         let folder = Self::locked(path, Some(FolderLock::take(path)?));
         // Another sweep may have been faster.
@@ -421,7 +422,7 @@ fn refuse_files(path: &Path) -> Result<()> {
     };
     let begun = [(RESULTS, ""), (HISTORY, HISTORY_HEADER)].into_iter();
     let mut other = begun.filter(|(name, begun)| is_other(name, begun)).map(|(name, _)| name);
-    let files = [runs::CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
+    let files = [CONFIG, LEADERBOARD, PAGE, BEST, ENSEMBLE];
     let there = || files.into_iter().find(|name| path.join(name).exists());
     let Some(name) = other.next().or_else(there) else { return Ok(()) };
     let path = path.display();

@@ -1,12 +1,14 @@
 //! Which members predict together: picked by what they make of rows that they were not trained on.
 
-use tinytrain::data::{TargetScale, Targets, TargetsRef, Transform};
-use tinytrain::engine::Device;
-use tinytrain::model::{Ensemble, Meaning, Model, Partner};
-use tinytrain::step::Loss;
-use tinytrain::sweep::{Candidates, Fit, Member, Sources};
-use tinytrain::train::{SharedData, engine, load_model};
-use tinytrain::{Error, Result};
+use super::ensemble::{Candidates, Fit};
+use super::member::Member;
+use super::sources::Sources;
+use crate::data::{TargetScale, Targets, TargetsRef, Transform};
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::model::{Ensemble, Meaning, Model, Partner};
+use crate::step::Loss;
+use crate::train::{SharedData, engine, load_model};
 
 use super::folder::Folder;
 use super::leaderboard::Ranked;
@@ -20,13 +22,17 @@ pub type Picks = Vec<(usize, u32)>;
 
 /// Picks an ensemble from the best members.
 pub struct Picking<'a> {
+    /// All members.
     pub members: &'a [Member],
+    /// What evaluates them.
     pub device: &'a Device,
+    /// Where their models are.
     pub folder: &'a Folder,
     /// The members with a score, the best first.
     pub ranked: &'a [Ranked],
     /// How often one is picked.
     pub picks: usize,
+    /// Decides between equal ones.
     pub seed: u64,
     /// Whether to go on.
     pub goes_on: &'a dyn Fn() -> bool,
