@@ -4,10 +4,13 @@ use std::path::Path;
 
 use tinytrain::data::{ImageOptions, ReadOptions, Reader, Source, Target, places};
 use tinytrain::settings::DatasetInfo;
+use tinytrain::train::{Config, TrainingData};
 use tinytrain::{Error, Result};
 
 use super::text::column_name;
 use super::train_options::Options;
+use super::train_text::{column_lines, late_texts};
+use super::training::Training;
 
 /// Where rows are that train, that validate, and that test.
 pub struct Places {
@@ -78,6 +81,26 @@ impl Places {
         });
         Ok(Opened { reader, validation, test, info, notice })
     }
+}
+
+/// The rows to train on, the settings of an epoch over them, and what is said of their columns. `read` says from then on what was found
+/// out of the task.
+///
+/// # Errors
+/// Those of the data and of the settings.
+pub fn open_alone(
+    training: &Training,
+    source: &Source,
+    read: &mut ReadOptions,
+) -> Result<(TrainingData, Config, Vec<String>)> {
+    let settings = &training.settings;
+    let mut reader = open_training(source, read)?;
+    let info = settings.look_at(&mut reader, false, false)?;
+    let mut data = TrainingData::new(reader, None, None, &settings.resolve(&info)?.data)?;
+    let config = Config { epochs: 1, ..settings.resolve(&info.of(&data))? };
+    data.read_rows(0)?;
+    let lines = [late_texts(data.late_texts()), column_lines(training, &data)?].concat();
+    Ok((data, config, lines))
 }
 
 /// Opens a table to train on. Where the first rows alone have made classes of numbers, of which all rows show too many, they are

@@ -14,6 +14,7 @@ use tinytrain::train::Config;
 
 use super::args::{self, Format};
 use super::comparison_text::comparison_lines;
+use super::opened::open_alone;
 use super::output::{Console, print_json, print_line};
 use super::profile_text::lines;
 use super::progress::Bar;
@@ -77,7 +78,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     let mut read = ReadOptions { timed: true, ..training.read_options()? };
     let (device, mut notices) = options.kernels.device(training, "profiling", options.no_timestamps)?;
-    let (data, config, said) = training.open(&source, &mut read)?;
+    let (data, config, said) = open_alone(training, &source, &mut read)?;
     // The first steps are profiled of data that are opened anew.
     drop(data);
     notices.extend(said);

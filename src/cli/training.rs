@@ -6,18 +6,15 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
 use tinytrain::Result;
-use tinytrain::data::{ReadOptions, Source};
+use tinytrain::data::ReadOptions;
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::Measurements;
 use tinytrain::settings::{DatasetInfo, ENDS, HELD_OUT, LEARNING, NETWORK, TABLES, TrainSettings, text};
-use tinytrain::train::{Config, TrainingData};
 
 use super::args;
 use super::devices;
-use super::opened::open_training;
 use super::table_options::Columns;
-use super::train_text::{column_lines, late_texts};
 use super::tuning_file;
 
 /// What is trained, on which data, by what.
@@ -65,25 +62,6 @@ impl Training {
     pub fn read_options(&self) -> Result<ReadOptions> {
         let options = self.columns.read_options(self.columns.task(self.settings.loss)?);
         Ok(ReadOptions { threads: self.settings.threads, ..options })
-    }
-
-    /// The rows to train on, the settings of an epoch over them, and what is said of their columns. `read` says from then on what was
-    /// found out of the task.
-    ///
-    /// # Errors
-    /// Those of the data and of the settings.
-    pub fn open(
-        &self,
-        source: &Source,
-        read: &mut ReadOptions,
-    ) -> Result<(TrainingData, Config, Vec<String>)> {
-        let mut reader = open_training(source, read)?;
-        let info = self.settings.look_at(&mut reader, false, false)?;
-        let mut data = TrainingData::new(reader, None, None, &self.settings.resolve(&info)?.data)?;
-        let config = Config { epochs: 1, ..self.settings.resolve(&info.of(&data))? };
-        data.read_rows(0)?;
-        let lines = [late_texts(data.late_texts()), column_lines(self, &data)?].concat();
-        Ok((data, config, lines))
     }
 }
 

@@ -15,6 +15,7 @@ use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
 
 use super::args::{self, Format};
 use super::devices;
+use super::opened::open_alone;
 use super::output::{Console, Unwritable};
 use super::progress::Bar;
 use super::text::{Align, counted, table};
@@ -53,7 +54,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(&work.data)?;
     let adapter = adapter(&work.device())?;
-    let (mut data, config, notices) = work.open(&source, &mut work.read_options()?)?;
+    let (mut data, config, notices) = open_alone(work, &source, &mut work.read_options()?)?;
     let batch = config.batch_size.min(data.rows().unwrap_or(usize::MAX));
     data.read_rows(config.batch_size)?;
     let network = config.network_for(&data, batch)?;

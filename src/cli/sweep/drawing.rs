@@ -1,14 +1,28 @@
 //! The pictures of `sweep.html`, as SVG: members as lines through their settings, and their curves.
 
+use std::collections::BTreeMap;
+
+use crate::cli::text::{loss, percent};
 use std::fmt::Write;
 use tinytrain::sweep::{Ranked, Record, names};
 
 use serde_json::Value;
 
 use super::arguments::{setting_text, settings_text};
-use super::page::{Curves, figure};
 use crate::cli::html::escaped;
 use crate::cli::html::plot::{self, Plot, short, thinned};
+
+/// A member's validation, or else test figure, by epochs: accuracy of classes, loss of values.
+pub type Curves = BTreeMap<usize, Vec<f64>>;
+
+/// What a member is judged by.
+pub fn figure(record: &Record) -> String {
+    match (record.accuracy, record.loss) {
+        (Some(accuracy), _) => format!("accuracy {}", percent(accuracy)),
+        (None, Some(value)) => format!("loss {}", loss(value)),
+        (None, None) => "no score".to_owned(),
+    }
+}
 
 /// Width of the pictures.
 const WIDTH: f64 = 1100.0;

@@ -1,5 +1,6 @@
 //! What is made of a sweep when it is over: the leaderboard, the best model, an ensemble.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -17,9 +18,8 @@ use tinytrain::{Error, Result};
 use super::leaderboard::command;
 use super::page;
 use super::planned::{Common, Planned};
-use super::refit::Refit;
 use crate::cli::output::warn;
-use crate::cli::text::{counted, loss, percent};
+use crate::cli::text::{counted, loss, percent, shell_word};
 
 /// A sweep that is over.
 pub struct Finish<'a> {
@@ -59,6 +59,15 @@ pub struct Picked {
     fit: Fit,
     /// Of the test rows, if there are any: accuracy and loss of classes, or RMSE and R2 of values.
     test: Option<[f64; 2]>,
+}
+
+/// What the training on all rows gave, by the numbers of the members.
+#[derive(Default)]
+pub struct Refit {
+    /// As they are saved.
+    pub models: BTreeMap<usize, Model>,
+    /// Why there is no model.
+    pub failed: BTreeMap<usize, String>,
 }
 
 /// Writes what an interrupted sweep leaves: the members so far, and the model of the best, if it has one.
@@ -246,7 +255,7 @@ impl Picked {
             "ensemble: {picks} picks of {}, {figures}{rows}{}, model {}",
             counted(self.members.len() as u64, "member", "members"),
             test.unwrap_or_default(),
-            super::word(&self.path)
+            shell_word(&self.path)
         )
     }
 }

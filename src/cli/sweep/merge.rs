@@ -12,10 +12,11 @@ use super::finish::Finish;
 use super::options::Merge;
 use super::prepared::Prepared;
 use super::report::Report;
-use super::{check_fold_models, compare, compare_rows, interrupted, is_json, stored, word};
+use super::{check_fold_models, compare, compare_rows, interrupted, stored};
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
 use crate::cli::output_place::refuse_file_name;
+use crate::cli::text::shell_word;
 
 /// The command line of a shard without what makes it one.
 fn whole(command: &[String]) -> Vec<String> {
@@ -76,7 +77,7 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
     let folder = put_together(&shards, &merge.out, &whole(&shards[0].command()?), Some(rows))?;
     let missing = planned.iter().filter(|planned| !folder.has(planned.number)).count();
     if missing > 0 && options.are_counted() {
-        let (all, path) = (planned.len(), word(folder.path()));
+        let (all, path) = (planned.len(), shell_word(folder.path()));
         warn(&format!(
             "{missing} of {all} members have not ended in these folders; tinytrain sweep --resume {path} trains them"
         ));
@@ -87,7 +88,7 @@ pub fn run(merge: &Merge) -> anyhow::Result<()> {
         device: &device,
         common: &common,
         sources: &mut sources,
-        is_seen: !merge.quiet && !is_json(&options),
+        is_seen: !merge.quiet && !options.is_json(),
         goes_on: &|| !interrupts.has_come(),
     };
     match finish.finish(&folder, picks, &planned) {

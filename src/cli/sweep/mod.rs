@@ -16,13 +16,12 @@ mod refit;
 mod report;
 mod spaces;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 use tinytrain::sweep::{FileRows, Folder, Halving, Member, Plan, Sweep};
 
 use anyhow::Context;
 use clap::{ArgMatches, Parser};
-use tinytrain::engine::Device;
 use tinytrain::{Error, Result};
 
 use self::finish::Finish;
@@ -33,7 +32,6 @@ pub use self::page::page_of;
 use self::planned::Planned;
 use self::prepared::Prepared;
 use self::report::Report;
-use crate::cli::args::Format;
 use crate::cli::config_file;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, warn};
@@ -167,7 +165,7 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
         device: &device,
         common: &common,
         sources: &mut sources,
-        is_seen: !options.train.quiet && !is_json(options),
+        is_seen: !options.train.quiet && !options.is_json(),
         goes_on: &|| !interrupts.has_come(),
     };
     match finish.finish(&folder, options.ensemble, &planned) {
@@ -255,19 +253,4 @@ fn stage(halving: Halving, folder: &Folder, members: &[Member]) -> usize {
     };
     let stages = dropped.filter_map(|record| stage((record.member, record.epochs)));
     stages.max().map_or(0, |stage| stage + 1)
-}
-
-/// Whether a device is the processor, where members are trained at once.
-fn is_cpu(device: &Device) -> bool {
-    matches!(device, Device::Cpu)
-}
-
-/// Whether results go to programs.
-fn is_json(options: &Options) -> bool {
-    options.train.format == Format::Json
-}
-
-/// A path as a word.
-fn word(path: &Path) -> String {
-    crate::cli::text::shell_word(path)
 }

@@ -90,6 +90,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether results go to programs.
+    pub fn is_json(&self) -> bool {
+        self.train.format == Format::Json
+    }
+
     /// How many settings are drawn at random.
     pub fn trials(&self) -> usize {
         self.trials.unwrap_or(TRIALS[usize::from(self.total_time.is_some())])

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tinytrain::Result;
 
 use super::arguments::setting_text;
-use super::page::figure;
+use super::drawing::figure;
 use crate::cli::text::counted;
 use tinytrain::runs::FolderLock;
 

@@ -1,15 +1,14 @@
 //! `sweep.html`: the members of a sweep as parallel coordinates, their curves, and a table. One file, no scripts, no network.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::Value;
 use tinytrain::Result;
-use tinytrain::sweep::{Folder, Ranked, Record, best, names, ranked};
+use tinytrain::sweep::{Folder, Ranked, best, names, ranked};
 
 use super::arguments::setting_text;
-use super::drawing::{coordinates, curve_picture};
+use super::drawing::{Curves, coordinates, curve_picture, figure};
 use super::leaderboard::command;
 use crate::cli::html::{self, escaped};
 use crate::cli::text::{loss, percent};
@@ -25,9 +24,6 @@ const STYLE: &str = "
 .member { fill: none; stroke-width: 1.4; opacity: .55; } .member:hover, .member:focus { stroke: var(--mark) !important; stroke-width: 4; opacity: 1; outline: none; }
 .best { stroke-width: 3; opacity: 1; }
 ";
-
-/// A member's validation, or else test figure, by epochs: accuracy of classes, loss of values.
-pub type Curves = BTreeMap<usize, Vec<f64>>;
 
 /// The curves in `history.csv`: of the first fold.
 fn curves(history: &str, of_classes: bool) -> Curves {
@@ -101,15 +97,6 @@ pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Rank
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
     let page = page(&ranked, best(&ranked, are_on_folds), failed, &curves(&folder.history()?, of_classes));
     Ok((page, ranked, failed))
-}
-
-/// What a member is judged by.
-pub fn figure(record: &Record) -> String {
-    match (record.accuracy, record.loss) {
-        (Some(accuracy), _) => format!("accuracy {}", percent(accuracy)),
-        (None, Some(value)) => format!("loss {}", loss(value)),
-        (None, None) => "no score".to_owned(),
-    }
 }
 
 fn member_table(ranked: &[Ranked], of_classes: bool) -> String {

@@ -1,26 +1,14 @@
 //! Members that were trained on folds, once more on all rows.
 
-use std::collections::BTreeMap;
-
-use tinytrain::model::Model;
 use tinytrain::sweep::{Ended, Event, Fate, Member, Plan, Sweep};
 use tinytrain::{Error, Result};
 
 use super::board::{Board, Standing};
-use super::finish::Finish;
+use super::finish::{Finish, Refit};
 use super::planned::Planned;
 
 /// After how much time somebody who waits is shown how far it is.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
-
-/// What the training on all rows gave, by the numbers of the members.
-#[derive(Default)]
-pub struct Refit {
-    /// As they are saved.
-    pub models: BTreeMap<usize, Model>,
-    /// Why there is no model.
-    pub failed: BTreeMap<usize, String>,
-}
 
 impl Finish<'_> {
     /// Trains these members on all rows, as a sweep does it.

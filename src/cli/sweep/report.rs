@@ -13,12 +13,11 @@ use tinytrain::train::{Score, SharedData};
 use super::arguments::settings_text;
 use super::board::{Board, Standing};
 use super::finish::Finished;
-use super::leaderboard::{self};
+use super::leaderboard;
 use super::options::Options;
 use super::planned::{Planned, Tried};
-use super::{is_cpu, is_json, word};
 use crate::cli::output::{Console, Unwritable, object};
-use crate::cli::text::{counted, grouped, loss, percent, seconds};
+use crate::cli::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
 const PRINTED: usize = 10;
@@ -56,7 +55,7 @@ impl<'a> Report<'a> {
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
             members: members.iter().map(|member| (member.number, member)).collect(),
             console,
-            board: Board::new(!options.train.quiet && !is_json(options)),
+            board: Board::new(!options.train.quiet && !options.is_json()),
             start,
             running: HashMap::new(),
             dropped: Vec::new(),
@@ -94,7 +93,7 @@ impl<'a> Report<'a> {
             Device::Cpu => "the CPU engine".to_owned(),
             Device::Gpu(adapter) => format!("{} ({})", adapter.name, adapter.backend),
         };
-        if is_json(self.options) {
+        if self.options.is_json() {
             return self.console.object(&[
                 ("event", "start".into()),
                 ("members", self.planned.len().into()),
@@ -111,8 +110,11 @@ impl<'a> Report<'a> {
             counted(all as u64, "member", "members")
         });
         let trained = grouped(rows.unwrap_or(0) as u64);
-        let each =
-            if is_cpu(device) { ", a member a thread" } else { ", together where they are small enough" };
+        let each = if matches!(device, Device::Cpu) {
+            ", a member a thread"
+        } else {
+            ", together where they are small enough"
+        };
         self.console.line(&format!("{members} on {trained} training rows, on {place}{each}"))?;
         if ended > 0 {
             self.console.line(&format!(
@@ -142,7 +144,7 @@ impl<'a> Report<'a> {
                 self.end_dropped(folder)?;
                 self.board.clear();
                 let line = format!("{} on", counted(left as u64, "member goes", "members go"));
-                if is_json(self.options) {
+                if self.options.is_json() {
                     self.console.object(&[("event", "halved".into()), ("left", left.into())])?;
                 } else if !self.options.train.quiet {
                     self.console.line(&line)?;
@@ -202,7 +204,7 @@ impl<'a> Report<'a> {
         if is_best {
             self.best = score;
         }
-        if is_json(self.options) {
+        if self.options.is_json() {
             self.board.clear();
             let mut fields = vec![("event", "member".into())];
             let value = serde_json::to_value(record)?;
@@ -256,7 +258,7 @@ impl<'a> Report<'a> {
             return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());
         }
         let first = ranked.iter().find(|ranked| Some(ranked.record.member) == best_member);
-        if is_json(self.options) {
+        if self.options.is_json() {
             let mut fields = vec![
                 ("event", "summary".into()),
                 ("members", folder.records.len().into()),
@@ -287,14 +289,14 @@ impl<'a> Report<'a> {
             ));
         }
         if let Some(Ranked { record, .. }) = first {
-            let model = best.map(|path| format!(", model {}", word(&path))).unwrap_or_default();
+            let model = best.map(|path| format!(", model {}", shell_word(&path))).unwrap_or_default();
             self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
         }
         if let Some(ensemble) = ensemble {
             self.console.line(&ensemble.text())?;
         }
         let members = counted(folder.records.len() as u64, "member", "members");
-        self.console.notice(&format!("{members} in {}, all in {}", seconds(time), word(folder.path())));
+        self.console.notice(&format!("{members} in {}, all in {}", seconds(time), shell_word(folder.path())));
         Ok(())
     }
 }
