@@ -134,6 +134,8 @@ fn member_table(ranked: &[Ranked], of_classes: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tinytrain::sweep::Record;
+
     use super::*;
 
     #[test]
