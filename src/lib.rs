@@ -60,6 +60,7 @@ pub mod data;
 pub mod engine;
 pub mod error;
 pub mod evaluate;
+#[cfg(feature = "export")]
 pub mod export;
 pub mod gpu;
 pub mod kernels;
@@ -67,6 +68,7 @@ pub mod memory;
 pub mod model;
 mod named;
 pub mod output;
+#[cfg(feature = "plots")]
 pub mod pictures;
 pub mod profile;
 pub mod random;
@@ -76,6 +78,7 @@ pub mod schedule;
 pub mod settings;
 pub mod step;
 pub mod sweep;
+#[cfg(feature = "export")]
 pub mod tensorboard;
 mod threads;
 pub mod train;

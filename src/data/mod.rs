@@ -18,6 +18,7 @@ pub use columns::schema::{Column, Schema};
 pub use columns::{LeftOut, NumbersAsText, Selection, Target, Why};
 pub use dataset::{BLOCK_ROWS, Dataset, Features, FeaturesRef, Rows, Scaling};
 pub use dialect::Format;
+#[cfg(feature = "export")]
 pub(crate) use encoding::normal_score::{NORMAL_QUANTILE, RANK_MARGIN};
 pub use encoding::scale::Scale;
 pub use encoding::targets::{TargetScale, Targets, TargetsRef};

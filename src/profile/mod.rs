@@ -13,6 +13,7 @@
 //! training run, which is not run twice.
 
 mod compare;
+#[cfg(feature = "plots")]
 mod plots;
 mod report;
 mod roofline;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use compare::{BATCH_SIZES, Comparison, Gain, Way, compare};
+#[cfg(feature = "plots")]
 pub use plots::{PICTURES, Picture, pictures};
 pub use report::{KernelReport, ProfilingCost, Report, Sums};
 pub use roofline::{least_seconds, ridge};

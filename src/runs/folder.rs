@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::output::{Destination, is_temporary};
+#[cfg(feature = "export")]
 use crate::tensorboard::EventFile;
 use crate::train::{Checkpoint, Epoch};
 
@@ -129,6 +130,7 @@ impl RunFolder {
         append().map_err(|source| unwritable(&path, source))
     }
 
+    #[cfg(feature = "export")]
     /// A new event file for TensorBoard, from which on those before count no more for the epoch `first` and later ones.
     ///
     /// # Errors
