@@ -25,7 +25,7 @@ enum Parametrization {
 /// What a network computes and how it learns.
 #[derive(Debug, Clone, Args)]
 pub struct Learning {
-    /// Activation of the hidden layers: relu, leaky-relu, elu, selu, gelu (its tanh form), silu, mish, tanh, sigmoid or
+    /// Activation of the hidden layers: relu, leaky-relu, elu, selu, gelu, gelu-tanh, silu, mish, tanh, sigmoid or
     /// identity; one for all, or one for each with commas between them. [default: relu; selu or, of values, mish with
     /// --preset table]
     #[arg(long, help_heading = NETWORK, value_name = "NAMES", value_delimiter = ',', value_parser = activation())]
