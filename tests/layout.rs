@@ -1,6 +1,8 @@
 //! Without a GPU: every shader in every variant parses and validates, and its bindings, uniforms and barriers are what
 //! the Rust half says and what browsers demand.
 
+#[path = "layout/imports.rs"]
+mod imports;
 #[path = "support/variants.rs"]
 mod variants;
 

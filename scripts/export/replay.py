@@ -1,6 +1,7 @@
 """Predicts from what `tinytrain export --json` or `--numpy` has written, in f64."""
 
 import json
+import math
 import statistics
 
 import numpy
@@ -21,7 +22,8 @@ ACTIVATIONS = {
     "leaky-relu": lambda z: numpy.where(z > 0, z, 0.01 * z),
     "elu": elu,
     "selu": lambda z: SELU_SCALE * numpy.where(z > 0, z, SELU_ALPHA * elu(z)),
-    "gelu": lambda z: 0.5 * z * (1 + numpy.tanh((2 / numpy.pi) ** 0.5 * (z + 0.044715 * z**3))),
+    "gelu-exact": lambda z: 0.5 * z * (1 + numpy.vectorize(math.erf)(z / 2**0.5)),
+    "gelu-tanh": lambda z: 0.5 * z * (1 + numpy.tanh((2 / numpy.pi) ** 0.5 * (z + 0.044715 * z**3))),
     "silu": lambda z: z * sigmoid(z),
     "mish": lambda z: z * numpy.tanh(numpy.logaddexp(0, z)),
     "tanh": numpy.tanh,

@@ -1,6 +1,6 @@
 """Which settings are judged: the options of `tinytrain check --save DIR --steps 20`."""
 
-ACTIVATIONS = "relu leaky-relu elu selu gelu silu mish tanh sigmoid identity".split()
+ACTIVATIONS = "relu leaky-relu elu selu gelu gelu-tanh silu mish tanh sigmoid identity".split()
 
 CASES = [
     *(["--activation", activation] for activation in ACTIVATIONS),

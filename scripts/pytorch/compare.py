@@ -65,7 +65,7 @@ def main(program, devices):
         "learning rate schedulers. The figures are the largest difference of a weight or bias after the last step, relative to\n"
         "the largest one of its tensor; on a GPU over all schedules that have the feature. All must be below 1e-5.\n\n"
         + head + "\n".join(rows) + "\n\n"
-        "What PyTorch has no counterpart of: `coslog4` and the warm-up are formulas of the script; gelu is PyTorch's\n"
+        "What PyTorch has no counterpart of: `coslog4` and the warm-up are formulas of the script; gelu-tanh is PyTorch's\n"
         "`approximate=\"tanh\"`; row and class weights multiply the losses of the rows before the mean over them; AdamW decays\n"
         "no biases; dropout leaves out other units than PyTorch's generator would, and is checked against the f64 reference.\n"
     )

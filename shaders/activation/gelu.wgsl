@@ -1,22 +1,28 @@
-// z (1 + tanh u) / 2 where u = sqrt(2 / pi) (z + 0.044715 z^3): the tanh approximation, as z / (1 + exp(-2 u)).
+// z Phi(z) with the normal distribution Phi. Phi(-q) exp(q^2 / 2) for q >= 0 is t times a polynomial in t = 1 / (1 + 0.4 q), within a
+// relative error of 1.5e-8: a minimax fit for q up to 13.5.
 //#include negative_exp
-const GELU_TWICE_ROOT = 1.5957691216057308; // 2 sqrt(2 / pi)
-const GELU_CUBE = 0.044715;
+const GELU_DENSITY = 0.3989422804014327; // 1 / sqrt(2 pi)
 
-fn gelu_twice_u(z: vec4<f32>) -> vec4<f32> {
-    return GELU_TWICE_ROOT * z * (1.0 + GELU_CUBE * z * z);
+fn gelu_density(z: vec4<f32>) -> vec4<f32> {
+    return negative_exp(-0.5 * z * z);
+}
+
+// Phi(z), where e is exp(-z^2 / 2).
+fn gelu_phi(z: vec4<f32>, e: vec4<f32>) -> vec4<f32> {
+    let t = 1.0 / (1.0 + 0.4 * abs(z));
+    let high = 0.115963988 + t * (-0.369789571 + t * (0.379125148 + t * (-0.175461829 + t * 0.0319654532)));
+    let low = 0.133274511 + t * (0.0906916186 + t * (-0.0249578077 + t * high));
+    let tail = t * (0.159576654 + t * (0.159611866 + t * low)) * e;
+    return select(1.0 - tail, tail, z < vec4<f32>());
 }
 
 fn gelu_value(z: vec4<f32>) -> vec4<f32> {
-    return keep_nan(max(z, vec4<f32>(-100.0)) * logistic(gelu_twice_u(clamped(z))), z);
+    let near = clamped(z);
+    return keep_nan(max(z, vec4<f32>(-100.0)) * gelu_phi(near, gelu_density(near)), z);
 }
 
-// s + z s (1 - s) 2 u', where s is the logistic function of 2 u, with s (1 - s) = e / (1 + e)^2.
 fn gelu_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32> {
     let z = clamped(kept);
-    let u = gelu_twice_u(z);
-    let e = negative_exp(-abs(u));
-    let s = select(vec4<f32>(1.0), e, u < vec4<f32>()) / (1.0 + e);
-    let du = GELU_TWICE_ROOT + 3.0 * GELU_TWICE_ROOT * GELU_CUBE * z * z;
-    return dy * (s + z * du * (e / ((1.0 + e) * (1.0 + e))));
+    let e = gelu_density(z);
+    return dy * (gelu_phi(z, e) + z * GELU_DENSITY * e);
 }

@@ -4,7 +4,7 @@ use ndarray::{Array2, Axis};
 
 use super::optimizers::rule;
 use super::{Cases, Figures, random, wide};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::{
     Compute, Embed, EmbedGradient, Kernel, LayerUpdate, Matrix, ScaleGradient, StepRecord, Tensor, Vector,
     blocks,
@@ -47,7 +47,7 @@ impl Problem {
         let mut parameters = Parameters::he_normal(&network, 4);
         let scale = random(1, layer.inputs(), 61);
         let (Some(place), Some(input)) = (layout.input(), parameters.input.as_mut()) else {
-            return Err(crate::Error::Config("a network without an input layer".to_owned()));
+            return Err(Error::Config("a network without an input layer".to_owned()));
         };
         input.scale.iter_mut().zip(&scale).for_each(|(to, by)| *to += 0.3 * by);
         let reference = ReferenceInput::new(&layer, input);

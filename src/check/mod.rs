@@ -209,7 +209,7 @@ mod tests {
         assert!(!judged(array![[1.0, f32::INFINITY, 4.0]]).passed());
         assert!(!judged(array![[1.0, -2.0]]).passed());
         assert!(!outcome("a kernel", "", Ok(Figures::default())).passed());
-        assert!(!outcome("a kernel", "", Err(crate::Error::Gpu("lost".to_owned()))).passed());
+        assert!(!outcome("a kernel", "", Err(crate::error::Error::Gpu("lost".to_owned()))).passed());
     }
 
     #[test]

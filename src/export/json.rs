@@ -159,8 +159,8 @@ mod tests {
         assert_eq!((&read["columns"][1], &read["columns"][5]), (&clipped, &one_hot));
         let layers = &read["networks"][0]["layers"];
         assert_eq!(
-            (&layers[0]["activation"], &layers[10]["activation"]),
-            (&json!("relu"), &json!("identity"))
+            [&layers[0], &layers[4], &layers[5], &layers[11]].map(|layer| &layer["activation"]),
+            ["relu", "gelu-exact", "gelu-tanh", "identity"]
         );
         for (layer, of_model) in layers.as_array().unwrap().iter().zip(&model.parameters.layers) {
             let rows: Vec<Vec<f64>> = serde_json::from_value(layer["weights"].clone()).unwrap();

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(array("share"), &numbers(vec![0.75]));
         for (name, shape) in [
             ("layer1.weights", &[19, 4][..]),
-            ("layer11.bias", &[2]),
+            ("layer12.bias", &[2]),
             ("input2.mixing", &[3, 16]),
             ("input7.embedding", &[3, 5]),
             ("input_scale", &[19]),

@@ -242,7 +242,7 @@ impl<'a> Member<'a> {
 
     /// Its layers, each with the name of its activation.
     pub(super) fn layers(&self) -> impl ExactSizeIterator<Item = (&'a Layer, &'static str)> {
-        let names = self.network.dense().iter().map(|layer| layer.activation.name());
+        let names = self.network.dense().iter().map(|layer| layer.activation.file_name());
         self.parameters.layers.iter().zip(names)
     }
 }

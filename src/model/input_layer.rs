@@ -20,7 +20,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::blocks;
+use super::padding::blocks;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, normal, uniform};
 

@@ -8,6 +8,7 @@ mod layout;
 mod metadata;
 mod network;
 mod network_entries;
+mod padding;
 mod parameters;
 mod repeated;
 mod safetensors;
@@ -18,9 +19,10 @@ pub use initial::{Init, Variance};
 pub use input_layer::{
     FREQUENCIES, InputColumn, InputLayer, InputParameters, MIXED, PERIODIC_BLOCKS, PlacedColumn,
 };
-pub use layout::{InputLayout, LayerLayout, ParameterLayout, blocks, pad_rows, unpad_rows};
+pub use layout::{InputLayout, LayerLayout, ParameterLayout};
 pub use metadata::Meaning;
 pub use network::{Dense, Network};
+pub use padding::{blocks, pad_rows, unpad_rows};
 pub use parameters::{Layer, Parameters};
 pub(crate) use safetensors::with_sorted_header;
 pub use safetensors::{Model, Origin};

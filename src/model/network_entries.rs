@@ -48,7 +48,7 @@ pub(super) fn entries(prefix: &str, network: &Network) -> Vec<(String, String)> 
     let sizes: Vec<String> = network.sizes().iter().map(usize::to_string).collect();
     let mut entries = vec![
         (LAYERS.to_owned(), sizes.join(",")),
-        (ACTIVATION.to_owned(), per_layer(network, |layer| layer.activation.to_string())),
+        (ACTIVATION.to_owned(), per_layer(network, |layer| layer.activation.file_name().to_owned())),
         (LOSS.to_owned(), network.loss().to_string()),
     ];
     if network.dense().iter().any(|layer| layer.dropout > 0.0) {
@@ -120,9 +120,10 @@ fn network(metadata: &BTreeMap<String, String>, has: impl Fn(&str) -> bool) -> R
     let sizes: Option<Vec<usize>> = text.split(',').map(|size| size.parse().ok()).collect();
     let sizes = sizes.ok_or_else(|| ("layer sizes in its metadata".to_owned(), format!("{text:?}")))?;
     let hidden = sizes.len().saturating_sub(2);
-    let activations = listed(entry(ACTIVATION)?, hidden).ok_or_else(|| bad(ACTIVATION))?;
+    let activations =
+        listed(entry(ACTIVATION)?, hidden, Activation::from_file_name).ok_or_else(|| bad(ACTIVATION))?;
     let shares = metadata.get(DROPOUT).map_or("0", String::as_str);
-    let dropout = listed(shares, hidden).ok_or_else(|| bad(DROPOUT))?;
+    let dropout = listed(shares, hidden, f32::from_str).ok_or_else(|| bad(DROPOUT))?;
     // Files of the first versions know one loss.
     let loss =
         metadata.get(LOSS).map_or(Ok(Loss::CrossEntropy), |loss| loss.parse()).map_err(|_| bad(LOSS))?;
@@ -142,8 +143,8 @@ fn network(metadata: &BTreeMap<String, String>, has: impl Fn(&str) -> bool) -> R
 }
 
 /// One for all hidden layers, or one for each.
-fn listed<T: FromStr + Clone>(text: &str, hidden: usize) -> Option<Vec<T>> {
-    let values = text.split(',').map(|value| value.parse().ok()).collect::<Option<Vec<T>>>()?;
+fn listed<T: Clone, E>(text: &str, hidden: usize, read: fn(&str) -> Result<T, E>) -> Option<Vec<T>> {
+    let values = text.split(',').map(|value| read(value).ok()).collect::<Option<Vec<T>>>()?;
     match values.len() {
         1 => Some(vec![values[0].clone(); hidden]),
         length => (length == hidden).then_some(values),

@@ -1,5 +1,6 @@
 //! What all pictures share: their size, text, colors, legends, and the two kinds of file.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use plotters::coord::Shift;
@@ -198,6 +199,33 @@ impl Legend {
             }
         }
         Ok(())
+    }
+}
+
+/// The color of each of some things with names, the same in all pictures.
+pub(crate) struct Colors(BTreeMap<String, RGBColor>);
+
+impl Colors {
+    /// A color for each name, in their order.
+    pub fn of<'a>(names: impl Iterator<Item = &'a String>) -> Self {
+        let mut colors = BTreeMap::new();
+        for name in names {
+            let next = PALETTE[colors.len() % PALETTE.len()];
+            colors.entry(name.clone()).or_insert(next);
+        }
+        Self(colors)
+    }
+
+    /// The color of one; grey, if it has none.
+    pub fn get(&self, name: &str) -> RGBColor {
+        self.0.get(name).copied().unwrap_or(GREY)
+    }
+
+    /// A legend of these.
+    pub fn legend<'a>(&self, names: impl Iterator<Item = &'a str>) -> Legend {
+        let mut legend = Legend::default();
+        names.for_each(|name| legend.add(name, self.get(name)));
+        legend
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::data::Reader;
 use crate::engine::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schedule::ScheduleKind;
 use crate::train::{Config, Trial};
 
@@ -94,7 +94,7 @@ pub fn compare(
             // With the largest batches at last, which the CPU engine divides between all its threads.
             name = device;
         }
-        Ok::<_, crate::Error>(way)
+        Ok::<_, Error>(way)
     };
     let mut ways = Vec::new();
     for kind in kinds {

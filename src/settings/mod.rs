@@ -91,7 +91,7 @@ pub struct TrainSettings {
     /// class.
     #[cfg_attr(feature = "cli", arg(long, help_heading = ENDS))]
     pub auc_by_epoch: bool,
-    /// Activation of the hidden layers: relu, leaky-relu, elu, selu, gelu (its tanh form), silu, mish, tanh, sigmoid or
+    /// Activation of the hidden layers: relu, leaky-relu, elu, selu, gelu, gelu-tanh, silu, mish, tanh, sigmoid or
     /// identity; one for all, or one for each with commas between them. [default: relu; selu or, of values, mish with
     /// --preset table]
     #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "NAMES"))]

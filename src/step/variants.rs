@@ -17,7 +17,7 @@ macro_rules! variants {
             /// All of them.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
-            fn piece(self) -> &'static dyn $interface {
+            fn piece(self) -> &'static $interface {
                 match self {
                     $($name::$variant => &$module::PIECE,)+
                 }
@@ -25,12 +25,12 @@ macro_rules! variants {
 
             /// Its name: of the option, and in files.
             pub fn name(self) -> &'static str {
-                self.piece().name()
+                self.piece().name
             }
 
             /// Its piece of WGSL.
             pub fn shader(self) -> &'static str {
-                self.piece().shader()
+                self.piece().shader
             }
         }
 

@@ -302,7 +302,7 @@ impl Going {
 }
 
 /// A run of a member that has not begun.
-fn begin(common: &Common, member: &Member, fold: usize) -> crate::Result<Box<Run>> {
+fn begin(common: &Common, member: &Member, fold: usize) -> crate::error::Result<Box<Run>> {
     let mut config = member.config.clone();
     config.threads = Some(common.threads.load(Ordering::Relaxed));
     if let Some(deadline) = common.deadline {

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Error, Subject, Verdict};
-use crate::data::rows_at;
+use crate::data::{Rows, rows_at};
 use crate::engine::{BatchMetrics, Drive, Engine, GpuEngine};
-use crate::error::Result;
-use crate::gpu::Context;
+use crate::error::{Error, Result};
+use crate::gpu::{Adapter, Context};
 use crate::kernels::{Compute, FeatureFormat, MatmulTile, Samples, Tuning};
-use crate::model::Parameters;
+use crate::model::{Network, Parameters};
 use crate::schedule::{Schedule, ScheduleKind, SelectedSchedule, TileSource, Tiles, TrainingStep};
+use crate::train::Config;
 
 /// Steps whose losses and weights have to be right.
 const COMPARED_STEPS: usize = 3;
@@ -22,6 +22,32 @@ const SAMPLES: usize = 5;
 
 /// A candidate whose first sample takes so many times as long as the best is not measured further.
 const HOPELESS: f64 = 1.5;
+
+/// What a trial of tile shapes came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// A step takes so long, in the median.
+    Timed(Duration),
+    /// The device does not take them, and says why.
+    Refused(String),
+    /// Losses or weights are not those of the built-in shapes.
+    Wrong,
+}
+
+/// What is tuned for what.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The device.
+    pub adapter: &'a Adapter,
+    /// The network.
+    pub network: &'a Network,
+    /// Learning rate, seed, and the schedule, if one was asked for.
+    pub config: &'a Config,
+    /// Most rows of a batch.
+    pub batch: usize,
+    /// What is trained on.
+    pub rows: &'a Rows<'a>,
+}
 
 /// A device that is open, and what is trained on it.
 pub(super) struct Bench<'a> {

@@ -4,28 +4,14 @@ mod bench;
 
 use std::time::{Duration, Instant};
 
-use crate::data::Rows;
-use crate::error::{Error, Result};
-use crate::gpu::Adapter;
+use crate::error::Result;
 use crate::kernels::{TileParameter, Tuning};
-use crate::model::Network;
 use crate::schedule::{DeviceLimits, ScheduleKind, SelectedSchedule, TrainingStep, estimates};
-use crate::train::Config;
 use bench::Bench;
+pub use bench::{Subject, Verdict};
 
 /// What is better by less may as well be chance.
 const MARGIN: f64 = 0.98;
-
-/// What a trial of tile shapes came to.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// A step takes so long, in the median.
-    Timed(Duration),
-    /// The device does not take them, and says why.
-    Refused(String),
-    /// Losses or weights are not those of the built-in shapes.
-    Wrong,
-}
 
 /// One trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,21 +75,6 @@ impl Tuned {
 /// Takes the number of candidates that are done with, and of all, while tuning goes on.
 pub type OnProgress<'a> = dyn FnMut(usize, usize) + 'a;
 
-/// What is tuned for what.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// The device.
-    pub adapter: &'a Adapter,
-    /// The network.
-    pub network: &'a Network,
-    /// Learning rate, seed, and the schedule, if one was asked for.
-    pub config: &'a Config,
-    /// Most rows of a batch.
-    pub batch: usize,
-    /// What is trained on.
-    pub rows: &'a Rows<'a>,
-}
-
 /// Finds the fastest tile shapes under the schedule that was asked for, or, if none was, under each that may be the
 /// fastest. Trains, and throws the result away. Takes about `limit`, longer where a few steps alone do.
 ///
@@ -112,7 +83,7 @@ pub struct Subject<'a> {
 /// win.
 ///
 /// # Errors
-/// Those of the device with the built-in shapes; [`Error::NonFiniteLoss`] if training does not go well with them.
+/// Those of the device with the built-in shapes; [`Error::NonFiniteLoss`](crate::error::Error::NonFiniteLoss) if training does not go well with them.
 pub fn tune(subject: &Subject<'_>, limit: Duration, report: &mut OnProgress<'_>) -> Result<Tuned> {
     let bench = Bench::new(subject)?;
     let context = &bench.compute.context;

@@ -167,8 +167,8 @@ fn c_predicts_what_the_preset_has_learnt() {
 #[test]
 fn c_predicts_with_every_activation() {
     let place = place();
-    let activations = "relu,leaky-relu,elu,selu,gelu,silu,mish,tanh,sigmoid,identity";
-    let hidden = ["6"; 10].join(",");
+    let activations = "relu,leaky-relu,elu,selu,gelu,gelu-tanh,silu,mish,tanh,sigmoid,identity";
+    let hidden = ["6"; 11].join(",");
     let options = ["--target", "value", "--exclude", "class", "--scale", "quantile", "--one-hot", "20"];
     let network = ["--hidden", &hidden, "--activation", activations, "--init", "xavier", "--lr", "0.01"];
     train(&place, &[&options[..], &network].concat(), "m");

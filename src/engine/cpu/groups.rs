@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use super::sparse::{Input, SAMPLE_ROWS};
 use crate::data::{Features, Rows};
 use crate::vectors::vectorized;
+
+/// Rows that are looked at to find out.
+pub const SAMPLE_ROWS: usize = 256;
 
 /// Inputs of a group.
 pub const QUAD: usize = 4;
@@ -117,13 +119,13 @@ impl Groups {
 
     /// What a group holds of a row; zeros in the place of inputs that are not there.
     #[inline(always)]
-    pub fn values<T: Input>(&self, row: &[T], group: usize) -> [T; QUAD] {
+    pub fn values<T: Copy + Default>(&self, row: &[T], group: usize) -> [T; QUAD] {
         self.groups[group].map(|input| row.get(input as usize).copied().unwrap_or_default())
     }
 }
 
 /// Of each input, in which of the first rows it is not zero.
-fn columns<T: Input>(values: &[T], rows: &Rows<'_>) -> Vec<Held> {
+fn columns<T: Default + PartialEq>(values: &[T], rows: &Rows<'_>) -> Vec<Held> {
     let mut columns = vec![Held::default(); rows.inputs];
     for (number, row) in values.chunks_exact(rows.inputs).take(rows.len().min(SAMPLE_ROWS)).enumerate() {
         for (column, value) in columns.iter_mut().zip(row) {

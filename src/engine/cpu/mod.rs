@@ -61,7 +61,6 @@ use divided::DividedNetwork;
 use evaluation::{EvaluatedPart, Wanted, evaluate};
 use groups::Groups;
 use parts::{Parts, Turn};
-use pass::Pass;
 use plan::{Phase, Plan};
 use sparse::{PackedRows, is_sparse};
 use step::Step;
@@ -193,7 +192,7 @@ impl Engine for CpuEngine {
         let taken = order.len().min(steps_of_piece(self.slice).saturating_mul(self.options.batch));
         check_order(&batches.rows, order[..taken].iter().map(|row| *row as usize))?;
         let begun = Instant::now();
-        self.ended = Pass::new(self, &batches.rows, &order[..taken]).train();
+        self.ended = self.pass(&batches.rows, &order[..taken]).train();
         self.steps += self.ended.len() as u64;
         self.slice = fitting_steps(begun.elapsed(), self.ended.len(), self.slice);
         self.host_order = host_order;

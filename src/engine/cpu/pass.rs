@@ -34,11 +34,11 @@ pub struct Pass<'a> {
     watched: Option<Phases>,
 }
 
-impl<'a> Pass<'a> {
-    /// Over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
-    pub fn new(engine: &'a mut CpuEngine, rows: &'a Rows<'a>, order: &'a [u32]) -> Self {
-        let sparse = engine.skips_zeros(rows);
-        let CpuEngine { network, options, steps, observer, packed, .. } = engine;
+impl CpuEngine {
+    /// A pass over the rows that `order` names. The engine is borrowed mutably so that nobody else computes with it.
+    pub(super) fn pass<'a>(&'a mut self, rows: &'a Rows<'a>, order: &'a [u32]) -> Pass<'a> {
+        let sparse = self.skips_zeros(rows);
+        let Self { network, options, steps, observer, packed, .. } = self;
         let (plan, batch) = (network.plan, options.batch);
         if sparse {
             packed.extend(rows, rows.len());
@@ -62,7 +62,7 @@ impl<'a> Pass<'a> {
             Phases::new(recorder, costs)
         });
         let none = |record: &StepRecord| BatchMetrics { rows: record.rows as usize, loss: 0.0, correct: 0 };
-        Self {
+        Pass {
             network,
             rows,
             order,
@@ -76,7 +76,9 @@ impl<'a> Pass<'a> {
             watched,
         }
     }
+}
 
+impl Pass<'_> {
     /// Trains on all batches; gives the metrics of each, in their order.
     pub fn train(self) -> Vec<BatchMetrics> {
         thread::scope(|scope| {

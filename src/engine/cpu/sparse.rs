@@ -3,14 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::groups::{Groups, QUAD};
+use super::groups::{Groups, QUAD, SAMPLE_ROWS};
 use crate::data::{Features, Rows, Scaling};
 
 /// Below this share of groups that are not zero it pays to skip those that are.
 const SPARSE_SHARE: f64 = 0.6;
-
-/// Rows that are looked at to find out.
-pub const SAMPLE_ROWS: usize = 256;
 
 /// What some neighbouring rows of a data set hold that is not zero. A batch takes rows from anywhere in memory, so what it
 /// takes stands together, and as it is stored: a quarter of the bytes of MNIST.

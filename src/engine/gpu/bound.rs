@@ -1,6 +1,7 @@
 //! A schedule with its buffers on the device, every kernel compiled and bound: what is left is to record it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::rows::DeviceRows;
 use crate::error::{Error, Result};
@@ -10,6 +11,17 @@ use crate::schedule::{Buffer, Schedule};
 
 /// Most steps of one submission.
 pub const MOST_STEPS: usize = 1024;
+
+/// Bytes of the optimizers' numbers of a submission, at most, and of its metrics: they are written before each, or read.
+pub const RULE_BYTES: usize = 16 << 20;
+
+/// What a slot of the metrics has of the networks of a group that were trained.
+pub struct Slots {
+    /// Pairs (loss, correct).
+    pub pairs: usize,
+    /// Number in the pack, and which pairs are its own.
+    pub live: Vec<(usize, Range<usize>)>,
+}
 
 /// What the dispatches of one submission receive.
 pub struct Steps {

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use super::GpuEngine;
 use super::bound::BoundSchedule;
 use super::pace::fitting_steps;
 use super::rows::{DeviceRows, stored};
-use super::{Evaluation, GpuEngine};
 use crate::data::Rows;
+use crate::engine::Evaluation;
 use crate::error::Result;
 use crate::gpu::Readback;
 use crate::kernels::{Compute, FeatureFormat, StepRecord, blocks, sum_metrics, unpad_rows};

@@ -35,6 +35,14 @@ pub struct DeviceRows {
     inputs: usize,
 }
 
+/// The rows of a batch and their targets, gathered once for all networks behind an input layer.
+pub struct SharedBatch {
+    /// Rows as they stand in the table.
+    pub rows: wgpu::Buffer,
+    /// Their targets.
+    pub targets: wgpu::Buffer,
+}
+
 /// How these rows will be stored on a device.
 pub fn stored(rows: &Rows<'_>) -> FeatureFormat {
     match rows.scaled(0..0) {

@@ -12,7 +12,8 @@ pub(super) fn expression(activation: Activation) -> Option<(&'static str, &'stat
             "1.050701 z for z > 0, else 1.7580993 (exp(z) - 1)",
             "z > 0.0f ? 1.050701f * z : 1.7580993f * expm1f(z)",
         ),
-        Activation::Gelu => (
+        Activation::Gelu => ("z (1 + erf(z / sqrt 2)) / 2", "0.5f * z * erfcf(-0.70710678f * z)"),
+        Activation::GeluTanh => (
             "z (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))) / 2",
             "z / (1.0f + expf(-1.5957692f * z * (1.0f + 0.044715f * z * z)))",
         ),

@@ -42,8 +42,18 @@ fn activation(graph: &mut Graph, activation: Activation, z: String) -> String {
             let gate = graph.add("Tanh", &[&softplus]);
             graph.add("Mul", &[&z, &gate])
         }
-        // z sigmoid(2 u), which is z (1 + tanh(u)) / 2, with 2 u = 2 sqrt(2 / pi) z (1 + 0.044715 z^2).
+        // z (1 + erf(z / sqrt 2)) / 2.
         Activation::Gelu => {
+            let (root, one, half) =
+                (graph.float(std::f32::consts::FRAC_1_SQRT_2), graph.float(1.0), graph.float(0.5));
+            let scaled = graph.add("Mul", &[&z, &root]);
+            let erf = graph.add("Erf", &[&scaled]);
+            let sum = graph.add("Add", &[&erf, &one]);
+            let gate = graph.add("Mul", &[&sum, &half]);
+            graph.add("Mul", &[&z, &gate])
+        }
+        // z sigmoid(2 u), which is z (1 + tanh(u)) / 2, with 2 u = 2 sqrt(2 / pi) z (1 + 0.044715 z^2).
+        Activation::GeluTanh => {
             let (root, cube, one) = (graph.float(1.595_769_2), graph.float(0.044_715), graph.float(1.0));
             let square = graph.add("Mul", &[&z, &z]);
             let scaled = graph.add("Mul", &[&square, &cube]);

@@ -5,12 +5,10 @@ mod stacked;
 mod timeline;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 pub use crate::pictures::Picture;
 
-use crate::pictures::canvas::{GREY, Legend, PALETTE, picture};
-use plotters::style::RGBColor;
+use crate::pictures::canvas::{Colors, picture};
 use roofline::Roofline;
 use stacked::Stacked;
 use timeline::Timeline;
@@ -31,35 +29,10 @@ pub fn pictures(profile: &Profile, others: &[Report]) -> Result<Vec<Picture>> {
     let mut reports: Vec<&Report> = others.iter().chain([report]).collect();
     // Those with the most kernels first.
     reports.sort_by_key(|report| Reverse(report.kernels.len()));
-    let colors = Colors::of(&reports);
+    let colors = Colors::of(reports.iter().flat_map(|report| &report.kernels).map(|kernel| &kernel.kernel));
     Ok(vec![
         picture(&Roofline { report, colors: &colors })?,
         picture(&Timeline::new(profile, &colors))?,
         picture(&Stacked { reports: &reports, colors: &colors })?,
     ])
-}
-
-/// The color of each kernel, the same in all pictures.
-struct Colors(BTreeMap<String, RGBColor>);
-
-impl Colors {
-    fn of(reports: &[&Report]) -> Self {
-        let mut colors = BTreeMap::new();
-        for kernel in reports.iter().flat_map(|report| &report.kernels) {
-            let next = PALETTE[colors.len() % PALETTE.len()];
-            colors.entry(kernel.kernel.clone()).or_insert(next);
-        }
-        Self(colors)
-    }
-
-    fn get(&self, kernel: &str) -> RGBColor {
-        self.0.get(kernel).copied().unwrap_or(GREY)
-    }
-
-    /// A legend of these kernels.
-    fn legend<'a>(&self, kernels: impl Iterator<Item = &'a str>) -> Legend {
-        let mut legend = Legend::default();
-        kernels.for_each(|kernel| legend.add(kernel, self.get(kernel)));
-        legend
-    }
 }

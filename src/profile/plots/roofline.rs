@@ -3,10 +3,10 @@
 
 use plotters::prelude::*;
 
-use super::Colors;
 use crate::kernels::Ceilings;
 use crate::pictures::canvas::{
-    Area, Drawing, Drawn, LINE, LINES, SIZE, line, short, spread, title, write, write_before, write_centered,
+    Area, Colors, Drawing, Drawn, LINE, LINES, SIZE, line, short, spread, title, write, write_before,
+    write_centered,
 };
 use crate::profile::report::KernelReport;
 use crate::profile::{Report, ridge};

@@ -2,9 +2,8 @@
 
 use plotters::prelude::*;
 
-use super::Colors;
 use crate::pictures::canvas::{
-    Area, Axis, Drawing, Drawn, GREY, SIZE, fill, short, title, write, write_before,
+    Area, Axis, Colors, Drawing, Drawn, GREY, SIZE, fill, short, title, write, write_before,
 };
 use crate::profile::Report;
 

@@ -2,10 +2,11 @@
 
 use plotters::prelude::*;
 
-use super::Colors;
 use crate::engine::Work;
 use crate::gpu::Span;
-use crate::pictures::canvas::{Area, Axis, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before};
+use crate::pictures::canvas::{
+    Area, Axis, Colors, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before,
+};
 use crate::profile::Profile;
 use crate::profile::report::names;
 

@@ -5,38 +5,26 @@ use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::exp_m1;
 
-pub(super) struct Elu;
-pub(super) const PIECE: Elu = Elu;
+pub(super) const PIECE: Function = Function {
+    name: "elu",
+    shader: include_str!("../../../shaders/activation/elu.wgsl"),
+    keeps_z: false,
+    value,
+    gradient,
+    flop: [3, 3],
+};
 
-impl Function for Elu {
-    fn name(&self) -> &'static str {
-        "elu"
-    }
+fn value(z: &mut [f32]) {
+    vectorized(|| {
+        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { exp_m1(*z) });
+    });
+}
 
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/activation/elu.wgsl")
-    }
-
-    fn keeps_z(&self) -> bool {
-        false
-    }
-
-    fn value(&self, z: &mut [f32]) {
-        vectorized(|| {
-            z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { exp_m1(*z) });
-        });
-    }
-
-    fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        vectorized(|| {
-            for (d, y) in dy.iter_mut().zip(y) {
-                // exp(z) = y + 1.
-                *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) };
-            }
-        });
-    }
-
-    fn flop(&self) -> [usize; 2] {
-        [3, 3]
-    }
+fn gradient(dy: &mut [f32], y: &[f32]) {
+    vectorized(|| {
+        for (d, y) in dy.iter_mut().zip(y) {
+            // exp(z) = y + 1.
+            *d = if *y > 0.0 { *d } else { *d * (*y + 1.0) };
+        }
+    });
 }

@@ -2,27 +2,15 @@
 
 use super::Function;
 
-pub(super) struct Identity;
-pub(super) const PIECE: Identity = Identity;
+pub(super) const PIECE: Function = Function {
+    name: "identity",
+    shader: include_str!("../../../shaders/activation/identity.wgsl"),
+    keeps_z: false,
+    value,
+    gradient,
+    flop: [0, 0],
+};
 
-impl Function for Identity {
-    fn name(&self) -> &'static str {
-        "identity"
-    }
+fn value(_: &mut [f32]) {}
 
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/activation/identity.wgsl")
-    }
-
-    fn keeps_z(&self) -> bool {
-        false
-    }
-
-    fn value(&self, _: &mut [f32]) {}
-
-    fn gradient(&self, _: &mut [f32], _: &[f32]) {}
-
-    fn flop(&self) -> [usize; 2] {
-        [0, 0]
-    }
-}
+fn gradient(_: &mut [f32], _: &[f32]) {}

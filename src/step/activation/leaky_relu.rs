@@ -4,40 +4,28 @@
 use crate::vectors::vectorized;
 use super::Function;
 
-pub(super) struct LeakyRelu;
-pub(super) const PIECE: LeakyRelu = LeakyRelu;
-
 /// The slope for negative z.
 const SLOPE: f32 = 0.01;
 
-impl Function for LeakyRelu {
-    fn name(&self) -> &'static str {
-        "leaky-relu"
-    }
+pub(super) const PIECE: Function = Function {
+    name: "leaky-relu",
+    shader: include_str!("../../../shaders/activation/leaky_relu.wgsl"),
+    keeps_z: false,
+    value,
+    gradient,
+    flop: [2, 2],
+};
 
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/activation/leaky_relu.wgsl")
-    }
+fn value(z: &mut [f32]) {
+    vectorized(|| {
+        z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { SLOPE * *z });
+    });
+}
 
-    fn keeps_z(&self) -> bool {
-        false
-    }
-
-    fn value(&self, z: &mut [f32]) {
-        vectorized(|| {
-            z.iter_mut().for_each(|z| *z = if *z > 0.0 { *z } else { SLOPE * *z });
-        });
-    }
-
-    fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        vectorized(|| {
-            for (d, y) in dy.iter_mut().zip(y) {
-                *d = if *y > 0.0 { *d } else { SLOPE * *d };
-            }
-        });
-    }
-
-    fn flop(&self) -> [usize; 2] {
-        [2, 2]
-    }
+fn gradient(dy: &mut [f32], y: &[f32]) {
+    vectorized(|| {
+        for (d, y) in dy.iter_mut().zip(y) {
+            *d = if *y > 0.0 { *d } else { SLOPE * *d };
+        }
+    });
 }

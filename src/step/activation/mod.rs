@@ -1,28 +1,29 @@
 //! Activations: what stands behind the products of a hidden layer, element by element.
 
 use super::variants::variants;
+use crate::error::Result;
 
 /// What an activation computes.
-trait Function: Sync {
+struct Function {
     /// The name of the option. In WGSL, with `_` for `-`, the start of its functions' names.
-    fn name(&self) -> &'static str;
+    name: &'static str,
 
     /// `NAME_value(z: vec4<f32>) -> vec4<f32>` and `NAME_gradient(dy: vec4<f32>, kept: vec4<f32>) -> vec4<f32>`, which
-    /// compute what [`value`](Function::value) and [`gradient`](Function::gradient) do.
-    fn shader(&self) -> &'static str;
+    /// compute what `value` and `gradient` do.
+    shader: &'static str,
 
     /// Whether the slope is computed from z; else it is from y = f(z), which is kept anyway.
-    fn keeps_z(&self) -> bool;
+    keeps_z: bool,
 
     /// y = f(z), in place of z. NaN stays NaN.
-    fn value(&self, z: &mut [f32]);
+    value: fn(&mut [f32]),
 
-    /// dz = dy f'(z), in place of dy. `kept` are z where [`keeps_z`](Function::keeps_z) says so, else y.
-    fn gradient(&self, dy: &mut [f32], kept: &[f32]);
+    /// dz = dy f'(z), in place of dy. `kept` are z where `keeps_z` says so, else y.
+    gradient: fn(&mut [f32], &[f32]),
 
-    /// FLOP per element of [`value`](Function::value) and of [`gradient`](Function::gradient), counted as the cost models
+    /// FLOP per element of `value` and of `gradient`, counted as the cost models
     /// count: one for each addition, multiplication, comparison or function.
-    fn flop(&self) -> [usize; 2];
+    flop: [usize; 2],
 }
 
 variants! {
@@ -36,8 +37,10 @@ variants! {
         Elu = elu,
         /// elu, scaled so that outputs keep mean 0 and variance 1
         Selu = selu,
-        /// z Phi(z) with the tanh approximation
+        /// z Phi(z)
         Gelu = gelu,
+        /// z Phi(z) with the tanh approximation
+        GeluTanh = gelu_tanh,
         /// z sigmoid(z)
         Silu = silu,
         /// z tanh(log(1 + exp(z)))
@@ -52,24 +55,41 @@ variants! {
 }
 
 impl Activation {
+    /// Its name in models and what is exported of them. There `gelu` is the tanh form, which was the only one once.
+    pub fn file_name(self) -> &'static str {
+        if self == Self::Gelu { "gelu-exact" } else { self.name() }
+    }
+
+    /// The one that a file means by a name.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](crate::error::Error::Setting) for a name that no activation has.
+    pub fn from_file_name(name: &str) -> Result<Self> {
+        match name {
+            "gelu" => Ok(Self::GeluTanh),
+            "gelu-exact" => Ok(Self::Gelu),
+            _ => name.parse(),
+        }
+    }
+
     /// y = f(z), in place of z.
     pub fn value(self, z: &mut [f32]) {
-        self.piece().value(z);
+        (self.piece().value)(z);
     }
 
     /// dz = dy f'(z), in place of dy. `kept` are z where [`Activation::keeps_z`] says so, else y.
     pub fn gradient(self, dy: &mut [f32], kept: &[f32]) {
-        self.piece().gradient(dy, kept);
+        (self.piece().gradient)(dy, kept);
     }
 
     /// Whether the slope is computed from z, which has to be kept then; else it is from y.
     pub fn keeps_z(self) -> bool {
-        self.piece().keeps_z()
+        self.piece().keeps_z
     }
 
     /// FLOP per element, forward and backward.
     pub fn flop(self) -> [usize; 2] {
-        self.piece().flop()
+        self.piece().flop
     }
 
     /// The start of the names of its functions in WGSL.

@@ -4,37 +4,25 @@ use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::logistic;
 
-pub(super) struct Sigmoid;
-pub(super) const PIECE: Sigmoid = Sigmoid;
+pub(super) const PIECE: Function = Function {
+    name: "sigmoid",
+    shader: include_str!("../../../shaders/activation/sigmoid.wgsl"),
+    keeps_z: false,
+    value,
+    gradient,
+    flop: [4, 3],
+};
 
-impl Function for Sigmoid {
-    fn name(&self) -> &'static str {
-        "sigmoid"
-    }
+fn value(z: &mut [f32]) {
+    vectorized(|| {
+        z.iter_mut().for_each(|z| *z = logistic(*z));
+    });
+}
 
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/activation/sigmoid.wgsl")
-    }
-
-    fn keeps_z(&self) -> bool {
-        false
-    }
-
-    fn value(&self, z: &mut [f32]) {
-        vectorized(|| {
-            z.iter_mut().for_each(|z| *z = logistic(*z));
-        });
-    }
-
-    fn gradient(&self, dy: &mut [f32], y: &[f32]) {
-        vectorized(|| {
-            for (d, y) in dy.iter_mut().zip(y) {
-                *d *= y * (1.0 - y);
-            }
-        });
-    }
-
-    fn flop(&self) -> [usize; 2] {
-        [4, 3]
-    }
+fn gradient(dy: &mut [f32], y: &[f32]) {
+    vectorized(|| {
+        for (d, y) in dy.iter_mut().zip(y) {
+            *d *= y * (1.0 - y);
+        }
+    });
 }

@@ -5,45 +5,33 @@ use crate::vectors::vectorized;
 use super::Function;
 use crate::step::exp::{clamped, exp, logistic};
 
-pub(super) struct Silu;
-pub(super) const PIECE: Silu = Silu;
+pub(super) const PIECE: Function = Function {
+    name: "silu",
+    shader: include_str!("../../../shaders/activation/silu.wgsl"),
+    keeps_z: true,
+    value,
+    gradient,
+    flop: [5, 12],
+};
 
-impl Function for Silu {
-    fn name(&self) -> &'static str {
-        "silu"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/activation/silu.wgsl")
-    }
-
-    fn keeps_z(&self) -> bool {
-        true
-    }
-
-    fn value(&self, z: &mut [f32]) {
-        vectorized(|| {
-            z.iter_mut().for_each(|z| {
-                // -infinity times 0 would be NaN.
-                let low = if *z < -100.0 { -100.0 } else { *z };
-                *z = low * logistic(low);
-            });
+fn value(z: &mut [f32]) {
+    vectorized(|| {
+        z.iter_mut().for_each(|z| {
+            // -infinity times 0 would be NaN.
+            let low = if *z < -100.0 { -100.0 } else { *z };
+            *z = low * logistic(low);
         });
-    }
+    });
+}
 
-    fn gradient(&self, dy: &mut [f32], z: &[f32]) {
-        vectorized(|| {
-            for (d, z) in dy.iter_mut().zip(z) {
-                let z = clamped(*z);
-                let e = exp(-z.abs());
-                let s = (if z < 0.0 { e } else { 1.0 }) / (1.0 + e);
-                // s + z s (1 - s).
-                *d *= s + z * (e / ((1.0 + e) * (1.0 + e)));
-            }
-        });
-    }
-
-    fn flop(&self) -> [usize; 2] {
-        [5, 12]
-    }
+fn gradient(dy: &mut [f32], z: &[f32]) {
+    vectorized(|| {
+        for (d, z) in dy.iter_mut().zip(z) {
+            let z = clamped(*z);
+            let e = exp(-z.abs());
+            let s = (if z < 0.0 { e } else { 1.0 }) / (1.0 + e);
+            // s + z s (1 - s).
+            *d *= s + z * (e / ((1.0 + e) * (1.0 + e)));
+        }
+    });
 }

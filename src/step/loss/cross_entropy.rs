@@ -10,49 +10,36 @@ use crate::vectors::vectorized;
 /// Rows that are worked on side by side, each in a lane of vectors: as many as the longest vectors have.
 const LANES: usize = 16;
 
-pub(super) struct CrossEntropy;
-pub(super) const PIECE: CrossEntropy = CrossEntropy;
+pub(super) const PIECE: Function = Function {
+    name: "cross-entropy",
+    shader: include_str!("../../../shaders/loss/cross_entropy.wgsl"),
+    of_classes: true,
+    rows,
+    flop: 10,
+};
 
-impl Function for CrossEntropy {
-    fn name(&self) -> &'static str {
-        "cross-entropy"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/loss/cross_entropy.wgsl")
-    }
-
-    fn of_classes(&self) -> bool {
-        true
-    }
-
-    fn rows(&self, rows: LossRows<'_>) {
-        let LossRows { z, width, outputs, targets, scales, gradient, losses, predictions, scratch } = rows;
-        let Targets::Classes { classes, smoothing } = targets else { return losses.fill(f64::NAN) };
-        let other = smoothing / outputs as f32;
-        scratch.resize(outputs * LANES, 0.0);
-        for first in (0..scales.len()).step_by(LANES) {
-            let rows = first..scales.len().min(first + LANES);
-            let places = rows.start * width..rows.end * width;
-            let (z, gradient) = (&z[places.clone()], &mut gradient[places]);
-            let mut lanes = Lanes::default();
-            lanes.scales[..rows.len()].copy_from_slice(&scales[rows.clone()]);
-            to_lanes(z, width, scratch);
-            vectorized(Softmax { z: scratch, other, lanes: &mut lanes });
-            from_lanes(scratch, gradient, width);
-            let each = z.chunks_exact(width).zip(gradient.chunks_exact_mut(width));
-            for ((lane, row), (z, gradient)) in rows.enumerate().zip(each) {
-                let (z, gradient, class) = (&z[..outputs], &mut gradient[..outputs], classes[row] as usize);
-                gradient[class] -= (1.0 - smoothing) * scales[row];
-                predictions[row] = lanes.best[lane];
-                let level = lanes.levels[lane];
-                losses[row] = level - f64::from(z[class]);
-            }
+fn rows(rows: LossRows<'_>) {
+    let LossRows { z, width, outputs, targets, scales, gradient, losses, predictions, scratch } = rows;
+    let Targets::Classes { classes, smoothing } = targets else { return losses.fill(f64::NAN) };
+    let other = smoothing / outputs as f32;
+    scratch.resize(outputs * LANES, 0.0);
+    for first in (0..scales.len()).step_by(LANES) {
+        let rows = first..scales.len().min(first + LANES);
+        let places = rows.start * width..rows.end * width;
+        let (z, gradient) = (&z[places.clone()], &mut gradient[places]);
+        let mut lanes = Lanes::default();
+        lanes.scales[..rows.len()].copy_from_slice(&scales[rows.clone()]);
+        to_lanes(z, width, scratch);
+        vectorized(Softmax { z: scratch, other, lanes: &mut lanes });
+        from_lanes(scratch, gradient, width);
+        let each = z.chunks_exact(width).zip(gradient.chunks_exact_mut(width));
+        for ((lane, row), (z, gradient)) in rows.enumerate().zip(each) {
+            let (z, gradient, class) = (&z[..outputs], &mut gradient[..outputs], classes[row] as usize);
+            gradient[class] -= (1.0 - smoothing) * scales[row];
+            predictions[row] = lanes.best[lane];
+            let level = lanes.levels[lane];
+            losses[row] = level - f64::from(z[class]);
         }
-    }
-
-    fn flop(&self) -> usize {
-        10
     }
 }
 

@@ -3,29 +3,16 @@
 
 use super::{Function, LossRows, mean_of};
 
-pub(super) struct Huber;
-pub(super) const PIECE: Huber = Huber;
+pub(super) const PIECE: Function = Function {
+    name: "huber",
+    shader: include_str!("../../../shaders/loss/huber.wgsl"),
+    of_classes: false,
+    rows,
+    flop: 7,
+};
 
-impl Function for Huber {
-    fn name(&self) -> &'static str {
-        "huber"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/loss/huber.wgsl")
-    }
-
-    fn of_classes(&self) -> bool {
-        false
-    }
-
-    fn rows(&self, rows: LossRows<'_>) {
-        mean_of(rows, term, |d| d.clamp(-1.0, 1.0));
-    }
-
-    fn flop(&self) -> usize {
-        7
-    }
+fn rows(rows: LossRows<'_>) {
+    mean_of(rows, term, |d| d.clamp(-1.0, 1.0));
 }
 
 fn term(d: f64) -> f64 {

@@ -2,29 +2,16 @@
 
 use super::{Function, LossRows, mean_of};
 
-pub(super) struct Mae;
-pub(super) const PIECE: Mae = Mae;
+pub(super) const PIECE: Function = Function {
+    name: "mae",
+    shader: include_str!("../../../shaders/loss/mae.wgsl"),
+    of_classes: false,
+    rows,
+    flop: 5,
+};
 
-impl Function for Mae {
-    fn name(&self) -> &'static str {
-        "mae"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/loss/mae.wgsl")
-    }
-
-    fn of_classes(&self) -> bool {
-        false
-    }
-
-    fn rows(&self, rows: LossRows<'_>) {
-        mean_of(rows, f64::abs, sign);
-    }
-
-    fn flop(&self) -> usize {
-        5
-    }
+fn rows(rows: LossRows<'_>) {
+    mean_of(rows, f64::abs, sign);
 }
 
 /// 1, -1, or d itself where that is 0 or NaN.

@@ -7,9 +7,9 @@ pub use rows::{LossRows, Targets};
 use super::variants::variants;
 
 /// What a loss computes. The loss of a batch is the mean over its rows of weight times loss.
-trait Function: Sync {
+struct Function {
     /// The name of the option.
-    fn name(&self) -> &'static str;
+    name: &'static str,
 
     /// With t the target's value or probability for an output z, and for losses of classes the row's maximum and the sum
     /// of exp(z - maximum):
@@ -18,16 +18,16 @@ trait Function: Sync {
     /// `loss_term(z: f32, t: f32, maximum: f32, sum: f32) -> f32`, what the output adds to the row's loss;
     /// `loss_slope(z: f32, t: f32, maximum: f32, sum: f32) -> f32`, the derivative of the row's loss by z, both without
     /// the division by the number of outputs.
-    fn shader(&self) -> &'static str;
+    shader: &'static str,
 
     /// Whether targets are classes; else they are values.
-    fn of_classes(&self) -> bool;
+    of_classes: bool,
 
     /// The losses of some rows from their outputs, and their gradients by them.
-    fn rows(&self, rows: LossRows<'_>);
+    rows: fn(LossRows<'_>),
 
     /// FLOP per output of loss and gradient, counted as the cost models count.
-    fn flop(&self) -> usize;
+    flop: usize,
 }
 
 variants! {
@@ -65,12 +65,12 @@ fn mean_of(rows: LossRows<'_>, term: impl Fn(f64) -> f64, slope: impl Fn(f32) ->
 impl Loss {
     /// Whether targets are classes; else they are values.
     pub fn of_classes(self) -> bool {
-        self.piece().of_classes()
+        self.piece().of_classes
     }
 
     /// The losses of some rows from their outputs, and their gradients by them. What a row gives does not depend on the others.
     pub fn rows(self, rows: LossRows<'_>) {
-        self.piece().rows(rows);
+        (self.piece().rows)(rows);
     }
 
     /// The loss of a row from its outputs z; and its gradient by them, times `scale`.
@@ -92,6 +92,6 @@ impl Loss {
 
     /// FLOP per output of loss and gradient.
     pub fn flop(self) -> usize {
-        self.piece().flop()
+        self.piece().flop
     }
 }

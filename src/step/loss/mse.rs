@@ -2,27 +2,14 @@
 
 use super::{Function, LossRows, mean_of};
 
-pub(super) struct Mse;
-pub(super) const PIECE: Mse = Mse;
+pub(super) const PIECE: Function = Function {
+    name: "mse",
+    shader: include_str!("../../../shaders/loss/mse.wgsl"),
+    of_classes: false,
+    rows,
+    flop: 5,
+};
 
-impl Function for Mse {
-    fn name(&self) -> &'static str {
-        "mse"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/loss/mse.wgsl")
-    }
-
-    fn of_classes(&self) -> bool {
-        false
-    }
-
-    fn rows(&self, rows: LossRows<'_>) {
-        mean_of(rows, |d| d * d, |d| 2.0 * d);
-    }
-
-    fn flop(&self) -> usize {
-        5
-    }
+fn rows(rows: LossRows<'_>) {
+    mean_of(rows, |d| d * d, |d| 2.0 * d);
 }

@@ -7,46 +7,20 @@ use super::{Function, Optimizer, OptimizerKind};
 
 /// Adam, or AdamW if weight decay is decoupled from the gradient.
 pub(super) struct Adam<const DECOUPLED: bool>;
-pub(super) const PIECE: Adam<false> = Adam;
 
-impl<const DECOUPLED: bool> Function for Adam<DECOUPLED> {
-    fn name(&self) -> &'static str {
-        if DECOUPLED { "adamw" } else { "adam" }
-    }
-
-    fn shader(&self) -> &'static str {
-        match DECOUPLED {
-            true => include_str!("../../../shaders/optimizer/adamw.wgsl"),
-            false => include_str!("../../../shaders/optimizer/adam.wgsl"),
-        }
-    }
-
-    fn states(&self) -> usize {
-        Self::STATES
-    }
-
-    fn uses_momentum(&self) -> bool {
-        false
-    }
-
-    fn betas(&self) -> usize {
-        2
-    }
-
-    fn decays_biases(&self) -> bool {
-        !DECOUPLED
-    }
-
-    fn defaults(&self) -> (Optimizer, f32) {
-        let (kind, weight_decay) =
-            if DECOUPLED { (OptimizerKind::AdamW, 0.01) } else { (OptimizerKind::Adam, 0.0) };
-        (Optimizer { kind, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay }, 0.001)
-    }
-
-    fn flop(&self) -> usize {
-        15
-    }
-}
+pub(super) const PIECE: Function = Function {
+    name: "adam",
+    shader: include_str!("../../../shaders/optimizer/adam.wgsl"),
+    states: Adam::<false>::STATES,
+    uses_momentum: false,
+    betas: 2,
+    decays_biases: true,
+    defaults: (
+        Optimizer { kind: OptimizerKind::Adam, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0 },
+        0.001,
+    ),
+    flop: 15,
+};
 
 impl<const DECOUPLED: bool> Formula for Adam<DECOUPLED> {
     const STATES: usize = 2;

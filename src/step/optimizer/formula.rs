@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use pulp::{Simd, WithSimd};
 
-use super::{StepRecord, Tile};
+use crate::step::StepRecord;
 use crate::vectors::vectorized;
 
 /// Numbers side by side: as many as a vector has, or one.
@@ -85,6 +85,20 @@ impl Coefficients<f32> {
             correction2: lanes(self.correction2),
         }
     }
+}
+
+/// Some neighbouring parameters of one tensor, and what belongs to them.
+pub struct Tile<'a> {
+    /// The parameters, which are updated.
+    pub parameters: &'a mut [f32],
+    /// Their gradients.
+    pub gradients: &'a [f32],
+    /// The optimizer's state, [`OptimizerKind::states`] numbers a parameter; what is not needed is empty.
+    pub states: [&'a mut [f32]; 2],
+    /// Learning rate of this tensor in this step.
+    pub rate: f32,
+    /// Weight decay of this tensor.
+    pub decay: f32,
 }
 
 /// How a gradient changes its parameter.

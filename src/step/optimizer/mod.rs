@@ -2,6 +2,7 @@
 
 pub(crate) mod formula;
 
+pub use formula::Tile;
 use formula::{Whole, WithFormula};
 
 use crate::error::Result;
@@ -10,47 +11,33 @@ use super::StepRecord;
 use super::setting::demand;
 use super::variants::variants;
 
-/// Some neighbouring parameters of one tensor, and what belongs to them.
-pub struct Tile<'a> {
-    /// The parameters, which are updated.
-    pub parameters: &'a mut [f32],
-    /// Their gradients.
-    pub gradients: &'a [f32],
-    /// The optimizer's state, [`OptimizerKind::states`] numbers a parameter; what is not needed is empty.
-    pub states: [&'a mut [f32]; 2],
-    /// Learning rate of this tensor in this step.
-    pub rate: f32,
-    /// Weight decay of this tensor.
-    pub decay: f32,
-}
-
 /// What an optimizer computes.
-trait Function: Sync {
+struct Function {
     /// The name of the option.
-    fn name(&self) -> &'static str;
+    name: &'static str,
 
     /// `apply(index: u32, gradient: vec4<f32>, rate: f32, decay: f32)`, which does in place in `result` what
     /// [`Formula::update`](formula::Formula::update) does. States stand at `state_place(index, 0u)` and `state_place(index, 1u)`; the rest
     /// is in `record`.
-    fn shader(&self) -> &'static str;
+    shader: &'static str,
 
     /// Numbers of state per parameter: 0 to 2. They begin at 0.
-    fn states(&self) -> usize;
+    states: usize,
 
     /// Whether beta1 is momentum: how much of the last update stays.
-    fn uses_momentum(&self) -> bool;
+    uses_momentum: bool,
 
     /// How many means of gradients it keeps: none; of squares, with beta2; of gradients too, with beta1.
-    fn betas(&self) -> usize;
+    betas: usize,
 
     /// Whether biases decay as weights do.
-    fn decays_biases(&self) -> bool;
+    decays_biases: bool,
 
     /// Its settings where nothing else is asked for, and its learning rate.
-    fn defaults(&self) -> (Optimizer, f32);
+    defaults: (Optimizer, f32),
 
     /// FLOP per parameter, counted as the cost models count.
-    fn flop(&self) -> usize;
+    flop: usize,
 }
 
 variants! {
@@ -101,27 +88,27 @@ impl OptimizerKind {
 
     /// The optimizer with its usual settings.
     pub fn defaults(self) -> Optimizer {
-        self.piece().defaults().0
+        self.piece().defaults.0
     }
 
     /// The learning rate where nothing else is asked for.
     pub fn default_rate(self) -> f32 {
-        self.piece().defaults().1
+        self.piece().defaults.1
     }
 
     /// Numbers of state per parameter: 0 to 2. They begin at 0.
     pub fn states(self) -> usize {
-        self.piece().states()
+        self.piece().states
     }
 
     /// Whether it has momentum, which is [`Optimizer::beta1`] then.
     pub fn uses_momentum(self) -> bool {
-        self.piece().uses_momentum()
+        self.piece().uses_momentum
     }
 
     /// How many betas it has: none, [`Optimizer::beta2`] alone (alpha of RMSprop), or both.
     pub fn betas(self) -> usize {
-        self.piece().betas()
+        self.piece().betas
     }
 
     /// Whether it divides by the root of a mean of squares, to which [`Optimizer::epsilon`] is added.
@@ -131,7 +118,7 @@ impl OptimizerKind {
 
     /// FLOP per parameter.
     pub fn flop(self) -> usize {
-        self.piece().flop()
+        self.piece().flop
     }
 }
 
@@ -168,7 +155,7 @@ impl Optimizer {
 
     /// Whether biases decay as weights do.
     pub fn decays_biases(&self) -> bool {
-        self.kind.piece().decays_biases()
+        self.kind.piece().decays_biases
     }
 
     /// Updates parameters and states in place.

@@ -5,42 +5,17 @@ use super::formula::{Coefficients, Formula, Number};
 use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct Nesterov;
-pub(super) const PIECE: Nesterov = Nesterov;
 
-impl Function for Nesterov {
-    fn name(&self) -> &'static str {
-        "nesterov"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/optimizer/nesterov.wgsl")
-    }
-
-    fn states(&self) -> usize {
-        Self::STATES
-    }
-
-    fn uses_momentum(&self) -> bool {
-        true
-    }
-
-    fn betas(&self) -> usize {
-        0
-    }
-
-    fn decays_biases(&self) -> bool {
-        true
-    }
-
-    fn defaults(&self) -> (Optimizer, f32) {
-        let kind = OptimizerKind::Nesterov;
-        (Optimizer { kind, beta1: 0.9, beta2: 0.0, epsilon: 0.0, weight_decay: 0.0 }, 0.1)
-    }
-
-    fn flop(&self) -> usize {
-        8
-    }
-}
+pub(super) const PIECE: Function = Function {
+    name: "nesterov",
+    shader: include_str!("../../../shaders/optimizer/nesterov.wgsl"),
+    states: Nesterov::STATES,
+    uses_momentum: true,
+    betas: 0,
+    decays_biases: true,
+    defaults: (Optimizer { kind: OptimizerKind::Nesterov, beta1: 0.9, beta2: 0.0, epsilon: 0.0, weight_decay: 0.0 }, 0.1),
+    flop: 8,
+};
 
 impl Formula for Nesterov {
     const STATES: usize = 1;

@@ -6,42 +6,17 @@ use super::formula::{Coefficients, Formula, Number};
 use super::{Function, Optimizer, OptimizerKind};
 
 pub(super) struct RmsProp;
-pub(super) const PIECE: RmsProp = RmsProp;
 
-impl Function for RmsProp {
-    fn name(&self) -> &'static str {
-        "rmsprop"
-    }
-
-    fn shader(&self) -> &'static str {
-        include_str!("../../../shaders/optimizer/rmsprop.wgsl")
-    }
-
-    fn states(&self) -> usize {
-        Self::STATES
-    }
-
-    fn uses_momentum(&self) -> bool {
-        true
-    }
-
-    fn betas(&self) -> usize {
-        1
-    }
-
-    fn decays_biases(&self) -> bool {
-        true
-    }
-
-    fn defaults(&self) -> (Optimizer, f32) {
-        let kind = OptimizerKind::RmsProp;
-        (Optimizer { kind, beta1: 0.0, beta2: 0.99, epsilon: 1e-8, weight_decay: 0.0 }, 0.001)
-    }
-
-    fn flop(&self) -> usize {
-        13
-    }
-}
+pub(super) const PIECE: Function = Function {
+    name: "rmsprop",
+    shader: include_str!("../../../shaders/optimizer/rmsprop.wgsl"),
+    states: RmsProp::STATES,
+    uses_momentum: true,
+    betas: 1,
+    decays_biases: true,
+    defaults: (Optimizer { kind: OptimizerKind::RmsProp, beta1: 0.0, beta2: 0.99, epsilon: 1e-8, weight_decay: 0.0 }, 0.001),
+    flop: 13,
+};
 
 impl Formula for RmsProp {
     const STATES: usize = 2;

@@ -66,6 +66,7 @@ fn infinities_give_the_limits_and_nan_stays_nan() {
         (Activation::Elu, -1.0, inf),
         (Activation::Selu, -selu, inf),
         (Activation::Gelu, 0.0, inf),
+        (Activation::GeluTanh, 0.0, inf),
         (Activation::Silu, 0.0, inf),
         (Activation::Mish, 0.0, inf),
         (Activation::Tanh, -1.0, 1.0),
@@ -77,7 +78,7 @@ fn infinities_give_the_limits_and_nan_stays_nan() {
         // The slopes there: those of f32::MAX.
         assert_eq!([slope(f, -inf), slope(f, inf)], [slope(f, f32::MIN), slope(f, f32::MAX)], "{f}");
     }
-    assert_eq!(Activation::ALL.len(), 10);
+    assert_eq!(Activation::ALL.len(), 11);
 }
 
 #[test]
@@ -102,9 +103,11 @@ fn gradients_are_scaled_in_place_and_lengths_are_free() {
 fn names_are_read_back() {
     for f in Activation::ALL {
         assert_eq!(f.name().parse::<Activation>().unwrap(), *f);
+        assert_eq!(Activation::from_file_name(f.file_name()).unwrap(), *f);
     }
+    assert_eq!(Activation::from_file_name("gelu").unwrap(), Activation::GeluTanh);
     let error = "swish".parse::<Activation>().unwrap_err().to_string();
-    let names = "relu, leaky-relu, elu, selu, gelu, silu, mish, tanh, sigmoid or identity";
+    let names = "relu, leaky-relu, elu, selu, gelu, gelu-tanh, silu, mish, tanh, sigmoid or identity";
     assert_eq!(error, format!("expected {names}, found \"swish\""));
     assert_eq!(Activation::LeakyRelu.prefix(), "leaky_relu");
 }

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::group::{Group, Slots};
+use super::group::Group;
 use crate::engine::BatchMetrics;
+use crate::engine::gpu::bound::Slots;
 use crate::engine::gpu::pace::Pace;
 use crate::error::Result;
 use crate::gpu::{Context, Readback};

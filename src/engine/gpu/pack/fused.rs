@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::group::{RULE_BYTES, SharedBatch, Slots};
 use crate::engine::EngineOptions;
-use crate::engine::gpu::bound::MOST_STEPS;
-use crate::engine::gpu::rows::DeviceRows;
+use crate::engine::gpu::bound::{MOST_STEPS, RULE_BYTES, Slots};
+use crate::engine::gpu::rows::{DeviceRows, SharedBatch};
 use crate::engine::gpu::training_step;
 use crate::error::Result;
 use crate::gpu::{Context, Prepared, StepBinding, StepRecords};

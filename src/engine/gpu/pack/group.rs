@@ -1,16 +1,12 @@
 //! Networks of a pack that share their code, and are trained by the same dispatches.
 
-use std::ops::Range;
-
 use super::fused::FusedGroup;
 use super::resident::ResidentGroup;
-use crate::engine::gpu::rows::DeviceRows;
+use crate::engine::gpu::bound::Slots;
+use crate::engine::gpu::rows::{DeviceRows, SharedBatch};
 use crate::error::Result;
 use crate::kernels::Compute;
 use crate::model::ParameterLayout;
-
-/// Bytes of the optimizers' numbers of a submission, at most, and of its metrics: they are written before each, or read.
-pub const RULE_BYTES: usize = 16 << 20;
 
 /// Networks that share their code.
 pub enum Group {
@@ -18,14 +14,6 @@ pub enum Group {
     Resident(ResidentGroup),
     /// Of one shape, a z of the grid each.
     Fused(FusedGroup),
-}
-
-/// What a slot of the metrics has of the networks of a group that were trained.
-pub struct Slots {
-    /// Pairs (loss, correct).
-    pub pairs: usize,
-    /// Number in the pack, and which pairs are its own.
-    pub live: Vec<(usize, Range<usize>)>,
 }
 
 impl Group {
@@ -82,12 +70,4 @@ impl Group {
             Group::Fused(group) => group.slots(live),
         }
     }
-}
-
-/// The rows of a batch and their targets, gathered once for all networks behind an input layer.
-pub struct SharedBatch {
-    /// Rows as they stand in the table.
-    pub rows: wgpu::Buffer,
-    /// Their targets.
-    pub targets: wgpu::Buffer,
 }

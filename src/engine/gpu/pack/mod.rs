@@ -11,11 +11,11 @@ pub use flight::MemberMetrics;
 
 use flight::Flight;
 use fused::{FusedGroup, PlacedSteps};
-use group::{Group, SharedBatch};
+use group::Group;
 use resident::ResidentGroup;
 
 use super::order::DeviceOrder;
-use super::rows::{DeviceRows, ORDERED_ROWS, row_bytes, stored};
+use super::rows::{DeviceRows, ORDERED_ROWS, SharedBatch, row_bytes, stored};
 use super::{GpuEngine, training_step};
 use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};

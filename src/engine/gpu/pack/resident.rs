@@ -1,7 +1,6 @@
 //! Networks that one dispatch of `resident` trains, a workgroup each: their buffers, and the dispatch.
 
-use super::group::{RULE_BYTES, Slots};
-use crate::engine::gpu::bound::MOST_STEPS;
+use crate::engine::gpu::bound::{MOST_STEPS, RULE_BYTES, Slots};
 use crate::engine::gpu::rows::DeviceRows;
 use crate::error::{Error, Result};
 use crate::gpu::{Context, Prepared};

@@ -1,0 +1,261 @@
+//! Which file of `src/` uses which, by their `use` lines: no two use each other, and a folder uses those below it alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order. The program uses
+/// the library by its name, so it stands apart.
+const ORDER: [&str; 27] = [
+    "cli",
+    "trainer",
+    "profile",
+    "check",
+    "tune",
+    "sweep",
+    "runs",
+    "evaluate",
+    "settings",
+    "train",
+    "engine",
+    "schedule",
+    "kernels",
+    "gpu",
+    "reference",
+    "export",
+    "tensorboard",
+    "convert",
+    "model",
+    "data",
+    "step",
+    "pictures",
+    "output",
+    "threads",
+    "memory",
+    "vectors",
+    "random",
+];
+
+/// A file: its code without comments and tests, and what its `use` lines name, publicly or not.
+struct File {
+    code: String,
+    uses: Vec<(bool, Vec<String>)>,
+}
+
+/// Files by their names below `src/`, which folder or file is a module's, and what is re-exported where.
+struct Sources {
+    files: BTreeMap<String, File>,
+    modules: BTreeMap<Vec<String>, String>,
+}
+
+fn words(path: &str) -> Vec<String> {
+    path.split("::").map(|word| word.trim().to_owned()).collect()
+}
+
+/// The module of a file.
+fn module(file: &str) -> Vec<String> {
+    let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    if path == "lib" { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
+}
+
+/// The paths of a tree such as `a::{b, c::{d as e}}`, with the new name of what has one behind ` as `.
+fn expanded(tree: &str) -> Vec<String> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (place, letter) in tree.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&tree[start..place]);
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&tree[start..]);
+    let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
+    let paths = parts.flat_map(|part| match part.split_once('{') {
+        Some((before, inner)) => {
+            let inner = expanded(inner.trim_end().trim_end_matches('}'));
+            inner.into_iter().map(|path| format!("{before}{path}")).collect()
+        }
+        None => vec![part.to_owned()],
+    });
+    paths.collect()
+}
+
+impl File {
+    fn new(text: &str) -> Self {
+        let is_tests = |line: &str| line.ends_with("mod tests {");
+        let text: Vec<&str> = text.lines().take_while(|line| !is_tests(line)).collect();
+        let line = |line: &str| line.split("//").next().unwrap().to_owned() + "\n";
+        let code: String = text.into_iter().map(line).collect();
+        let mut uses = Vec::new();
+        for statement in code.split_inclusive(';') {
+            let start = statement.lines().map(str::trim_start).position(|line| {
+                line.starts_with("use ") || line.starts_with("pub") && line.contains(" use ")
+            });
+            let Some(start) = start else { continue };
+            let statement = statement.lines().skip(start).collect::<Vec<_>>().join(" ");
+            let (before, tree) = statement.split_once("use ").unwrap();
+            let paths = expanded(tree.trim_end_matches(';'));
+            uses.extend(paths.iter().map(|path| (before.contains("pub"), words(path))));
+        }
+        Self { code, uses }
+    }
+}
+
+impl Sources {
+    fn read() -> Self {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+        let (mut folders, mut files) = (vec![root.to_owned()], BTreeMap::new());
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                if path.is_dir() {
+                    folders.push(path);
+                } else if name.ends_with(".rs") && !name.contains("tests") && name != "main.rs" {
+                    files.insert(name, File::new(&fs::read_to_string(&path).unwrap()));
+                }
+            }
+        }
+        let modules = files.keys().map(|file| (module(file), file.clone())).collect();
+        Self { files, modules }
+    }
+
+    /// The module that a path begins with, as seen from one, and what stands behind it.
+    fn place(&self, from: &[String], path: &[String]) -> Option<(&str, Vec<String>)> {
+        let above = path.iter().take_while(|word| *word == "super").count();
+        let (mut at, path) = match path[0].as_str() {
+            "crate" => (Vec::new(), &path[1..]),
+            "self" => (from.to_vec(), &path[1..]),
+            "super" => (from[..from.len() - above].to_vec(), &path[above..]),
+            _ => (from.to_vec(), path),
+        };
+        let start = at.len();
+        for word in path {
+            at.push(word.clone());
+            if !self.modules.contains_key(&at) {
+                at.pop();
+                break;
+            }
+        }
+        let rest = path[at.len() - start..].to_vec();
+        // A name that is no module of this one is another crate's, or the file's own.
+        if at == from { None } else { Some((self.modules.get(&at)?.as_str(), rest)) }
+    }
+
+    /// The file in which a path's thing is defined, behind all re-exports, and its name there.
+    fn defined(&self, from: &[String], path: &[String]) -> Option<(&str, Option<String>)> {
+        let (mut file, mut rest) = self.place(from, path)?;
+        for _ in 0..8 {
+            let Some(name) = rest.first().map(|name| name.split(" as ").next().unwrap().to_owned()) else {
+                return Some((file, None));
+            };
+            let exported = self.files[file].uses.iter().find(|(is_public, path)| {
+                let last = path.last().unwrap();
+                *is_public && last.rsplit(" as ").next() == Some(&name)
+            });
+            let next = exported.and_then(|(_, path)| self.place(&module(file), path));
+            match next {
+                Some((next, behind)) => (file, rest) = (next, [behind, rest[1..].to_vec()].concat()),
+                None => return Some((file, Some(name))),
+            }
+        }
+        panic!("{path:?} is exported in a ring")
+    }
+
+    /// Which files each uses. What a folder's `mod.rs` only hands on is used where it is defined; a file in the folder of a type may
+    /// be a part of it, with an `impl` of its own.
+    fn edges(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut edges = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for (name, file) in &self.files {
+            let from = module(name);
+            let is_part = |to: &str, item: &Option<String>| {
+                let is_impl = |line: &str| {
+                    let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                    line.starts_with("impl") && item.as_deref().is_some_and(|item| words.any(|it| it == item))
+                };
+                from.starts_with(&module(to)) && file.code.lines().any(is_impl)
+            };
+            for (is_public, path) in &file.uses {
+                let Some((to, item)) = self.defined(&from, path) else { continue };
+                let hands_on = *is_public && module(to).starts_with(&from);
+                if to != name && to != "lib.rs" && !hands_on && !is_part(to, &item) {
+                    edges.entry(name).or_default().insert(to);
+                }
+            }
+        }
+        edges
+    }
+}
+
+/// All that can be reached from a file.
+fn reached<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut all, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = next.pop() {
+        next.extend(edges.get(file).into_iter().flatten().filter(|to| all.insert(**to)));
+    }
+    all
+}
+
+#[test]
+fn no_two_files_use_each_other() {
+    let sources = Sources::read();
+    let edges = sources.edges();
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        edges.keys().map(|file| (*file, reached(&edges, file))).collect();
+    let ring = |file: &&str| {
+        let back = |other: &&&str| reached.get(**other).is_some_and(|all| all.contains(*file));
+        reached[*file].iter().filter(back).copied().collect::<BTreeSet<&str>>()
+    };
+    let rings: BTreeSet<BTreeSet<&str>> =
+        edges.keys().map(|file| ring(file)).filter(|it| !it.is_empty()).collect();
+    assert!(rings.is_empty(), "these use each other: {rings:?}");
+}
+
+#[test]
+fn a_folder_uses_those_below_it() {
+    let place = |file: &str| {
+        let folder = file.split('/').next().unwrap().trim_end_matches(".rs");
+        ORDER.iter().position(|name| *name == folder)
+    };
+    let sources = Sources::read();
+    for (file, uses) in sources.edges() {
+        if ["lib.rs", "error.rs", "allocator.rs"].contains(&file) {
+            continue;
+        }
+        let from = place(file).unwrap_or_else(|| panic!("{file} is not in the order"));
+        for used in uses.into_iter().filter(|used| *used != "error.rs") {
+            let to = place(used).unwrap_or_else(|| panic!("{used} is not in the order"));
+            assert!(from <= to, "{file} uses {used}, which stands above it");
+        }
+    }
+}
+
+/// The re-export of `crate::error` is for those who use the library.
+#[test]
+fn errors_are_named_where_they_are_defined() {
+    for (name, file) in &Sources::read().files {
+        let named = file.code.contains("crate::Error") || file.code.contains("crate::Result");
+        assert!(!named || name == "lib.rs", "{name} uses crate::Error or crate::Result, not crate::error");
+    }
+}
+
+/// The graph has what it is known to have.
+#[test]
+fn uses_are_found() {
+    assert_eq!(expanded("a::{b, c::{d as e, f}}, g"), ["a::b", "a::c::d as e", "a::c::f", "g"]);
+    let sources = Sources::read();
+    let edges = sources.edges();
+    assert!(edges["engine/gpu/pack/mod.rs"].contains("engine/gpu/rows.rs"), "super::rows");
+    assert!(
+        edges["sweep/worker.rs"].contains("train/run.rs"),
+        "crate::train::Run, which train/mod.rs hands on"
+    );
+    assert!(edges["engine/gpu/mod.rs"].contains("engine/gpu/bound.rs"), "use bound::BoundSchedule");
+    assert!(!edges.contains_key("train/mod.rs"), "it only hands on");
+    let count: usize = edges.values().map(BTreeSet::len).sum();
+    assert!(count > 1000, "{count}");
+}
