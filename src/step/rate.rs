@@ -116,7 +116,7 @@ impl Rates {
     /// Checks whether all settings are in range.
     ///
     /// # Errors
-    /// [`Error::Setting`] for the first that is not.
+    /// [`Error::Setting`](crate::error::Error::Setting) for the first that is not.
     pub fn validate(&self) -> Result<()> {
         let peak = self.peak.is_finite() && self.peak > 0.0;
         demand(peak, "lr", "a finite number above 0", self.peak)?;

@@ -239,7 +239,7 @@ impl Config {
     /// Checks whether all settings are in range.
     ///
     /// # Errors
-    /// [`Error::Setting`] for the first that is not.
+    /// [`Error::Setting`](crate::error::Error::Setting) for the first that is not.
     pub fn validate(&self) -> Result<()> {
         let of_classes = self.loss.of_classes();
         demand(self.epochs > 0, "epochs", "1 or more", 0)?;

@@ -115,8 +115,7 @@ impl Reader {
     /// The same, and how many cells held what the training rows did not hold.
     pub(crate) fn into_rows(mut self, transform: &Transform) -> Result<(Dataset, u64)> {
         self.read_to_end()?;
-        let Table { features, labels, values, weights, dictionaries, .. } =
-            std::mem::replace(&mut self.table, Table::default());
+        let Table { features, labels, values, weights, dictionaries, .. } = std::mem::take(&mut self.table);
         let targets = match self.values {
             0 => labels.into(),
             columns => Targets::Values { columns, values },

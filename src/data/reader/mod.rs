@@ -96,7 +96,7 @@ pub(crate) struct TableForm {
 
 pub(crate) enum State {
     /// Readers whose rows are all there are shared by threads, which no delivery is.
-    Reading(Mutex<Delivery>),
+    Reading(Box<Mutex<Delivery>>),
     Complete,
     Failed,
 }
@@ -181,7 +181,8 @@ impl Reader {
         };
         let (inputs, values) = (columns.width(), columns.values.len());
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?));
+        let state =
+            State::Reading(Mutex::new(Delivery::table(rows, options.threads, times.as_ref())?).into());
         let reader = Self::of(name, inputs, Form::Table(Box::new(form)), state);
         Ok(Self { values, likely_rows, times, threads: options.threads, ..reader })
     }
@@ -204,7 +205,7 @@ impl Reader {
             table.reserve(values, &name)?;
         }
         let times = options.timed.then(Times::default);
-        let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?));
+        let state = State::Reading(Mutex::new(Delivery::images(images, times.clone())?).into());
         let reader = Self::of(name, inputs, form, state);
         Ok(Self { table, known_rows, times, threads: options.threads, ..reader })
     }
@@ -377,7 +378,7 @@ impl Reader {
 
     /// Takes the rows that have been delivered, so that their memory is free. Labels are gone.
     pub fn take_block(&mut self) -> Block {
-        let table = std::mem::replace(&mut self.table, Table::default());
+        let table = std::mem::take(&mut self.table);
         // Later rows count on from their numbers, and are not kept beside these.
         (self.likely_rows, self.late) = (0, Late::default());
         self.table.dictionaries = table.dictionaries;

@@ -47,7 +47,7 @@ pub(crate) struct Delivery {
 
 /// The next rows.
 enum Slot {
-    Here(Result<Chunk>),
+    Here(Result<Box<Chunk>>),
     /// What the thread with this number will have parsed.
     Coming(usize, Receiver<Parsed>),
 }
@@ -83,7 +83,7 @@ impl Delivery {
             let read = images.read(|chunk| {
                 note(times.as_ref(), begun);
                 hand_over();
-                let wanted = sender.send(Slot::Here(Ok(chunk))).is_ok();
+                let wanted = sender.send(Slot::Here(Ok(Box::new(chunk)))).is_ok();
                 begun = times.is_some().then(Instant::now);
                 wanted
             });
@@ -161,7 +161,7 @@ impl Delivery {
 
     fn next(&mut self) -> Option<Result<Chunk>> {
         match self.queue.recv().ok()? {
-            Slot::Here(chunk) => Some(chunk),
+            Slot::Here(chunk) => Some(chunk.map(|chunk| *chunk)),
             Slot::Coming(thread, parsed) => {
                 let parsed = parsed.recv().ok()?;
                 self.merger.as_mut().map(|merger| merger.merge(thread, parsed))
@@ -183,7 +183,7 @@ fn next(source: &Mutex<Source>, thread: usize) -> Option<(Piece, SyncSender<Pars
     let (done, parsed) = sync_channel(1);
     let (piece, slot) = match piece.transpose() {
         Some(Ok(piece)) => (Some((piece, done)), Some(Slot::Coming(thread, parsed))),
-        fault => (None, fault.map(|fault| Slot::Here(fault.map(|_| Chunk::default())))),
+        fault => (None, fault.map(|fault| Slot::Here(fault.map(|_| Box::default())))),
     };
     let is_sent = slot.is_none_or(|slot| source.queue.send(slot).is_ok());
     source.is_over = piece.is_none() || !is_sent;

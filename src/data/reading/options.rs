@@ -16,6 +16,6 @@ pub struct ReadOptions {
     /// Most threads that parse a table, and that look through its columns; nothing is one for each core, of those that parse
     /// eight at most. They change nothing of what is read.
     pub threads: Option<usize>,
-    /// Whether the threads that parse read the clock round every piece: see [`Reader::times`].
+    /// Whether the threads that parse read the clock round every piece: see [`Reader::times`](crate::data::Reader::times).
     pub timed: bool,
 }

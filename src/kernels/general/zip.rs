@@ -143,7 +143,7 @@ pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result
 /// ```
 ///
 /// # Errors
-/// As [`zip`].
+/// As [`zip()`].
 pub fn compare(
     compute: &Compute,
     comparison: Comparison,

@@ -93,7 +93,7 @@ pub struct Tile<'a> {
     pub parameters: &'a mut [f32],
     /// Their gradients.
     pub gradients: &'a [f32],
-    /// The optimizer's state, [`OptimizerKind::states`] numbers a parameter; what is not needed is empty.
+    /// The optimizer's state, [`OptimizerKind::states`](super::OptimizerKind::states) numbers a parameter; what is not needed is empty.
     pub states: [&'a mut [f32]; 2],
     /// Learning rate of this tensor in this step.
     pub rate: f32,
