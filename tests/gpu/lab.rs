@@ -16,18 +16,27 @@ pub struct Lab {
     turn: Mutex<()>,
 }
 
-/// All adapters of this machine, opened once for all tests, trusted and with immediates where there are any;
-/// and again checked and with offsets, except GL, where wgpu's checks change next to nothing.
+/// Whether all is tested, as `scripts/test --all` does: on every adapter, checked too, under every tuning, and races.
+pub fn tests_all() -> bool {
+    std::env::var_os("TINYTRAIN_TEST_LONG").is_some()
+}
+
+/// The adapters of this machine, opened once for all tests, trusted and with immediates where there are any. Where all is tested,
+/// those of GL too, and the others again checked and with offsets; wgpu's checks change next to nothing on GL.
 pub fn labs() -> &'static [Lab] {
     static LABS: OnceLock<Vec<Lab>> = OnceLock::new();
     let labs = LABS.get_or_init(|| {
-        adapters(None)
+        let mut found = adapters(None);
+        if !tests_all() && found.iter().any(|adapter| adapter.backend != Backend::Gl) {
+            found.retain(|adapter| adapter.backend != Backend::Gl);
+        }
+        found
             .iter()
             .flat_map(|adapter| {
                 [false, true]
                     .map(|checked| (adapter, Opening { checked, offsets: checked, ..Opening::default() }))
             })
-            .filter(|(adapter, opening)| !(opening.checked && adapter.backend == Backend::Gl))
+            .filter(|(adapter, opening)| !opening.checked || adapter.backend != Backend::Gl && tests_all())
             .map(|(adapter, opening)| Lab::open(adapter, opening))
             .collect()
     });
@@ -49,12 +58,11 @@ pub fn apart() -> &'static Lab {
     Box::leak(Box::new(Lab::open(adapter, Opening::default())))
 }
 
-/// Runs `test` on every adapter under every shipped tuning that it can run, and once more checked: under the tuning
-/// of real GPUs, whose kernels use workgroup memory most.
+/// Runs `test` on every adapter under its tunings: that of real GPUs, whose kernels use workgroup memory most, alone where it is
+/// checked, and its own; where all is tested, every shipped one that it can run.
 pub fn everywhere(test: impl Fn(&Lab, &Tuning)) {
     for lab in labs() {
-        let tunings = if lab.context.opening.checked { &[Tuning::GPU][..] } else { &Tuning::ALL };
-        for tuning in tunings.iter().filter(|tuning| tuning.runs_on(&lab.context)) {
+        for tuning in Tuning::ALL.iter().filter(|tuning| lab.has(tuning)) {
             let turn = lab.turn();
             test(lab, tuning);
             drop(turn);
@@ -77,6 +85,13 @@ impl Lab {
         let adapter = adapter.clone().opened(opening);
         let compute = Compute::open(&adapter).expect("every adapter of the machine opens").guarded();
         Self { context: Arc::clone(&compute.context), compute, turn: Mutex::new(()) }
+    }
+
+    /// Whether it is tested under a tuning.
+    pub fn has(&self, tuning: &Tuning) -> bool {
+        let is_own = *tuning == Tuning::of(&self.context) || tests_all();
+        let is_asked = *tuning == Tuning::GPU || is_own && !self.context.opening.checked;
+        is_asked && tuning.runs_on(&self.context)
     }
 
     /// Held while a test uses the adapter: wgpu panics where a thread waits some seconds for GL's only context.

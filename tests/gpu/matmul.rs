@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn random_shapes(m in 1..90usize, k in 1..90usize, n in 1..90usize, a: bool, b: bool, t in 0..Tuning::ALL.len()) {
-        for lab in labs().iter().filter(|lab| Tuning::ALL[t].runs_on(&lab.context)) {
+        for lab in labs().iter().filter(|lab| lab.has(&Tuning::ALL[t])) {
             check(lab, &Tuning::ALL[t], [m, k, n], [a, b]);
         }
     }

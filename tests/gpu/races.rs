@@ -13,7 +13,7 @@ use tinytrain::step::UpdateRule;
 
 use crate::cost::kernels;
 use crate::extents::{different, one_of_each};
-use crate::lab::{Lab, apart, records, rules};
+use crate::lab::{Lab, apart, records, rules, tests_all};
 use crate::race_log::logged;
 use crate::rewriting::{resolved, shallow, text};
 use crate::variants::variants;
@@ -125,6 +125,9 @@ fn offsets(kernel: &dyn Kernel, tuning: &Tuning) -> Vec<u32> {
 /// Every kernel.
 #[test]
 fn no_kernel_races_on_real_gpus() {
+    if !tests_all() {
+        return;
+    }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = shallow(&Tuning::GPU);
@@ -158,6 +161,9 @@ const ROWS_OF_PRODUCTS: usize = 67;
 /// Every product in every tile shape, as deep as it is shipped, and one of two transposed matrices.
 #[test]
 fn no_shipped_tile_races() {
+    if !tests_all() {
+        return;
+    }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     for tile in shipped_tiles() {
@@ -186,6 +192,9 @@ fn no_shipped_tile_races() {
 /// Without variants that differ in what they compute alone.
 #[test]
 fn no_kernel_races_under_other_tunings() {
+    if !tests_all() {
+        return;
+    }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let others = Tuning::ALL.iter().filter(|tuning| **tuning != Tuning::GPU).map(shallow);
@@ -199,6 +208,9 @@ fn no_kernel_races_under_other_tunings() {
 /// Under the tuning that shares the most: of the others, what is shared has been seen above.
 #[test]
 fn no_variant_races() {
+    if !tests_all() {
+        return;
+    }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     let tuning = shallow(&Tuning::GPU);
@@ -212,6 +224,9 @@ fn no_variant_races() {
 /// Without one of their barriers these race, in some shape.
 #[test]
 fn no_barrier_can_be_spared() {
+    if !tests_all() {
+        return;
+    }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     // So few threads that layers do not fit workgroup memory.
@@ -244,6 +259,9 @@ fn no_barrier_can_be_spared() {
 /// share the inner dimension, without one of the two round their sums.
 #[test]
 fn no_barrier_of_shipped_tiles_can_be_spared() {
+    if !tests_all() {
+        return;
+    }
     let lab = apart();
     let (watch, _turn) = (Watch::new(lab), lab.turn());
     for (tile, sums) in shipped_tiles().into_iter().zip([true, true, false]) {

@@ -3,10 +3,11 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use tinytrain::data::{Dataset, Features, ReadOptions, Reader, Scale, Selection, Target};
 use tinytrain::engine::{CpuEngine, Device, Engine, EngineOptions, GpuEngine};
-use tinytrain::gpu::{Context, Opening, adapters};
+use tinytrain::gpu::{Adapter, Backend, Context, Opening, adapters};
 use tinytrain::kernels::{Compute, Tuning};
 use tinytrain::model::{Network, Parameters};
 use tinytrain::random::{Purpose, normal, words};
@@ -16,8 +17,44 @@ use tinytrain::train::DataOptions;
 /// Makes an engine with these parameters.
 pub type Make = Box<dyn Fn(&Parameters, &Network, &EngineOptions) -> Box<dyn Engine>>;
 
-/// Every engine of this machine: the CPU engine with one thread and with three, and each adapter under each shipped
-/// tuning and each schedule; and checked, with offsets, under its own tuning.
+/// Whether all is tested, as `scripts/test --all` does.
+pub fn tests_all() -> bool {
+    std::env::var_os("TINYTRAIN_TEST_LONG").is_some()
+}
+
+/// The adapters that engines are tested on; those of GL where there are no others, or all is tested.
+fn tested_adapters() -> Vec<Adapter> {
+    let mut found = adapters(None);
+    assert!(
+        !found.is_empty(),
+        "no GPU adapter on this machine: install a Vulkan driver (Debian: apt-get install mesa-vulkan-drivers)"
+    );
+    if !tests_all() && found.iter().any(|adapter| adapter.backend != Backend::Gl) {
+        found.retain(|adapter| adapter.backend != Backend::Gl);
+    }
+    found
+}
+
+/// An adapter, opened once for all tests of a process, with what was compiled for it. GL has one context that no two may have at a
+/// time, so there each engine opens its own.
+fn opened(adapter: &Adapter, opening: &Opening) -> Compute {
+    static OPENED: Mutex<Vec<(String, Compute)>> = Mutex::new(Vec::new());
+    let open = || Compute::new(Context::open(&adapter.clone().opened(opening.clone())).unwrap());
+    if adapter.backend == Backend::Gl {
+        return open();
+    }
+    let name = format!("{} {} {opening:?}", adapter.index, adapter.backend);
+    let mut all = OPENED.lock().unwrap();
+    if let Some((_, compute)) = all.iter().find(|(other, _)| *other == name) {
+        return compute.clone();
+    }
+    let compute = open();
+    all.push((name, compute.clone()));
+    compute
+}
+
+/// The engines that are tested: the CPU engine with one thread and with three, and each adapter under the tuning of real GPUs and its
+/// own, and each schedule. Where all is tested, under each shipped tuning, and checked, with offsets, under its own.
 pub fn engines() -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     for threads in [1, 3] {
@@ -28,25 +65,21 @@ pub fn engines() -> Vec<(String, Make)> {
             }),
         ));
     }
-    let found = adapters(None);
-    assert!(
-        !found.is_empty(),
-        "no GPU adapter on this machine: install a Vulkan driver (Debian: apt-get install mesa-vulkan-drivers)"
-    );
-    for adapter in found {
-        let context = Context::open(&adapter).unwrap();
-        let trusted = Tuning::ALL.into_iter().filter(|tuning| tuning.runs_on(&context));
+    for adapter in tested_adapters() {
+        let context = opened(&adapter, &Opening::default()).context;
+        let own = Tuning::of(&context);
+        let is_tested = |tuning: &Tuning| [Tuning::GPU, own].contains(tuning) || tests_all();
+        let trusted = Tuning::ALL.into_iter().filter(|tuning| is_tested(tuning) && tuning.runs_on(&context));
+        let checked = tests_all().then(|| Opening { checked: true, offsets: true, ..Opening::default() });
         let trusted = trusted.map(|tuning| (tuning, Opening::default()));
-        for (tuning, opening) in trusted
-            .chain([(Tuning::of(&context), Opening { checked: true, offsets: true, ..Opening::default() })])
-        {
+        for (tuning, opening) in trusted.chain(checked.map(|opening| (own, opening))) {
             for schedule in ScheduleKind::ALL {
-                let adapter = adapter.clone().opened(opening.clone());
+                let (adapter, opening) = (adapter.clone(), opening.clone());
                 all.push((
                     format!("{} ({}), {opening:?}, {schedule}, {tuning:?}", adapter.name, adapter.backend),
                     Box::new(move |parameters, network, options| {
                         let options = EngineOptions { schedule: Some(schedule), ..options.clone() };
-                        let compute = Compute::new(Context::open(&adapter).unwrap());
+                        let compute = opened(&adapter, &opening);
                         Box::new(
                             GpuEngine::with_tuning(compute, tuning, parameters, network, &options).unwrap(),
                         )
@@ -61,7 +94,7 @@ pub fn engines() -> Vec<(String, Make)> {
 /// The CPU engine and every adapter, as a user chooses them.
 pub fn devices() -> Vec<Device> {
     let mut all = vec![Device::Cpu];
-    all.extend(adapters(None).into_iter().map(|adapter| Device::Gpu(Box::new(adapter))));
+    all.extend(tested_adapters().into_iter().map(|adapter| Device::Gpu(Box::new(adapter))));
     assert!(all.len() > 1, "no GPU adapter on this machine (Debian: apt-get install mesa-vulkan-drivers)");
     all
 }

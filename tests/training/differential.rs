@@ -11,7 +11,7 @@ use tinytrain::schedule::ScheduleKind;
 use tinytrain::step::{Activation, Loss, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule};
 
 use crate::problem::{Expected, Problem, assert_near, number};
-use crate::support::{Make, engines};
+use crate::support::{Make, engines, tests_all};
 
 /// Random choices, one after the other.
 struct Draw {
@@ -213,7 +213,8 @@ fn variable(name: &str, otherwise: u64) -> u64 {
 /// schedules.
 #[test]
 fn random_configurations_agree_with_the_reference() {
-    let (first, cases) = (variable("TINYTRAIN_FIRST_CASE", 0), variable("TINYTRAIN_CASES", 200));
+    let usual = if tests_all() { 200 } else { 60 };
+    let (first, cases) = (variable("TINYTRAIN_FIRST_CASE", 0), variable("TINYTRAIN_CASES", usual));
     let (on_cpu, on_gpu): (Vec<_>, Vec<_>) =
         engines().into_iter().partition(|(name, _)| name.starts_with("cpu"));
     let mut became = Vec::new();
