@@ -52,6 +52,23 @@ pub fn excerpt(text: &str) -> String {
     if text.chars().nth(SHOWN).is_some() { shown + "…" } else { shown }
 }
 
+/// A fault of data that an option settles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataFault {
+    /// A column holds text and numbers.
+    TextAndNumbers,
+    /// A row has no label and no value to predict.
+    NoTarget,
+    /// A text may stand for a missing value.
+    MaybeMissing,
+    /// All rows have the same target.
+    OneTarget,
+    /// Labels are values to predict.
+    Values,
+    /// Numbers are written with the other decimal mark.
+    DecimalMark,
+}
+
 /// What went wrong, in words that name the file, the place and what was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +84,14 @@ pub enum Error {
         expected: String,
         /// What stood there.
         found: String,
+    },
+    /// The same, where it is known what helps.
+    #[error("{error}")]
+    Fault {
+        /// What kind of fault it is.
+        kind: DataFault,
+        /// [`Error::Data`].
+        error: Box<Error>,
     },
     /// What a table's form leaves open must be said.
     #[error("{}: {question}", path.display())]
@@ -211,6 +236,7 @@ impl Error {
         match self {
             Error::Read { source, .. } | Error::Write { source, .. } if is_machine_fault(source) => 1,
             Error::Data { .. }
+            | Error::Fault { .. }
             | Error::Undecided { .. }
             | Error::Read { .. }
             | Error::Write { .. }
@@ -226,6 +252,43 @@ impl Error {
             | Error::NoMember { .. }
             | Error::NotRefit { .. } => 3,
         }
+    }
+
+    /// The same as a fault of this kind.
+    pub(crate) fn of(self, kind: DataFault) -> Self {
+        Error::Fault { kind, error: Box::new(self) }
+    }
+
+    /// What to do about it, by the options of the command line, where that is known.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::NonFiniteLoss { .. } | Error::NonFiniteModel { .. } => {
+                "try a smaller --lr, or check the data for very large values"
+            }
+            Error::Device(_) => {
+                "--device cpu always works, `train --fallback cpu` turns to it by itself, `tinytrain devices` lists what else does"
+            }
+            Error::Gpu(_) => "`train --fallback cpu` goes on from the last checkpoint, on the CPU engine",
+            Error::Undecided { setting, .. } => match *setting {
+                "target" => "name it with --target",
+                "header" => "say --header yes or --header no",
+                "task" => "--task classification takes them for classes, --task regression for values",
+                "decimal" => "--decimal names the mark of fractions; separators of thousands must be removed",
+                _ => "--only names the inputs, --exclude what is none",
+            },
+            Error::Fault { kind, .. } => match kind {
+                DataFault::TextAndNumbers => {
+                    "--categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves a \
+                     column out"
+                }
+                DataFault::NoTarget => "--drop-missing-target leaves them out",
+                DataFault::MaybeMissing => "--missing-marker says which text does",
+                DataFault::OneTarget => "--target names another column",
+                DataFault::Values => "--task regression predicts them",
+                DataFault::DecimalMark => "--decimal says that fractions of this file are written otherwise",
+            },
+            _ => return None,
+        })
     }
 }
 

@@ -3,7 +3,6 @@
 pub mod environment;
 pub mod output;
 
-mod advice;
 mod args;
 mod check;
 mod checkpoints;

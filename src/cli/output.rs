@@ -6,10 +6,21 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use serde_json::Value;
+use tinytrain::Error;
 
-use super::advice::told;
 use super::printable::{printable, printable_json};
 use super::progress::Progress;
+
+/// What is said of an error: settings by the names of their options, and which option may help.
+fn told(error: &anyhow::Error) -> String {
+    let text = error.to_string();
+    let Some(cause) = error.chain().find_map(|cause| cause.downcast_ref::<Error>()) else { return text };
+    let hyphens = if matches!(cause, Error::Setting { .. }) { "--" } else { "" };
+    let remedy = cause.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+    // A context goes on from what the library says.
+    text.strip_prefix(&cause.to_string())
+        .map_or_else(|| text.clone(), |rest| format!("{hyphens}{cause}{remedy}{rest}"))
+}
 
 /// Standard output cannot be written to.
 #[derive(Debug)]
@@ -207,6 +218,9 @@ impl Console {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context;
+    use tinytrain::train::Config;
+
     use super::*;
 
     #[test]
@@ -228,5 +242,44 @@ mod tests {
         let message = "error: unexpected argument\n'--a' found\n\n  tip: try b\n  tip: or c\n\nUsage: d\n";
         assert_eq!(usage_line(message), "error: unexpected argument '--a' found; try b; or c; see --help");
         assert_eq!(usage_line("error: x\n\nUsage: d\n"), "error: x; see --help");
+    }
+
+    fn said(error: Error) -> String {
+        told(&error.into())
+    }
+
+    #[test]
+    fn settings_have_the_names_of_their_options() {
+        let bad = |config: Config| said(config.validate().unwrap_err());
+        let valid = Config::default;
+        assert_eq!(bad(Config { epochs: 0, ..valid() }), "--epochs: expected 1 or more, found 0");
+        assert_eq!(bad(Config { batch_size: 0, ..valid() }), "--batch-size: expected 1 or more, found 0");
+        assert_eq!(
+            bad(Config { learning_rate: -1.0, ..valid() }),
+            "--lr: expected a finite number above 0, found -1"
+        );
+        assert_eq!(
+            bad(Config { hidden: vec![3, 0], ..valid() }),
+            "--hidden: expected layer sizes of 1 or more, found 0"
+        );
+    }
+
+    #[test]
+    fn advice_follows_what_is_said() {
+        let error = || Error::NonFiniteModel { epoch: 3, learning_rate: 7.5 };
+        let plain = said(error());
+        assert!(plain.contains("learning rate 7.5; try a smaller --lr, or"), "{plain}");
+        let context = format!("{}; the model stays at m", error());
+        let saved = told(&Err::<(), _>(error()).context(context).unwrap_err());
+        assert_eq!(saved, format!("{plain}; the model stays at m"));
+        assert_eq!(told(&Err::<(), _>(error()).context("other words").unwrap_err()), "other words");
+        assert!(said(Error::Device("none".to_owned())).starts_with("none; --device cpu always works"));
+        for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
+            let question =
+                said(Error::Undecided { path: "t".into(), setting, question: "which?".to_owned() });
+            assert!(question.starts_with("t: which?; ") && question.contains(option), "{question}");
+        }
+        assert_eq!(said(Error::Config("as it is".to_owned())), "as it is");
+        assert_eq!(told(&anyhow::anyhow!("as it is")), "as it is");
     }
 }

@@ -97,5 +97,12 @@ impl Judged {
 
 /// Whether data are the reason, which may have moved or changed since.
 fn is_of_data(error: &Error) -> bool {
-    matches!(error, Error::Read { .. } | Error::Data { .. } | Error::Config(_) | Error::Undecided { .. })
+    matches!(
+        error,
+        Error::Read { .. }
+            | Error::Data { .. }
+            | Error::Fault { .. }
+            | Error::Config(_)
+            | Error::Undecided { .. }
+    )
 }

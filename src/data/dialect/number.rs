@@ -1,6 +1,7 @@
 //! Cells of a table as numbers, straight from bytes.
 
 use super::notation::{Notation, grouped};
+use crate::error::DataFault;
 
 /// A cell as a feature, or what should have stood there.
 #[inline]
@@ -72,24 +73,25 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// What errors say of a row without a target, and of a column of text and numbers: a reader tells them from others by it.
-pub(crate) const NO_TARGET: &str = "every row needs one";
+/// What errors say of a column of text and numbers.
 pub(crate) const MIXED: &str = "say that the column is one of categories";
 
-/// What should have stood in the place of a cell that is no feature; `fault` is what parsing has said.
-pub(crate) fn expected_feature(cell: &[u8], fault: &str) -> String {
+/// What should have stood in the place of a cell that is no feature, and what kind of fault that is; `fault` is what parsing has said.
+pub(crate) fn expected_feature(cell: &[u8], fault: &str) -> (String, Option<DataFault>) {
     let is_damage = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    let hint = if fault != "a number" {
-        return fault.to_owned();
+    if fault != "a number" {
+        (fault.to_owned(), None)
     } else if cell.iter().any(is_damage) || str::from_utf8(cell).is_err() {
-        "no text in UTF-8 without control characters either: is the file damaged?".to_owned()
+        let hint = "no text in UTF-8 without control characters either: is the file damaged?";
+        (format!("{fault} ({hint})"), None)
     } else if [b'.', b','].iter().any(|point| grouped(cell.trim_ascii(), *point).is_some()) {
-        "separators of thousands are only read where the first rows show them beyond doubt: remove them"
-            .to_owned()
+        let hint =
+            "separators of thousands are only read where the first rows show them beyond doubt: remove them";
+        (format!("{fault} ({hint})"), None)
     } else {
-        format!("text among numbers: {MIXED}, or that this text stands for a missing value")
-    };
-    format!("{fault} ({hint})")
+        let hint = format!("text among numbers: {MIXED}, or that this text stands for a missing value");
+        (format!("{fault} ({hint})"), Some(DataFault::TextAndNumbers))
+    }
 }
 
 fn text(cell: &[u8]) -> Option<&str> {
@@ -200,9 +202,9 @@ mod tests {
         for cell in ["none", "0", "--", "nan1", "x"] {
             assert!(!is_missing(cell.as_bytes()), "{cell}");
         }
-        assert!(expected_feature(b"red", "a number").contains("text among numbers"));
-        assert!(expected_feature(b"1,234", "a number").contains("thousands"));
-        assert!(expected_feature(b"1.234.567", "a number").contains("thousands"));
-        assert_eq!(expected_feature(b"1e39", "a small number"), "a small number");
+        assert!(expected_feature(b"red", "a number").0.contains("text among numbers"));
+        assert!(expected_feature(b"1,234", "a number").0.contains("thousands"));
+        assert!(expected_feature(b"1.234.567", "a number").0.contains("thousands"));
+        assert_eq!(expected_feature(b"1e39", "a small number"), ("a small number".to_owned(), None));
     }
 }

@@ -3,9 +3,9 @@
 
 use super::Reader;
 use super::late::LateText;
-use crate::data::dialect::number::{MIXED, NO_TARGET};
+use crate::data::dialect::number::MIXED;
 use crate::data::reading::table::Table;
-use crate::error::{Error, Result};
+use crate::error::{DataFault, Error, Result};
 
 impl Reader {
     /// The columns that are categories since they hold text and numbers, as far as the rows so far tell.
@@ -17,9 +17,12 @@ impl Reader {
     /// stays what it is, and so do pixels; and text in the first row of a file is a header.
     pub(crate) fn begin_again(&mut self, mut error: Error) -> Result<()> {
         self.count_without_target(&mut error);
-        let (Error::Data { path, place, expected, found }, Some(again)) = (&error, &self.late.again) else {
+        let (Error::Fault { kind: DataFault::TextAndNumbers, error: cause }, Some(again)) =
+            (&error, &self.late.again)
+        else {
             return Err(error);
         };
+        let Error::Data { path, place, found, .. } = &**cause else { return Err(error) };
         let (source, mut options) = (**again).clone();
         let position = place.column.map(|column| column - 1);
         let mut inputs = self.schema().into_iter().flat_map(|schema| &schema.inputs);
@@ -30,7 +33,7 @@ impl Reader {
             });
         let column =
             column.filter(|column| place.row != Some(1) && !options.columns.categorical.contains(column));
-        let Some(column) = column.filter(|_| expected.contains(MIXED) && !self.holds_images()) else {
+        let Some(column) = column.filter(|_| !self.holds_images()) else {
             return Err(error);
         };
         let mut texts = std::mem::take(&mut self.late.texts);
@@ -44,10 +47,11 @@ impl Reader {
 
     /// Adds to the error for a row without a target how many rows have none.
     fn count_without_target(&mut self, error: &mut Error) {
-        let (Error::Data { expected, found, .. }, Some(again)) = (error, &self.late.again) else { return };
-        if !expected.contains(NO_TARGET) {
+        let (Error::Fault { kind: DataFault::NoTarget, error }, Some(again)) = (error, &self.late.again)
+        else {
             return;
-        }
+        };
+        let Error::Data { found, .. } = &mut **error else { return };
         let (source, mut options) = (**again).clone();
         options.columns.drop_missing_target = true;
         options.columns.schema.iter_mut().for_each(|schema| schema.drops_missing_target = true);
@@ -74,7 +78,7 @@ impl Reader {
         let Some(again) = self.late.again.take() else {
             let expected = format!("a number ({MIXED}: {} cannot be read again)", self.name.display());
             let LateText { path, place, cell, .. } = text.clone();
-            return Err(Error::Data { path, place, expected, found: cell });
+            return Err(Error::Data { path, place, expected, found: cell }.of(DataFault::TextAndNumbers));
         };
         let (source, mut options) = *again;
         options.columns.schema = training.schema().cloned();

@@ -13,8 +13,7 @@ use crate::data::encoding::transform::Transform;
 use crate::data::reading::table::{Missing, Table};
 use crate::data::splitting::folds::{Kinds, different};
 use crate::data::splitting::{Fold, Parts, Split};
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{DataFault, Error, Place, Result};
 
 /// Up to here 32-bit floats count the whole numbers.
 const MOST_EXACT: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
@@ -46,10 +45,11 @@ impl Reader {
             let values: Vec<f32> =
                 self.table.values.iter().skip(column).step_by(self.values).copied().collect();
             let (least, greatest) = (of(&values, f32::min), of(&values, f32::max));
-            let (expected, found) = if least == greatest && least.abs() >= MOST_EXACT {
+            let are_equal = least == greatest && least.abs() < MOST_EXACT;
+            let (expected, found) = if least == greatest && !are_equal {
                 // They may differ in the file.
                 ("values that 32-bit floats tell apart (subtract an offset)", format!("only {least}"))
-            } else if least == greatest {
+            } else if are_equal {
                 let tiny =
                     if least == 0.0 { " (as numbers nearer to it than 1e-45 are read, too)" } else { "" };
                 ("values to predict that differ", format!("only {least}{tiny}"))
@@ -60,7 +60,8 @@ impl Reader {
                 continue;
             };
             let (path, place) = (self.labels_name.clone(), self.place_of_values(column));
-            return Err(Error::Data { path, place, expected: expected.to_owned(), found });
+            let error = Error::Data { path, place, expected: expected.to_owned(), found };
+            return Err(if are_equal { error.of(DataFault::OneTarget) } else { error });
         }
         Ok(())
     }

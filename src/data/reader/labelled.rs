@@ -12,7 +12,7 @@ use crate::data::encoding::transform::Transform;
 use crate::data::reading::table::Table;
 use crate::data::shown::show_name;
 use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{DataFault, Error, Result};
 
 impl Reader {
     fn few_numbers(&self) -> Option<usize> {
@@ -43,7 +43,9 @@ impl Reader {
         };
         if classes.len() < 2 {
             let found = format!("only label {}", classes.some_names());
-            return error(None, "labels of two or more classes", found);
+            let error: Result<()> = error(None, "labels of two or more classes", found);
+            return error
+                .map_err(|error| if target.is_some() { error.of(DataFault::OneTarget) } else { error });
         }
         let not_classes = not_classes(names, classes, self.labels().len());
         if let Some(few) = self.few_numbers()
@@ -57,7 +59,7 @@ impl Reader {
             Some((found, label)) => {
                 let expected =
                     "labels of classes (values are predicted by regression, with the loss mse, mae or huber)";
-                error(label, expected, found)
+                error(label, expected, found).map_err(|error| error.of(DataFault::Values))
             }
             None => Ok(()),
         }

@@ -7,9 +7,9 @@ use crate::data::columns::categories::MISSING;
 use crate::data::columns::time::{PARTS, date, time};
 use crate::data::dialect::Kind;
 use crate::data::dialect::notation::grouped;
-use crate::data::dialect::number::{MIXED, NO_TARGET, expected_feature, float};
+use crate::data::dialect::number::{MIXED, expected_feature, float};
 use crate::data::shown::show;
-use crate::error::Result;
+use crate::error::{DataFault, Error, Result};
 
 impl RowParser {
     /// The number of a cell in a column of categories, which is the one with this number among them.
@@ -30,7 +30,7 @@ impl RowParser {
         if matches!(table.dialect.kind(cell), Kind::Number(_)) && !table.columns.categorical.contains(&column)
         {
             let expected = format!("text, as in the first rows (a number among text: {MIXED})");
-            return Err(table.cell_error(at, column, &expected));
+            return Err(table.cell_error(at, column, &expected).of(DataFault::TextAndNumbers));
         }
         // A header among the rows holds what is new everywhere.
         table.refuse_header(at)?;
@@ -73,7 +73,10 @@ impl RowParser {
             return number.map_err(|expected| self.table.cell_error(at, column, &expected));
         }
         if is_missing {
-            return Err(self.table.cell_error(at, column, &format!("a label ({NO_TARGET})")));
+            return Err(self
+                .table
+                .cell_error(at, column, "a label (every row needs one)")
+                .of(DataFault::NoTarget));
         }
         self.table.refuse_header(at)?;
         let number = self.labels.add(cell, at.line());
@@ -87,17 +90,23 @@ impl RowParser {
         }
         match self.table.columns.drops_missing_target {
             true => Ok(f32::NAN),
-            false => Err(self.table.cell_error(at, column, &format!("a value to predict ({NO_TARGET})"))),
+            false => {
+                let expected = "a value to predict (every row needs one)";
+                Err(self.table.cell_error(at, column, expected).of(DataFault::NoTarget))
+            }
         }
     }
 
     /// A cell as a finite number.
     pub(crate) fn number(&self, at: &At<'_>, column: usize, what: &str) -> Result<f32> {
         let number = float(at.row.cell(column), self.table.dialect.numbers);
-        let hint = || {
-            self.table.other_mark(at.row.cell(column)).map_or_else(String::new, |hint| format!(" ({hint})"))
-        };
-        number.map_err(|fault| self.table.cell_error(at, column, &format!("{what}: {fault}{}", hint())))
+        number.map_err(|fault| match self.table.other_mark(at.row.cell(column)) {
+            Some(hint) => {
+                let expected = format!("{what}: {fault} ({hint})");
+                self.table.cell_error(at, column, &expected).of(DataFault::DecimalMark)
+            }
+            None => self.table.cell_error(at, column, &format!("{what}: {fault}")),
+        })
     }
 
     /// How much the row counts in the loss, if the table says so.
@@ -127,18 +136,22 @@ impl RowParser {
         found.map(Some).ok_or_else(|| self.table.cell_error(at, column, expected))
     }
 
-    /// What should have stood in the place of a cell that is no number.
-    fn expected_number(&self, cell: &[u8], fault: &str) -> String {
-        let table = &self.table;
+    /// What is wrong with a cell that is no number.
+    fn no_number(&self, at: &At<'_>, column: usize, fault: &str) -> Error {
+        let (table, cell) = (&self.table, at.row.cell(column));
         let is_thousands = table.dialect.numbers.point == b'.' && grouped(cell.trim_ascii(), b'.').is_some();
-        match table.other_mark(cell).filter(|_| !is_thousands) {
-            Some(hint) => format!("{fault} ({hint})"),
+        let (expected, kind) = match table.other_mark(cell).filter(|_| !is_thousands) {
+            Some(hint) => (format!("{fault} ({hint})"), Some(DataFault::DecimalMark)),
             None if table.is_like_another && fault == "a number" && !is_thousands => {
-                format!(
-                    "{fault}, as in the training table (or is this a text that stands for a missing value?)"
-                )
+                let hint = "as in the training table (or is this a text that stands for a missing value?)";
+                (format!("{fault}, {hint}"), Some(DataFault::MaybeMissing))
             }
             None => expected_feature(cell, fault),
+        };
+        let error = table.cell_error(at, column, &expected);
+        match kind {
+            Some(kind) => error.of(kind),
+            None => error,
         }
     }
 
@@ -157,7 +170,7 @@ impl RowParser {
         let is_marker =
             || float(cell, table.dialect.numbers).is_ok_and(|value| table.missing_numbers.contains(&value));
         if !table.dialect.is_missing(cell) && !is_marker() {
-            return Err(table.cell_error(at, column, &self.expected_number(cell, fault)));
+            return Err(self.no_number(at, column, fault));
         }
         if table.refuses_missing {
             return Err(table.cell_error(at, column, "a number (a missing one is refused)"));
