@@ -152,7 +152,8 @@ impl Delivery {
                 return Ok(true);
             }
         }
-        // The end, or a thread has panicked, and so does this one.
+        // The end, or a thread has panicked, and so does this one. Those that wait for room in the queue must end, too.
+        self.queue = sync_channel(0).1;
         for thread in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }

@@ -52,10 +52,14 @@ pub(crate) struct Values {
 }
 
 impl PlainRows {
-    /// Nothing where a column holds what is always looked at twice, or has two roles.
+    /// Nothing where a column holds what is always looked at twice, or has two roles; or where a delimiter may be part of a number, whose
+    /// end would not be that of its cell.
     pub(crate) fn new(table: &CsvTable) -> Option<Self> {
-        let columns = &table.columns;
-        if !table.missing_numbers.is_empty()
+        let (columns, delimiter) = (&table.columns, table.dialect.delimiter);
+        if delimiter == table.dialect.numbers.point
+            || delimiter == b'-'
+            || delimiter.is_ascii_digit()
+            || !table.missing_numbers.is_empty()
             || [columns.weight, columns.group, columns.time, columns.id].iter().any(Option::is_some)
         {
             return None;
@@ -90,7 +94,7 @@ impl PlainRows {
             }
             _ => false,
         });
-        Some(Self { roles, delimiter: table.dialect.delimiter })
+        Some(Self { roles, delimiter })
     }
 }
 
@@ -157,9 +161,7 @@ impl Known<'_> {
         }
         None
     }
-}
 
-impl Known<'_> {
     /// Reads numbers of neighbouring cells, the first of which begins there, and says where the last one ends.
     fn numbers(
         &self,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::data::dialect::number::is_missing;
-use crate::data::{FeaturesRef, ReadOptions, Reader, Scaling, Selection, Target};
+use crate::data::{FeaturesRef, Format, ReadOptions, Reader, Scaling, Selection, Target};
 
 /// A cell of a column of numbers, of one of texts, or of labels, as some program writes it.
 fn cell(column: usize) -> BoxedStrategy<String> {
@@ -78,5 +78,37 @@ proptest! {
             prop_assert_eq!(*class, classes[first]);
             prop_assert_eq!(reader.classes().name(*class).as_bytes(), &rows[first][3]);
         }
+    }
+}
+
+/// Where a number ends is not where its cell ends, if what stands between cells may stand in a number.
+#[test]
+fn a_delimiter_is_no_part_of_a_number() {
+    let read = |text: &str, format: Format| {
+        let columns = Selection { target: Target::Column("y".to_owned()), ..Selection::default() };
+        let options = ReadOptions { columns, format, ..ReadOptions::default() };
+        let mut reader = Reader::from_csv(Path::new("t"), Cursor::new(text.to_owned()), &options)?;
+        reader.read_to_end()?;
+        let FeaturesRef::Floats(values) = reader.block(0..reader.rows(), Scaling::AsIs).0 else {
+            panic!("there are fractions")
+        };
+        Ok::<_, Error>(values.into_owned())
+    };
+    let commas = Format { decimal: Some(b','), ..Format::default() };
+    let start = "a,b,y\n\"0,25\",4,p\n\"1,5\",7,q\n";
+    assert_eq!(read(start, commas.clone()).unwrap(), [0.25, 4.0, 1.5, 7.0]);
+    let error = read(&format!("{start}3,4,5,p\n"), commas).unwrap_err().to_string();
+    assert!(error.starts_with("t, row 4: expected 3 cells") && error.ends_with("found 4"), "{error}");
+    let hyphens = Format { delimiter: Some(b'-'), ..Format::default() };
+    let values = read("a-b-y\n-0.5-p\n1-2-q\n-5-p\n", hyphens).unwrap();
+    assert!(values[0].is_nan() && values[4].is_nan(), "{values:?}");
+    assert_eq!([&values[1..4], &values[5..]].concat(), [0.5, 1.0, 2.0, 5.0]);
+}
+
+proptest! {
+    #[test]
+    fn numbers_are_those_of_the_standard_library(text in "[-+0-9.eEinfa_ ]{0,12}") {
+        let finite = |number: Option<f32>| number.filter(|number| number.is_finite()).map(f32::to_bits);
+        prop_assert_eq!(finite(fast_float2::parse(&text).ok()), finite(text.parse().ok()));
     }
 }
