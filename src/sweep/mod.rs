@@ -24,7 +24,7 @@ pub use halving::{Halving, by_score};
 pub use leaderboard::{Ranked, best, csv, names, ranked};
 pub use member::{Ended, Fate, Member, Trained};
 pub use picking::{Chosen, Picking, Picks, one_model};
-pub use record::Record;
+pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
 pub use shards::{check_apart, merge};
 pub use sources::Sources;

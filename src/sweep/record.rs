@@ -51,6 +51,11 @@ pub struct Record {
     pub measures: BTreeMap<String, Value>,
 }
 
+/// A setting as the value of an option.
+pub fn setting_text(value: &Value) -> String {
+    toml::Value::try_from(value).as_ref().map(text_of).unwrap_or_default()
+}
+
 impl Record {
     /// Of a member that is judged by the rows that test, or by those that validate.
     pub fn of(
@@ -91,8 +96,7 @@ impl Record {
 
     /// One of its settings as an option has it; nothing where it has none of this name.
     pub fn setting(&self, name: &str) -> String {
-        let value = self.settings.get(name).and_then(|value| toml::Value::try_from(value).ok());
-        value.as_ref().map(text_of).unwrap_or_default()
+        self.settings.get(name).map(setting_text).unwrap_or_default()
     }
 
     /// Whether it was trained as its settings say, on every fold.

@@ -1,10 +1,8 @@
 //! The options of a member: those of the sweep, and its own settings.
 
 use clap::Args;
-use serde_json::Value;
 use tinytrain::settings::TrainSettings;
-use tinytrain::settings::text::text_of;
-use tinytrain::sweep::Settings;
+use tinytrain::sweep::{Settings, setting_text};
 use tinytrain::{Error, Result};
 use toml::Table;
 
@@ -56,17 +54,11 @@ pub fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<(
     Ok(())
 }
 
-/// A setting as the value of an option.
-fn text(value: &Value) -> String {
-    toml::Value::try_from(value).as_ref().map(text_of).unwrap_or_default()
-}
-
 /// Settings for people.
 pub fn settings_text(settings: &Settings) -> String {
-    settings.iter().map(|(name, value)| format!("{name} {}", text(value))).collect::<Vec<String>>().join(", ")
-}
-
-/// A setting for people.
-pub fn setting_text(settings: &Settings, name: &str) -> String {
-    settings.get(name).map(text).unwrap_or_default()
+    settings
+        .iter()
+        .map(|(name, value)| format!("{name} {}", setting_text(value)))
+        .collect::<Vec<String>>()
+        .join(", ")
 }

@@ -8,7 +8,7 @@ use tinytrain::sweep::{Ranked, Record, names};
 
 use serde_json::Value;
 
-use super::arguments::{setting_text, settings_text};
+use super::arguments::settings_text;
 use crate::cli::html::escaped;
 use crate::cli::html::plot::{self, Plot, short, thinned};
 
@@ -127,8 +127,7 @@ fn line(points: &[String], place: usize, count: usize, record: &Record) -> Strin
 /// The axis of a setting; nothing of one that is the same for all.
 fn axis(name: &str, ranked: &[Ranked]) -> Option<Axis> {
     let values: Vec<Option<&Value>> = ranked.iter().map(|ranked| ranked.record.settings.get(name)).collect();
-    let texts: Vec<String> =
-        ranked.iter().map(|ranked| setting_text(&ranked.record.settings, name)).collect();
+    let texts: Vec<String> = ranked.iter().map(|ranked| ranked.record.setting(name)).collect();
     let mut different = texts.clone();
     different.sort();
     different.dedup();

@@ -2,7 +2,6 @@
 
 use tinytrain::sweep::{Ranked, Record, names};
 
-use super::arguments::setting_text;
 use crate::cli::text::{Align, loss, percent, quoted, table as lines};
 
 /// The best members for people, with the settings in which they differ.
@@ -19,7 +18,7 @@ pub fn table(ranked: &[Ranked]) -> Vec<String> {
         let mut row = vec![rank.to_string(), record.member.to_string()];
         row.extend(of_classes.then(|| record.accuracy.map(percent).unwrap_or_default()));
         row.extend([record.loss.map(loss).unwrap_or_default(), record.epochs.to_string()]);
-        row.extend(names.iter().map(|name| setting_text(&record.settings, name)));
+        row.extend(names.iter().map(|name| record.setting(name)));
         row
     };
     lines(&[vec![header], ranked.iter().map(row).collect()].concat(), &align)

@@ -6,7 +6,6 @@ use tinytrain::sweep::{Folder, Record, best, ranked};
 use serde_json::Value;
 use tinytrain::Result;
 
-use super::arguments::setting_text;
 use super::drawing::figure;
 use crate::cli::text::counted;
 use tinytrain::runs::FolderLock;
@@ -54,9 +53,7 @@ impl Overview {
         details.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
         if let Some(best) = &self.best {
             details.push(format!("best {}:", best.member));
-            details.extend(
-                best.settings.keys().map(|name| format!("{name} {}", setting_text(&best.settings, name))),
-            );
+            details.extend(best.settings.keys().map(|name| format!("{name} {}", best.setting(name))));
         }
         details
     }

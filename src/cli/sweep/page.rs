@@ -7,7 +7,6 @@ use serde_json::Value;
 use tinytrain::Result;
 use tinytrain::sweep::{Folder, Ranked, best, names, ranked};
 
-use super::arguments::setting_text;
 use super::drawing::{Curves, coordinates, curve_picture, figure};
 use super::leaderboard::command;
 use crate::cli::html::{self, escaped};
@@ -116,8 +115,7 @@ fn member_table(ranked: &[Ranked], of_classes: bool) -> String {
         let value = record.loss.map(loss).unwrap_or_default();
         let _ = write!(text, "<td>{value}</td><td>{}</td><td>{:.2}</td>", record.epochs, record.seconds);
         for name in &names {
-            let _ =
-                write!(text, "<td class=\"text\">{}</td>", escaped(&setting_text(&record.settings, name)));
+            let _ = write!(text, "<td class=\"text\">{}</td>", escaped(&record.setting(name)));
         }
         text += "</tr>\n";
     }

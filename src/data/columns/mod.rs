@@ -19,8 +19,7 @@ use self::schema::{Column, Holds, Schema};
 use self::time::PARTS;
 use crate::data::dialect::{Dialect, Kind, Sample};
 use crate::data::shown::{show, some};
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// How alike (Jaro-Winkler) two names are of which one may be a slip for the other.
 const LIKE: f64 = 0.8;

@@ -3,12 +3,10 @@
 use std::path::Path;
 
 use super::ImageForm;
-use crate::data::dataset::BLOCK_ROWS;
-use crate::data::dataset::Features;
+use crate::data::dataset::{BLOCK_ROWS, Features};
 use crate::data::reading::stream::Stream;
 use crate::data::reading::table::Chunk;
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
 /// The third byte of the magic number: unsigned bytes. The fourth is the number of dimensions.

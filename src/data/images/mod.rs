@@ -10,8 +10,7 @@ use std::path::Path;
 
 use png::{BitDepth, ColorType, Decoder, DecodingError, Info, Transformations};
 
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 
 /// The most pixels that an image may have.

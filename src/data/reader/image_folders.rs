@@ -10,8 +10,7 @@ use crate::data::images::folders::{ImageOptions, class_folders, entries};
 use crate::data::images::{ImageForm, png_form, read_png};
 use crate::data::reading::options::ReadOptions;
 use crate::data::reading::table::{Chunk, Room, Table};
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::memory::check_memory;
 use crate::threads::in_order;
 

@@ -8,9 +8,8 @@ use crate::data::columns::categories::{Dictionary, MISSING};
 use crate::data::columns::classes::{Label, MOST_LABELS};
 use crate::data::columns::schema::{Column, Schema};
 use crate::data::dataset::Features;
-use crate::data::reading::table::{Chunk, Missing, Room, Table, reserve};
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::data::reading::table::{Chunk, Missing, Room, Table, is_byte, reserve};
+use crate::error::{Error, Place, Result};
 
 /// Numbers of rows, [rows, inputs], row after row.
 pub(crate) struct MemoryCells {
@@ -89,8 +88,6 @@ impl MemoryCells {
             }
             dictionaries.push(Dictionary { labels });
         }
-        // What is cast stays what it was.
-        let is_byte = |value: &f32| f32::from(*value as u8) == *value;
         if !values.iter().all(is_byte) {
             return Ok((Features::Floats(values), dictionaries));
         }

@@ -3,8 +3,7 @@
 use super::Reader;
 use crate::data::dataset::are_all_zero;
 use crate::data::reading::table::Table;
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 impl Reader {
     /// Whether rows have weights in the loss.

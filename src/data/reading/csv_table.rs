@@ -11,8 +11,7 @@ use crate::data::columns::{Columns, Header, LeftOut, NumbersAsText, Selection};
 use crate::data::dialect::notation::Notation;
 use crate::data::dialect::{Dialect, Format, Kind, SAMPLE_ROWS};
 use crate::data::shown::{show, show_name};
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// Bytes that are looked at before the first row is read, unless these rows are longer.
 const SAMPLE_BYTES: usize = 1 << 18;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::stream::{STANDARD_INPUT, Stream};
 use crate::data::images::folders::class_folders;
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// The files of one set of labelled rows.
 #[derive(Debug, Clone, PartialEq, Eq)]

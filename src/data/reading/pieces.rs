@@ -11,8 +11,7 @@ use super::records::{Cells, Row, count_lines, is_blank, row_end};
 use super::stream::Stream;
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::shown::{show_name, some};
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// A piece ends with the row in which it comes to so many bytes: few enough for a near cache, and so many that handing it
 /// to another thread costs nothing. Unit tests have many pieces.

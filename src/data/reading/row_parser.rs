@@ -13,8 +13,7 @@ use crate::data::columns::categories::Numbering;
 use crate::data::columns::classes::Interner;
 use crate::data::columns::groups::Groups;
 use crate::data::columns::schema::Holds;
-use crate::data::dataset::BLOCK_ROWS;
-use crate::data::dataset::Features;
+use crate::data::dataset::{BLOCK_ROWS, Features};
 use crate::data::shown::{show, show_name};
 use crate::error::{Error, Result};
 

@@ -106,6 +106,7 @@ fn a_delimiter_is_no_part_of_a_number() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn numbers_are_those_of_the_standard_library(text in "[-+0-9.eEinfa_ ]{0,12}") {
         let finite = |number: Option<f32>| number.filter(|number| number.is_finite()).map(f32::to_bits);

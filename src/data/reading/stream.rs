@@ -10,8 +10,7 @@ use super::npz::{Hints, Npz};
 use super::zstd::{MAGIC as ZSTD_MAGIC, MOST_WINDOW, Zstd, fill, is_zstd};
 use crate::data::columns::Selection;
 use crate::data::dialect::Format;
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// The name that stands for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";

@@ -8,8 +8,7 @@ use crate::data::columns::classes::{Classes, Label};
 use crate::data::dataset::BLOCK_ROWS;
 use crate::data::dataset::{Dataset, Features};
 use crate::data::encoding::targets::Targets;
-use crate::error::Place;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::memory::{check_memory, prefer_large_pages};
 
 /// Values that the reader thread makes ready at once without knowing how many will come.
@@ -36,8 +35,7 @@ impl Features {
     #[inline]
     pub(crate) fn extend(&mut self, values: &[f32]) {
         if let Features::Bytes(bytes) = self {
-            // What is cast stays what it was.
-            if values.iter().all(|value| f32::from(*value as u8) == *value) {
+            if values.iter().all(is_byte) {
                 return bytes.extend(values.iter().map(|value| *value as u8));
             }
             let mut floats = Vec::with_capacity(bytes.capacity().max(values.len()));
@@ -85,6 +83,11 @@ impl Features {
             Features::Floats(values) => keep(values, width, numbers),
         }
     }
+}
+
+/// Whether a value is a whole number from 0 to 255: what is cast stays what it was.
+pub(crate) fn is_byte(value: &f32) -> bool {
+    f32::from(*value as u8) == *value
 }
 
 /// A cell that holds no value where there should be one.
