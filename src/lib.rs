@@ -1,27 +1,20 @@
 //! Trains tiny neural networks on any GPU, with hand-written WGSL kernels on wgpu, or on the processor.
 //!
-//! | module | what lives there |
+//! What most people call stands at the top of the crate:
+//!
+//! | task | names |
 //! |---|---|
-//! | [`data`] | IDX and CSV files, read in a thread of their own; the order of an epoch |
-//! | [`model`] | a network's shape, its parameters, its safetensors file |
-//! | [`trainer`] | networks from arrays, in ten lines |
-//! | [`settings`] | what is asked for, by the names of the options, and what follows from it |
-//! | [`train`] | the epoch loop, evaluation |
-//! | [`engine`] | what computes: on an adapter, or on the processor |
-//! | [`schedule`] | a step as a list of dispatches, and which list a run takes |
-//! | [`step`] | what a step computes: activations, losses, optimizers, learning rates, dropout |
-//! | [`evaluate`] | which rows a model is evaluated on |
-//! | [`export`] | models for other programs: ONNX, C, numpy, JSON |
-//! | [`tensorboard`] | event files of TensorBoard |
-//! | [`runs`] | folders of runs: what is saved of one, and what these tell |
-//! | [`sweep`] | many networks at once: their settings, their training, the best of them, ensembles |
-//! | [`tune`] | the fastest tile shapes for a network on a device |
-//! | [`kernels`] | every shader in `shaders/`: its host half, a function that runs it, what it costs |
-//! | [`profile`] | where the time of a run goes: kernels, gaps, the host, reading; as a table, JSON, a trace |
-//! | [`check`] | every kernel and every gradient of a device against the reference |
-//! | [`gpu`] | adapters, devices, pipelines, buffers |
-//! | [`vectors`] | how long the vectors of the processor are that are taken |
-//! | [`mod@reference`] | every kernel and every gradient again in f64, the oracle of the tests |
+//! | train on arrays, or on files | [`Trainer`], [`TrainSettings`], [`Reader`], [`ReadOptions`] |
+//! | watch and steer a run | [`Run`], [`Event`], [`Epoch`], [`Summary`], [`train()`] |
+//! | choose what computes | [`DeviceRequest`], [`Device`], [`find_device`] |
+//! | predict and evaluate | [`Model`], [`Predictor`], [`evaluate()`](fn@evaluate), [`importances`] |
+//! | search and compare | [`Sweep`], [`Space`], [`CrossValidation`], [`RunFolder`] |
+//!
+//! The modules have the rest: [`data`] (tables, images, the order of an epoch), [`settings`] (the options and their defaults),
+//! [`train`](mod@train) (the epoch loop), [`model`] (networks and their file), [`step`] (activations, losses, optimizers, learning rates),
+//! [`engine`] (what computes), [`sweep`], [`runs`], [`evaluate`](mod@evaluate), [`profile`], [`convert`]. Features of the crate add
+//! more: `gpu` (default) kernels on wgpu, `check` and `tune`; `export` ONNX, C, numpy, JSON and TensorBoard; `plots` pictures;
+//! `cli` (default) the program, with all of them.
 //!
 //! [`Trainer`] trains on arrays, and on files by settings with names: see [`trainer`]. Below it a run is one call. It starts
 //! when the first block of rows is there and reports through a closure; [`train::Run`] is the same, pulled event by event:
@@ -29,9 +22,7 @@
 //! ```
 //! use std::io::Cursor;
 //! use std::path::Path;
-//! use tinytrain::data::{ReadOptions, Reader};
-//! use tinytrain::engine::Device;
-//! use tinytrain::train::{Config, Event, train};
+//! use tinytrain::{Config, Device, Event, ReadOptions, Reader, train};
 //!
 //! // Is the sum of two numbers above 1? The column that answers has a name by which it is known.
 //! let numbers = (0..2000).map(|i| (f64::from(i % 40) / 40.0, f64::from(i % 50) / 50.0));
@@ -54,6 +45,7 @@
 #![warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro, clippy::todo)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(feature = "gpu")]
 pub mod check;
 pub mod convert;
 pub mod data;
@@ -62,37 +54,62 @@ pub mod error;
 pub mod evaluate;
 #[cfg(feature = "export")]
 pub mod export;
+#[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "gpu")]
 pub mod kernels;
-pub mod memory;
 pub mod model;
 mod named;
-pub mod output;
-#[cfg(feature = "plots")]
-pub mod pictures;
 pub mod profile;
-pub mod random;
-pub mod reference;
 pub mod runs;
-pub mod schedule;
 pub mod settings;
 pub mod step;
 pub mod sweep;
 #[cfg(feature = "export")]
 pub mod tensorboard;
 mod threads;
+pub mod timing;
 pub mod train;
 pub mod trainer;
+#[cfg(feature = "gpu")]
 pub mod tune;
-pub mod vectors;
 
-pub use engine::DeviceRequest;
+// Public for the program, the tests and the benchmarks of this package alone: may change in any version.
+#[doc(hidden)]
+pub mod memory;
+#[doc(hidden)]
+pub mod output;
+#[cfg(feature = "plots")]
+#[doc(hidden)]
+pub mod pictures;
+#[doc(hidden)]
+pub mod random;
+#[doc(hidden)]
+pub mod reference;
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub mod schedule;
+#[doc(hidden)]
+pub mod vectors;
+#[doc(hidden)]
+pub use threads::in_order;
+
+pub use data::{Dataset, ReadOptions, Reader};
+pub use engine::{Device, DeviceRequest, find_device};
 pub use error::{Error, Result};
-pub use model::Model;
+#[cfg(feature = "export")]
+pub use export::{Form, export};
+#[cfg(feature = "gpu")]
+pub use gpu::{Adapter, Opening, adapters};
+pub use model::{Dense, Model, Network, Parameters};
 /// The crate whose arrays are taken, in the version that is taken.
 pub use ndarray;
-pub use settings::{Patience, Preset, TrainSettings};
-pub use step::{Activation, Loss, OptimizerKind, RateSchedule};
-pub use threads::in_order;
-pub use train::{ClassWeights, Clip, Event, Keep, Run, Summary};
+pub use runs::{CrossValidation, RunFolder};
+pub use settings::{DatasetInfo, Patience, Preset, TrainSettings};
+pub use step::{Activation, Loss, OptimizerKind, RateSchedule, ScheduleKind};
+pub use sweep::{Plan, Space, Sweep};
+pub use train::{
+    ClassWeights, Clip, Config, Epoch, Event, Keep, Predictor, Run, Score, Summary, evaluate, importances,
+    measures, train,
+};
 pub use trainer::{Missing, Trainer};

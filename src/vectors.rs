@@ -1,29 +1,14 @@
-//! Vector instructions: the longest ones of the processor, or shorter ones.
+//! Vector instructions: the longest ones of the processor, or the shorter ones that TINYTRAIN_VECTORS names, in bits.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::env;
+use std::sync::OnceLock;
 
 use pulp::{Arch, WithSimd};
 
 use crate::error::{Error, Result};
 
-/// The lengths that can be asked for, in bits: those of processors without AVX2, with it, and with AVX-512.
-pub const LENGTHS: [u32; 3] = [128, 256, 512];
-
-/// The longest vectors that are taken.
-static LONGEST: AtomicU32 = AtomicU32::new(LENGTHS[LENGTHS.len() - 1]);
-
-/// Takes no vectors longer than so many bits from now on, in the whole process. Those of other processors than x86 have but one
-/// length.
-///
-/// # Errors
-/// [`Error::Config`] for anything but one of [`LENGTHS`].
-pub fn limit(bits: u32) -> Result<()> {
-    if !LENGTHS.contains(&bits) {
-        return Err(Error::Config(format!("vectors of {bits} bits: only 128, 256 or 512 can be asked for")));
-    }
-    LONGEST.store(bits, Ordering::Relaxed);
-    Ok(())
-}
+/// Names the most bits of a vector: 128, 256 or 512. It is read once; processors other than x86 have but one length.
+const VARIABLE: &str = "TINYTRAIN_VECTORS";
 
 /// Does some work that is compiled for each kind of processor.
 #[inline(always)]
@@ -34,23 +19,38 @@ pub(crate) fn vectorized<Work: WithSimd>(work: Work) -> Work::Output {
 /// The longest vectors that are taken.
 #[inline]
 pub(crate) fn longest() -> Arch {
-    arch(LONGEST.load(Ordering::Relaxed))
+    static LONGEST: OnceLock<Arch> = OnceLock::new();
+    // Who starts a program hears of a wrong length from `check`.
+    *LONGEST.get_or_init(|| asked().unwrap_or_default())
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn arch(longest: u32) -> Arch {
+/// Checks the length that TINYTRAIN_VECTORS names, if it does.
+///
+/// # Errors
+/// [`Error::Config`] for a length that vectors do not have.
+pub fn check() -> Result<()> {
+    asked().map(|_| ())
+}
+
+fn asked() -> Result<Arch> {
+    let Some(value) = env::var_os(VARIABLE) else { return Ok(Arch::new()) };
+    let bits = value.to_str().and_then(|value| value.parse().ok()).unwrap_or(0);
+    arch(bits).ok_or_else(|| {
+        let value = value.to_string_lossy().escape_debug().to_string();
+        Error::Config(format!("{VARIABLE} is `{value}`, not 128, 256 or 512: the most bits of a vector"))
+    })
+}
+
+/// Vectors of at most so many bits; nothing for a length that vectors do not have.
+fn arch(longest: u32) -> Option<Arch> {
     match longest {
-        128 => Arch::Scalar,
-        256 => pulp::x86::V3::try_new().map_or(Arch::Scalar, Arch::V3),
-        _ => Arch::new(),
+        #[cfg(target_arch = "x86_64")]
+        128 => Some(Arch::Scalar),
+        #[cfg(target_arch = "x86_64")]
+        256 => Some(pulp::x86::V3::try_new().map_or(Arch::Scalar, Arch::V3)),
+        _ if [128, 256, 512].contains(&longest) => Some(Arch::new()),
+        _ => None,
     }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn arch(_: u32) -> Arch {
-    Arch::new()
 }
 
 #[cfg(test)]
@@ -58,11 +58,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_lengths_are_refused() {
-        for bits in [0, 64, 255, 1024] {
-            let error = limit(bits).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            assert!(error.to_string().contains(&format!("{bits} bits")), "{error}");
-        }
+    fn lengths_that_vectors_do_not_have_are_none() {
+        assert!([0, 64, 255, 1024].map(arch).iter().all(Option::is_none));
+        assert!([128, 256, 512].map(arch).iter().all(Option::is_some));
     }
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use tinytrain::engine::{Device, DeviceRequest, find_device};
-use tinytrain::kernels::{Ceilings, Compute, Cost, Kernel, StepRecord};
+use tinytrain::kernels::{Compute, Cost, Kernel, StepRecord, measure_ceilings};
+use tinytrain::timing::Ceilings;
 
 /// A measured line of the table.
 struct Line {
@@ -33,7 +34,7 @@ impl Bench {
             Err(error) => panic!("{error}"),
         };
         let compute = Compute::open(&adapter).expect("the adapter opens");
-        let ceilings = Ceilings::measure(&compute).expect("the ceilings can be measured");
+        let ceilings = measure_ceilings(&compute).expect("the ceilings can be measured");
         println!("{} ({}, {}), {:?}", adapter.name, adapter.backend, adapter.driver, compute.tuning);
         println!(
             "ceilings: copy {:.2} GB/s, multiply-add {:.2} GFLOP/s",

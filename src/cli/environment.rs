@@ -1,9 +1,7 @@
-//! The environment: what drivers see of it, where the user's caches are, and how long vectors may be.
+//! The environment: what drivers see of it, and where the user's caches are.
 
 use std::env;
 use std::path::{Path, PathBuf};
-
-use tinytrain::{Error, vectors};
 
 /// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
 /// there is no session. Call it before any thread starts.
@@ -34,18 +32,4 @@ pub fn cache_folder() -> Option<PathBuf> {
         folder("XDG_CACHE_HOME").filter(|caches| caches.is_absolute()).or_else(|| home(".cache"))
     };
     caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
-}
-
-/// Takes no vectors that are longer than TINYTRAIN_VECTORS says, in bits.
-///
-/// # Errors
-/// [`Error::Config`] for a length that vectors do not have.
-pub fn limit_vectors() -> tinytrain::Result<()> {
-    const NAME: &str = "TINYTRAIN_VECTORS";
-    let Some(value) = env::var_os(NAME) else { return Ok(()) };
-    let bits = value.to_str().and_then(|value| value.parse().ok()).unwrap_or(0);
-    vectors::limit(bits).map_err(|_| {
-        let value = value.to_string_lossy().escape_debug().to_string();
-        Error::Config(format!("{NAME} is `{value}`, not 128, 256 or 512: the most bits of a vector"))
-    })
 }

@@ -98,7 +98,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let matches = Cli::command().try_get_matches_from(&words)?;
     let command = Cli::from_arg_matches(&matches)?.command;
-    environment::limit_vectors()?;
+    tinytrain::vectors::check()?;
     match command {
         Command::Train(options) => train::run(*options, start),
         Command::Eval(options) => eval::run(&options),

@@ -1,7 +1,7 @@
 //! A profile as people read it.
 
 use tinytrain::engine::Clock;
-use tinytrain::profile::{KernelReport, Report, ridge};
+use tinytrain::profile::{KernelReport, Report};
 
 use super::text::{Align, counted, grouped, table};
 
@@ -92,7 +92,7 @@ fn sums(report: &Report) -> Vec<String> {
 
 fn notes(report: &Report) -> Vec<String> {
     let ceilings = &report.ceilings;
-    let ridge = ridge(ceilings);
+    let ridge = ceilings.ridge();
     let mut lines = vec![format!(
         "ceilings: {:.1} GB/s (copy), {:.1} GFLOP/s (multiply-adds), measured; they meet at {ridge:.1} FLOP per byte",
         ceilings.bytes_per_second / 1e9,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::model::Origin;
+#[cfg(feature = "gpu")]
 use crate::schedule::{SelectedSchedule, Tiles};
 
 /// What computes.
@@ -31,8 +32,10 @@ pub struct Description {
     /// The device, for people.
     pub device: String,
     /// How a step is divided into dispatches, where it is.
+    #[cfg(feature = "gpu")]
     pub schedule: Option<SelectedSchedule>,
     /// Tile shapes, where there are any.
+    #[cfg(feature = "gpu")]
     pub tiles: Option<Tiles>,
     /// The dispatches of a step in words, where there are any.
     pub dispatches: Vec<String>,
@@ -41,10 +44,13 @@ pub struct Description {
 impl Description {
     /// What a model's file says of it.
     pub fn origin(&self) -> Origin {
-        Origin {
-            device: self.device.clone(),
+        let origin = Origin { device: self.device.clone(), schedule: None, tuning: None };
+        #[cfg(feature = "gpu")]
+        let origin = Origin {
             schedule: self.schedule.as_ref().map(|selected| selected.kind.to_string()),
             tuning: self.tiles.map(|tiles| tiles.tuning.to_string()),
-        }
+            ..origin
+        };
+        origin
     }
 }

@@ -3,11 +3,13 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use crate::engine::{CpuEngine, Engine, EngineOptions, GpuEngine};
-use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Backend, DeviceKind, Opening, adapters, may_have_gpu};
-use crate::kernels::{MOST_BUFFERS, blocks};
-use crate::model::{Network, ParameterLayout, Parameters};
+use crate::engine::{CpuEngine, Engine, EngineOptions};
+use crate::error::Result;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Adapter, Backend, Opening};
+use crate::model::{Network, Parameters};
+#[cfg(feature = "gpu")]
+use crate::model::{ParameterLayout, blocks};
 
 /// What the user asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +22,7 @@ pub enum DeviceRequest {
     /// Any adapter, real before software.
     Gpu,
     /// An adapter of this back end, real before software.
+    #[cfg(feature = "gpu")]
     Backend(Backend),
     /// The adapter with this index in the list of all.
     Index(usize),
@@ -33,6 +36,7 @@ impl std::fmt::Display for DeviceRequest {
             DeviceRequest::Auto => f.write_str("auto"),
             DeviceRequest::Cpu => f.write_str("cpu"),
             DeviceRequest::Gpu => f.write_str("gpu"),
+            #[cfg(feature = "gpu")]
             DeviceRequest::Backend(backend) => backend.fmt(f),
             DeviceRequest::Index(index) => index.fmt(f),
             DeviceRequest::Name(name) => f.write_str(name),
@@ -45,15 +49,15 @@ impl FromStr for DeviceRequest {
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let lower = text.to_lowercase();
+        #[cfg(feature = "gpu")]
+        if let Ok(backend) = lower.parse() {
+            return Ok(DeviceRequest::Backend(backend));
+        }
         Ok(match lower.as_str() {
             "auto" => DeviceRequest::Auto,
             "cpu" => DeviceRequest::Cpu,
             "gpu" => DeviceRequest::Gpu,
-            _ => match (lower.parse(), lower.parse()) {
-                (Ok(backend), _) => DeviceRequest::Backend(backend),
-                (_, Ok(index)) => DeviceRequest::Index(index),
-                _ => DeviceRequest::Name(text.to_owned()),
-            },
+            _ => lower.parse().map_or_else(|_| DeviceRequest::Name(text.to_owned()), DeviceRequest::Index),
         })
     }
 }
@@ -64,68 +68,18 @@ pub enum Device {
     /// The CPU engine.
     Cpu,
     /// An adapter.
+    #[cfg(feature = "gpu")]
     Gpu(Box<Adapter>),
 }
 
-/// Finds the device that was asked for.
-///
-/// # Errors
-/// [`Error::Device`], in one line, when it is not there.
-pub fn find_device(request: &DeviceRequest) -> Result<Device> {
-    let only = match request {
-        DeviceRequest::Cpu => return Ok(Device::Cpu),
-        DeviceRequest::Auto if !may_have_gpu() => return Ok(Device::Cpu),
-        DeviceRequest::Backend(backend) => Some(*backend),
-        _ => None,
-    };
-    let mut found = adapters(only);
-    let position = match request {
-        DeviceRequest::Auto | DeviceRequest::Cpu => {
-            let real = found.iter().filter(|adapter| {
-                adapter.kind != DeviceKind::Software && adapter.storage_buffers() >= MOST_BUFFERS
-            });
-            match real.min_by_key(|adapter| adapter.kind) {
-                Some(adapter) => Some(adapter.index),
-                None => return Ok(Device::Cpu),
-            }
-        }
-        DeviceRequest::Gpu | DeviceRequest::Backend(_) => {
-            found.iter().min_by_key(|adapter| adapter.kind).map(|adapter| adapter.index)
-        }
-        DeviceRequest::Index(index) => Some(*index).filter(|index| *index < found.len()),
-        DeviceRequest::Name(name) => named(&found, name),
-    };
-    match position {
-        Some(position) => Ok(Device::Gpu(Box::new(found.swap_remove(position)))),
-        None => Err(missing(request, &found)),
-    }
-}
-
-fn named(found: &[Adapter], name: &str) -> Option<usize> {
-    let name = name.to_lowercase();
-    let exact = found.iter().position(|adapter| adapter.name.to_lowercase() == name);
-    exact.or_else(|| found.iter().position(|adapter| adapter.name.to_lowercase().contains(&name)))
-}
-
-fn missing(request: &DeviceRequest, found: &[Adapter]) -> Error {
-    let asked = match request {
-        DeviceRequest::Backend(backend) => format!("no {backend} adapter is on this machine"),
-        DeviceRequest::Index(index) => format!("no adapter has index {index}"),
-        DeviceRequest::Name(name) => format!("no adapter has {name:?} in its name"),
-        DeviceRequest::Auto | DeviceRequest::Cpu | DeviceRequest::Gpu => {
-            "no adapter is on this machine".to_owned()
-        }
-    };
-    let names: Vec<String> = found
-        .iter()
-        .map(|adapter| format!("{} {} ({})", adapter.index, adapter.name, adapter.backend))
-        .collect();
-    let there = if names.is_empty() { String::new() } else { format!("; there are: {}", names.join(", ")) };
-    Error::Device(format!("{asked}{there}"))
-}
-
 impl Device {
+    /// Whether it is the CPU engine.
+    pub fn is_cpu(&self) -> bool {
+        matches!(self, Device::Cpu)
+    }
+
     /// The same device, opened like this. The CPU engine has nothing to open.
+    #[cfg(feature = "gpu")]
     #[must_use]
     pub fn opened(self, opening: Opening) -> Self {
         match self {
@@ -138,14 +92,23 @@ impl Device {
     /// and for a batch of so many rows, before anything is made for them.
     ///
     /// # Errors
-    /// [`Error::Device`] when it has none of that size.
+    /// [`Error::Device`](crate::Error::Device) when it has none of that size.
+    #[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "adapters alone are asked"))]
     pub fn check(&self, network: &Network, states: usize, batch: usize) -> Result<()> {
-        let Device::Gpu(adapter) = self else { return Ok(()) };
-        adapter.check_storage("parameters", ParameterLayout::new(network).with_states(states).bytes())?;
-        // What an input layer makes stands there twice: before its factors, and behind them.
-        let made = network.input_layer().map(|_| 2 * network.inputs());
-        let widest = network.sizes()[1..].iter().copied().chain(made).max().unwrap_or(1);
-        adapter.check_storage("a layer's outputs", 16 * (batch as u64).saturating_mul(blocks(widest) as u64))
+        match self {
+            // The CPU engine has what memory holds, which is asked for where the network is made.
+            Device::Cpu => Ok(()),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(adapter) => {
+                let layout = ParameterLayout::new(network).with_states(states);
+                adapter.check_storage("parameters", layout.bytes())?;
+                // What an input layer makes stands there twice: before its factors, and behind them.
+                let made = network.input_layer().map(|_| 2 * network.inputs());
+                let widest = network.sizes()[1..].iter().copied().chain(made).max().unwrap_or(1);
+                let bytes = 16 * (batch as u64).saturating_mul(blocks(widest) as u64);
+                adapter.check_storage("a layer's outputs", bytes)
+            }
+        }
     }
 
     /// An engine on this device, with these parameters.
@@ -160,14 +123,16 @@ impl Device {
     ) -> Result<Box<dyn Engine>> {
         Ok(match self {
             Device::Cpu => Box::new(CpuEngine::new(parameters, network, options)),
-            Device::Gpu(adapter) => Box::new(GpuEngine::new(adapter, parameters, network, options)?),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(adapter) => Box::new(super::GpuEngine::new(adapter, parameters, network, options)?),
         })
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gpu"))]
 mod tests {
     use super::*;
+    use crate::gpu::adapters;
 
     #[test]
     fn requests_are_read_as_written() {
@@ -203,16 +168,6 @@ mod tests {
                 assert!(error.to_string().contains(word), "{error}");
                 Device::Cpu.check(&network, 0, batch).unwrap();
             }
-        }
-    }
-
-    #[test]
-    fn what_is_not_there_is_one_line_and_exit_code_2() {
-        for request in [DeviceRequest::Index(999), DeviceRequest::Name("no such card".to_owned())] {
-            let error = find_device(&request).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            assert!(!error.to_string().contains('\n'), "{error}");
-            assert!(!error.to_string().contains("--"), "the library knows no options: {error}");
         }
     }
 }

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::data::{Rows, TargetsRef};
 use crate::error::{Error, Result};
-use crate::kernels::Ceilings;
 use crate::model::{Model, Parameters};
+use crate::timing::Ceilings;
 
 /// The networks of an ensemble. What it gives as outputs are the logarithms of the averaged probabilities of classes, whose
 /// softmax is these probabilities, or averaged values.

@@ -5,6 +5,8 @@ mod description;
 mod device;
 mod drive;
 pub(crate) mod ensemble;
+mod find;
+#[cfg(feature = "gpu")]
 pub(crate) mod gpu;
 mod options;
 mod order;
@@ -14,18 +16,20 @@ use std::ops::Range;
 
 pub use cpu::{CpuEngine, CpuTeam, TeamRows};
 pub use description::{Description, EngineKind};
-pub use device::{Device, DeviceRequest, find_device};
+pub use device::{Device, DeviceRequest};
 pub use drive::{Drive, Sink};
 pub use ensemble::EnsembleEngine;
+pub use find::find_device;
+#[cfg(feature = "gpu")]
 pub use gpu::{GpuEngine, GpuPack, MemberMetrics, PackMember};
-pub use options::EngineOptions;
+pub use options::{EngineOptions, Measurements};
 pub(crate) use recorder::begin;
 pub use recorder::{Clock, Detail, Log, Member, Observer, Recorder, Stage, Submission, Work};
 
 use crate::data::Rows;
 use crate::error::Result;
-use crate::kernels::Ceilings;
 use crate::model::Parameters;
+use crate::timing::Ceilings;
 
 /// What one batch gave while it was trained, with the parameters before its update.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,14 @@
 //! How an engine trains.
 
-use crate::schedule::{Measurements, ScheduleKind};
+#[cfg(feature = "gpu")]
+pub use crate::schedule::Measurements;
+use crate::step::ScheduleKind;
 use crate::step::UpdateRule;
+
+/// Tile shapes that were measured; without GPUs there are none.
+#[cfg(not(feature = "gpu"))]
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Measurements {}
 
 /// How an engine trains.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::gpu::Span;
+use crate::timing::Span;
 
 /// What the host does in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +117,7 @@ pub struct Recorder {
     detail: Detail,
     log: Mutex<Log>,
     /// Sizes that submissions shall have, as long as there are any.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the CPU engine has no submissions"))]
     sizes: Mutex<VecDeque<usize>>,
 }
 
@@ -168,6 +169,7 @@ impl Recorder {
     }
 
     /// How many steps the next submission shall have, if that is given.
+    #[cfg(feature = "gpu")]
     pub(crate) fn next_size(&self) -> Option<usize> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }

@@ -21,4 +21,4 @@ pub use opening::Opening;
 pub use pipeline::{Access, Pipelines, Prepared, Program};
 pub use presence::may_have_gpu;
 pub use steps::{StepBinding, StepRecords};
-pub use timestamps::{Span, Timestamps};
+pub use timestamps::Timestamps;

@@ -3,28 +3,13 @@
 use super::buffers::Readback;
 use super::context::Context;
 use crate::error::Result;
+use crate::timing::Span;
 
 /// Pairs of stamps in one set of queries: the most that WebGPU allows.
 const SET_PAIRS: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
 
 /// Bytes of a stamp.
 const STAMP_BYTES: u64 = wgpu::QUERY_SIZE as u64;
-
-/// A stretch of time, in nanoseconds of one clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// When it begins.
-    pub begin: u64,
-    /// When it ends.
-    pub end: u64,
-}
-
-impl Span {
-    /// How long it is, in nanoseconds.
-    pub fn length(self) -> u64 {
-        self.end.saturating_sub(self.begin)
-    }
-}
 
 /// Stamps at the begin and the end of some passes of one submission.
 pub struct Timestamps {

@@ -77,6 +77,18 @@ impl InputColumn {
         }
     }
 
+    /// FLOP of a row that it takes on the way to its inputs, and of the gradient by its weights and factors; `is_scaled` says
+    /// whether inputs have learnt factors.
+    pub fn flop(self, is_scaled: bool) -> [usize; 2] {
+        let scaled = usize::from(is_scaled) * self.inputs();
+        match self {
+            Self::Number | Self::OneHot { .. } => [scaled, 0],
+            // A wave is 14, and a product and a sum for each input; back two waves, and what they are multiplied by.
+            Self::Periodic => [scaled + FREQUENCIES * (16 + 2 * MIXED), FREQUENCIES * (34 + 4 * MIXED)],
+            Self::Embedding { size, .. } => [scaled, size * (1 + usize::from(is_scaled))],
+        }
+    }
+
     /// Numbers among its weights that are learnt: all but padding.
     fn learnt(self) -> usize {
         match self {

@@ -35,7 +35,7 @@ pub struct Origin {
     pub device: String,
     /// How a step was divided into dispatches, on a GPU.
     pub schedule: Option<String>,
-    /// Tile shapes, as [`Tuning`](crate::kernels::Tuning) reads them, on a GPU.
+    /// Tile shapes as text, on a GPU.
     pub tuning: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::data::Reader;
 use crate::engine::Device;
 use crate::error::{Error, Result};
-use crate::schedule::ScheduleKind;
+use crate::step::ScheduleKind;
 use crate::train::{Config, Trial};
 
 /// StepRecord sizes that are compared.
@@ -78,10 +78,7 @@ pub fn compare(
     open: &mut dyn FnMut() -> Result<Reader>,
     tell: &mut dyn FnMut(usize, usize),
 ) -> Result<Comparison> {
-    let kinds: &[Option<ScheduleKind>] = match device {
-        Device::Cpu => &[None],
-        Device::Gpu(_) => &ScheduleKind::ALL.map(Some),
-    };
+    let kinds: &[Option<ScheduleKind>] = if device.is_cpu() { &[None] } else { &ScheduleKind::ALL.map(Some) };
     // One more for the way that reads before.
     let (mut timed, all) = (0, kinds.len() * BATCH_SIZES.len() + 1);
     let mut name = String::new();
@@ -163,7 +160,7 @@ fn way(
     let rows = trial.rows();
     let seconds = shortest.as_secs_f64().max(1e-9);
     let way = Way {
-        schedule: trial.description().schedule.map(|schedule| schedule.kind.to_string()),
+        schedule: trial.description().origin().schedule,
         batch_size,
         overlapped,
         rows,

@@ -16,7 +16,6 @@ mod compare;
 #[cfg(feature = "plots")]
 mod plots;
 mod report;
-mod roofline;
 mod spans;
 mod timeline;
 mod trace;
@@ -28,15 +27,13 @@ pub use compare::{BATCH_SIZES, Comparison, Gain, Way, compare};
 #[cfg(feature = "plots")]
 pub use plots::{PICTURES, Picture, pictures};
 pub use report::{KernelReport, ProfilingCost, Report, Sums};
-pub use roofline::{least_seconds, ridge};
 pub use spans::{Partition, Spans};
 pub use timeline::{Ran, partition, timeline};
 
 use crate::data::Reader;
 use crate::engine::{Clock, Detail, Device, EngineKind, Log, Recorder, Submission};
 use crate::error::{Error, Result};
-use crate::gpu::Span;
-use crate::kernels::Ceilings;
+use crate::timing::{Ceilings, Span};
 use crate::train::{Config, Summary, Trial};
 use report::{kernels, microseconds};
 
@@ -73,7 +70,7 @@ impl Profile {
     pub fn of_training(recorder: &Recorder, summary: &Summary) -> Result<Self> {
         let ceilings =
             summary.ceilings.ok_or_else(|| Error::Config("this training run was not timed".to_owned()))?;
-        let schedule = summary.engine.schedule.as_ref().map(|schedule| schedule.kind.to_string());
+        let schedule = summary.engine.origin().schedule;
         let about = About {
             steps: summary.steps as usize,
             engine: summary.engine.engine,
@@ -112,7 +109,7 @@ pub fn profile(
         steps,
         engine: trial.description().engine,
         device: trial.description().device,
-        schedule: trial.description().schedule.map(|schedule| schedule.kind.to_string()),
+        schedule: trial.description().origin().schedule,
         ceilings: trial.ceilings()?,
         cost: None,
     };

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::roofline::least_seconds;
 use super::timeline::Ran;
 use crate::engine::{Clock, Member, Stage};
-use crate::kernels::Ceilings;
+use crate::timing::Ceilings;
 
 /// Where the time of some training steps went. All times are microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -143,7 +142,7 @@ pub fn kernels(stages: &[Stage], ran: &[Ran], ceilings: &Ceilings) -> Vec<Kernel
                 intensity: flop as f64 / bytes.max(1) as f64,
                 bytes_per_second: a_second(bytes as f64),
                 flop_per_second: a_second(flop as f64),
-                roofline_share: a_second(least_seconds(ceilings, bytes, flop)),
+                roofline_share: a_second(ceilings.least_seconds(bytes, flop)),
                 workgroups: sum(|member| member.workgroups),
             }
         })
@@ -172,7 +171,7 @@ fn quantile(sorted: &[u64], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Span;
+    use crate::timing::Span;
 
     fn member(kernel: &str, bytes: u64) -> Member {
         let (kernel, shape) = (kernel.to_owned(), "2 x 3".to_owned());

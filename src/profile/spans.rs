@@ -1,6 +1,6 @@
 //! Arithmetic of stretches of time.
 
-use crate::gpu::Span;
+use crate::timing::Span;
 
 /// Stretches of time that neither touch nor overlap, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::spans::{Partition, Spans};
 use crate::engine::{Clock, Log, Submission, Work};
-use crate::gpu::Span;
+use crate::timing::Span;
 
 /// Nanoseconds that a stage may take longer than the host saw its submission take: clocks differ a little.
 const SLACK: u64 = 1_000_000;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::report::microseconds;
 use super::timeline::Ran;
 use crate::engine::{Log, Work};
-use crate::gpu::Span;
+use crate::timing::Span;
 
 /// A line of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::data::{Fold, Reader, Split};
-use crate::engine::Device;
+use crate::engine::{Device, Measurements};
 use crate::error::{Error, Result};
-use crate::schedule::Measurements;
 use crate::settings::{DatasetInfo, TrainSettings};
 use crate::train::{Config, DataOptions, End, OnEvent, Score, Summary, TrainingData, train_on};
 

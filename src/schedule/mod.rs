@@ -3,16 +3,15 @@
 mod builder;
 mod dispatches;
 mod fences;
-mod kind;
 mod measured;
 mod packed;
 mod selection;
 mod tiles;
 mod training_step;
 
+pub use crate::step::ScheduleKind;
 pub use dispatches::{Buffer, Dispatch, Schedule};
 pub use fences::{is_fenced, unfenced};
-pub use kind::ScheduleKind;
 pub use measured::{Measurement, Measurements, Workload};
 pub(crate) use packed::packed_schedule;
 pub use selection::parameter_layout;

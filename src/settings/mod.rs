@@ -14,7 +14,7 @@ pub use self::values::{Embeddings, List, Parametrization, Patience, Preset, Scal
 use self::values::{count, duration, parse};
 use crate::data::Scale;
 use crate::model::Init;
-use crate::schedule::ScheduleKind;
+use crate::step::ScheduleKind;
 use crate::step::{Activation, Loss, OptimizerKind, RateSchedule};
 use crate::train::{ClassWeights, Clip, Keep};
 

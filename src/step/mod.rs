@@ -9,6 +9,7 @@ mod optimizer;
 mod rate;
 mod record;
 mod rule;
+mod schedule_kind;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -23,5 +24,6 @@ pub use optimizer::{Optimizer, OptimizerKind, Tile};
 pub use rate::{RateSchedule, Rates};
 pub use record::StepRecord;
 pub use rule::{RateFactors, UpdateRule};
+pub use schedule_kind::ScheduleKind;
 pub(crate) use setting::demand;
 pub use wave::sine_and_cosine;

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// The record of a step (`shaders/common/record.wgsl`), as a [`Carrier`](crate::gpu::Carrier) brings it to the kernels and
+/// The record of a step (`shaders/common/record.wgsl`), as immediates or an offset bring it to the kernels and
 /// as the CPU engine reads it: which rows, and the optimizer's numbers. 64 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Device, GpuPack};
-use crate::gpu::Adapter;
 use crate::model::Model;
-use crate::schedule::ScheduleKind;
 use crate::train::{ClassScores, Config, Epoch, Score, SharedData, TargetErrors, ValueErrors};
 
 /// A network that is to be trained, once, or once on each of several folds.
@@ -31,30 +28,6 @@ impl Member {
     /// Rows of an epoch on a fold.
     pub(super) fn rows_of(&self, fold: usize) -> u64 {
         self.data[fold].training().rows().unwrap_or(0) as u64
-    }
-
-    /// The schedule under which it is trained in a pack with others on a GPU, if it can be: the one that it asks for, else the
-    /// one that should be the faster.
-    pub fn pack_schedule(&self, adapter: &Adapter) -> Option<ScheduleKind> {
-        let device = Device::Gpu(Box::new(adapter.clone()));
-        let largest = adapter.largest_storage();
-        let mut chosen = self.config.schedule;
-        for data in &self.data {
-            let (network, mut options) = self.config.plan(data.training(), &device).ok()?;
-            let kind = *chosen.get_or_insert_with(|| GpuPack::schedule_for(&network, &options, adapter));
-            options.schedule = Some(kind);
-            let is_possible = match kind {
-                ScheduleKind::Fused => true,
-                ScheduleKind::Resident => options.rule.clip_norm.is_none() && network.input_layer().is_none(),
-                ScheduleKind::Plain | ScheduleKind::TwoDispatch => false,
-            };
-            let own = GpuPack::member_bytes(&network, &options).ok()?;
-            let rows = GpuPack::rows_bytes(&data.training().view(), &network)?;
-            if !is_possible || own > largest / 4 || rows > largest {
-                return None;
-            }
-        }
-        chosen
     }
 
     /// Multiply-adds of its training on a fold, to compare members by.

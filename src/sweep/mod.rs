@@ -6,6 +6,7 @@ mod halving;
 mod held_out;
 mod leaderboard;
 mod member;
+#[cfg(feature = "gpu")]
 mod pack;
 mod picking;
 mod queue;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::held_out::HeldOut;
+use super::member::Member;
 use super::queue::Job;
 use super::seat::Together;
 use super::worker::{Common, Message, train_together};
@@ -15,9 +16,11 @@ use crate::engine::{
 };
 use crate::error::Result;
 use crate::gpu::{Adapter, Context};
-use crate::kernels::{Ceilings, Compute};
+use crate::kernels::{Compute, measure_ceilings};
 use crate::model::{Network, Parameters};
 use crate::schedule::{SelectedSchedule, TileSource, Tiles};
+use crate::step::ScheduleKind;
+use crate::timing::Ceilings;
 use crate::train::SharedData;
 
 /// Bytes of a pack on a device, at most, besides its rows; more members are packs one after the other.
@@ -25,6 +28,32 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Members that are evaluated together at most: what they give is kept until it is asked for.
 const MOST_TOGETHER: usize = 32;
+
+impl Member {
+    /// The schedule under which it is trained in a pack with others on a GPU, if it can be: the one that it asks for, else the
+    /// one that should be the faster.
+    pub fn pack_schedule(&self, adapter: &Adapter) -> Option<ScheduleKind> {
+        let device = Device::Gpu(Box::new(adapter.clone()));
+        let largest = adapter.largest_storage();
+        let mut chosen = self.config.schedule;
+        for data in &self.data {
+            let (network, mut options) = self.config.plan(data.training(), &device).ok()?;
+            let kind = *chosen.get_or_insert_with(|| GpuPack::schedule_for(&network, &options, adapter));
+            options.schedule = Some(kind);
+            let is_possible = match kind {
+                ScheduleKind::Fused => true,
+                ScheduleKind::Resident => options.rule.clip_norm.is_none() && network.input_layer().is_none(),
+                ScheduleKind::Plain | ScheduleKind::TwoDispatch => false,
+            };
+            let own = GpuPack::member_bytes(&network, &options).ok()?;
+            let rows = GpuPack::rows_bytes(&data.training().view(), &network)?;
+            if !is_possible || own > largest / 4 || rows > largest {
+                return None;
+            }
+        }
+        chosen
+    }
+}
 
 /// Trains until there is no more to train: packs first, then what is trained by itself.
 pub(super) fn work(common: &Common, sender: &Sender<Message>) {
@@ -198,7 +227,7 @@ impl Together for PackOnGpu {
     }
 
     fn ceilings(&mut self) -> Result<Ceilings> {
-        Ceilings::measure(&self.compute)
+        measure_ceilings(&self.compute)
     }
 }
 

@@ -82,6 +82,7 @@ impl Queue {
     }
 
     /// All work that nobody has taken.
+    #[cfg(feature = "gpu")]
     pub fn take_all(&self) -> Vec<Job> {
         self.state().jobs.drain(..).flatten().collect()
     }

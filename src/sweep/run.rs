@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use super::halving::{Halving, ranked};
 use super::member::{Ended, Fate, Member};
+#[cfg(feature = "gpu")]
+use super::pack;
 use super::queue::Job;
 use super::worker::{Common, Message, Piece};
-use super::{pack, team, worker};
+use super::{team, worker};
 use crate::engine::Device;
 use crate::error::{Error, Result};
 use crate::threads::spawn;
@@ -158,15 +160,13 @@ impl Sweep {
         }
         jobs.sort_by(|a, b| b.cost.total_cmp(&a.cost));
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = match self.plan.device {
-            Device::Cpu => self.plan.threads.unwrap_or_else(cores),
-            Device::Gpu(_) => 1,
-        };
+        let is_cpu = self.plan.device.is_cpu();
+        let threads = if is_cpu { self.plan.threads.unwrap_or_else(cores) } else { 1 };
         let workers = threads.min(jobs.len()).max(1);
         let each = (threads / workers).max(1);
         self.common.threads.store(each, Ordering::Relaxed);
         // A member of a team has no threads of its own.
-        let can_share = matches!(self.plan.device, Device::Cpu) && each == 1;
+        let can_share = is_cpu && each == 1;
         let left = self.plan.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let jobs = match can_share {
             true => team::teams(jobs, workers, left),
@@ -177,7 +177,10 @@ impl Sweep {
         self.messages = Some(messages);
         for number in 0..workers {
             let (common, sender) = (Arc::clone(&self.common), sender.clone());
-            let work = if matches!(self.plan.device, Device::Cpu) { worker::work } else { pack::work };
+            #[cfg(feature = "gpu")]
+            let work = if is_cpu { worker::work } else { pack::work };
+            #[cfg(not(feature = "gpu"))]
+            let work = worker::work;
             let started = spawn("sweep", "trains a network of a sweep", move || work(&common, &sender));
             match started {
                 Ok(worker) => self.workers.push(worker),

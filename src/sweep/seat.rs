@@ -7,9 +7,9 @@ use crate::engine::{
     BatchMetrics, Batches, Description, Engine, EngineState, Evaluation, Instrumented, Observer, Order,
 };
 use crate::error::{Error, Result};
-use crate::kernels::Ceilings;
 use crate::model::Parameters;
 use crate::threads::hand_over;
+use crate::timing::Ceilings;
 
 /// Networks that are trained together, all on the same batches: what [`Engine`] asks of one, asked of one of them by its number.
 pub(super) trait Together: Send {

@@ -10,8 +10,8 @@ use crate::engine::{
     BatchMetrics, Batches, CpuEngine, CpuTeam, Description, Device, Engine, EngineState, Evaluation,
 };
 use crate::error::{Error, Result};
-use crate::kernels::Ceilings;
 use crate::model::Parameters;
+use crate::timing::Ceilings;
 
 /// Members of a team at most: more gain little, since then each costs hardly more than its own work.
 const MOST_MEMBERS: usize = 16;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::DataOptions;
 use crate::data::Split;
+use crate::engine::Measurements;
 use crate::error::Result;
 use crate::model::Init;
 use crate::named::named;
-use crate::schedule::{Measurements, ScheduleKind};
+use crate::step::ScheduleKind;
 use crate::step::{
     Activation, Loss, Optimizer, OptimizerKind, RateFactors, RateSchedule, Rates, UpdateRule, demand,
 };

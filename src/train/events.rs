@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::data::Transform;
 use crate::engine::Description;
 use crate::error::Result;
-use crate::kernels::Ceilings;
 use crate::model::{Meaning, Model, Network};
+use crate::timing::Ceilings;
 use crate::train::{Doubt, ValueErrors, exact};
 
 /// Loss and accuracy over some rows.

@@ -15,7 +15,7 @@ use crate::gpu::{Context, adapters};
 use crate::kernels::{Compute, Tuning};
 use crate::model::Parameters;
 use crate::random::{Purpose, words};
-use crate::schedule::ScheduleKind;
+use crate::step::ScheduleKind;
 use crate::step::{OptimizerKind, RateSchedule};
 use crate::sweep::{self, Fate, Halving, Member, Plan, Sources, Sweep};
 use crate::threads::with_delays;

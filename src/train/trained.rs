@@ -13,8 +13,8 @@ use super::value_errors::ValueErrors;
 use crate::data::{Dataset, TargetsRef, Transform};
 use crate::engine::{Engine, Evaluation, Observer};
 use crate::error::Result;
-use crate::gpu::Span;
 use crate::model::{Meaning, Network};
+use crate::timing::Span;
 
 impl PartOfEpoch {
     pub(super) fn score(&self) -> Score {

@@ -9,9 +9,9 @@ use super::training_data::TrainingData;
 use crate::data::Reader;
 use crate::engine::{BatchMetrics, Description, Device, Engine, EngineState, Observer, Work, begin};
 use crate::error::{Error, Result};
-use crate::gpu::Span;
-use crate::kernels::Ceilings;
 use crate::model::{Network, Parameters};
+use crate::timing::Ceilings;
+use crate::timing::Span;
 
 /// Opens the training data anew.
 pub type Open<'a> = dyn FnMut() -> Result<Reader> + 'a;

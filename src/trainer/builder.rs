@@ -7,11 +7,11 @@ use ndarray::{Array2, ArrayRef2};
 use super::arrays::{Arrays, Columns, Missing, check_alike};
 use super::target::{Answers, Target};
 use crate::data::Reader;
-use crate::engine::{DeviceRequest, find_device};
+use crate::engine::{DeviceRequest, Measurements, find_device};
 use crate::error::{Error, Result};
+#[cfg(feature = "gpu")]
 use crate::gpu::Opening;
 use crate::model::Model;
-use crate::schedule::Measurements;
 use crate::settings::TrainSettings;
 use crate::train::{Config, Run, TrainingData};
 
@@ -22,6 +22,7 @@ pub struct Trainer {
     pub settings: TrainSettings,
     columns: Columns,
     device: DeviceRequest,
+    #[cfg(feature = "gpu")]
     opening: Opening,
     measured: Measurements,
     validation: Option<Arc<Rows>>,
@@ -69,6 +70,7 @@ impl Trainer {
     }
 
     /// How a GPU is opened: where compiled kernels are kept for the next time, and what they check.
+    #[cfg(feature = "gpu")]
     #[must_use]
     pub fn opening(mut self, opening: Opening) -> Self {
         self.opening = opening;
@@ -173,7 +175,9 @@ impl Trainer {
 
     fn run(&self, mut reader: Reader, validation: Option<Reader>, test: Option<Reader>) -> Result<Run> {
         let info = self.settings.look_at(&mut reader, validation.is_some(), test.is_some())?;
-        let device = find_device(&self.device)?.opened(self.opening.clone());
+        let device = find_device(&self.device)?;
+        #[cfg(feature = "gpu")]
+        let device = device.opened(self.opening.clone());
         let data = TrainingData::new(reader, validation, test, &self.settings.resolve(&info)?.data)?;
         let config = Config { measured: self.measured.clone(), ..self.settings.resolve(&info.of(&data))? };
         Run::new(config, data, device, None)

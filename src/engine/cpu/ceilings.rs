@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pulp::{Simd, WithSimd};
 
-use crate::kernels::Ceilings;
+use crate::timing::Ceilings;
 use crate::vectors::vectorized;
 
 /// Bytes that the copy reads: more than the caches of most machines.

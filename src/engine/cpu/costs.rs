@@ -3,7 +3,6 @@
 use super::plan::{Phase, Plan};
 use crate::data::{Features, Rows};
 use crate::engine::{EngineOptions, Member};
-use crate::kernels::input_flop;
 use crate::model::Network;
 
 /// What is done of a step, and what it costs.
@@ -77,7 +76,7 @@ pub fn costs(
     let (of_first, [forward, backward]) = match network.input_layer() {
         None => (inputs * outputs, [2 * used * outputs; 2]),
         Some(layer) => {
-            let flop = layer.columns().iter().map(|column| input_flop(*column, layer.is_scaled()));
+            let flop = layer.columns().iter().map(|column| column.flop(layer.is_scaled()));
             let flop = flop.fold([0; 2], |sum, flop| [sum[0] + flop[0], sum[1] + flop[1]]);
             (4 * layer.weights() + layer.scales(), flop.map(|flop| batch * flop))
         }

@@ -74,10 +74,10 @@ use crate::engine::{
     Instrumented, Observer,
 };
 use crate::error::{Error, Result};
-use crate::kernels::Ceilings;
 use crate::model::{Network, Parameters};
 use crate::step::StepRecord;
 use crate::threads::steps_of_piece;
+use crate::timing::Ceilings;
 
 /// Rows of the batch below which a thread more does not pay.
 const ROWS_A_THREAD: usize = 16;
@@ -290,7 +290,9 @@ impl Instrumented for CpuEngine {
         Description {
             engine: EngineKind::Cpu,
             device: format!("CPU engine ({threads} thread{})", if threads == 1 { "" } else { "s" }),
+            #[cfg(feature = "gpu")]
             schedule: None,
+            #[cfg(feature = "gpu")]
             tiles: None,
             dispatches: Vec::new(),
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::costs::Costs;
 use crate::engine::{Clock, Member, Recorder, Submission, Work};
-use crate::gpu::Span;
+use crate::timing::Span;
 
 /// A part of a phase, done by one thread.
 struct Part {

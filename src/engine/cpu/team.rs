@@ -17,10 +17,10 @@ use crate::data::Rows;
 use crate::engine::order::{HostOrder, check_epoch, check_order};
 use crate::engine::{Batches, Description, Evaluation, Instrumented};
 use crate::error::{Error, Result};
-use crate::kernels::Ceilings;
 use crate::model::Network;
 use crate::step::StepRecord;
 use crate::threads::steps_of_piece;
+use crate::timing::Ceilings;
 
 /// Rows of a turn: each network trains on batches of so many, which were gathered before, and then the next one does. The more,
 /// the less often its weights have to come to the nearest caches; the fewer, the nearer is what was gathered.

@@ -29,12 +29,13 @@ use crate::engine::{
 };
 use crate::error::{Error, Result};
 use crate::gpu::{Adapter, Context, read_buffer};
-use crate::kernels::{Ceilings, Compute, StepRecord, Tuning, blocks};
+use crate::kernels::{Compute, StepRecord, Tuning, blocks, measure_ceilings};
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::{
     Buffer, DeviceLimits, Schedule, SelectedSchedule, TileSource, Tiles, TrainingStep, parameter_layout,
     resolve,
 };
+use crate::timing::Ceilings;
 
 /// Rows that a batch of an evaluation has at most.
 const EVALUATION_ROWS: usize = 512;
@@ -243,6 +244,6 @@ impl Instrumented for GpuEngine {
     }
 
     fn ceilings(&mut self) -> Result<Ceilings> {
-        Ceilings::measure(&self.compute)
+        measure_ceilings(&self.compute)
     }
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use super::bound::{BoundSchedule, Steps};
 use crate::engine::{Clock, Detail, Member, Recorder, Submission};
 use crate::error::Result;
-use crate::gpu::{Context, Prepared, Span, StepBinding, Timestamps};
+use crate::gpu::{Context, Prepared, StepBinding, Timestamps};
 use crate::kernels::{Machine, Tuning, grid};
 use crate::schedule::{Dispatch, Schedule, unfenced};
+use crate::timing::Span;
 
 /// Stages of one submission: their stamps stand in one set of queries, of which some devices have few. More only where
 /// a single step has more.

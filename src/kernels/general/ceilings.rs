@@ -2,50 +2,37 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use crate::error::Result;
 use crate::kernels::{Compute, Grid, Kernel, Map, MapKernel, MultiplyAdd, StepRecord};
-
-/// The measured ceilings of an adapter.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Ceilings {
-    /// Bytes a second of a copy: read and written ones together.
-    pub bytes_per_second: f64,
-    /// FLOP a second of nothing but multiply-adds, two FLOP each.
-    pub flop_per_second: f64,
-}
+use crate::timing::Ceilings;
 
 /// Bytes that the copy reads: more than the caches of most machines.
 const COPY_BYTES: usize = 64 << 20;
 
-impl Ceilings {
-    /// Measures them, in half a second or so.
-    ///
-    /// # Errors
-    /// As [`Compute::run`].
-    pub fn measure(compute: &Compute) -> Result<Self> {
-        let bytes = (compute.context.largest_storage() as usize).min(COPY_BYTES);
-        let [from, to] = [(); 2].map(|()| compute.context.storage("copy", bytes as u64));
-        let copy = MapKernel { rows: 1, columns: bytes / 4, operation: Map::Add(0.0), grid: Grid::Line };
-        let copied =
-            compute.time(&copy, &[&from?, &to?], StepRecord::default(), Duration::from_millis(100))?;
+/// Measures what the adapter can do at most, in half a second or so.
+///
+/// # Errors
+/// As [`Compute::run`].
+pub fn measure_ceilings(compute: &Compute) -> Result<Ceilings> {
+    let bytes = (compute.context.largest_storage() as usize).min(COPY_BYTES);
+    let [from, to] = [(); 2].map(|()| compute.context.storage("copy", bytes as u64));
+    let copy = MapKernel { rows: 1, columns: bytes / 4, operation: Map::Add(0.0), grid: Grid::Line };
+    let copied = compute.time(&copy, &[&from?, &to?], StepRecord::default(), Duration::from_millis(100))?;
 
-        let threads = 1 << 14;
-        let output = compute.context.storage("multiply-adds", 16 * threads as u64)?;
-        let mut arithmetic = MultiplyAdd { threads, rounds: 64, a: 0.999, b: 0.001 };
-        loop {
-            let took =
-                compute.time(&arithmetic, &[&output], StepRecord::default(), Duration::from_millis(100))?;
-            // As long as the launch shows in the time, the chains are too short.
-            if took > Duration::from_millis(2) || arithmetic.rounds >= 1 << 16 {
-                return Ok(Self {
-                    bytes_per_second: copy.cost(&compute.tuning).bytes() as f64 / copied.as_secs_f64(),
-                    flop_per_second: arithmetic.cost(&compute.tuning).flop as f64 / took.as_secs_f64(),
-                });
-            }
-            arithmetic.rounds *= 4;
+    let threads = 1 << 14;
+    let output = compute.context.storage("multiply-adds", 16 * threads as u64)?;
+    let mut arithmetic = MultiplyAdd { threads, rounds: 64, a: 0.999, b: 0.001 };
+    loop {
+        let took =
+            compute.time(&arithmetic, &[&output], StepRecord::default(), Duration::from_millis(100))?;
+        // As long as the launch shows in the time, the chains are too short.
+        if took > Duration::from_millis(2) || arithmetic.rounds >= 1 << 16 {
+            return Ok(Ceilings {
+                bytes_per_second: copy.cost(&compute.tuning).bytes() as f64 / copied.as_secs_f64(),
+                flop_per_second: arithmetic.cost(&compute.tuning).flop as f64 / took.as_secs_f64(),
+            });
         }
+        arithmetic.rounds *= 4;
     }
 }
 

@@ -21,7 +21,7 @@ mod softmax;
 mod zip;
 
 pub use argmax::{Argmax, argmax, argmax_axis, count_correct};
-pub use ceilings::Ceilings;
+pub use ceilings::measure_ceilings;
 pub use compact::{Compact, compact, positions_where};
 pub use convolve::{Convolve, MOST_TAPS, Mode, convolve, convolve_separable};
 pub use cross_entropy_probabilities::{CrossEntropyProbabilities, cross_entropy_probabilities};

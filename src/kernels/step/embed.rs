@@ -1,6 +1,6 @@
 //! Host half of `shaders/embed.wgsl`.
 
-use super::input_columns::{InputColumns, input_flop};
+use super::input_columns::InputColumns;
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
@@ -87,7 +87,7 @@ impl Kernel for Embed {
         for column in self.columns.columns.iter().map(|column| column.column) {
             reads += 1 + scaled * column.inputs();
             writes += (1 + scaled) * column.inputs();
-            flop += input_flop(column, self.columns.is_scaled())[0];
+            flop += column.flop(self.columns.is_scaled())[0];
             match column {
                 InputColumn::Number | InputColumn::OneHot { .. } => {}
                 InputColumn::Periodic => reads += 4 * PERIODIC_BLOCKS,

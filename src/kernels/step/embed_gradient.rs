@@ -1,6 +1,6 @@
 //! Host half of `shaders/embed_gradient.wgsl`.
 
-use super::input_columns::{InputColumns, input_flop, units};
+use super::input_columns::{InputColumns, units};
 use crate::error::Result;
 use crate::gpu::Access;
 use crate::kernels::{
@@ -103,7 +103,7 @@ impl Kernel for EmbedGradient {
         for column in self.columns.columns.iter().map(|column| column.column) {
             let owned = column.weights();
             vectors += owned;
-            flops += self.rows * input_flop(column, self.columns.is_scaled())[1];
+            flops += self.rows * column.flop(self.columns.is_scaled())[1];
             match column {
                 InputColumn::Number | InputColumn::OneHot { .. } => {}
                 InputColumn::Periodic => {

@@ -1,7 +1,7 @@
 //! Which columns a dispatch of the kernels of an input layer takes: the table of `shaders/common/input_columns.wgsl`.
 
 use crate::kernels::{blocks, word};
-use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, MIXED, PlacedColumn};
+use crate::model::{FREQUENCIES, InputColumn, InputLayer, InputLayout, PlacedColumn};
 
 /// The most columns of one dispatch: so many the uniform has room for.
 pub const MOST_COLUMNS: usize = 128;
@@ -19,17 +19,6 @@ pub(super) fn units(column: InputColumn) -> usize {
         InputColumn::Number | InputColumn::OneHot { .. } => 0,
         InputColumn::Periodic => FREQUENCIES / 4 + 1,
         InputColumn::Embedding { categories, size } => categories.saturating_mul(blocks(size)),
-    }
-}
-
-/// FLOP of a row that a column takes on the way to its inputs, and of the gradient by its weights and factors.
-pub(crate) fn input_flop(column: InputColumn, is_scaled: bool) -> [usize; 2] {
-    let scaled = usize::from(is_scaled) * column.inputs();
-    match column {
-        InputColumn::Number | InputColumn::OneHot { .. } => [scaled, 0],
-        // A wave is 14, and a product and a sum for each input; back two waves, and what they are multiplied by.
-        InputColumn::Periodic => [scaled + FREQUENCIES * (16 + 2 * MIXED), FREQUENCIES * (34 + 4 * MIXED)],
-        InputColumn::Embedding { size, .. } => [scaled, size * (1 + usize::from(is_scaled))],
     }
 }
 

@@ -35,7 +35,6 @@ pub use embed_gradient::EmbedGradient;
 pub use forward::Forward;
 pub use gather::Gather;
 pub use input_columns::MOST_COLUMNS;
-pub(crate) use input_columns::input_flop;
 pub use input_gradient::InputGradient;
 pub(crate) use layer_inputs::layer_params;
 pub use layer_inputs::{FeatureFormat, LayerInputs, Samples};

@@ -3,13 +3,13 @@
 
 use plotters::prelude::*;
 
-use crate::kernels::Ceilings;
 use crate::pictures::canvas::{
     Area, Colors, Drawing, Drawn, LINE, LINES, SIZE, line, short, spread, title, write, write_before,
     write_centered,
 };
+use crate::profile::Report;
 use crate::profile::report::KernelReport;
-use crate::profile::{Report, ridge};
+use crate::timing::Ceilings;
 
 /// Where the chart begins and ends, and labels stand.
 const FIELD: (i32, i32) = (90, 650);
@@ -44,7 +44,7 @@ impl Drawing for Roofline<'_> {
         )?;
         let (points, left_out): (Vec<&KernelReport>, Vec<&KernelReport>) =
             kernels.iter().partition(|kernel| kernel.flop_per_second > 0.0 && kernel.intensity > 0.0);
-        let ridge = ridge(ceilings);
+        let ridge = ceilings.ridge();
         let (least_x, most_x) = limits(points.iter().map(|kernel| kernel.intensity).chain([ridge]));
         let rates = points.iter().map(|kernel| kernel.flop_per_second);
         let (least_y, most_y) = limits(rates.chain([ceilings.flop_per_second, roof(ceilings, least_x)]));

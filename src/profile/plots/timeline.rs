@@ -3,12 +3,12 @@
 use plotters::prelude::*;
 
 use crate::engine::Work;
-use crate::gpu::Span;
 use crate::pictures::canvas::{
     Area, Axis, Colors, Drawing, Drawn, LINE, Legend, SIZE, fill, title, write_before,
 };
 use crate::profile::Profile;
 use crate::profile::report::names;
+use crate::timing::Span;
 
 /// Nanoseconds that are shown at most.
 const SHOWN: u64 = 100_000_000;
