@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::opening::Opening;
+use super::wait::block;
 use crate::error::{Error, Result};
 
 /// A graphics interface that wgpu can go through.
@@ -158,13 +159,20 @@ impl Adapter {
 /// All adapters that can compute, of all back ends or of one. The order, and with it the index, stays the same from
 /// call to call: back ends in the order of [`Backend::ALL`], each with real GPUs first.
 pub fn adapters(only: Option<Backend>) -> Vec<Adapter> {
+    block(adapters_async(only))
+}
+
+/// The same without waiting.
+pub async fn adapters_async(only: Option<Backend>) -> Vec<Adapter> {
     let wanted = only.map_or_else(wgpu::Backends::all, Backend::wgpu);
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wanted;
     // Debug builds would switch the validation layers on, which only driver developers have.
     descriptor.flags = wgpu::InstanceFlags::empty();
     let instance = wgpu::Instance::new(descriptor);
-    let mut found: Vec<Adapter> = pollster::block_on(instance.enumerate_adapters(wanted))
+    let mut found: Vec<Adapter> = instance
+        .enumerate_adapters(wanted)
+        .await
         .into_iter()
         .filter(|handle| {
             handle.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)

@@ -1,28 +1,25 @@
 //! Reading buffers back to the host.
 
-use std::sync::mpsc;
-
-use super::context::{Context, PATIENCE};
+use super::context::Context;
+use super::wait::{Arrival, block};
 use crate::error::{Error, Result};
 
 /// A host-visible copy target whose contents arrive some time after the submission that fills it.
 pub struct Readback {
     buffer: wgpu::Buffer,
-    done: mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>,
-    sender: mpsc::Sender<Result<(), wgpu::BufferAsyncError>>,
+    mapped: Arrival<Result<(), wgpu::BufferAsyncError>>,
 }
 
 impl Readback {
     /// A target of `bytes` bytes, a multiple of 4.
     pub fn new(context: &Context, bytes: u64) -> Self {
-        let (sender, done) = mpsc::channel();
         let buffer = context.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("readback"),
             size: bytes.max(16),
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        Self { buffer, done, sender }
+        Self { buffer, mapped: Arrival::new() }
     }
 
     /// Records the copy of the first `bytes` of `source`, to be mapped when the submission has ended.
@@ -43,10 +40,9 @@ impl Readback {
 
     /// Records that all copies are there, the first `bytes`: they are mapped when the submission has ended.
     pub fn record_end(&self, encoder: &wgpu::CommandEncoder, bytes: u64) {
-        let sender = self.sender.clone();
+        let sender = self.mapped.sender();
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, ..bytes, move |result| {
-            // The receiver lives in the same struct; if that is gone, nobody wants the data.
-            let _ = sender.send(result);
+            sender.send(result)
         });
     }
 
@@ -55,34 +51,28 @@ impl Readback {
     /// # Errors
     /// [`Error::Gpu`] when the mapping failed.
     pub fn is_ready(&self) -> Result<bool> {
-        match self.done.try_recv() {
-            Ok(Ok(())) => Ok(true),
-            Ok(Err(error)) => Err(Error::Gpu(format!("reading back: {error}"))),
-            Err(_) => Ok(false),
-        }
+        let result = self.mapped.take().transpose();
+        Ok(result.map_err(unread)?.is_some())
     }
 
-    /// Waits for the contents of a submission that has ended: its callback may be running on another thread's poll.
+    /// Waits for the contents of a submission that has [ended](Context::ended): its callback may be running on another
+    /// thread's poll.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the mapping failed.
-    pub fn wait(&self) -> Result<()> {
-        match self.done.recv_timeout(PATIENCE) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(Error::Gpu(format!("reading back: {error}"))),
-            Err(_) => Err(Error::Gpu("a buffer was not mapped when its submission had ended".to_owned())),
+    pub async fn ready(&self) -> Result<()> {
+        match self.mapped.taken().await {
+            Some(result) => result.map_err(unread),
+            None => Err(Error::Gpu("a buffer was not mapped when its submission had ended".to_owned())),
         }
     }
 
-    /// The first `bytes`; only after [`Readback::is_ready`] or [`Readback::wait`]. The target may then be used again.
+    /// The first `bytes`; only after [`Readback::is_ready`] or [`Readback::ready`]. The target may then be used again.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the mapping failed.
     pub fn take(&self, bytes: u64) -> Result<Vec<u8>> {
-        let view = self
-            .buffer
-            .get_mapped_range(..bytes)
-            .map_err(|error| Error::Gpu(format!("reading back: {error}")))?;
+        let view = self.buffer.get_mapped_range(..bytes).map_err(unread)?;
         let contents = view.to_vec();
         drop(view);
         self.buffer.unmap();
@@ -90,27 +80,35 @@ impl Readback {
     }
 }
 
+fn unread(error: impl std::fmt::Display) -> Error {
+    Error::Gpu(format!("reading back: {error}"))
+}
+
 /// The first `bytes` of a buffer (a multiple of 4). Waits for all that was submitted before.
 ///
 /// # Errors
 /// [`Error::Gpu`] when the device fails.
 pub fn read_buffer(context: &Context, source: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>> {
-    read_buffer_at(context, source, 0, bytes)
+    block(read_buffer_at(context, source, 0, bytes))
 }
 
 /// The same of the `bytes` from `start` on, a multiple of 4 too.
 ///
 /// # Errors
 /// [`Error::Gpu`] when the device fails.
-pub fn read_buffer_at(context: &Context, source: &wgpu::Buffer, start: u64, bytes: u64) -> Result<Vec<u8>> {
+pub async fn read_buffer_at(
+    context: &Context,
+    source: &wgpu::Buffer,
+    start: u64,
+    bytes: u64,
+) -> Result<Vec<u8>> {
     if bytes == 0 {
         return Ok(Vec::new());
     }
     let target = Readback::new(context, bytes);
     let mut encoder = context.device.create_command_encoder(&Default::default());
     target.record_at(&mut encoder, source, start, bytes);
-    let submission = context.queue.submit([encoder.finish()]);
-    context.wait(submission)?;
-    target.wait()?;
+    context.ended(context.queue.submit([encoder.finish()])).await?;
+    target.ready().await?;
     target.take(bytes)
 }

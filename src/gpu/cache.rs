@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::trusted;
+use super::wait::block;
 use crate::output::Destination;
 
 /// What a file begins with: what it is, and in which version.
@@ -46,7 +47,7 @@ impl Cache {
 fn begin(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let handle = trusted::pipeline_cache(device, data);
-    pollster::block_on(scope.pop()).is_none().then_some(handle)
+    block(scope.pop()).is_none().then_some(handle)
 }
 
 /// FNV-1a, 64 bits: finds what a disk or a crash has broken, not what somebody forges.

@@ -8,13 +8,14 @@ use super::cache::Cache;
 use super::carrier::Carrier;
 use super::limits::{USED_FEATURES, largest_storage, storage_size};
 use super::opening::Opening;
+use super::wait::block;
 use crate::error::{Error, Result};
 
 /// Bytes that a kernel may take as immediates: what every device with that feature has room for.
 const IMMEDIATE_BYTES: u32 = 64;
 
 /// How long a single wait for the device may take before it counts as hung.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A device, its queue and its limits. All errors that wgpu reports outside a call are kept for [`Context::check`].
 pub struct Context {
@@ -56,20 +57,32 @@ impl Context {
     /// # Errors
     /// [`Error::Device`] when the driver refuses.
     pub fn open(adapter: &Adapter) -> Result<Self> {
+        block(Self::open_async(adapter))
+    }
+
+    /// The same without waiting.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the driver refuses.
+    pub async fn open_async(adapter: &Adapter) -> Result<Self> {
         let limits = adapter.handle.limits();
         let mut features = adapter.handle.features() & USED_FEATURES;
         features.set(
             wgpu::Features::TIMESTAMP_QUERY,
             features.contains(wgpu::Features::TIMESTAMP_QUERY) && !adapter.opening.no_timestamps,
         );
-        let (device, queue) = pollster::block_on(adapter.handle.request_device(&wgpu::DeviceDescriptor {
+        let descriptor = wgpu::DeviceDescriptor {
             label: Some("tinytrain"),
             required_features: features,
             required_limits: limits.clone(),
             memory_hints: wgpu::MemoryHints::Performance,
             ..Default::default()
-        }))
-        .map_err(|error| Error::Device(format!("cannot open {}: {error}", adapter.name)))?;
+        };
+        let (device, queue) = adapter
+            .handle
+            .request_device(&descriptor)
+            .await
+            .map_err(|error| Error::Device(format!("cannot open {}: {error}", adapter.name)))?;
         let info = adapter.handle.get_info();
         let subgroup_size = (device.features().contains(wgpu::Features::SUBGROUP)
             && info.subgroup_min_size == info.subgroup_max_size)
@@ -120,11 +133,20 @@ impl Context {
         }
     }
 
-    /// Waits until a submission, and with it all earlier ones, has ended and its callbacks have run.
+    /// As [`Context::ended`], on a thread that may wait.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails or hangs.
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        block(self.ended(submission))
+    }
+
+    /// Waits until a submission, and with it all earlier ones, has ended and its callbacks have run. Nobody but the caller
+    /// drives a device outside browsers, so that the first poll of this future does, and waits there.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device fails or hangs.
+    pub async fn ended(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         self.device
             .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
             // What the device has reported before is why.

@@ -12,8 +12,9 @@ mod presence;
 mod steps;
 mod timestamps;
 mod trusted;
+mod wait;
 
-pub use adapters::{Adapter, Backend, DeviceKind, adapters};
+pub use adapters::{Adapter, Backend, DeviceKind, adapters, adapters_async};
 pub use buffers::{Readback, read_buffer, read_buffer_at};
 pub use carrier::Carrier;
 pub use context::Context;
@@ -22,3 +23,4 @@ pub use pipeline::{Access, Pipelines, Prepared, Program};
 pub use presence::may_have_gpu;
 pub use steps::{StepBinding, StepRecords};
 pub use timestamps::Timestamps;
+pub use wait::block;

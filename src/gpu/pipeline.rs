@@ -11,6 +11,7 @@ use super::carrier::Carrier;
 use super::context::Context;
 use super::steps::{StepBinding, entry, step_layout};
 use super::trusted;
+use super::wait::block;
 use crate::error::{Error, Result};
 use crate::threads::spawn_scoped;
 
@@ -284,7 +285,7 @@ fn compile(context: &Context, program: &Program) -> Result<Pipeline> {
         },
         cache: context.cache.as_ref().map(|cache| &cache.handle),
     });
-    match pollster::block_on(scope.pop()) {
+    match block(scope.pop()) {
         Some(error) => Err(Error::Gpu(format!("{}: {error}", program.entry))),
         None => Ok(Pipeline { pipeline, group_layout }),
     }

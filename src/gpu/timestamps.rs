@@ -2,6 +2,7 @@
 
 use super::buffers::Readback;
 use super::context::Context;
+use super::wait::block;
 use crate::error::Result;
 use crate::timing::Span;
 
@@ -82,7 +83,7 @@ impl Timestamps {
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when they cannot be read.
     pub fn take(&self, pairs: usize) -> Result<Vec<Option<Span>>> {
-        self.readback.wait()?;
+        block(self.readback.ready())?;
         let ticks: Vec<u64> =
             bytemuck::pod_collect_to_vec(&self.readback.take(2 * STAMP_BYTES * pairs as u64)?);
         Ok(ticks.chunks_exact(2).map(|pair| accepted(pair[0], pair[1], self.period)).collect())

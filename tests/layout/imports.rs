@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The folders and files of `src/`, those that use others first: the table of docs/ARCHITECTURE.md in its order. The program uses
 /// the library by its name, so it stands apart.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "cli",
     "trainer",
     "profile",
@@ -31,6 +31,7 @@ const ORDER: [&str; 28] = [
     "pictures",
     "named",
     "output",
+    "timing",
     "threads",
     "memory",
     "vectors",

@@ -46,7 +46,7 @@ impl GpuEngine {
     }
 
     /// Loss and predictions of `rows` with each of some parameters, in submissions of about as much time as those of training.
-    pub(super) fn evaluate_rows(
+    pub(super) async fn evaluate_rows(
         &mut self,
         rows: &Rows<'_>,
         parameters: &[ParametersAt<'_>],
@@ -65,7 +65,7 @@ impl GpuEngine {
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
             let metrics = bound.metrics_stride * batches as u64;
             let wanted = [(Buffer::Metrics, metrics), (Buffer::Predictions, 4 * (end - start) as u64)];
-            let read = self.read_evaluations(bound, end - start, parameters, &wanted)?;
+            let read = self.read_evaluations(bound, end - start, parameters, &wanted).await?;
             for (evaluation, bytes) in evaluations.iter_mut().zip(read) {
                 let (metrics, classes) = bytes.split_at(metrics as usize);
                 evaluation.loss += sum_metrics(&bytemuck::pod_collect_to_vec(metrics)).0;
@@ -80,7 +80,7 @@ impl GpuEngine {
     }
 
     /// Outputs for `rows` with each of some parameters, [rows, outputs], batch by batch: the device keeps those of one.
-    pub(super) fn outputs_of_rows(
+    pub(super) async fn outputs_of_rows(
         &mut self,
         rows: &Rows<'_>,
         parameters: &[ParametersAt<'_>],
@@ -95,7 +95,7 @@ impl GpuEngine {
             let end = rows.len().min(start + batch);
             device_rows.upload(&self.compute.context, rows, start..end, 0)?;
             let wanted = [(Buffer::Outputs, 16 * (blocks(classes) * (end - start)) as u64)];
-            let read = self.read_evaluations(bound, end - start, parameters, &wanted)?;
+            let read = self.read_evaluations(bound, end - start, parameters, &wanted).await?;
             for (outputs, padded) in outputs.iter_mut().zip(read) {
                 outputs.extend(unpad_rows(&bytemuck::pod_collect_to_vec::<u8, f32>(&padded), classes));
             }
@@ -105,7 +105,7 @@ impl GpuEngine {
 
     /// Evaluates so many rows, which stand on the device, with each of some parameters. Gives for each the first bytes of the
     /// buffers that are wanted, one behind the other.
-    fn read_evaluations(
+    async fn read_evaluations(
         &self,
         bound: &BoundSchedule,
         rows: usize,
@@ -138,8 +138,8 @@ impl GpuEngine {
                 last = Some(context.queue.submit([encoder.finish()]));
             }
             if let Some(last) = last {
-                context.wait(last)?;
-                target.wait()?;
+                context.ended(last).await?;
+                target.ready().await?;
                 read.extend(target.take(bytes)?.chunks_exact(bytes_of_one as usize).map(<[u8]>::to_vec));
             }
         }

@@ -28,7 +28,7 @@ use crate::engine::{
     Instrumented, Observer,
 };
 use crate::error::{Error, Result};
-use crate::gpu::{Adapter, Context, read_buffer};
+use crate::gpu::{Adapter, Context, block, read_buffer_at};
 use crate::kernels::{Compute, StepRecord, Tuning, blocks, measure_ceilings};
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::{
@@ -138,11 +138,10 @@ impl GpuEngine {
     }
 
     /// Numbers in the form of the parameters, from `start` on, in vec4s.
-    fn read_region(&self, buffer: &wgpu::Buffer, start: usize) -> Result<Parameters> {
-        let bytes = 16 * (start + self.layout.weights()) as u64;
-        let values: Vec<f32> =
-            bytemuck::pod_collect_to_vec(&read_buffer(&self.compute.context, buffer, bytes)?);
-        Ok(self.layout.unpack(&values[4 * start..]))
+    async fn read_region(&self, buffer: &wgpu::Buffer, start: usize) -> Result<Parameters> {
+        let (context, bytes) = (&self.compute.context, self.layout.weight_bytes());
+        let bytes = read_buffer_at(context, buffer, 16 * start as u64, bytes).await?;
+        Ok(self.layout.unpack(&bytemuck::pod_collect_to_vec::<u8, f32>(&bytes)))
     }
 
     fn write_region(&self, start: usize, values: &Parameters) {
@@ -156,51 +155,62 @@ fn training_step<'a>(network: &'a Network, options: &'a EngineOptions) -> Traini
     TrainingStep { network, rule: &options.rule, rows: options.batch, weighted: options.weighted }
 }
 
-impl Engine for GpuEngine {
-    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
-        self.submit_batches(batches)
+/// What [`Engine`] waits for, without waiting: for whoever must not, such as the page of a browser.
+impl GpuEngine {
+    /// As [`Engine::poll`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub async fn poll_async(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
+        self.submissions.poll(&self.compute.context, wait).await
     }
 
-    fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
-        self.submissions.poll(&self.compute.context, wait)
+    /// As [`Engine::parameters`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub async fn parameters_async(&self) -> Result<Parameters> {
+        self.read_region(&self.parameters, 0).await
     }
 
-    fn parameters(&mut self) -> Result<Parameters> {
-        self.read_region(&self.parameters, 0)
-    }
-
-    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+    /// As [`Engine::snapshot`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn snapshot_async(&self) -> Result<(Parameters, EngineState)> {
         // First of all, whether the device is there.
-        let parameters = self.parameters()?;
+        let parameters = self.parameters_async().await?;
         if !self.submissions.is_idle() {
             return Err(unpolled());
         }
-        let optimizer = self.layout.state_places().map(|place| self.read_region(&self.parameters, place));
-        let state = EngineState { step: self.steps, optimizer: optimizer.collect::<Result<_>>()? };
-        Ok((parameters, state))
-    }
-
-    fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
-        self.write_region(0, parameters);
-        let zeros = Parameters::zeros(&self.network);
-        for (number, place) in self.layout.state_places().enumerate() {
-            self.write_region(place, state.optimizer.get(number).unwrap_or(&zeros));
+        let mut optimizer = Vec::new();
+        for place in self.layout.state_places() {
+            optimizer.push(self.read_region(&self.parameters, place).await?);
         }
-        self.steps = state.step;
-        self.host_order = HostOrder::default();
-        self.training = self.training.take().and_then(Training::restarted);
-        self.compute.context.check()
+        Ok((parameters, EngineState { step: self.steps, optimizer }))
     }
 
-    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
-        Ok(self.evaluate_rows(rows, &[ParametersAt::Engine])?.swap_remove(0))
+    /// As [`Engine::evaluate`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub async fn evaluate_async(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
+        Ok(self.evaluate_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0))
     }
 
-    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
-        Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine])?.swap_remove(0))
+    /// As [`Engine::outputs`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub async fn outputs_async(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        Ok(self.outputs_of_rows(rows, &[ParametersAt::Engine]).await?.swap_remove(0))
     }
 
-    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+    /// As [`Engine::gradients`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn gradients_async(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
         let (stored, count, most) = (stored(rows), rows.len(), self.options.batch);
         if count == 0 || count > most {
             return Err(Error::Config(format!("{count} rows are no batch of 1 to {most}")));
@@ -223,7 +233,49 @@ impl Engine for GpuEngine {
         bound.record(&mut encoder, &steps);
         bound.place(&self.compute.context, &steps);
         self.compute.context.queue.submit([encoder.finish()]);
-        self.read_region(bound.buffer(Buffer::Gradients), 0)
+        self.read_region(bound.buffer(Buffer::Gradients), 0).await
+    }
+}
+
+impl Engine for GpuEngine {
+    fn submit(&mut self, batches: &Batches<'_>) -> Result<usize> {
+        self.submit_batches(batches)
+    }
+
+    fn poll(&mut self, wait: bool) -> Result<Vec<BatchMetrics>> {
+        block(self.poll_async(wait))
+    }
+
+    fn parameters(&mut self) -> Result<Parameters> {
+        block(self.parameters_async())
+    }
+
+    fn snapshot(&mut self) -> Result<(Parameters, EngineState)> {
+        block(self.snapshot_async())
+    }
+
+    fn restore(&mut self, parameters: &Parameters, state: &EngineState) -> Result<()> {
+        self.write_region(0, parameters);
+        let zeros = Parameters::zeros(&self.network);
+        for (number, place) in self.layout.state_places().enumerate() {
+            self.write_region(place, state.optimizer.get(number).unwrap_or(&zeros));
+        }
+        self.steps = state.step;
+        self.host_order = HostOrder::default();
+        self.training = self.training.take().and_then(Training::restarted);
+        self.compute.context.check()
+    }
+
+    fn evaluate(&mut self, rows: &Rows<'_>) -> Result<Evaluation> {
+        block(self.evaluate_async(rows))
+    }
+
+    fn outputs(&mut self, rows: &Rows<'_>) -> Result<Vec<f32>> {
+        block(self.outputs_async(rows))
+    }
+
+    fn gradients(&mut self, rows: &Rows<'_>) -> Result<Parameters> {
+        block(self.gradients_async(rows))
     }
 }
 

@@ -160,7 +160,7 @@ impl Submissions {
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) when the device fails.
-    pub fn poll(&mut self, context: &Context, wait: bool) -> Result<Vec<BatchMetrics>> {
+    pub async fn poll(&mut self, context: &Context, wait: bool) -> Result<Vec<BatchMetrics>> {
         context.poll()?;
         if wait && self.in_flight.is_empty() {
             self.flush(context)?;
@@ -173,8 +173,8 @@ impl Submissions {
                     break;
                 }
                 let _waiting = recorder::begin(&self.observer, Work::Waiting);
-                context.wait(oldest.index.clone())?;
-                oldest.readback.wait()?;
+                context.ended(oldest.index.clone()).await?;
+                oldest.readback.ready().await?;
             }
             let Some(mut ended) = self.in_flight.pop_front() else { break };
             if let (Some(stamper), Some(stamped)) = (&mut self.stamper, ended.stamped.take()) {

@@ -8,7 +8,7 @@ use crate::engine::BatchMetrics;
 use crate::engine::gpu::bound::Slots;
 use crate::engine::gpu::pace::Pace;
 use crate::error::Result;
-use crate::gpu::{Context, Readback};
+use crate::gpu::{Context, Readback, block};
 use crate::kernels::sum_metrics;
 
 /// Submissions that may be on their way: one that runs, one that waits.
@@ -106,7 +106,8 @@ impl Flight {
                     break;
                 }
                 context.wait(oldest.index.clone())?;
-                oldest.copied[oldest.ready..].iter().try_for_each(|copied| copied.readback.wait())?;
+                let mut copied = oldest.copied[oldest.ready..].iter();
+                copied.try_for_each(|copied| block(copied.readback.ready()))?;
             }
             let Some(ended) = self.in_flight.pop_front() else { break };
             self.pace.adapt(ended.submitted, ended.rows.len(), waited);

@@ -8,7 +8,7 @@ use crate::engine::gpu::rows::stored;
 use crate::engine::order::unpolled;
 use crate::engine::{EngineOptions, EngineState, Evaluation};
 use crate::error::Result;
-use crate::gpu::read_buffer_at;
+use crate::gpu::{block, read_buffer_at};
 use crate::model::{Network, ParameterLayout, Parameters};
 use crate::schedule::ScheduleKind;
 
@@ -57,7 +57,7 @@ impl GpuPack {
     /// # Errors
     /// Those of the device.
     pub fn evaluate(&mut self, members: &[usize], rows: &Rows<'_>) -> Result<Vec<Evaluation>> {
-        self.by_evaluators(members, |engine, parameters| engine.evaluate_rows(rows, parameters))
+        self.by_evaluators(members, |engine, parameters| block(engine.evaluate_rows(rows, parameters)))
     }
 
     /// Outputs of some members for `rows`, [rows, outputs] each: those from which [`GpuPack::evaluate`] predicts.
@@ -65,7 +65,7 @@ impl GpuPack {
     /// # Errors
     /// Those of the device.
     pub fn outputs(&mut self, members: &[usize], rows: &Rows<'_>) -> Result<Vec<Vec<f32>>> {
-        self.by_evaluators(members, |engine, parameters| engine.outputs_of_rows(rows, parameters))
+        self.by_evaluators(members, |engine, parameters| block(engine.outputs_of_rows(rows, parameters)))
     }
 
     /// What `work` makes of each member: an engine for all those of one shape, and where their parameters stand.
@@ -129,7 +129,7 @@ impl GpuPack {
     fn read_region(&self, member: usize, start: usize) -> Result<Parameters> {
         let (buffer, base, layout) = self.region(member);
         let place = 16 * (base + start) as u64;
-        let bytes = read_buffer_at(&self.compute.context, buffer, place, layout.weight_bytes())?;
+        let bytes = block(read_buffer_at(&self.compute.context, buffer, place, layout.weight_bytes()))?;
         Ok(layout.unpack(&bytemuck::pod_collect_to_vec::<u8, f32>(&bytes)))
     }
 

@@ -1,0 +1,110 @@
+//! Where the host waits for a device. All that waits is an `async fn`; [`block`] is for threads that may wait, which that of a
+//! browser's page may not.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+/// Runs a future to its end.
+pub fn block<T>(future: impl Future<Output = T>) -> T {
+    pollster::block_on(future)
+}
+
+/// A value that a callback brings: [`Sender::send`] there, [`Arrival::taken`] here. It may be used again once it was taken.
+pub(super) struct Arrival<T>(Arc<Mutex<Slot<T>>>);
+
+struct Slot<T> {
+    value: Option<T>,
+    /// Callbacks that may still bring one.
+    senders: usize,
+    waker: Option<Waker>,
+}
+
+impl<T> Arrival<T> {
+    /// Nothing has arrived.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Slot { value: None, senders: 0, waker: None })))
+    }
+
+    /// What the callback holds.
+    pub fn sender(&self) -> Sender<T> {
+        slot(&self.0).senders += 1;
+        Sender(Arc::clone(&self.0))
+    }
+
+    /// The value if it is there; never waits.
+    pub fn take(&self) -> Option<T> {
+        slot(&self.0).value.take()
+    }
+
+    /// Waits for the value; nothing if the callback is gone without one.
+    pub async fn taken(&self) -> Option<T> {
+        poll_fn(|context| {
+            let mut slot = slot(&self.0);
+            match slot.value.take() {
+                None if slot.senders > 0 => {
+                    slot.waker = Some(context.waker().clone());
+                    Poll::Pending
+                }
+                value => Poll::Ready(value),
+            }
+        })
+        .await
+    }
+}
+
+/// The callback's end of an [`Arrival`].
+pub(super) struct Sender<T>(Arc<Mutex<Slot<T>>>);
+
+impl<T> Sender<T> {
+    /// Brings the value, and wakes who waits.
+    pub fn send(self, value: T) {
+        slot(&self.0).value = Some(value);
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let waker = {
+            let mut slot = slot(&self.0);
+            slot.senders -= 1;
+            slot.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+fn slot<T>(slot: &Mutex<Slot<T>>) -> MutexGuard<'_, Slot<T>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_value_arrives_from_another_thread_again_and_again() {
+        let arrival = Arrival::new();
+        for value in 0..100 {
+            let sender = arrival.sender();
+            let thread = thread::spawn(move || sender.send(value));
+            assert_eq!(block(arrival.taken()), Some(value));
+            thread.join().unwrap();
+            assert_eq!(arrival.take(), None);
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_callback_that_is_gone() {
+        let arrival = Arrival::<u32>::new();
+        for _ in 0..100 {
+            let sender = arrival.sender();
+            let thread = thread::spawn(move || drop(sender));
+            assert_eq!(block(arrival.taken()), None);
+            thread.join().unwrap();
+        }
+    }
+}
