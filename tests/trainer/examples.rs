@@ -48,17 +48,17 @@ fn code(text: &str, after: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_readme_has_the_lines_that_the_documentation_runs() {
+fn the_pages_have_the_lines_that_the_documentation_runs() {
     let documentation: String = include_str!("../../src/trainer/mod.rs")
         .lines()
         .filter_map(|line| line.strip_prefix("//!"))
         .filter(|line| !line.starts_with(" # "))
         .map(|line| format!("{}\n", line.trim()))
         .collect();
-    for (readme, documented) in [
-        ("\n## As a library\n", "networks from arrays."),
-        ("\nA run that is asked for its events", "which is asked for its events"),
+    for (page, heading, documented) in [
+        (include_str!("../../README.md"), "\n## As a library\n", "networks from arrays."),
+        (include_str!("../../docs/TRAINING.md"), "\n## Events\n", "which is asked for its events"),
     ] {
-        assert_eq!(code(include_str!("../../README.md"), readme), code(&documentation, documented));
+        assert_eq!(code(page, heading), code(&documentation, documented));
     }
 }
