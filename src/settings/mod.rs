@@ -37,220 +37,229 @@ pub const ENDS: &str = "Length of training";
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(feature = "cli", derive(clap::Args), group(skip))]
 pub struct TrainSettings {
-    /// Settings that the defaults of all others come from: `table` is RealMLP-TD-S with periodic embeddings (Holzmüller and
-    /// others, 2024), made for tables with validation data, and what it stands for `--verbose` lists; `plain` is a network
-    /// with ReLU and gradient descent. [default: table for tables with validation data, else plain]
+    /// Defaults of all other settings. [default: table for tables with validation rows, else plain]
+    ///
+    /// `table` is RealMLP-TD-S with periodic embeddings (Holzmüller and others, 2024); `--verbose` lists its
+    /// settings. `plain` is a ReLU network trained with gradient descent.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     #[serde(with = "text")]
     pub preset: Option<Preset>,
-    /// Rows that one training step looks at. [default: 64; 32 below 2,048 training rows, 16 below 512; 256 with --preset
-    /// table]
+    /// Rows per training step. [default: 64; 32 below 2,048 training rows, 16 below 512; 256 with --preset table]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub batch_size: Option<usize>,
-    /// Units of the hidden layers, first to last; `none` for no hidden layer. [default: 300,100; 256,256,256 with --preset
-    /// table]
+    /// Sizes of the hidden layers; `none` for no hidden layer. [default: 300,100; 256,256,256 with --preset table]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SIZES", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub hidden: Option<List<usize>>,
-    /// Decides the first weights and the order of the rows: the same seed on the same device (a GPU under the same tile
-    /// shapes) gives the same model. [default: 1]
+    /// Seed for initialisation and shuffling. [default: 1]
+    ///
+    /// The same seed on the same device gives the same model, on a GPU with the same tile shapes.
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = parse::<u64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub seed: Option<u64>,
-    /// Decides the first weights, and which units dropout leaves out, in place of --seed, which still decides the order of
-    /// the rows and which of them are held out. [default: as --seed]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = parse::<u64>, allow_hyphen_values = true))]
+    /// Seed for initialisation and dropout alone. [default: --seed]
+    ///
+    /// --seed still decides the order of the rows and which of them are held out.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "N", value_parser = parse::<u64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub init_seed: Option<u64>,
-    /// Most threads of the CPU engine, and most that read a table; they change no bit of the model. [default: one for each
-    /// core]
+    /// Maximum number of CPU threads. Does not affect results. [default: one per core]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub threads: Option<usize>,
-    /// How a GPU's work is divided: one kernel an operation, operations fused, or two kernels per step. [default: the
-    /// fastest, as `tinytrain tune` has measured or as far as the network's shape tells]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "KIND"))]
+    /// How a GPU divides a step into dispatches: plain, fused, two-dispatch or resident. [default: the fastest, as
+    /// measured by `tinytrain tune` or estimated]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, value_name = "KIND"))]
     #[serde(with = "text")]
     pub schedule: Option<ScheduleKind>,
-    /// Passes over the training data. [default: 10; below 4,096 training rows as many as take 40,960 rows in all, 1,000 at
-    /// most; 256 with --preset table]
+    /// Passes over the training data. [default: 10; below 4,096 training rows as many as make 40,960 rows, at most
+    /// 1,000; 256 with --preset table]
     #[cfg_attr(feature = "cli", arg(long, help_heading = ENDS, value_name = "N", value_parser = count, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub epochs: Option<usize>,
-    /// Ends training after the epoch that reaches this accuracy on the validation data, or else on the training data: a
-    /// share of the rows, such as 0.98.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = ENDS, value_name = "SHARE", value_parser = parse::<f64>, allow_hyphen_values = true))]
+    /// Stop after the epoch that reaches this accuracy on the validation rows, or else on the training rows. Example:
+    /// 0.98.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = ENDS, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub target_accuracy: Option<f64>,
-    /// Ends training after so much time, such as 60s or 5m; an epoch is broken off then, evaluated and saved.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = ENDS, value_name = "TIME", value_parser = duration, allow_hyphen_values = true))]
+    /// Stop after this time, even within an epoch. Examples: 60s, 5m.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = ENDS, value_name = "TIME", value_parser = duration, allow_hyphen_values = true))]
     #[serde(with = "text::time")]
     pub max_time: Option<Duration>,
-    /// Measures the AUC after every epoch, too, not only of the model that is kept: it takes a sort of the rows for each
-    /// class.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = ENDS))]
+    /// Compute the AUC after every epoch.
+    ///
+    /// By default it is computed for the kept model only, as it needs a sort of the rows for each class.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = ENDS))]
     pub auc_by_epoch: bool,
-    /// Activation of the hidden layers: relu, leaky-relu, elu, selu, gelu, gelu-tanh, silu, mish, tanh, sigmoid or
-    /// identity; one for all, or one for each with commas between them. [default: relu; selu or, of values, mish with
-    /// --preset table]
+    /// Activation of the hidden layers, one for all or a comma-separated list. [default: relu; with --preset table
+    /// selu, for values mish]
+    ///
+    /// relu, leaky-relu, elu, selu, gelu, gelu-tanh, silu, mish, tanh, sigmoid or identity.
     #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "NAMES"))]
     #[serde(with = "text")]
     pub activation: Option<List<Activation>>,
-    /// Share of the outputs of the hidden layers that is left out of a training step at random: one for all layers, or one
-    /// for each with commas between them. [default: 0]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "SHARES", allow_hyphen_values = true))]
+    /// Dropout probability, one for all hidden layers or a comma-separated list. [default: 0]
+    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "P", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub dropout: Option<List<f32>>,
-    /// How the first weights are drawn: he, xavier, lecun, zeros-last (he, with a last layer of zeros) or ntk (lecun, with
-    /// normal biases, and a last layer of zeros); normal numbers, or uniform ones with -uniform behind the name. [default:
-    /// he; ntk with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "NAME"))]
+    /// Initialisation of the weights. [default: he; ntk with --preset table]
+    ///
+    /// he, xavier, lecun, zeros-last (he, last layer zero) or ntk (lecun, normal biases, last layer zero). Weights
+    /// are normal; append -uniform for uniform ones.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub init: Option<Init>,
-    /// What the network is trained for: cross-entropy for classes; mse, mae or huber for values, which one or more columns
-    /// of a table hold (--target). [default: cross-entropy or mse, as --task says]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "NAME"))]
+    /// Loss function: cross-entropy for classes; mse, mae or huber for values. [default: cross-entropy or mse, by
+    /// --task]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "NAME"))]
     #[serde(with = "text")]
     pub loss: Option<Loss>,
-    /// Share of its probability that the class of a row gives to all classes alike. [default: 0; 0.1 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "SHARE", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Label smoothing factor. [default: 0; 0.1 with --preset table]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "FRACTION", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub label_smoothing: Option<f32>,
-    /// Leaves probabilities as label smoothing has made them. Otherwise the outputs of a model that was trained with it are
-    /// divided by the temperature that lessens the loss on the validation data most, where there are any.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK))]
+    /// Do not calibrate probabilities after training with label smoothing.
+    ///
+    /// By default the outputs are divided by the temperature that minimises the loss on the validation rows.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK))]
     pub no_temperature: bool,
-    /// How much the rows of each class count in the loss: `none`, `balanced` (every class as much as every other), or one
-    /// number for each class, in the order in which `--verbose` prints them, with commas between them. [default: none]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = NETWORK, value_name = "WEIGHTS", allow_hyphen_values = true))]
+    /// Weights of the classes in the loss: none, balanced, or a number for each class. [default: none]
+    ///
+    /// `balanced` gives every class the same total weight. Numbers are separated by commas, in the order that
+    /// --verbose prints.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = NETWORK, value_name = "WEIGHTS", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub class_weights: Option<ClassWeights>,
-    /// How gradients change the weights: sgd, momentum, nesterov, adam, adamw or rmsprop. [default: sgd; adam with --preset
-    /// table]
+    /// Optimizer: sgd, momentum, nesterov, adam, adamw or rmsprop. [default: sgd; adam with --preset table]
     #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "NAME"))]
     #[serde(with = "text")]
     pub optimizer: Option<OptimizerKind>,
-    /// Learning rate, the largest of the run. [default: 0.1, of values 0.01; 0.001 for adam, adamw and rmsprop; with
-    /// --preset table and its adam 0.04, of values 0.07]
+    /// Learning rate, at its peak. [default: 0.1, for values 0.01; 0.001 for adam, adamw and rmsprop; with the adam
+    /// of --preset table 0.04, for values 0.07]
     #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr: Option<f32>,
     /// Momentum of momentum, nesterov and rmsprop. [default: 0.9; 0 for rmsprop]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub momentum: Option<f32>,
-    /// Decay of the means of gradients and of their squares, for adam and adamw: two numbers with a comma between them; for
-    /// rmsprop one number, of the squares. [default: 0.9,0.999; 0.99 for rmsprop; 0.9,0.95 for the adam of --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "A,B", allow_hyphen_values = true))]
+    /// Decay rates of the moments: two numbers for adam and adamw, one for rmsprop. [default: 0.9,0.999; 0.99 for
+    /// rmsprop; 0.9,0.95 for the adam of --preset table]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "A,B", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub betas: Option<List<f32>>,
-    /// What is added to the denominators of adam, adamw and rmsprop. [default: 1e-8]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Term added to the denominator of adam, adamw and rmsprop. [default: 1e-8]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub eps: Option<f32>,
-    /// Weight decay: of adamw decoupled from the gradient and not of biases, of the others added to it. [default: 0; 0.01
-    /// for adamw]
+    /// Weight decay. [default: 0; 0.01 for adamw]
+    ///
+    /// adamw decouples it from the gradient and does not decay biases; the others add it to the gradient.
     #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub weight_decay: Option<f32>,
-    /// Largest norm of all gradients together: larger ones are scaled down to it.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Maximum global gradient norm.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub clip_norm: Option<f32>,
-    /// How the learning rate changes: constant, step, exponential, cosine, onecycle or coslog4. All but constant need to
-    /// know the number of rows before training starts. [default: constant; coslog4 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "NAME"))]
+    /// Learning-rate schedule: constant, step, exponential, cosine, onecycle or coslog4. [default: constant; coslog4
+    /// with --preset table]
+    ///
+    /// All but constant need the number of rows before training starts.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "NAME"))]
     #[serde(with = "text")]
     pub lr_schedule: Option<RateSchedule>,
-    /// Factor of the learning rate of the schedules step and exponential. [default: 0.1 for step, 0.9 for exponential]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Decay factor of the schedules step and exponential. [default: 0.1 for step, 0.9 for exponential]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_gamma: Option<f32>,
-    /// Epochs from one step of the schedule step to the next. [default: a third of all]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "EPOCHS", value_parser = parse::<u64>, allow_hyphen_values = true))]
+    /// Epochs between two decays of the schedule step. [default: a third of all epochs]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "EPOCHS", value_parser = parse::<u64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_every: Option<u64>,
-    /// Steps over which the learning rate rises from 0 first. [default: 0]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "STEPS", value_parser = parse::<u64>, allow_hyphen_values = true))]
+    /// Warm-up steps, over which the learning rate rises from 0. [default: 0]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "STEPS", value_parser = parse::<u64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub warmup: Option<u64>,
-    /// Factor of the learning rate of all weights. [default: 1]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Learning-rate factor of weights. [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_weights: Option<f32>,
-    /// Factor of the learning rate of all biases. [default: 1; 0.1 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Learning-rate factor of biases. [default: 1; 0.1 with --preset table]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_biases: Option<f32>,
-    /// Factor of the learning rate of embeddings. [default: 1; 0.1 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Learning-rate factor of embeddings. [default: 1; 0.1 with --preset table]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_embeddings: Option<f32>,
-    /// Factor of the learning rate of the factors of inputs (--learn-scale). [default: 1; 6 with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
+    /// Learning-rate factor of the input factors of --learn-scale. [default: 1; 6 with --preset table]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X", value_parser = parse::<f32>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_scale: Option<f32>,
-    /// Whether the learning rate of the weights depends on the width of their layer: standard, or ntk, as if weights were
-    /// multiplied by 1 / sqrt(inputs) in the network (which divides it by sqrt(inputs) for adam, adamw and rmsprop, by the
-    /// inputs for the others). [default: standard; ntk with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "NAME"))]
+    /// Parametrization of the layers: standard or ntk. [default: standard; ntk with --preset table]
+    ///
+    /// ntk trains as if weights were multiplied by 1 / sqrt(inputs): the learning rate of a layer is divided by
+    /// sqrt(inputs) for adam, adamw and rmsprop, by its inputs for the others.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "NAME"))]
     #[serde(with = "text")]
     pub parametrization: Option<Parametrization>,
-    /// Factors of the learning rate of single layers, first to last, with commas between them; layers that are not named
-    /// have 1.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = LEARNING, value_name = "X,Y,...", allow_hyphen_values = true))]
+    /// Learning-rate factors of the layers, first to last, as a comma-separated list. [default: 1 each]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = LEARNING, value_name = "X,Y,...", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub lr_layers: Option<List<f32>>,
-    /// How the values to predict are scaled for training: `standard` takes the mean of the training rows from them and
-    /// divides by their standard deviation, and predictions are scaled back; `none` takes them as they are. Refused with
-    /// classes. [default: standard]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = TABLES, value_name = "HOW"))]
+    /// Scaling of the values to predict during training: standard or none. [default: standard]
+    ///
+    /// `standard` subtracts the mean of the training rows and divides by their standard deviation. Predictions are
+    /// scaled back.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "METHOD"))]
     #[serde(with = "text")]
     pub scale_target: Option<ScaleTarget>,
-    /// How numbers become inputs, by the training rows: `standard` takes the mean of a column from them and divides by its
-    /// standard deviation; `minmax` makes the least 0 and the greatest 1; `robust` takes the median from them and divides
-    /// by the distance of the quartiles; `quantile` gives them a normal distribution by their rank; `bytes` divides by 255;
-    /// `none` takes them as they are; `auto` is bytes for images and standard for every other table. [default: auto; robust
-    /// with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = TABLES, value_name = "HOW"))]
+    /// Scaling of numeric inputs. [default: auto; robust with --preset table]
+    ///
+    /// standard: zero mean, unit variance. minmax: 0 to 1. robust: subtract the median, divide by the interquartile
+    /// range. quantile: normal scores of the ranks. bytes: divide by 255. none: as they are. auto: bytes for images,
+    /// else standard. All are fitted on the training rows.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "METHOD"))]
     #[serde(with = "text")]
     pub scale: Option<Scale>,
-    /// What is done to scaled numbers that are far from the others: `smooth` makes y / sqrt(1 + (y / 3)^2) of them, which
-    /// is never beyond -3 and 3, and is refused where it would change nothing: with --scale quantile, and where columns are
-    /// not scaled; `auto` does it where it changes something; `none` leaves them. [default: none; auto with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = TABLES, value_name = "HOW"))]
+    /// Clipping of scaled inputs: smooth, auto or none. [default: none; auto with --preset table]
+    ///
+    /// `smooth` is x / sqrt(1 + (x / 3)^2), which stays between -3 and 3. It is refused where it would change nothing
+    /// (--scale quantile, columns that are not scaled); `auto` applies it elsewhere.
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "METHOD"))]
     #[serde(with = "text")]
     pub clip: Option<Clip>,
-    /// What columns of numbers become: an input each, or with `pbld` four, of which three are learnt mixtures of 16 waves
-    /// of learnt frequencies and phases (Holzmüller and others, 2024). [default: none; pbld with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = TABLES, value_name = "NAME"))]
+    /// Embeddings of numeric columns: none or pbld. [default: none; pbld with --preset table]
+    ///
+    /// `pbld` adds three learnt mixtures of 16 periodic functions to each column (Holzmüller and others, 2024).
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "NAME"))]
     #[serde(with = "text")]
     pub embeddings: Option<Embeddings>,
-    /// Categories up to which a column becomes one input for each; a column of more becomes an embedding of 8 learnt
-    /// numbers a category. [default: 8]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = TABLES, value_name = "N", value_parser = count, allow_hyphen_values = true))]
+    /// Maximum number of categories for one-hot encoding; columns with more get an embedding of size 8. [default: 8]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "N", value_parser = count, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub one_hot: Option<usize>,
-    /// Whether every input is multiplied by a factor of its own, which is learnt. [default: no; yes with --preset table]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = TABLES, value_name = "WHETHER", num_args = 0..=1, default_missing_value = "yes"))]
+    /// Learn a scaling factor for each input. [default: no; yes with --preset table]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = TABLES, value_name = "YES-or-NO", num_args = 0..=1, default_missing_value = "yes"))]
     #[serde(with = "text")]
     pub learn_scale: Option<YesNo>,
-    /// Share of the training rows that test instead, of each class the same, chosen by the seed.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "SHARE", value_parser = parse::<f64>, allow_hyphen_values = true))]
+    /// Fraction of training rows held out for testing, stratified by class.
+    #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub test_fraction: Option<f64>,
-    /// Share of the training rows that validate instead, of each class the same, chosen by the seed.
-    #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "SHARE", value_parser = parse::<f64>, allow_hyphen_values = true))]
+    /// Fraction of training rows held out for validation, stratified by class.
+    #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "FRACTION", value_parser = parse::<f64>, allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub validation_fraction: Option<f64>,
-    /// Ends training when so many epochs in a row have brought nothing better on the validation data; `none` for never.
-    /// [default: none; 64 with --preset table, unless --keep last]
+    /// Stop after this many epochs without improvement on the validation rows; `none` never stops. [default: none; 64
+    /// with --preset table, unless --keep last]
     #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "EPOCHS", allow_hyphen_values = true))]
     #[serde(with = "text")]
     pub patience: Option<Patience>,
-    /// Which model is saved: the best on the validation data, or the last. [default: best, if there are such data]
-    #[cfg_attr(feature = "cli", arg(long, help_heading = HELD_OUT, value_name = "WHICH"))]
+    /// Model to save: best (on the validation rows) or last. [default: best, if there are validation rows]
+    #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = HELD_OUT, value_name = "MODEL"))]
     #[serde(with = "text")]
     pub keep: Option<Keep>,
 }
