@@ -196,7 +196,7 @@ pub enum Error {
         learning_rate: f32,
     },
     /// The loss over the test rows is NaN or infinite, though the network holds only finite numbers.
-    #[error("{}: the loss over these rows is {loss}, while the network is sound: they hold very large values", path.display())]
+    #[error("{}: the loss over these rows is {loss} although all weights are finite: the rows hold very large values", path.display())]
     NonFiniteTest {
         /// The file.
         path: PathBuf,
@@ -204,7 +204,7 @@ pub enum Error {
         loss: f64,
     },
     /// The network's outputs for a row are NaN or infinite, though the network holds only finite numbers.
-    #[error("{}: the outputs for sample {sample} are not finite, while the network is sound: the row holds very large values", path.display())]
+    #[error("{}: the outputs for sample {sample} are not finite although all weights are: the row holds very large values", path.display())]
     NonFinitePrediction {
         /// The file.
         path: PathBuf,
@@ -266,26 +266,26 @@ impl Error {
                 "try a smaller --lr, or check the data for very large values"
             }
             Error::Device(_) => {
-                "--device cpu always works, `train --fallback cpu` turns to it by itself, `tinytrain devices` lists what else does"
+                "use --device cpu, or `train --fallback cpu` to switch to it automatically; `tinytrain devices` lists the others"
             }
-            Error::Gpu(_) => "`train --fallback cpu` goes on from the last checkpoint, on the CPU engine",
+            Error::Gpu(_) => "`train --fallback cpu` continues on the CPU engine from the last checkpoint",
             Error::Undecided { setting, .. } => match *setting {
-                "target" => "name it with --target",
-                "header" => "say --header yes or --header no",
-                "task" => "--task classification takes them for classes, --task regression for values",
-                "decimal" => "--decimal names the mark of fractions; separators of thousands must be removed",
-                _ => "--only names the inputs, --exclude what is none",
+                "target" => "use --target to name it",
+                "header" => "use --header yes or --header no",
+                "task" => "use --task classification or --task regression",
+                "decimal" => "use --decimal . or --decimal , to name the decimal mark",
+                _ => "use --only to name the inputs, or --exclude to ignore columns",
             },
             Error::Fault { kind, .. } => match kind {
                 DataFault::TextAndNumbers => {
-                    "--categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves a \
-                     column out"
+                    "use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing \
+                     value, or --exclude to ignore the column"
                 }
-                DataFault::NoTarget => "--drop-missing-target leaves them out",
-                DataFault::MaybeMissing => "--missing-marker says which text does",
-                DataFault::OneTarget => "--target names another column",
-                DataFault::Values => "--task regression predicts them",
-                DataFault::DecimalMark => "--decimal says that fractions of this file are written otherwise",
+                DataFault::NoTarget => "use --drop-missing-target to leave them out",
+                DataFault::MaybeMissing => "use --missing-marker to name it",
+                DataFault::OneTarget => "use --target to name another column",
+                DataFault::Values => "use --task regression to predict them",
+                DataFault::DecimalMark => "use --decimal to name the decimal mark of this file",
             },
             _ => return None,
         })

@@ -273,7 +273,7 @@ mod tests {
         let saved = told(&Err::<(), _>(error()).context(context).unwrap_err());
         assert_eq!(saved, format!("{plain}; the model stays at m"));
         assert_eq!(told(&Err::<(), _>(error()).context("other words").unwrap_err()), "other words");
-        assert!(said(Error::Device("none".to_owned())).starts_with("none; --device cpu always works"));
+        assert!(said(Error::Device("none".to_owned())).starts_with("none; use --device cpu"));
         for (setting, option) in [("target", "--target"), ("header", "--header yes"), ("only", "--only")] {
             let question =
                 said(Error::Undecided { path: "t".into(), setting, question: "which?".to_owned() });

@@ -172,6 +172,9 @@ impl Model {
             return Err(bad("a model in safetensors format", "an empty file".to_owned()));
         }
         let unread = |error| bad("a whole model in safetensors format", format!("{error}"));
+        if bytes.len() > 8 && bytes[8] != b'{' {
+            return Err(bad("a whole model in safetensors format", "another kind of file".to_owned()));
+        }
         let (length, header) = SafeTensors::read_metadata(bytes).map_err(unread)?;
         if let Some(name) = repeated_key(&bytes[8..8 + length]) {
             return Err(bad("each tensor once", format!("{name} twice")));

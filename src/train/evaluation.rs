@@ -244,7 +244,7 @@ pub(crate) fn check_inputs(path: &Path, found: usize, expected: usize) -> Result
     Err(Error::Data {
         path: path.to_owned(),
         place: Place::default(),
-        expected: format!("{expected} feature values per row, as the network has inputs"),
+        expected: format!("{expected} inputs per row, as the model takes"),
         found: found.to_string(),
     })
 }

@@ -34,7 +34,7 @@ fn the_error_for_a_row_without_a_target_counts_all_of_them() {
     let line = |found: &str, expected: &str| {
         format!(
             "error: t.csv, row 26, column 2 (target): expected {expected} (every row needs one), found an empty \
-             cell{found}; --drop-missing-target leaves them out"
+             cell{found}; use --drop-missing-target to leave them out"
         )
     };
     let count = " (12 of 300 rows have no target)";
@@ -104,7 +104,11 @@ fn rows_without_a_target_are_left_out_on_demand() {
         place.write("whole.csv", rows(labels, true));
         let refused = train(&place, &[&["--data", "t.csv"][..], options].concat());
         assert_eq!(refused.code, 2);
-        assert!(refused.error().ends_with("; --drop-missing-target leaves them out"), "{}", refused.stderr);
+        assert!(
+            refused.error().ends_with("; use --drop-missing-target to leave them out"),
+            "{}",
+            refused.stderr
+        );
         let losses = |outcome: Outcome| {
             assert_eq!(outcome.code, 0, "{}", outcome.stderr);
             let objects = outcome.objects();

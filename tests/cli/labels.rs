@@ -168,7 +168,7 @@ fn numbers_of_which_only_the_first_rows_show_few_are_values() {
     // Text among them leaves it open.
     place.write("t.csv", sorted(99, "1,unknown\n"));
     let question = "error: t.csv: does target price hold classes, or values to predict? The first rows show 2 different numbers, all \
-                    rows 35; --task classification takes them for classes, --task regression for values";
+                    rows 35; use --task classification or --task regression";
     assert_eq!(train(&place, &target).error(), question);
     // As many as the rule for the first rows allows.
     place.write("t.csv", sorted(19, ""));
@@ -179,7 +179,7 @@ fn numbers_of_which_only_the_first_rows_show_few_are_values() {
     // A fraction leaves no doubt.
     place.write("t.csv", sorted(99, "1,2.5\n"));
     let line = "error: t.csv, row 2002, column 2 (price): expected labels of classes (values are predicted by regression, with the loss \
-                mse, mae or huber), found 2.5, a fraction; --task regression predicts them";
+                mse, mae or huber), found 2.5, a fraction; use --task regression to predict them";
     assert_eq!(train(&place, &target).error(), line);
     // More than are kept as labels.
     let row = |row: usize| format!("{},{}\n", row * 7 % 13, row.saturating_sub(100));

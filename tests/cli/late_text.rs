@@ -93,7 +93,7 @@ fn models_and_pipes_refuse_it() {
     place.succeed(&[&TRAIN[..7], &["--data", "plain.csv", "--out", "m.safetensors"]].concat());
     let before = place.entries();
     let line = "error: text.csv, row 32, column 2 (b): expected a number, as in the training table (or is this a text that stands \
-                for a missing value?), found \"seven\"; --missing-marker says which text does";
+                for a missing value?), found \"seven\"; use --missing-marker to name it";
     let model = ["--model", "m.safetensors", "--device", "cpu"];
     for command in [
         &[&["eval", "--data", "text.csv"][..], &model].concat(),
@@ -108,8 +108,8 @@ fn models_and_pipes_refuse_it() {
         let output = place.command(&[&TRAIN[..7], more].concat()).stdin(input).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let ending = "--categorical says what is one, --missing-marker which text stands for a missing value, --exclude leaves a column \
-                  out\n";
+    let ending = "use --categorical to treat the column as text, --missing-marker to name a text that stands for a missing value, or \
+                  --exclude to ignore the column\n";
     let expected = "error: standard input, row 32, column 2 (b): expected a number (text among numbers: say that the column is one of \
                     categories, or that this text stands for a missing value), found \"seven\"; ";
     assert_eq!(pipe("text.csv", &["--data", "-"]), (Some(2), expected.to_owned() + ending));

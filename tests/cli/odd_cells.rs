@@ -59,8 +59,8 @@ fn quoted_decimal_commas_between_commas_are_numbers_or_warned_of() {
     // Without any that can only be fractions they may be lists of two.
     let pair = |row: usize| format!("\"{},{}\"", row % 9 + 1, row * 7 % 60 + 10);
     place.write("pairs.csv", "a,b,class\n".to_owned() + &rows(&[&pair, &number, &class], ""));
-    let asked = "pairs.csv: is \"1,10\" a fraction, or are these two numbers?; --decimal names the mark of fractions; separators \
-                 of thousands must be removed";
+    let asked = "pairs.csv: is \"1,10\" a fraction, or are these two numbers?; use --decimal . or --decimal , to name the \
+                 decimal mark";
     refused(&place, &["--data", "pairs.csv"], asked);
     let read = place.succeed(&["inspect", "pairs.csv", "--decimal", ","]).stdout;
     assert!(read.contains("1.1 to "), "{read}");

@@ -142,10 +142,10 @@ fn targets_that_cannot_be_learnt_are_refused() {
     place.write("nothing.csv", table(&|row| format!("{}e-50", 1 + row % 30)));
     place.write("class.csv", table(&|_| "yes".to_owned()));
     for (file, expected) in [
-        ("one", "values to predict that differ, found only 2.5; --target names another column"),
+        ("one", "values to predict that differ, found only 2.5; use --target to name another column"),
         (
             "nothing",
-            "values to predict that differ, found only 0 (as numbers nearer to it than 1e-45 are read, too); --target names another column",
+            "values to predict that differ, found only 0 (as numbers nearer to it than 1e-45 are read, too); use --target to name another column",
         ),
         (
             "tiny",
@@ -159,7 +159,7 @@ fn targets_that_cannot_be_learnt_are_refused() {
             refused(&place, &options, &format!("{file}.csv, column 2 (price): expected {expected}"));
         }
     }
-    let line = "class.csv, column 2 (price): expected labels of two or more classes, found only label yes; --target names another column";
+    let line = "class.csv, column 2 (price): expected labels of two or more classes, found only label yes; use --target to name another column";
     refused(&place, &["--data", "class.csv", "--target", "price"], line);
 }
 

@@ -16,7 +16,11 @@ fn files_of_other_programs_are_called_by_their_names() {
             &b"PAR1\x15\x04\x15\x20"[..],
             "a Parquet file; pandas writes it as CSV by read_parquet and to_csv(FILE, index=False)",
         ),
-        ("t.xlsx", b"PK\x03\x04\x14\0\0\0", "a ZIP archive, as workbooks (.xlsx) are; save the table as CSV"),
+        (
+            "t.xlsx",
+            b"PK\x03\x04\x14\0\0\0",
+            "a ZIP archive, such as a workbook (.xlsx); save the table as CSV",
+        ),
         (
             "t.arrow",
             b"ARROW1\0\0\xff\xff",

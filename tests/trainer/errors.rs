@@ -102,7 +102,7 @@ fn rows_that_do_not_train_are_like_those_that_do() {
     );
     assert_error(
         trainer.clone().test(&Array2::zeros((6, 3)), &Y).fit(&x, &Y),
-        "test x: expected 2 feature values per row, as the network has inputs, found 3",
+        "test x: expected 2 inputs per row, as the model takes, found 3",
     );
     assert_error(
         trainer.clone().validation(&x, &Y[..3]).fit(&x, &Y),

@@ -171,7 +171,7 @@ impl Stream {
     /// Refuses files that hold tables, but none of text in UTF-8: what they are is of more use than what their bytes are not.
     fn refuse_other_formats(&mut self) -> Result<()> {
         let (what, remedy) = match self.peek(8)?[..] {
-            [b'P', b'K', 3, 4, ..] => ("a ZIP archive, as workbooks (.xlsx) are", "save the table as CSV"),
+            [b'P', b'K', 3, 4, ..] => ("a ZIP archive, such as a workbook (.xlsx)", "save the table as CSV"),
             [b'P', b'A', b'R', b'1', next, ..] if next.is_ascii_control() && !next.is_ascii_whitespace() => {
                 ("a Parquet file", "pandas writes it as CSV by read_parquet and to_csv(FILE, index=False)")
             }
