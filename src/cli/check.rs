@@ -9,10 +9,11 @@ use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
 use tinytrain::settings::{DatasetInfo, TrainSettings};
+use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::devices;
-use super::output::{Console, Unwritable, object, print_line};
+use super::output::{Console, object, print_line};
 use super::text::counted;
 use super::training::{OfNetworks, Part};
 
@@ -62,7 +63,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
     let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));
-    let record = record.transpose().map_err(|error: tinytrain::Error| error)?;
+    let record = record.transpose().map_err(|error: Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
     let choice = devices::opened(&options.device, options.checked)?;
@@ -116,7 +117,7 @@ struct Table {
     checked: u64,
     failed: u64,
     /// Why nothing more is printed.
-    unwritable: Option<Unwritable>,
+    unwritable: Option<Error>,
 }
 
 impl Table {
@@ -126,7 +127,7 @@ impl Table {
         }
     }
 
-    fn head(&mut self, device: &str) -> Result<(), Unwritable> {
+    fn head(&mut self, device: &str) -> Result<()> {
         if self.format == Format::Text {
             print_line(&format!("checking {device}"))?;
             let (kernel, shape) = ("kernel", "shape");
@@ -160,7 +161,7 @@ impl Table {
         self.print(&line);
     }
 
-    fn end(&mut self) -> Result<(), Unwritable> {
+    fn end(&mut self) -> Result<()> {
         if self.format == Format::Text {
             let passed = self.checked - self.failed;
             self.print(&format!("{passed} of {} passed", counted(self.checked, "check", "checks")));

@@ -13,8 +13,7 @@ use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 use toml::{Table, Value};
 
-use super::run_options::{RunOptions, TrainOptions};
-use super::train_options::Options;
+use super::train_options::{Options, RunOptions, TrainOptions};
 
 /// Options that are of one call, not of what is trained.
 const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];

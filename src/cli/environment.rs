@@ -36,6 +36,11 @@ pub fn cache_folder() -> Option<PathBuf> {
     caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
 }
 
+/// The file of measured tile shapes, if there is a folder of caches.
+pub fn tuning_file() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("tuning.json"))
+}
+
 /// Takes no vectors that are longer than TINYTRAIN_VECTORS says, in bits.
 ///
 /// # Errors

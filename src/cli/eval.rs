@@ -15,15 +15,14 @@ use tinytrain::train::{
 
 use super::args::{self, Format};
 use super::devices;
-use super::eval_text::{error_table, list, text, weight_line};
-use super::measure_text::{
-    errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
+use super::eval_text::{
+    error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
+    value_names, value_of, weight_line,
 };
 use super::model_choice::ModelChoice;
-use super::output::{print_line, print_object, warn};
+use super::output::{print_line, print_lines, print_object, warn};
 use super::table_options::Written;
 use super::text::{counted, evaluation_warnings, loss, one_class};
-use super::train_figures::value_names;
 use tinytrain::evaluate::{EvaluationRows, chosen};
 
 /// The most classes of which JSON holds the confusion matrix.
@@ -129,23 +128,23 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             print_object(&fields)?;
         }
         Format::Text => {
-            let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} of {}", model.description(), options.model.display()))?;
-            print_line(&format!("{samples} of {file}, on {device}"))?;
-            if let Some(line) = weight_line(&model, data) {
-                print_line(&line)?;
-            }
-            for line in text(data, &evaluation, classes, &figures, &measured) {
-                print_line(&line)?;
-            }
+            print_lines(&head(options, &model, data, file, &device))?;
+            print_lines(&text(data, &evaluation, classes, &figures, &measured))?;
             if let (Some(errors), Some(most)) = (errors, options.errors) {
-                for line in error_table(&errors, &rows, &evaluation.predictions, most, classes) {
-                    print_line(&line)?;
-                }
+                print_lines(&error_table(&errors, &rows, &evaluation.predictions, most, classes))?;
             }
         }
     }
     Ok(())
+}
+
+/// What was evaluated on which rows.
+fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &str) -> Vec<String> {
+    let samples = counted(data.rows() as u64, "sample", "samples");
+    let mut lines = vec![format!("{} of {}", model.description(), options.model.display())];
+    lines.push(format!("{samples} of {file}, on {device}"));
+    lines.extend(weight_line(model, data));
+    lines
 }
 
 /// Evaluates a model of values and prints.
@@ -188,20 +187,13 @@ fn values(
             ])?;
         }
         Format::Text => {
-            let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} of {}", model.description(), options.model.display()))?;
-            print_line(&format!("{samples} of {file}, on {device}"))?;
-            if let Some(line) = weight_line(model, data) {
-                print_line(&line)?;
-            }
+            print_lines(&head(options, model, data, file, &device))?;
             print_line(&format!("{} {}, {}", model.network.loss(), loss(*mean_loss), errors_text(&errors)))?;
-            let lines = match names.len() {
+            let table = match names.len() {
                 1 => measure_table(&measured),
                 _ => target_table(&measured, &names),
             };
-            for line in lines {
-                print_line(&line)?;
-            }
+            print_lines(&table.lines())?;
         }
     }
     Ok(())

@@ -131,10 +131,8 @@ pub fn fold_fields(result: &FoldResult, count: usize) -> Vec<(&'static str, Valu
     ];
     fields.extend(score_fields(VALIDATION, result.validation.as_ref()));
     fields.extend(score_fields(TEST, Some(&result.test)));
+    fields.extend(by_target(Some(&result.test)));
     fields.extend([
-        ("test_rmse_by_target", by_target(Some(&result.test), |target| target.rmse)),
-        ("test_mae_by_target", by_target(Some(&result.test), |target| target.mae)),
-        ("test_r2_by_target", by_target(Some(&result.test), |target| target.r2)),
         ("seconds", result.duration.as_secs_f64().into()),
         ("warning", result.warning.clone().into()),
     ]);

@@ -11,16 +11,14 @@ use tinytrain::{Error, Result};
 use toml::Table;
 
 use super::args::Format;
+use super::data_text::{as_text, column_lines, data_line, late_texts, left_out, odd_labels};
 use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
-use super::output::{Console, Unwritable, warn};
+use super::output::{Console, warn};
 use super::text::{grouped, one_class, unknown_cells};
-use super::train_figures::accuracy;
 use super::train_options::Options;
-use super::train_text::{
-    Chosen, as_text, column_lines, data_line, late_texts, left_out, odd_labels, plan_line,
-};
+use super::train_text::{Chosen, accuracy, plan_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 
 /// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved. The
@@ -139,65 +137,37 @@ impl Folds<'_> {
         }
         console.progress().begin(index, self.count, fold.config.epochs);
         let (device, config) = (self.device.clone(), fold.config.clone());
-        let mut unwritable = None;
-        let result = fold.train(&device, &mut |event| {
-            self.take(event, &config, console).map_err(|failure| match failure {
-                Failure::Library(error) => error,
-                Failure::Output(error) => {
-                    let text = error.to_string();
-                    unwritable = Some(error);
-                    // The library's errors have no place for this one.
-                    Error::Config(text)
-                }
-            })
-        });
-        console.progress().clear();
-        match (unwritable, result) {
-            (Some(unwritable), _) => Err(unwritable.into()),
-            (None, Err(Error::Interrupted)) => {
+        let result = fold.train(&device, &mut |event| self.take(event, &config, console));
+        console.progress().bar.clear();
+        match result {
+            Err(Error::Interrupted) => {
                 let message =
                     format!("interrupted in fold {} of {}; no model is saved", index + 1, self.count);
                 Err(self.interrupts.ended(message).into())
             }
-            (None, result) => Ok(result?),
+            result => Ok(result?),
         }
     }
 
-    fn take(
-        &mut self,
-        event: Event,
-        config: &Config,
-        console: &mut Console,
-    ) -> std::result::Result<(), Failure> {
+    fn take(&mut self, event: Event, config: &Config, console: &mut Console) -> Result<()> {
         match event {
             Event::Progress { epoch, rows, total, score } => {
                 console.progress().update(epoch, rows, total, score.loss, accuracy(Some(&score), config));
-                if self.interrupts.has_come() { Err(Failure::Library(Error::Interrupted)) } else { Ok(()) }
+                return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
-            Event::Unknown { cells, .. } => {
-                self.unknown += cells;
-                Ok(())
-            }
+            Event::Unknown { cells, .. } => self.unknown += cells,
             Event::OneClass { set, class } => {
                 console.warn(&one_class(&class, &format!("the {set} rows of a fold")));
-                Ok(())
             }
-            Event::Started(started) if self.table.is_none() => {
-                self.begin(&started, config, console).map_err(Failure::Output)
-            }
+            Event::Started(started) if self.table.is_none() => self.begin(&started, config, console)?,
             Event::Started(_) | Event::Restarted { .. } | Event::Epoch { .. } | Event::Interrupted { .. } => {
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// What is trained, as far as it is the same in all folds, and the header of the table.
-    fn begin(
-        &mut self,
-        started: &Started,
-        config: &Config,
-        console: &Console,
-    ) -> std::result::Result<(), Unwritable> {
+    fn begin(&mut self, started: &Started, config: &Config, console: &Console) -> Result<()> {
         self.notices.drain(..).for_each(|notice| console.notice(&notice));
         let Started { engine: Description { device, .. }, network, transform, meaning, rows } = started;
         let table = FoldTable::new(config.loss);
@@ -220,7 +190,7 @@ impl Folds<'_> {
     }
 
     /// What a fold gave.
-    fn tell(&self, result: &FoldResult, console: &mut Console) -> std::result::Result<(), Unwritable> {
+    fn tell(&self, result: &FoldResult, console: &mut Console) -> Result<()> {
         if let Some(warning) = &result.warning {
             console.warn(&format!("fold {}: {warning}", result.index + 1));
         }
@@ -230,10 +200,4 @@ impl Folds<'_> {
             (Format::Text, _) => Ok(()),
         }
     }
-}
-
-/// What went wrong while events were told.
-enum Failure {
-    Library(Error),
-    Output(Unwritable),
 }

@@ -14,10 +14,10 @@ use tinytrain::train::{Importance, Scoring, Shuffling, importances};
 use super::args::{self, Format};
 use super::devices;
 use super::model_choice::ModelChoice;
-use super::output::{print_line, print_object, warn};
+use super::output::{print_line, print_lines, print_object, warn};
 use super::progress;
 use super::table_options::Written;
-use super::text::{Align, counted, evaluation_warnings, shell_word, table};
+use super::text::{Table, counted, evaluation_warnings, shell_word};
 use tinytrain::data::places;
 use tinytrain::evaluate::{EvaluationRows, held_out_of};
 
@@ -115,10 +115,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if data.rows() < all {
         samples += &format!(", chosen among the {all}");
     }
-    let mut bar = progress::Bar::new("columns");
+    let mut bar = progress::Bar::new(true);
     let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };
     let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {
-        bar.update(done, of);
+        bar.count("columns", done, of);
         Ok(())
     });
     bar.clear();
@@ -150,9 +150,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Format::Text => {
             print_line(&format!("{samples} of {file}: {} {value:.4}", scoring.name()))?;
             print_line(&format!("{}, mean of {} shuffles of a column", change(scoring), options.repeats))?;
-            for line in lines(&found, &names) {
-                print_line(&line)?;
-            }
+            print_lines(&lines(&found, &names))?;
         }
     }
     Ok(())
@@ -195,13 +193,12 @@ fn change(scoring: Scoring) -> String {
 
 fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     let most = found.iter().map(|found| found.mean).fold(f64::MIN_POSITIVE, f64::max);
-    let mut rows = vec![["column", "importance", "95 % interval", ""].map(String::from).to_vec()];
-    rows.extend(found.iter().map(|found| {
+    let rows = found.iter().map(|found| {
         let [low, high] = found.interval;
         let bar = "█".repeat((found.mean / most * LONGEST).round().max(0.0) as usize);
         vec![names[found.column].clone(), format!("{:.4}", found.mean), format!("{low:.4} to {high:.4}"), bar]
-    }));
-    table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left])
+    });
+    Table::new(&["column", ">importance", "95 % interval", ""], rows).lines()
 }
 
 fn picture(

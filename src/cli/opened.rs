@@ -7,9 +7,9 @@ use tinytrain::settings::DatasetInfo;
 use tinytrain::train::{Config, TrainingData};
 use tinytrain::{Error, Result};
 
+use super::data_text::{column_lines, late_texts};
 use super::text::column_name;
 use super::train_options::Options;
-use super::train_text::{column_lines, late_texts};
 use super::training::Training;
 
 /// Where rows are that train, that validate, and that test.

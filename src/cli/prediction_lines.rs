@@ -9,9 +9,9 @@ use tinytrain::model::Model;
 use tinytrain::train::Predictions;
 use tinytrain::{Error, Result};
 
-use super::printable::printable_json;
+use super::eval_text::value_names;
+use super::output::printable_json;
 use super::text::shell_word;
-use super::train_figures::value_names;
 
 /// How predictions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -13,10 +13,9 @@ use tinytrain::settings::DatasetInfo;
 use tinytrain::train::Config;
 
 use super::args::{self, Format};
-use super::comparison_text::comparison_lines;
 use super::opened::open_alone;
-use super::output::{Console, print_json, print_line};
-use super::profile_text::lines;
+use super::output::{Console, print_json, print_line, print_lines};
+use super::profile_text::{comparison_lines, lines};
 use super::progress::Bar;
 use super::training::{Kernels, OfSteps, Part, Training};
 
@@ -106,9 +105,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     match options.format {
         Format::Json => print_json(&made.report.to_json())?,
         Format::Text => {
-            for line in lines(&made.report) {
-                print_line(&line)?;
-            }
+            print_lines(&lines(&made.report))?;
             if let Some(trace) = trace {
                 print_line(&format!("trace: {}", trace.path().display()))?;
             }
@@ -156,13 +153,14 @@ fn compared(
     device: &Device,
     open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
 ) -> anyhow::Result<()> {
-    let mut bar = Bar::new("ways of training");
+    let mut bar = Bar::new(true);
     let rows = options.steps.saturating_mul(config.batch_size);
-    let comparison = compare(config, device, rows, open, &mut |timed, all| bar.update(timed, all))?;
+    let comparison =
+        compare(config, device, rows, open, &mut |timed, all| bar.count("ways of training", timed, all))?;
     bar.clear();
     match options.format {
         Format::Json => print_json(&comparison.to_json())?,
-        Format::Text => comparison_lines(&comparison).iter().try_for_each(|line| print_line(line))?,
+        Format::Text => print_lines(&comparison_lines(&comparison))?,
     }
     Ok(())
 }

@@ -14,15 +14,14 @@ use toml::Table;
 
 use super::args::Format;
 use super::config_file::{check_resume, merged, table};
+use super::data_text::{column_lines, read_first_line};
 use super::folds;
 use super::interrupt::Interrupts;
 use super::opened::{Opened, Places};
 use super::output_place::OutputPlace;
-use super::run_options::{RunOptions, TrainOptions};
 use super::text::shell_word;
-use super::train_options::Options;
+use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
-use super::train_text::{column_lines, read_first_line};
 use super::unused_options::{refuse_unused, refuse_unused_rate};
 use tinytrain::runs::{self, CONFIG, RunFolder};
 

@@ -1,33 +1,33 @@
 //! What `tinytrain train` saves and tells while it trains.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::Value;
-use tinytrain::Error;
 use tinytrain::engine::Description;
 use tinytrain::model::{Model, Origin};
 use tinytrain::settings::Preset;
 use tinytrain::train::{
     Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
 };
+use tinytrain::{Error, Result};
 use toml::Table as Given;
 
 use super::args::Format;
 use super::checkpoints::Clock;
 use super::config_file;
+use super::curves::{self, Look};
+use super::data_text::{as_text, data_line, late_texts, left_out, odd_labels};
 use super::interrupt::Interrupts;
-use super::output::{Console, Unwritable};
+use super::output::{Console, print};
 use super::output_place::OutputPlace;
-use super::run_options::RunOptions;
 use super::tensorboard::EventLog;
 use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
-use super::train_figures::{accuracy, decimal, settings};
-use super::train_options::Options;
-use super::train_text::{Chosen, Table, as_text, data_line, late_texts, left_out, odd_labels, plan_line};
+use super::train_options::{Options, RunOptions};
+use super::train_text::{Chosen, Table, accuracy, details, end_text, plan_line, reached, summary_fields};
 use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
 use tinytrain::runs::{CONFIG, MODEL};
 
@@ -45,22 +45,22 @@ pub struct Setting<'a> {
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
-    pub(super) options: &'a Options,
+    options: &'a Options,
     setting: Setting<'a>,
-    pub(super) config: &'a Config,
-    pub(super) start: Instant,
-    pub(super) console: Console,
+    config: &'a Config,
+    start: Instant,
+    console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
     notices: Vec<String>,
     /// The same of what makes a result doubtful.
     warnings: Vec<String>,
     /// What the model file says besides what the library knows.
-    pub(super) settings: BTreeMap<String, String>,
+    settings: BTreeMap<String, String>,
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
     /// Whether the settings are not those of the preset for tables.
-    pub(super) is_plain: bool,
+    is_plain: bool,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
     /// The model that is kept, until it is written.
@@ -77,8 +77,6 @@ pub struct TrainReport<'a> {
     /// What it was trained on until then.
     origin: Option<Origin>,
     interrupts: &'a Interrupts,
-    /// Why the run was ended from here.
-    unwritable: Option<Unwritable>,
 }
 
 struct Saved {
@@ -121,7 +119,7 @@ impl<'a> TrainReport<'a> {
                 odd_labels(data.odd_labels()),
             ]
             .concat(),
-            settings: settings(options, data),
+            settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
             is_plain: preset == Preset::Plain,
@@ -135,7 +133,6 @@ impl<'a> TrainReport<'a> {
             progress: None,
             origin: None,
             interrupts,
-            unwritable: None,
         }
     }
 
@@ -165,7 +162,7 @@ impl<'a> TrainReport<'a> {
     ///
     /// # Errors
     /// Those of the device and of the folder.
-    pub fn save_checkpoint(&mut self, run: &mut Run) -> tinytrain::Result<()> {
+    pub fn save_checkpoint(&mut self, run: &mut Run) -> Result<()> {
         self.write_model()?;
         if let OutputPlace::Folder(folder) = &mut self.output
             && let Some(mut checkpoint) = run.checkpoint()?
@@ -177,7 +174,7 @@ impl<'a> TrainReport<'a> {
     }
 
     /// Makes the folder of the run, with all that it holds before an epoch has ended.
-    fn begin(&mut self, started: &Started) -> tinytrain::Result<()> {
+    fn begin(&mut self, started: &Started) -> Result<()> {
         let Setting { config, preset, given, run } = self.setting;
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
@@ -216,7 +213,7 @@ impl<'a> TrainReport<'a> {
     ///
     /// # Errors
     /// When the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] when a signal has come.
-    pub fn take(&mut self, event: Event) -> tinytrain::Result<()> {
+    pub fn take(&mut self, event: Event) -> Result<()> {
         match &event {
             Event::Progress { epoch, rows, total, score } => {
                 let accuracy = accuracy(Some(score), self.config);
@@ -239,7 +236,6 @@ impl<'a> TrainReport<'a> {
                 }
             }
             Event::Interrupted { epoch, steps, model } => {
-                self.console.progress().clear();
                 self.keep(model, format!("the model after step {steps}, in epoch {epoch}"))?;
                 return self.write_model();
             }
@@ -258,27 +254,21 @@ impl<'a> TrainReport<'a> {
                 self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
             }
         }
-        let printed = match self.options.format {
+        match self.options.format {
             Format::Json => self.json(&event),
             Format::Text => self.text(&event),
-        };
-        printed.map_err(|unwritable| {
-            // The library's errors have no place for this one.
-            let message = unwritable.to_string();
-            self.unwritable = Some(unwritable);
-            Error::Config(message)
-        })
+        }
     }
 
     /// Takes a model in the place of the one before. It is written at the latest with a checkpoint and at the end.
-    fn keep(&mut self, model: &Arc<Model>, what: String) -> tinytrain::Result<()> {
+    fn keep(&mut self, model: &Arc<Model>, what: String) -> Result<()> {
         self.saved = Some(Saved { what, path: self.output.model_path()? });
         self.unsaved = Some(Arc::clone(model));
         Ok(())
     }
 
     /// Writes the model that is kept, unless it is written.
-    fn write_model(&mut self) -> tinytrain::Result<()> {
+    fn write_model(&mut self) -> Result<()> {
         let Some(model) = self.unsaved.take() else { return Ok(()) };
         let mut model = Arc::unwrap_or_clone(model);
         model.settings.extend(self.settings.clone());
@@ -291,8 +281,8 @@ impl<'a> TrainReport<'a> {
     ///
     /// # Errors
     /// What ended the run before its time, and where the last model is.
-    pub fn end(mut self, trained: tinytrain::Result<Summary>) -> anyhow::Result<()> {
-        self.console.progress().clear();
+    pub fn end(mut self, trained: Result<Summary>) -> anyhow::Result<()> {
+        self.console.progress().bar.clear();
         if let Ok(Summary { model, .. }) = &trained
             && model.settings.contains_key("temperature")
         {
@@ -300,7 +290,7 @@ impl<'a> TrainReport<'a> {
             self.unsaved = Some(Arc::new(model.clone()));
         }
         let written = self.write_model();
-        if let Some(unwritable) = self.unwritable {
+        if let Err(unwritable @ Error::Output(_)) = trained {
             return Err(unwritable.into());
         }
         let trained = written.and(trained);
@@ -317,12 +307,7 @@ impl<'a> TrainReport<'a> {
                 let message = format!("interrupted; {what} is saved at {}{goes_on}", path.display());
                 Err(self.interrupts.ended(message).into())
             }
-            (Ok(summary), Some(Saved { path, .. })) => {
-                match self.summary(&summary, &path.to_string_lossy(), &path) {
-                    Err(unwritable) if unwritable.is_unread() => Ok(()),
-                    printed => printed.map_err(Into::into),
-                }
-            }
+            (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
             (Err(error), Some(Saved { what, path })) if path.is_file() => {
                 let message = format!("{error}; {what} stays at {}", path.display());
                 Err(error).context(message)
@@ -333,15 +318,19 @@ impl<'a> TrainReport<'a> {
         told.and(Ok(events?))
     }
 
-    fn json(&self, event: &Event) -> Result<(), Unwritable> {
-        if let Event::Started(started) = event {
-            self.details(started);
-        }
+    /// What has no effect, and what `--verbose` adds.
+    fn tell_details(&self, started: &Started) {
+        let lines = details(started, self.config, self.is_plain, self.options.verbose);
+        lines.iter().for_each(|line| self.console.notice(line));
+    }
+
+    fn json(&self, event: &Event) -> Result<()> {
         match event {
             Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
             Event::Started(started) => {
                 let Started { engine, network, transform, meaning, rows } = &**started;
                 let Description { engine, device, schedule, tiles, .. } = engine;
+                self.tell_details(started);
                 let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
                 let target = target.map(|target| match &target.name {
                     Some(name) => Value::from(name.as_str()),
@@ -362,7 +351,8 @@ impl<'a> TrainReport<'a> {
                     ("seed", self.config.seed.into()),
                     ("batch_size", self.config.batch_size.into()),
                     ("optimizer", self.config.optimizer.kind.to_string().into()),
-                    ("learning_rate", decimal(self.config.learning_rate)),
+                    // The decimal fraction that the user wrote, not the digits of its binary neighbour.
+                    ("learning_rate", self.config.learning_rate.to_string().parse::<f64>().ok().into()),
                     ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
                     ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
                     ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
@@ -400,7 +390,7 @@ impl<'a> TrainReport<'a> {
         }
     }
 
-    fn text(&mut self, event: &Event) -> Result<(), Unwritable> {
+    fn text(&mut self, event: &Event) -> Result<()> {
         if self.options.quiet {
             return Ok(());
         }
@@ -420,7 +410,7 @@ impl<'a> TrainReport<'a> {
                 self.console
                     .line(&format!("{network} network, {parameters} parameters, on {}", engine.device))?;
                 self.console.line(&plan_line(self.config, *rows, chosen))?;
-                self.details(started);
+                self.tell_details(started);
                 if self.table.is_none() {
                     let table = Table::new(self.validates, self.config.epochs, self.config.loss);
                     self.console.line(&table.header())?;
@@ -429,7 +419,6 @@ impl<'a> TrainReport<'a> {
                 Ok(())
             }
             Event::Restarted { reason } => {
-                self.console.progress().clear();
                 self.console
                     .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
@@ -440,5 +429,46 @@ impl<'a> TrainReport<'a> {
                 _ => Ok(()),
             },
         }
+    }
+
+    /// Prints what a run gave, whose model is saved at `path`.
+    fn summary(&self, summary: &Summary, path: &Path) -> Result<()> {
+        let times = [self.start.elapsed(), summary.first_batch.duration_since(self.start)];
+        let name = path.to_string_lossy();
+        if let Some(doubt) = &summary.doubt {
+            self.console.warn(&format!(
+                "{doubt}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
+                 the target"
+            ));
+        }
+        if self.options.format == Format::Json {
+            return self.console.object(&summary_fields(summary, times, &name));
+        }
+        let (reached, targets) = reached(summary, self.config.loss);
+        if self.options.quiet {
+            return self.console.line(&format!("{reached}, model {name}"));
+        }
+        self.console.line(&(reached + &end_text(summary, times)))?;
+        targets.iter().try_for_each(|line| self.console.line(line))?;
+        if let Some(look) = Look::of_terminal() {
+            // For who looks on: the log and pipes have the numbers.
+            let lines = curves::lines(&summary.epochs, self.config.loss.of_classes(), look);
+            lines.iter().try_for_each(|line| print((line.clone() + "\n").as_bytes()))?;
+        }
+        self.console.line(&format!("model: {name}"))?;
+        let data = self.data_option();
+        self.console.line(&format!("evaluate it: tinytrain eval --model {}{data}", shell_word(path)))
+    }
+
+    /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.
+    fn data_option(&self) -> String {
+        let is_known = ["data", "data_parts"].iter().any(|key| self.settings.contains_key(*key));
+        if is_known && !self.settings.contains_key("unnamed_test_data") {
+            return String::new();
+        }
+        let data = self.options.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
+        let data: Vec<String> =
+            data.iter().filter(|data| *data != Path::new("-")).map(|data| shell_word(data)).collect();
+        format!(" --data {}", if data.is_empty() { "FILE".to_owned() } else { data.join(" ") })
     }
 }

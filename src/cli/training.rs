@@ -14,8 +14,8 @@ use tinytrain::settings::{DatasetInfo, ENDS, HELD_OUT, LEARNING, NETWORK, TABLES
 
 use super::args;
 use super::devices;
+use super::environment::tuning_file;
 use super::table_options::Columns;
-use super::tuning_file;
 
 /// What is trained, on which data, by what.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -178,9 +178,11 @@ impl Kernels {
         if self.no_tune || matches!(device, Device::Cpu) {
             return Measurements::default();
         }
-        tuning_file::read().unwrap_or_else(|error| {
-            notices.push(format!("{error}; built-in tile shapes are taken"));
-            Measurements::default()
-        })
+        tuning_file()
+            .map_or_else(|| Ok(Measurements::default()), |path| Measurements::read(&path))
+            .unwrap_or_else(|error| {
+                notices.push(format!("{error}; built-in tile shapes are taken"));
+                Measurements::default()
+            })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::cli::html::escaped;
-use crate::cli::html::plot::{Axis, Plot, short, thinned};
+use crate::cli::plot::{Axis, Plot, short, thinned};
 use tinytrain::runs::Told;
 
 /// Width and height of a plot: text of 13 pixels is readable on a phone.

@@ -4,12 +4,9 @@ mod classes;
 mod curves;
 mod judged;
 mod mistakes;
-mod options;
 mod page;
-mod pixels;
-mod rows;
+mod pictures;
 mod values;
-mod weights;
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +15,7 @@ use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
 use self::judged::Judged;
-pub use self::options::Options;
+pub use self::judged::Options;
 use super::devices;
 use super::output::{print_line, warn};
 use super::sweep::page_of;

@@ -4,14 +4,12 @@ use super::classes::classes;
 use super::curves::curves;
 use super::judged::Judged;
 use super::mistakes;
+use super::pictures::weights;
 use super::values::values;
-use super::weights::weights;
-use crate::cli::eval_text::weight_line;
+use crate::cli::eval_text::{measure_table, target_table, value_names, weight_line};
 use crate::cli::html::{self, escaped, table};
-use crate::cli::measure_text::{MEASURE_ALIGN, TARGET_ALIGN, measure_rows, target_rows};
-use crate::cli::text::{Align, counted, loss};
-use crate::cli::told::{compared, differing, names, settings};
-use crate::cli::train_figures::value_names;
+use crate::cli::runs::{compared, differing, names, settings, side_by_side};
+use crate::cli::text::{Table, counted, loss};
 use tinytrain::runs::Told;
 
 /// Beside the style of all pages. Eight colours that most eyes tell apart (Okabe and Ito, 2008), paler where it is dark.
@@ -48,7 +46,7 @@ pub fn page(runs: &[Told], judged: &[Result<Judged, String>]) -> String {
     body += &format!("<h2>Curves</h2>\n{}", curves(runs));
     body += &format!(
         "<h2>Runs</h2>\n{}",
-        side_by_side("What the best epoch of each run reached", compared(runs), runs)
+        table("What the best epoch of each run reached", &side_by_side(runs, compared(runs)))
     );
     body += &format!("<h2>Settings</h2>\n{}", setting_tables(runs));
     for (run, judged) in runs.iter().zip(judged) {
@@ -77,21 +75,14 @@ fn section(judged: &Judged) -> String {
     let names = value_names(&judged.model.meaning, judged.model.network.outputs());
     html += &match &judged.errors {
         Some(errors) if errors.targets.len() > 1 => {
-            table("Measures by target", &target_rows(&judged.measured, &names), &TARGET_ALIGN)
+            table("Measures by target", &target_table(&judged.measured, &names))
         }
-        _ => table("Measures", &measure_rows(&judged.measured), &MEASURE_ALIGN),
+        _ => table("Measures", &measure_table(&judged.measured)),
     };
     match &judged.errors {
         Some(_) => html + &values(judged) + &mistakes::of_values(judged) + &weights(judged),
         None => html + &classes(judged) + &mistakes::of_classes(judged) + &weights(judged),
     }
-}
-
-/// A table with a column a run.
-fn side_by_side(caption: &str, rows: Vec<Vec<String>>, runs: &[Told]) -> String {
-    let header = [String::new()].into_iter().chain(runs.iter().map(Told::name)).collect();
-    let rows: Vec<Vec<String>> = [header].into_iter().chain(rows).collect();
-    table(caption, &rows, &vec![Align::Left; runs.len() + 1])
 }
 
 /// The settings in which runs differ, and behind a fold those that they share.
@@ -101,16 +92,12 @@ fn setting_tables(runs: &[Told]) -> String {
     let mut html = match (runs.len(), differing.len()) {
         (1, _) => String::new(),
         (_, 0) => "<p>The runs have the same settings.</p>\n".to_owned(),
-        _ => side_by_side("Settings in which the runs differ", settings(runs, &differing), runs),
+        _ => table("Settings in which the runs differ", &side_by_side(runs, settings(runs, &differing))),
     };
     if !shared.is_empty() {
-        let rows = [vec!["setting".to_owned(), "value".to_owned()]].into_iter();
-        let rows: Vec<Vec<String>> = rows.chain(settings(&runs[..1], &shared)).collect();
+        let all = Table::new(&["setting", "value"], settings(&runs[..1], &shared));
         let what = if runs.len() == 1 { "All settings" } else { "Settings that the runs share" };
-        html += &format!(
-            "<details><summary>{what}</summary>\n{}</details>\n",
-            table(what, &rows, &[Align::Left; 2])
-        );
+        html += &format!("<details><summary>{what}</summary>\n{}</details>\n", table(what, &all));
     }
     html
 }

@@ -2,10 +2,10 @@
 
 use super::curves::SIZE;
 use super::judged::Judged;
+use crate::cli::eval_text::value_names;
 use crate::cli::html::escaped;
-use crate::cli::html::plot::{Axis, Plot, short};
+use crate::cli::plot::{Axis, Plot, short};
 use crate::cli::text::{counted, grouped};
-use crate::cli::train_figures::value_names;
 
 /// Targets of which there are pictures.
 const MOST_TARGETS: usize = 12;

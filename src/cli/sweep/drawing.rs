@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::arguments::settings_text;
 use crate::cli::html::escaped;
-use crate::cli::html::plot::{self, Plot, short, thinned};
+use crate::cli::plot::{self, Plot, short, thinned};
 
 /// A member's validation, or else test figure, by epochs: accuracy of classes, loss of values.
 pub type Curves = BTreeMap<usize, Vec<f64>>;

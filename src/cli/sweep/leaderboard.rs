@@ -2,26 +2,34 @@
 
 use tinytrain::sweep::{Ranked, Record, names};
 
-use crate::cli::text::{Align, loss, percent, quoted, table as lines};
+use crate::cli::text::{Table, loss, percent, quoted};
 
 /// The best members for people, with the settings in which they differ.
 pub fn table(ranked: &[Ranked]) -> Vec<String> {
+    board(ranked, ranked.len(), false).lines()
+}
+
+/// The best members, so many of them, with the settings in which they differ.
+pub fn board(ranked: &[Ranked], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
-    let mut header = vec!["rank".to_owned(), "member".to_owned()];
-    header.extend(of_classes.then(|| "accuracy".to_owned()));
-    header.extend(["loss", "epochs"].map(str::to_owned));
-    header.extend(names.iter().cloned());
-    let mut align = vec![Align::Right; if of_classes { 5 } else { 4 }];
-    align.extend(names.iter().map(|_| Align::Left));
+    let mut columns = vec![">rank", ">member", ">loss", ">epochs"];
+    if has_seconds {
+        columns.push(">seconds");
+    }
+    columns.extend(names.iter().map(String::as_str));
     let row = |Ranked { rank, record }: &Ranked| {
         let mut row = vec![rank.to_string(), record.member.to_string()];
         row.extend(of_classes.then(|| record.accuracy.map(percent).unwrap_or_default()));
         row.extend([record.loss.map(loss).unwrap_or_default(), record.epochs.to_string()]);
+        row.extend(has_seconds.then(|| format!("{:.2}", record.seconds)));
         row.extend(names.iter().map(|name| record.setting(name)));
         row
     };
-    lines(&[vec![header], ranked.iter().map(row).collect()].concat(), &align)
+    if of_classes {
+        columns.insert(2, ">accuracy");
+    }
+    Table::new(&columns, ranked.iter().take(most).map(row))
 }
 
 /// The command line that trains a member alone.

@@ -1,7 +1,6 @@
 //! `tinytrain sweep`.
 
 mod arguments;
-mod board;
 mod drawing;
 mod finish;
 mod leaderboard;

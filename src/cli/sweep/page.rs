@@ -1,16 +1,14 @@
 //! `sweep.html`: the members of a sweep as parallel coordinates, their curves, and a table. One file, no scripts, no network.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::Value;
 use tinytrain::Result;
-use tinytrain::sweep::{Folder, Ranked, best, names, ranked};
+use tinytrain::sweep::{Folder, Ranked, best, ranked};
 
 use super::drawing::{Curves, coordinates, curve_picture, figure};
-use super::leaderboard::command;
-use crate::cli::html::{self, escaped};
-use crate::cli::text::{loss, percent};
+use super::leaderboard::{board, command};
+use crate::cli::html::{self, escaped, table};
 use tinytrain::data::places;
 
 /// Members that are drawn at most, the best.
@@ -70,7 +68,7 @@ fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves
         false => format!("By epoch, {figure} on the rows that the first fold holds out"),
     };
     page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
-    page += &format!("<h2>Members</h2>\n{}", member_table(ranked, of_classes));
+    page += &format!("<h2>Members</h2>\n{}", member_table(ranked));
     html::page("Sweep", STYLE, &page)
 }
 
@@ -98,34 +96,11 @@ pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Rank
     Ok((page, ranked, failed))
 }
 
-fn member_table(ranked: &[Ranked], of_classes: bool) -> String {
-    let names = names(ranked.iter().map(|ranked| &ranked.record));
-    let mut text = String::from("<div class=\"wide\"><table>\n<tr><th>rank</th><th>member</th>");
-    text += if of_classes { "<th>accuracy</th>" } else { "" };
-    text += "<th>loss</th><th>epochs</th><th>seconds</th>";
-    for name in &names {
-        let _ = write!(text, "<th class=\"text\">{}</th>", escaped(name));
-    }
-    text += "</tr>\n";
-    for Ranked { rank, record } in ranked.iter().take(ROWS) {
-        let _ = write!(text, "<tr><td>{rank}</td><td>{}</td>", record.member);
-        if of_classes {
-            let _ = write!(text, "<td>{}</td>", record.accuracy.map(percent).unwrap_or_default());
-        }
-        let value = record.loss.map(loss).unwrap_or_default();
-        let _ = write!(text, "<td>{value}</td><td>{}</td><td>{:.2}</td>", record.epochs, record.seconds);
-        for name in &names {
-            let _ = write!(text, "<td class=\"text\">{}</td>", escaped(&record.setting(name)));
-        }
-        text += "</tr>\n";
-    }
-    text += "</table></div>\n";
+fn member_table(ranked: &[Ranked]) -> String {
+    let mut text = table("The members by their scores", &board(ranked, ROWS, true));
     if ranked.len() > ROWS {
-        let _ = writeln!(
-            text,
-            "<p>The best {ROWS} of {}; <code>leaderboard.csv</code> has all.</p>",
-            ranked.len()
-        );
+        let all = ranked.len();
+        text += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");
     }
     text
 }

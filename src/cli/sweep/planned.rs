@@ -13,7 +13,7 @@ use tinytrain::{Error, Result};
 use super::arguments;
 use super::options::Options;
 use super::spaces;
-use crate::cli::{config_file, train_figures, train_options};
+use crate::cli::{config_file, train_options};
 
 /// The share of the training rows that validate where nobody has said which.
 const VALIDATION: f64 = 0.2;
@@ -34,7 +34,7 @@ impl Planned {
     /// A model of it as it is saved, with its settings.
     pub fn model(&self, model: &Model, data: &TrainingData) -> Model {
         let mut model = model.clone();
-        model.settings.extend(train_figures::settings(&self.options, data));
+        model.settings.extend(self.options.names_of_data(data));
         // How many threads trained it is nothing that it depends on.
         model.settings.remove("threads");
         model

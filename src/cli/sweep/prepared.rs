@@ -12,8 +12,8 @@ use super::arguments;
 use super::options::Options;
 use super::planned::{Common, Planned, Tried, of_member};
 use crate::cli::config_file;
+use crate::cli::data_text::{as_text, column_lines, late_texts, odd_labels};
 use crate::cli::opened::{Opened, Places};
-use crate::cli::train_text::{as_text, column_lines, late_texts, odd_labels};
 use crate::cli::unused_options::refuse_unused;
 
 /// A sweep of which nothing is trained yet.

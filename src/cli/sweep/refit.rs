@@ -3,9 +3,9 @@
 use tinytrain::sweep::{Ended, Event, Fate, Member, Plan, Sweep};
 use tinytrain::{Error, Result};
 
-use super::board::{Board, Standing};
 use super::finish::{Finish, Refit};
 use super::planned::Planned;
+use crate::cli::progress::Bar;
 
 /// After how much time somebody who waits is shown how far it is.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -31,7 +31,7 @@ impl Finish<'_> {
         };
         let (mut refit, start) = (Refit::default(), std::time::Instant::now());
         let mut sweep = Sweep::new(members.clone(), plan);
-        let mut board = Board::new(self.is_seen);
+        let mut bar = Bar::new(self.is_seen);
         while let Some(event) = sweep.next()? {
             if !(self.goes_on)() {
                 return Err(Error::Interrupted);
@@ -49,12 +49,7 @@ impl Finish<'_> {
                 }
             }
             if start.elapsed() >= PATIENCE {
-                board.draw(|| Standing {
-                    members: (refit.models.len() + refit.failed.len(), Some(members.len())),
-                    rows: sweep.rows(),
-                    left: None,
-                    leaders: vec!["training on all rows".to_owned()],
-                });
+                bar.count("training on all rows", refit.models.len() + refit.failed.len(), members.len());
             }
         }
         Ok(refit)

@@ -2,21 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tinytrain::sweep::{Ended, Event, Fate, Folder, Member, Models, Ranked, Record, Trained, by_score};
 
+use indicatif::FormattedDuration;
 use serde_json::Value;
-use tinytrain::Error;
 use tinytrain::engine::Device;
 use tinytrain::train::{Score, SharedData};
+use tinytrain::{Error, Result};
 
 use super::arguments::settings_text;
-use super::board::{Board, Standing};
 use super::finish::Finished;
 use super::leaderboard;
 use super::options::Options;
 use super::planned::{Planned, Tried};
-use crate::cli::output::{Console, Unwritable, object};
+use crate::cli::output::{Console, object};
 use crate::cli::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
@@ -28,8 +28,9 @@ pub struct Report<'a> {
     planned: HashMap<usize, &'a Planned>,
     members: HashMap<usize, &'a Member>,
     console: Console,
-    board: Board,
     start: Instant,
+    /// When members began to be trained.
+    began: Instant,
     of_classes: bool,
     /// Members in training by their numbers: the epoch, and the best score so far.
     running: HashMap<usize, (usize, Option<Score>)>,
@@ -55,8 +56,8 @@ impl<'a> Report<'a> {
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
             members: members.iter().map(|member| (member.number, member)).collect(),
             console,
-            board: Board::new(!options.train.quiet && !options.is_json()),
             start,
+            began: Instant::now(),
             running: HashMap::new(),
             dropped: Vec::new(),
             best: None,
@@ -68,14 +69,14 @@ impl<'a> Report<'a> {
     /// What is trained.
     ///
     /// # Errors
-    /// [`Unwritable`].
+    /// [`Error::Output`].
     pub fn begin(
         &mut self,
         notices: &[String],
         tried: &Tried,
         device: &Device,
         folder: &Folder,
-    ) -> std::result::Result<(), Unwritable> {
+    ) -> Result<()> {
         notices.iter().for_each(|notice| self.console.notice(notice));
         let scores = folder.records.iter().filter_map(Record::score);
         self.best = scores.min_by(|a, b| by_score(Some(a), Some(b)));
@@ -142,7 +143,6 @@ impl<'a> Report<'a> {
             }
             Event::Halved { left, .. } => {
                 self.end_dropped(folder)?;
-                self.board.clear();
                 let line = format!("{} on", counted(left as u64, "member goes", "members go"));
                 if self.options.is_json() {
                     self.console.object(&[("event", "halved".into()), ("left", left.into())])?;
@@ -158,13 +158,12 @@ impl<'a> Report<'a> {
                 }
             }
         }
-        let (options, start, all) = (self.options, self.start, self.all);
         let (running, planned, of_classes) = (&self.running, &self.planned, self.of_classes);
-        self.board.draw(|| Standing {
-            members: (folder.records.len(), all),
-            rows,
-            left: options.total_time.map(|time| time.saturating_sub(start.elapsed())),
-            leaders: leaders(folder, running, planned, of_classes),
+        let left = self.options.total_time.map(|time| time.saturating_sub(self.start.elapsed()));
+        let (ended, all, elapsed) = (folder.records.len(), self.all, self.began.elapsed());
+        self.console.progress().bar.lines(|| {
+            let leaders = leaders(folder, running, planned, of_classes);
+            [pace(ended, all, rows, left, elapsed)].into_iter().chain(leaders).collect()
         });
         Ok(())
     }
@@ -187,7 +186,7 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member that has ended; nothing of one that is none of this sweep.
-    fn record(&self, ended: &Ended) -> tinytrain::Result<Option<(Record, Models)>> {
+    fn record(&self, ended: &Ended) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };
         let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
@@ -205,13 +204,12 @@ impl<'a> Report<'a> {
             self.best = score;
         }
         if self.options.is_json() {
-            self.board.clear();
             let mut fields = vec![("event", "member".into())];
             let value = serde_json::to_value(record)?;
             let object = value.as_object().cloned().unwrap_or_default();
             fields.extend(object.iter().map(|(name, value)| (name.as_str(), value.clone())));
             self.console.line(&self::object(&fields))?;
-        } else if !self.options.train.quiet && !self.board.is_seen() {
+        } else if !self.options.train.quiet && !self.console.progress().bar.is_seen() {
             let mark = if is_best { "  * best so far" } else { "" };
             self.console.line(&format!("{}{mark}", member_line(record)))?;
         }
@@ -219,13 +217,7 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member: its model; of one that was trained on folds those of all of them, where an ensemble is wanted.
-    fn models(
-        &self,
-        ended: &Ended,
-        planned: &Planned,
-        member: &Member,
-        record: &Record,
-    ) -> tinytrain::Result<Models> {
+    fn models(&self, ended: &Ended, planned: &Planned, member: &Member, record: &Record) -> Result<Models> {
         let bytes =
             |(run, data): (&Trained, &Arc<SharedData>)| planned.model(&run.model, data.training()).to_bytes();
         let mut runs = ended.runs.iter().zip(&member.data);
@@ -233,20 +225,20 @@ impl<'a> Report<'a> {
         if !member.is_tested {
             models.whole = runs.next().filter(|_| record.score().is_some()).map(bytes).transpose()?;
         } else if self.options.ensemble.is_some() && record.is_done() {
-            models.of_folds = runs.map(bytes).collect::<tinytrain::Result<_>>()?;
+            models.of_folds = runs.map(bytes).collect::<Result<_>>()?;
         }
         Ok(models)
     }
 
     /// Takes the table of leaders away.
     pub fn clear(&mut self) {
-        self.board.clear();
+        self.console.progress().bar.clear();
     }
 
     /// What the sweep gave.
     ///
     /// # Errors
-    /// [`Unwritable`].
+    /// [`Error::Output`].
     pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
         let Finished { ranked, best_member, best, ensemble, failed } = finished;
         let time = self.start.elapsed();
@@ -299,6 +291,23 @@ impl<'a> Report<'a> {
         self.console.notice(&format!("{members} in {}, all in {}", seconds(time), shell_word(folder.path())));
         Ok(())
     }
+}
+
+/// How many members have ended, of all where they are counted, how many rows a second are trained, and the time that is left.
+fn pace(
+    ended: usize,
+    all: Option<usize>,
+    [rows, of]: [u64; 2],
+    left: Option<Duration>,
+    elapsed: Duration,
+) -> String {
+    let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
+    let rest = |rate: f64| Duration::from_secs_f64((of.saturating_sub(rows) as f64 / rate).min(1e9));
+    let by_rate = (rate > 0.0 && all.is_some()).then(|| rest(rate));
+    let left = left.into_iter().chain(by_rate).min();
+    let left = left.map(|left| format!(", {} left", FormattedDuration(left))).unwrap_or_default();
+    let all = all.map(|all| format!(" of {all}")).unwrap_or_default();
+    format!("{ended}{all} members ended, {} rows/s{left}", grouped(rate as u64))
 }
 
 /// The leaders, best first, those that are still trained among them.

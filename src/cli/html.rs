@@ -1,11 +1,7 @@
 //! Pages of one file, without network and scripts: their frame, their style, escaped text and tables.
 
-pub mod plot;
-
-use std::fmt::Write;
-
-use super::printable::printable;
-use super::text::Align;
+use super::output::printable;
+use super::text::{Align, Table};
 
 /// What all pages look like: light or dark as the reader wants it, wide tables scroll by themselves.
 const STYLE: &str = "
@@ -35,21 +31,20 @@ pub fn escaped(text: &str) -> String {
     printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A table of text under a caption; the first row is the header, and the first cell of each row says what the others are of.
-/// It scrolls by itself where it is wider than the page, by the keyboard too.
-pub fn table(caption: &str, rows: &[Vec<String>], align: &[Align]) -> String {
+/// A table under a caption; the first cell of each row says what the others are of. It scrolls by itself where it is wider than the
+/// page, by the keyboard too.
+pub fn table(caption: &str, table: &Table) -> String {
     let mut html = format!("{}<table>\n<caption>{}</caption>\n", wide(caption), escaped(caption));
-    for (number, row) in rows.iter().enumerate() {
+    for (number, row) in [&table.names].into_iter().chain(&table.rows).enumerate() {
         html += "<tr>";
-        for (place, (cell, align)) in row.iter().zip(align).enumerate() {
+        for (place, (cell, align)) in row.iter().zip(&table.align).enumerate() {
             let class = if *align == Align::Left { " class=\"text\"" } else { "" };
             let (open, close) = match (number, place) {
                 (0, _) => ("th scope=\"col\"", "th"),
                 (_, 0) => ("th scope=\"row\"", "th"),
                 _ => ("td", "td"),
             };
-            // Writing into a string cannot fail.
-            let _ = write!(html, "<{open}{class}>{}</{close}>", escaped(cell));
+            html += &format!("<{open}{class}>{}</{close}>", escaped(cell));
         }
         html += "</tr>\n";
     }
@@ -68,11 +63,7 @@ mod tests {
     #[test]
     fn text_stays_text() {
         assert_eq!(escaped("a<b> & \"c\"\u{202e}\n"), "a&lt;b&gt; &amp; &quot;c&quot;\\u{202e}\\n");
-        let html = table(
-            "x & y",
-            &[vec!["".into(), "<n>".into()], vec!["a".into(), "1".into()]],
-            &[Align::Left, Align::Right],
-        );
+        let html = table("x & y", &Table::new(&["", "><n>"], [vec!["a".into(), "1".into()]]));
         let expected = "<tr><th scope=\"col\" class=\"text\"></th><th scope=\"col\">&lt;n&gt;</th></tr>\n\
                         <tr><th scope=\"row\" class=\"text\">a</th><td>1</td></tr>\n";
         assert!(html.contains("<caption>x &amp; y</caption>") && html.contains(expected), "{html}");
