@@ -14,12 +14,11 @@ use super::args::Format;
 use super::data_text::{as_text, column_lines, data_line, late_texts, left_out, odd_labels};
 use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
 use super::interrupt::Interrupts;
-use super::opened::{Opened, Places};
+use super::opened::{Opened, Places, refuse_unused, refuse_unused_rate};
 use super::output::{Console, warn};
 use super::text::{grouped, one_class, unknown_cells};
 use super::train_options::Options;
 use super::train_text::{Chosen, accuracy, plan_line};
-use super::unused_options::{refuse_unused, refuse_unused_rate};
 
 /// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved. The
 /// options `own` stand on the command line.
@@ -27,7 +26,10 @@ use super::unused_options::{refuse_unused, refuse_unused_rate};
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyhow::Result<()> {
-    check(options)?;
+    if options.out.is_some() {
+        let text = "--out: expected no --folds beside it: no model is saved; train without --folds for one";
+        return Err(Error::Config(text.to_owned()).into());
+    }
     let training = &options.training;
     let opened = Places::of(options)?.open(options)?;
     refuse_unused(own, options, &opened)?;
@@ -62,26 +64,6 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         }
     }
     Ok(())
-}
-
-/// Refuses what a cross-validation has no use for.
-fn check(options: &Options) -> Result<()> {
-    let refused = [
-        ("--test", options.test.is_some(), "each fold tests on the rows that it holds out"),
-        (
-            "--test-fraction",
-            options.training.settings.test_fraction.is_some(),
-            "each fold tests on the rows that it holds out",
-        ),
-        ("--out", options.out.is_some(), "no model is saved; train without --folds for one"),
-        ("--profile", options.profile.is_some(), "one run is profiled at a time"),
-    ];
-    match refused.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, why)) => {
-            Err(Error::Config(format!("{option}: expected no --folds beside it: {why}")))
-        }
-        None => Ok(()),
-    }
 }
 
 /// An error of the library with the fold in which it happened; settings are wrong in every fold alike.

@@ -1,6 +1,6 @@
 //! `tinytrain importance`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use super::args::{self, Format};
 use super::devices;
 use super::model_choice::ModelChoice;
 use super::output::{print_line, print_lines, print_object, warn};
+use super::output_place::ending_of;
 use super::progress;
 use super::table_options::Written;
 use super::text::{Table, counted, evaluation_warnings, shell_word};
@@ -73,20 +74,7 @@ pub struct Options {
 }
 
 /// Endings of names that say of a file that it is no SVG.
-const OTHERS: [&str; 15] = [
-    "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "ps", "eps", "html", "csv", "json",
-    "txt",
-];
-
-/// Refuses the name of a file that says of the picture that it is something else.
-fn refuse_name(svg: &Path) -> tinytrain::Result<()> {
-    let ending = svg.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    if !ending.is_some_and(|ending| OTHERS.contains(&ending.as_str())) {
-        return Ok(());
-    }
-    let svg = shell_word(svg);
-    Err(Error::Config(format!("--svg: expected a name for SVG, which is what is written, found {svg}")))
-}
+const OTHERS: &str = "png jpg jpeg gif webp bmp tif tiff pdf ps eps html csv json txt";
 
 /// Measures and prints.
 ///
@@ -103,7 +91,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         (places::file(&evaluand.source), "which holds the data"),
     ];
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
-    options.svg.as_deref().map_or(Ok(()), refuse_name)?;
+    if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
+        let found = shell_word(svg);
+        let text = format!("--svg: expected a name for SVG, which is what is written, found {found}");
+        return Err(Error::Config(text).into());
+    }
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
     let device = devices::opened(&options.device, options.checked)?;
     let rows = evaluand.rows(&model, reader)?;

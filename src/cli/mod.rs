@@ -44,7 +44,6 @@ mod train_report;
 mod train_text;
 mod training;
 mod tune;
-mod unused_options;
 
 use std::ffi::OsString;
 use std::time::Instant;

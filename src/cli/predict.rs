@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let written = match out {
         // What ends early leaves no part of a file.
         Some(out) => out.write_with(|file| work.all(file)),
-        None => work.all(&mut io::stdout()),
+        None => work.all(io::stdout()),
     };
     if work.predictor.unknown_cells() > 0 {
         warn(&unknown_cells(work.predictor.unknown_cells(), "the predicted rows"));

@@ -17,12 +17,11 @@ use super::config_file::{check_resume, merged, table};
 use super::data_text::{column_lines, read_first_line};
 use super::folds;
 use super::interrupt::Interrupts;
-use super::opened::{Opened, Places};
+use super::opened::{Opened, Places, refuse_unused, refuse_unused_rate};
 use super::output_place::OutputPlace;
 use super::text::shell_word;
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
-use super::unused_options::{refuse_unused, refuse_unused_rate};
 use tinytrain::runs::{self, CONFIG, RunFolder};
 
 /// Trains and saves.
@@ -47,11 +46,6 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     let TrainOptions { options, run } = &options;
     options.check()?;
     if let Some(folds) = options.folds {
-        if run.tensorboard {
-            let text =
-                "--tensorboard: expected no --folds beside it: nothing is saved; train without --folds";
-            return Err(Error::Config(text.to_owned()).into());
-        }
         return folds::run(options, folds, &own, start);
     }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
@@ -62,9 +56,7 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
     };
     match &output {
-        OutputPlace::Planned { .. } => {
-            refuse_unspellable(options)?;
-        }
+        OutputPlace::Planned { .. } => refuse_unspellable(options)?,
         OutputPlace::Model(file) if run.tensorboard => {
             let found = file.path().display();
             let text = format!(

@@ -69,7 +69,7 @@ pub struct RunOptions {
     pub fallback: Option<Fallback>,
     /// Writes an event file for TensorBoard into the folder of the run: losses, measures, learning rate and speed of every epoch, and
     /// the settings. `tensorboard --logdir runs` shows all runs.
-    #[arg(long, help_heading = RUNS)]
+    #[arg(long, help_heading = RUNS, conflicts_with = "folds")]
     pub tensorboard: bool,
 }
 
@@ -106,7 +106,8 @@ pub struct Options {
     /// Trains N times, each time without another part of the rows, on which that network is then tested: says how good each is,
     /// their mean and their deviation, and saves no model. Every fold has the same share of each class; with --group rows of one
     /// group are in one fold; with --time each fold tests on rows later than all that train.
-    #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true)]
+    #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true,
+          conflicts_with_all = ["test", "test_fraction", "profile"])]
     pub folds: Option<usize>,
     /// The folder of the run: settings (config.toml), history.csv, model.safetensors, checkpoint.safetensors, log.txt; or a file named
     /// *.safetensors, which takes the model alone, in place of what is there. [default: runs/<time>-<data>]

@@ -1,22 +1,22 @@
 //! What a sweep saves and tells while it goes on.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tinytrain::sweep::{Ended, Event, Fate, Folder, Member, Models, Ranked, Record, Trained, by_score};
+use tinytrain::sweep::{
+    Ended, Event, Fate, Finished, Folder, Member, Models, Picked, Planned, Ranked, Record, Trained, as_saved,
+    by_score,
+};
 
 use indicatif::FormattedDuration;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tinytrain::engine::Device;
-use tinytrain::train::{Score, SharedData};
+use tinytrain::train::Score;
 use tinytrain::{Error, Result};
 
-use super::arguments::settings_text;
-use super::finish::Finished;
-use super::leaderboard;
+use super::leaderboard::{self, settings_text};
 use super::options::Options;
-use super::planned::{Planned, Tried};
-use crate::cli::output::{Console, object};
+use super::planned::{Prepared, Tried};
+use crate::cli::output::Console;
 use crate::cli::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
@@ -25,6 +25,7 @@ const PRINTED: usize = 10;
 /// Takes the events of a sweep.
 pub struct Report<'a> {
     options: &'a Options,
+    prepared: &'a Prepared,
     planned: HashMap<usize, &'a Planned>,
     members: HashMap<usize, &'a Member>,
     console: Console,
@@ -43,14 +44,9 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Nothing told yet.
-    pub fn new(
-        options: &'a Options,
-        planned: &'a [Planned],
-        members: &'a [Member],
-        console: Console,
-        start: Instant,
-    ) -> Self {
+    /// Nothing told yet of a sweep that is `prepared`.
+    pub fn new(options: &'a Options, prepared: &'a Prepared, console: Console, start: Instant) -> Self {
+        let Prepared { planned, members, .. } = prepared;
         Self {
             planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
@@ -63,6 +59,7 @@ impl<'a> Report<'a> {
             best: None,
             all: options.are_counted().then_some(planned.len()),
             options,
+            prepared,
         }
     }
 
@@ -70,20 +67,15 @@ impl<'a> Report<'a> {
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub fn begin(
-        &mut self,
-        notices: &[String],
-        tried: &Tried,
-        device: &Device,
-        folder: &Folder,
-    ) -> Result<()> {
+    pub fn begin(&mut self, folder: &Folder) -> Result<()> {
+        let Prepared { notices, tried, device, .. } = self.prepared;
         notices.iter().for_each(|notice| self.console.notice(notice));
         let scores = folder.records.iter().filter_map(Record::score);
         self.best = scores.min_by(|a, b| by_score(Some(a), Some(b)));
         if self.options.train.verbose
-            && let Some(space) = &tried.space
+            && let Tried { space: Some(space), origin, .. } = tried
         {
-            self.console.notice(&format!("the space, {}:", tried.origin));
+            self.console.notice(&format!("the space, {origin}:"));
             for (name, values) in space.settings() {
                 self.console.notice(&format!("  {name} = {values}"));
             }
@@ -189,8 +181,9 @@ impl<'a> Report<'a> {
     fn record(&self, ended: &Ended) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };
-        let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
-        let models = self.models(ended, planned, member, &record)?;
+        let line = self.prepared.common.line(planned)?;
+        let record = Record::of(ended, &planned.own, &line, member.is_tested, self.of_classes);
+        let models = self.models(ended, member, &record)?;
         Ok(Some((record, models)))
     }
 
@@ -206,9 +199,10 @@ impl<'a> Report<'a> {
         if self.options.is_json() {
             let mut fields = vec![("event", "member".into())];
             let value = serde_json::to_value(record)?;
-            let object = value.as_object().cloned().unwrap_or_default();
-            fields.extend(object.iter().map(|(name, value)| (name.as_str(), value.clone())));
-            self.console.line(&self::object(&fields))?;
+            fields.extend(
+                value.as_object().into_iter().flatten().map(|(name, value)| (&**name, value.clone())),
+            );
+            self.console.object(&fields)?;
         } else if !self.options.train.quiet && !self.console.progress().bar.is_seen() {
             let mark = if is_best { "  * best so far" } else { "" };
             self.console.line(&format!("{}{mark}", member_line(record)))?;
@@ -217,10 +211,9 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member: its model; of one that was trained on folds those of all of them, where an ensemble is wanted.
-    fn models(&self, ended: &Ended, planned: &Planned, member: &Member, record: &Record) -> Result<Models> {
-        let bytes =
-            |(run, data): (&Trained, &Arc<SharedData>)| planned.model(&run.model, data.training()).to_bytes();
-        let mut runs = ended.runs.iter().zip(&member.data);
+    fn models(&self, ended: &Ended, member: &Member, record: &Record) -> Result<Models> {
+        let mut runs = ended.runs.iter();
+        let bytes = |run: &Trained| as_saved(&run.model, &self.prepared.names).to_bytes();
         let mut models = Models::default();
         if !member.is_tested {
             models.whole = runs.next().filter(|_| record.score().is_some()).map(bytes).transpose()?;
@@ -239,8 +232,14 @@ impl<'a> Report<'a> {
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
-        let Finished { ranked, best_member, best, ensemble, failed } = finished;
+    pub fn end(
+        &self,
+        folder: &Folder,
+        ranked: &[Ranked],
+        failed: usize,
+        finished: Finished,
+    ) -> anyhow::Result<()> {
+        let Finished { best_member, best, ensemble } = finished;
         let time = self.start.elapsed();
         if folder.records.is_empty() {
             let text = "--total-time: expected time for a member, found too little: none has come to an end";
@@ -261,7 +260,7 @@ impl<'a> Report<'a> {
                 ("model", best.as_ref().map(|path| path.to_string_lossy().into_owned()).into()),
             ];
             if let Some(ensemble) = &ensemble {
-                fields.push(("ensemble", ensemble.to_json()));
+                fields.push(("ensemble", ensemble_json(ensemble)));
             }
             fields.extend([
                 ("folder", folder.path().to_string_lossy().into()),
@@ -285,7 +284,7 @@ impl<'a> Report<'a> {
             self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
         }
         if let Some(ensemble) = ensemble {
-            self.console.line(&ensemble.text())?;
+            self.console.line(&ensemble_text(&ensemble))?;
         }
         let members = counted(folder.records.len() as u64, "member", "members");
         self.console.notice(&format!("{members} in {}, all in {}", seconds(time), shell_word(folder.path())));
@@ -324,8 +323,7 @@ fn leaders(
     let mut all: Vec<(usize, usize, Score, &str)> = ended.chain(going).collect();
     all.sort_by(|a, b| by_score(Some(&a.2), Some(&b.2)).then(a.0.cmp(&b.0)));
     let line = |(member, epoch, score, mark): &(usize, usize, Score, &str)| {
-        let settings =
-            planned.get(member).map(|planned| settings_text(&planned.settings)).unwrap_or_default();
+        let settings = planned.get(member).map(|planned| settings_text(&planned.own)).unwrap_or_default();
         let figure = if of_classes { percent(score.accuracy) } else { format!("loss {}", loss(score.loss)) };
         format!("{member:>5}  {figure}  epoch {epoch}{mark}  {settings}")
     };
@@ -357,4 +355,42 @@ fn score_text(record: &Record) -> String {
         Some(accuracy) => format!("accuracy {}, {value}", percent(accuracy)),
         None => value,
     }
+}
+
+/// An ensemble for programs.
+fn ensemble_json(ensemble: &Picked) -> Value {
+    let members: Vec<Value> =
+        ensemble.members.iter().map(|(member, picks)| json!({ "member": member, "picks": picks })).collect();
+    let mut object = json!({
+        "model": ensemble.path.to_string_lossy(),
+        "members": members,
+        "picked_by": if ensemble.is_out_of_fold { "out_of_fold" } else { "validation" },
+        "loss": ensemble.fit.loss,
+    });
+    object["accuracy"] = ensemble.of_classes.then_some(ensemble.fit.accuracy).into();
+    let names = if ensemble.of_classes { ["test_accuracy", "test_loss"] } else { ["test_rmse", "test_r2"] };
+    for (name, index) in names.into_iter().zip(0..) {
+        object[name] = ensemble.test.map(|test| test[index]).into();
+    }
+    object
+}
+
+/// An ensemble for people.
+fn ensemble_text(ensemble: &Picked) -> String {
+    let picks: u32 = ensemble.members.iter().map(|(_, picks)| picks).sum();
+    let figures = match ensemble.of_classes {
+        true => format!("accuracy {}, loss {}", percent(ensemble.fit.accuracy), loss(ensemble.fit.loss)),
+        false => format!("loss {}", loss(ensemble.fit.loss)),
+    };
+    let rows = if ensemble.is_out_of_fold { " on out-of-fold rows" } else { "" };
+    let test = ensemble.test.map(|[first, second]| match ensemble.of_classes {
+        true => format!(", test accuracy {}", percent(first)),
+        false => format!(", test RMSE {}, R2 {second:.4}", loss(first)),
+    });
+    format!(
+        "ensemble: {picks} picks of {}, {figures}{rows}{}, model {}",
+        counted(ensemble.members.len() as u64, "member", "members"),
+        test.unwrap_or_default(),
+        shell_word(&ensemble.path)
+    )
 }
