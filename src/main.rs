@@ -14,12 +14,12 @@ mod cli;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use cli::interrupt::Interrupted;
 use cli::output::print_error;
+use cli::process::Interrupted;
 
 fn main() -> ExitCode {
     let start = Instant::now();
-    cli::environment::quieten_drivers();
+    cli::process::quieten_drivers();
     match cli::run(start) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -107,12 +107,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let matrix = matrix.map(|rows| {
                 rows.into_iter().map(|row| Value::from_iter(row.into_iter().map(cell))).collect::<Value>()
             });
-            let mut fields = vec![
-                ("model", options.model.to_string_lossy().into()),
-                ("data", file.as_str().into()),
-                ("samples", data.rows().into()),
-                ("weighted", (!data.weights.is_empty()).into()),
-                ("loss", evaluation.loss.into()),
+            let mut fields = head_fields(options, data, file, evaluation.loss);
+            fields.extend([
                 ("accuracy", accuracy.into()),
                 ("balanced_accuracy", value_of(&measured, "balanced_accuracy")),
                 ("macro_f1", value_of(&measured, "macro_f1")),
@@ -121,7 +117,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("intervals", intervals(&measured)),
                 ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.into()),
-            ];
+            ]);
             fields.extend(
                 errors.map(|errors| ("errors", list(&errors, &rows, &evaluation.predictions, classes))),
             );
@@ -147,6 +143,17 @@ fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &s
     lines
 }
 
+/// The same for a machine, with the loss.
+fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<(&'static str, Value)> {
+    vec![
+        ("model", options.model.to_string_lossy().into()),
+        ("data", file.into()),
+        ("samples", data.rows().into()),
+        ("weighted", (!data.weights.is_empty()).into()),
+        ("loss", loss.into()),
+    ]
+}
+
 /// Evaluates a model of values and prints.
 fn values(
     options: &Options,
@@ -156,8 +163,9 @@ fn values(
     file: &str,
 ) -> anyhow::Result<()> {
     if options.errors.is_some() {
-        let text = "--errors: goes with a model of classes, found one of values";
-        return Err(Error::Config(text.to_owned()).into());
+        anyhow::bail!(Error::Config(
+            "--errors: goes with a model of classes, found one of values".to_owned()
+        ));
     }
     let EvaluatedValues { errors, values, device } = evaluate_values(model, data, device)?;
     let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = &errors;
@@ -169,12 +177,8 @@ fn values(
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));
-            print_object(&[
-                ("model", options.model.to_string_lossy().into()),
-                ("data", file.into()),
-                ("samples", data.rows().into()),
-                ("weighted", (!data.weights.is_empty()).into()),
-                ("loss", (*mean_loss).into()),
+            let mut fields = head_fields(options, data, file, *mean_loss);
+            fields.extend([
                 ("rmse", (*rmse).into()),
                 ("mae", (*mae).into()),
                 ("r2", (*r2).into()),
@@ -184,7 +188,8 @@ fn values(
                 ("mae_by_target", each(|target| target.mae)),
                 ("r2_by_target", each(|target| target.r2)),
                 ("intervals_by_target", intervals_by_target(&measured, targets.len())),
-            ])?;
+            ]);
+            print_object(&fields)?;
         }
         Format::Text => {
             print_lines(&head(options, model, data, file, &device))?;

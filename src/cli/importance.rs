@@ -93,8 +93,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
     if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
         let found = shell_word(svg);
-        let text = format!("--svg: expected a name for SVG, which is what is written, found {found}");
-        return Err(Error::Config(text).into());
+        anyhow::bail!(Error::Config(format!(
+            "--svg: expected a name for SVG, which is what is written, found {found}"
+        )));
     }
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
     let device = devices::opened(&options.device, options.checked)?;

@@ -10,7 +10,7 @@ use tinytrain::data::{
     Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why, places,
 };
 use tinytrain::settings::text::text_of;
-use tinytrain::settings::{HELD_OUT, TrainSettings};
+use tinytrain::settings::{HELD_OUT, TABLES, TrainSettings};
 
 use super::args::Format;
 use super::data_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
@@ -20,7 +20,7 @@ use super::opened::open_training;
 use super::output::{print_lines, print_object};
 use super::table_options::{Columns, Written as WrittenOptions};
 use super::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
-use super::training::{OfTables, Part};
+use super::training::only;
 use super::{args, config_file};
 
 /// Show what is understood of data, or what a model holds.
@@ -29,6 +29,7 @@ use super::{args, config_file};
 /// same to `tinytrain train`.
 #[derive(Debug, Args)]
 #[command(
+    mut_args(only::<TrainSettings>(|heading, id| heading == Some(TABLES) || id == "threads")),
     after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
 )]
 pub struct Options {
@@ -55,7 +56,7 @@ pub struct Options {
     #[command(flatten)]
     columns: Columns,
     #[command(flatten)]
-    settings: Part<TrainSettings, OfTables>,
+    settings: TrainSettings,
 }
 
 /// Reads and prints.
@@ -73,7 +74,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (source, _) = places::training(&options.data)?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let mut read = ReadOptions { threads: options.settings.0.threads, ..options.columns.read_options(task) };
+    let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
     let mut reader = match open_training(&source, &mut read) {
         Err(Error::Undecided { setting: "target", .. }) if source.can_be_read_again() => {
@@ -293,10 +294,8 @@ impl<'a> Found<'a> {
 fn said(options: &Options, predicts_values: bool) -> String {
     let mut columns = options.columns.clone();
     columns.written = WrittenOptions::default();
-    let given = [config_file::table(&columns), config_file::table(&options.settings.0)]
-        .into_iter()
-        .flatten()
-        .flatten();
+    let given =
+        [config_file::table(&columns), config_file::table(&options.settings)].into_iter().flatten().flatten();
     let other = if predicts_values { "fold-labels" } else { "scale-target" };
     let found_out = ["target", "task", "only", "exclude", "categorical", "threads", other];
     let said = given.filter(|(name, _)| !found_out.contains(&name.as_str()));

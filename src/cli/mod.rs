@@ -1,11 +1,10 @@
 //! The commands.
 
-pub mod environment;
 pub mod output;
+pub mod process;
 
 mod args;
 mod check;
-mod checkpoints;
 mod config_file;
 mod convert;
 mod curves;
@@ -14,18 +13,15 @@ mod devices;
 mod eval;
 mod eval_text;
 mod export;
-mod fold_text;
 mod folds;
 mod html;
 mod importance;
 mod inspect;
 mod inspect_model;
-pub mod interrupt;
 mod manual;
 mod model_choice;
 mod opened;
 mod output_place;
-mod plot;
 mod predict;
 mod prediction_lines;
 mod profile;
@@ -89,7 +85,7 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let matches = Cli::command().try_get_matches_from(&words)?;
     let command = Cli::from_arg_matches(&matches)?.command;
-    environment::limit_vectors()?;
+    process::limit_vectors()?;
     match command {
         Command::Train(options) => train::run(*options, start),
         Command::Eval(options) => eval::run(&options),

@@ -56,11 +56,11 @@ impl Places {
         places::spare_data(option, out, [Some(&self.train), self.test.as_ref(), self.validation.as_ref()])
     }
 
-    /// Opens them, and checks whether the options go with what they hold.
+    /// Opens them, and checks whether the options go with what they hold; `given` are those of the command line.
     ///
     /// # Errors
     /// Those of the data and of the options.
-    pub fn open(&self, options: &Options) -> Result<Opened> {
+    pub fn open(&self, options: &Options, given: &Table) -> Result<Opened> {
         let training = &options.training;
         let mut read = training.read_options()?;
         (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
@@ -81,7 +81,9 @@ impl Places {
             let of_first = if size.is_none() { ", the size of the first" } else { "" };
             format!("images become {form}{of_first}; --image-size and --colour say otherwise")
         });
-        Ok(Opened { reader, validation, test, info, notice })
+        let opened = Opened { reader, validation, test, info, notice };
+        refuse_unused(given, options, &opened)?;
+        Ok(opened)
     }
 }
 
@@ -169,7 +171,7 @@ pub fn refuse_unused_rate(given: &Table, config: &Config, data: &TrainingData) -
 ///
 /// # Errors
 /// [`Error::Config`], in one line that names the option and what it needs.
-pub fn refuse_unused(given: &Table, options: &Options, opened: &Opened) -> Result<()> {
+fn refuse_unused(given: &Table, options: &Options, opened: &Opened) -> Result<()> {
     let value = |option: &str| given.get(option).map(text_of);
     let unused = |is_unused: bool, setting: &'static str, expected: &str, found: &str| {
         let (expected, found) = (expected.to_owned(), found.to_owned());

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
 use tinytrain::{Error, Result};
 
@@ -208,7 +209,16 @@ impl Console {
         }
     }
 
-    /// Prints an object on standard output.
+    /// Prints an object on standard output, as the library has it.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn json(&self, object: &impl Serialize) -> Result<()> {
+        let json = serde_json::to_string(object).map_err(|error| Error::Output(error.into()))?;
+        self.line(&printable_json(&json))
+    }
+
+    /// Prints an object of these fields on standard output.
     ///
     /// # Errors
     /// [`Error::Output`].

@@ -1,7 +1,6 @@
 //! Numbers and tables as people read them.
 
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -74,30 +73,8 @@ pub fn quoted(word: &OsStr) -> String {
         Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
         _ if cfg!(windows) => format!("\"{}\"", word.to_string_lossy()),
         Some(text) if text.chars().all(is_printable) => format!("'{}'", text.replace('\'', r"'\''")),
-        _ => format!("$'{}'", bytes_escaped(word.as_encoded_bytes())),
+        _ => format!("$'{}'", word.as_encoded_bytes().escape_ascii()),
     }
-}
-
-/// What stands between `$'` and `'` for these bytes.
-fn bytes_escaped(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    let escape = |text: &mut String, bytes: &[u8]| {
-        for byte in bytes {
-            // Writing into a string cannot fail.
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-    };
-    for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if is_printable(letter) && !"'\\".contains(letter) {
-                text.push(letter);
-            } else {
-                escape(&mut text, letter.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-        }
-        escape(&mut text, chunk.invalid());
-    }
-    text
 }
 
 /// To which side a column leans: words to the left, numbers to the right.
@@ -231,7 +208,7 @@ mod tests {
             r"'a\b'",
             "./-x",
             "'~'",
-            r"$'a\x0a\x27\xe2\x80\xae\x5cb'",
+            r"$'a\n\'\xe2\x80\xae\\b'",
         ];
         assert_eq!(words, expected);
     }

@@ -16,9 +16,9 @@ use super::args::Format;
 use super::config_file::{check_resume, merged, table};
 use super::data_text::{column_lines, read_first_line};
 use super::folds;
-use super::interrupt::Interrupts;
-use super::opened::{Opened, Places, refuse_unused, refuse_unused_rate};
+use super::opened::{Opened, Places, refuse_unused_rate};
 use super::output_place::OutputPlace;
+use super::process::Interrupts;
 use super::text::shell_word;
 use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
@@ -59,17 +59,17 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
         OutputPlace::Planned { .. } => refuse_unspellable(options)?,
         OutputPlace::Model(file) if run.tensorboard => {
             let found = file.path().display();
-            let text = format!(
+            anyhow::bail!(Error::Config(format!(
                 "--tensorboard: expected a folder for the run, found --out {found}, which takes the model alone; --out DIR takes both"
-            );
-            return Err(Error::Config(text).into());
+            )));
         }
         _ => {}
     }
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
-        let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
-        return Err(Error::Config(text).into());
+        anyhow::bail!(Error::Config(format!(
+            "--profile: expected a file of its own, found {found}, where the model goes"
+        )));
     }
     let places = Places::of(options)?;
     places.spare("--out", options.out.as_deref())?;
@@ -128,9 +128,7 @@ impl Call<'_> {
     ) -> anyhow::Result<Ended> {
         let Self { options, run, places, interrupts, start, .. } = *self;
         // All readers work while the device opens.
-        let opened = places.open(options)?;
-        refuse_unused(self.own, options, &opened)?;
-        let Opened { reader, validation, test, info, notice } = opened;
+        let Opened { reader, validation, test, info, notice } = places.open(options, self.own)?;
         let settings = &options.training.settings;
         let (device, mut notices) = match lost {
             Some(error) => {

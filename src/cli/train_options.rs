@@ -12,7 +12,7 @@ use tinytrain::train::TrainingData;
 use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
-use super::checkpoints::Every;
+use super::output_place::Every;
 use super::training::{Kernels, Training};
 
 const RUNS: &str = "Runs";

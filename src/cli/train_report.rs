@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use serde_json::Value;
-use tinytrain::engine::Description;
 use tinytrain::model::{Model, Origin};
 use tinytrain::settings::Preset;
 use tinytrain::train::{
@@ -17,18 +15,19 @@ use tinytrain::{Error, Result};
 use toml::Table as Given;
 
 use super::args::Format;
-use super::checkpoints::Clock;
 use super::config_file;
 use super::curves::{self, Look};
-use super::data_text::{as_text, data_line, late_texts, left_out, odd_labels};
-use super::interrupt::Interrupts;
+use super::data_text::{as_text, late_texts, left_out, odd_labels};
 use super::output::{Console, print};
+use super::output_place::Clock;
 use super::output_place::OutputPlace;
+use super::process::Interrupts;
 use super::tensorboard::EventLog;
-use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
+use super::text::{counted, one_class, shell_word, unknown_cells};
 use super::train_options::{Options, RunOptions};
-use super::train_text::{Chosen, Table, accuracy, details, end_text, plan_line, reached, summary_fields};
-use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
+use super::train_text::{
+    Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
+};
 use tinytrain::runs::{CONFIG, MODEL};
 
 /// How long a model that is kept may wait to be written.
@@ -46,8 +45,10 @@ pub struct Setting<'a> {
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
     options: &'a Options,
-    setting: Setting<'a>,
     config: &'a Config,
+    preset: Preset,
+    given: &'a Given,
+    run: &'a RunOptions,
     start: Instant,
     console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
@@ -59,8 +60,6 @@ pub struct TrainReport<'a> {
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
-    /// Whether the settings are not those of the preset for tables.
-    is_plain: bool,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
     /// The model that is kept, until it is written.
@@ -103,13 +102,15 @@ impl<'a> TrainReport<'a> {
         interrupts: &'a Interrupts,
         start: Instant,
     ) -> Self {
-        let Setting { config, preset, run, .. } = setting;
+        let Setting { config, preset, given, run } = setting;
         let console = Console::new(options.quiet, config.epochs).of_lasting("training");
         notices.extend(left_out(data.left_out()));
         Self {
             options,
-            setting,
             config,
+            preset,
+            given,
+            run,
             start,
             console,
             notices,
@@ -122,7 +123,6 @@ impl<'a> TrainReport<'a> {
             settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
-            is_plain: preset == Preset::Plain,
             output,
             saved: None,
             unsaved: None,
@@ -141,8 +141,7 @@ impl<'a> TrainReport<'a> {
     pub fn behind(mut self, checkpoint: &Checkpoint) -> Self {
         let Progress { steps, epochs, kept, .. } = &checkpoint.progress;
         if let OutputPlace::Folder(folder) = &*self.output {
-            self.clock =
-                Clock::new(self.setting.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
+            self.clock = Clock::new(self.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
             self.saved = kept.as_ref().map(|(epoch, _)| Saved {
                 what: kept_model(*epoch, self.validates, self.config),
                 path: folder.file(MODEL),
@@ -175,7 +174,7 @@ impl<'a> TrainReport<'a> {
 
     /// Makes the folder of the run, with all that it holds before an epoch has ended.
     fn begin(&mut self, started: &Started) -> Result<()> {
-        let Setting { config, preset, given, run } = self.setting;
+        let Self { config, preset, given, run, .. } = *self;
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
         {
@@ -254,10 +253,7 @@ impl<'a> TrainReport<'a> {
                 self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
             }
         }
-        match self.options.format {
-            Format::Json => self.json(&event),
-            Format::Text => self.text(&event),
-        }
+        self.tell(&event)
     }
 
     /// Takes a model in the place of the one before. It is written at the latest with a checkpoint and at the end.
@@ -320,96 +316,25 @@ impl<'a> TrainReport<'a> {
 
     /// What has no effect, and what `--verbose` adds.
     fn tell_details(&self, started: &Started) {
-        let lines = details(started, self.config, self.is_plain, self.options.verbose);
+        let lines = details(started, self.config, self.preset, self.options.verbose);
         lines.iter().for_each(|line| self.console.notice(line));
     }
 
-    fn json(&self, event: &Event) -> Result<()> {
-        match event {
-            Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
-            Event::Started(started) => {
-                let Started { engine, network, transform, meaning, rows } = &**started;
-                let Description { engine, device, schedule, tiles, .. } = engine;
-                self.tell_details(started);
-                let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
-                let target = target.map(|target| match &target.name {
-                    Some(name) => Value::from(name.as_str()),
-                    None => target.position.into(),
-                });
-                self.console.object(&[
-                    ("event", "start".into()),
-                    ("engine", engine.to_string().into()),
-                    ("device", device.as_str().into()),
-                    ("layers", network.sizes().into()),
-                    ("parameters", network.parameter_count().into()),
-                    ("scaling", transform.to_string().into()),
-                    ("target", target.into()),
-                    ("classes", meaning.classes.names().to_vec().into()),
-                    ("rows", (*rows).into()),
-                    ("preset", if self.is_plain { "plain" } else { "table" }.into()),
-                    ("epochs", self.config.epochs.into()),
-                    ("seed", self.config.seed.into()),
-                    ("batch_size", self.config.batch_size.into()),
-                    ("optimizer", self.config.optimizer.kind.to_string().into()),
-                    // The decimal fraction that the user wrote, not the digits of its binary neighbour.
-                    ("learning_rate", self.config.learning_rate.to_string().parse::<f64>().ok().into()),
-                    ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
-                    ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
-                    ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
-                ])
-            }
-            Event::Restarted { reason } => {
-                self.console.object(&[("event", "restart".into()), ("reason", reason.as_str().into())])
-            }
-            Event::Unknown { set, cells } => self.console.object(&[
-                ("event", "unknown".into()),
-                ("set", (*set).into()),
-                ("cells", (*cells).into()),
-            ]),
-            Event::OneClass { set, class } => self.console.object(&[
-                ("event", "one_class".into()),
-                ("set", (*set).into()),
-                ("class", class.as_str().into()),
-            ]),
-            Event::Epoch { epoch, is_kept, .. } => {
-                let mut fields = vec![
-                    ("event", "epoch".into()),
-                    ("epoch", epoch.epoch.into()),
-                    ("train_loss", epoch.train.loss.into()),
-                    ("train_accuracy", accuracy(Some(&epoch.train), self.config).into()),
-                ];
-                fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
-                fields.extend(score_fields(TEST, epoch.test.as_ref()));
-                fields.extend([
-                    ("seconds", epoch.duration.as_secs_f64().into()),
-                    ("samples_per_second", epoch.samples_per_second().into()),
-                    ("kept", (*is_kept).into()),
-                ]);
-                self.console.object(&fields)
-            }
-        }
-    }
-
-    fn text(&mut self, event: &Event) -> Result<()> {
-        if self.options.quiet {
+    /// Prints what belongs to an event.
+    fn tell(&mut self, event: &Event) -> Result<()> {
+        let is_json = self.options.format == Format::Json;
+        if !is_json && self.options.quiet {
             return Ok(());
         }
-        match event {
-            Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
-            Event::Started(started) => {
-                let Started { engine, network, transform, meaning, rows } = &**started;
-                let parameters = grouped(network.parameter_count() as u64);
-                let chosen = match self.is_plain {
-                    false => Chosen::ByPreset,
-                    true => Chosen::ByRows {
-                        epochs: self.options.training.settings.epochs.is_none(),
-                        batch_size: self.options.training.settings.batch_size.is_none(),
-                    },
-                };
-                self.console.line(&data_line(transform, meaning, *rows))?;
-                self.console
-                    .line(&format!("{network} network, {parameters} parameters, on {}", engine.device))?;
-                self.console.line(&plan_line(self.config, *rows, chosen))?;
+        match (event, is_json) {
+            (Event::Started(started), true) => {
+                self.tell_details(started);
+                self.console.object(&started_fields(started, self.config, self.preset))
+            }
+            (Event::Started(started), false) => {
+                let settings = &self.options.training.settings;
+                let lines = started_lines(started, self.config, settings, self.preset);
+                lines.iter().try_for_each(|line| self.console.line(line))?;
                 self.tell_details(started);
                 if self.table.is_none() {
                     let table = Table::new(self.validates, self.config.epochs, self.config.loss);
@@ -418,16 +343,22 @@ impl<'a> TrainReport<'a> {
                 }
                 Ok(())
             }
-            Event::Restarted { reason } => {
+            (Event::Epoch { epoch, is_kept, .. }, true) => {
+                self.console.object(&epoch_fields(epoch, self.config, *is_kept))
+            }
+            (Event::Epoch { epoch, is_kept, .. }, false) => match &self.table {
+                Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
+                _ => Ok(()),
+            },
+            (Event::Restarted { .. } | Event::Unknown { .. } | Event::OneClass { .. }, true) => {
+                self.console.json(event)
+            }
+            (Event::Restarted { reason }, false) => {
                 self.console
                     .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
             }
-            Event::Unknown { .. } | Event::OneClass { .. } => Ok(()),
-            Event::Epoch { epoch, is_kept, .. } => match &self.table {
-                Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
-                _ => Ok(()),
-            },
+            _ => Ok(()),
         }
     }
 

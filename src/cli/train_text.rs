@@ -12,40 +12,34 @@ use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
 use tinytrain::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
 
 use super::config_file::{table, words};
+use super::data_text::data_line;
 use super::eval_text::{errors_text, value_names};
 use super::text::{counted, grouped, loss, percent, seconds};
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
 
-/// Which settings nobody gave, and where they come from.
-#[derive(Debug, Clone, Copy)]
-pub enum Chosen {
-    /// From the preset for tables.
-    ByPreset,
-    /// From the number of rows.
-    ByRows {
-        /// The number of epochs.
-        epochs: bool,
-        /// The rows of a batch.
-        batch_size: bool,
-    },
-}
-
-/// How long it will train, and what of that was chosen here.
-pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String {
+/// What is trained on what, for how long, and what of that was chosen here.
+pub fn started_lines(
+    started: &Started,
+    config: &Config,
+    settings: &TrainSettings,
+    preset: Preset,
+) -> [String; 3] {
+    let Started { engine, network, transform, meaning, rows } = started;
+    let parameters = grouped(network.parameter_count() as u64);
     let Config { epochs, batch_size, learning_rate, optimizer, rate_schedule, .. } = config;
     let epochs = counted(*epochs as u64, "epoch", "epochs");
     let steps = rows.map_or_else(String::new, |rows| {
         format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
     });
     let batch = counted(*batch_size as u64, "row", "rows");
-    let by_rows = match chosen {
-        Chosen::ByPreset => " (--preset table)",
-        Chosen::ByRows { epochs: true, batch_size: true } => " (both by the number of rows)",
-        Chosen::ByRows { epochs: true, batch_size: false } => " (epochs by the number of rows)",
-        Chosen::ByRows { epochs: false, batch_size: true } => " (batches by the number of rows)",
-        Chosen::ByRows { epochs: false, batch_size: false } => "",
+    let by_rows = match (preset, settings.epochs, settings.batch_size) {
+        (Preset::Table, ..) => " (--preset table)",
+        (_, None, None) => " (both by the number of rows)",
+        (_, None, Some(_)) => " (epochs by the number of rows)",
+        (_, Some(_), None) => " (batches by the number of rows)",
+        (_, Some(_), Some(_)) => "",
     };
     let optimizer = match optimizer.kind {
         OptimizerKind::Sgd => String::new(),
@@ -55,9 +49,13 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String
         RateSchedule::Constant => String::new(),
         schedule => format!(" ({schedule})"),
     };
-    format!(
-        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
-    )
+    [
+        data_line(transform, meaning, *rows),
+        format!("{network} network, {parameters} parameters, on {}", engine.device),
+        format!(
+            "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
+        ),
+    ]
 }
 
 /// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
@@ -165,7 +163,7 @@ fn value_figures(kept: Option<&Epoch>, names: &[String]) -> (String, Vec<String>
 }
 
 /// What has no effect, and what `--verbose` adds.
-pub fn details(started: &Started, config: &Config, is_plain: bool, is_verbose: bool) -> Vec<String> {
+pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: bool) -> Vec<String> {
     let Started { engine, network, transform, .. } = started;
     let Description { engine, device, schedule, tiles, dispatches, .. } = engine;
     let mut lines = Vec::new();
@@ -175,7 +173,7 @@ pub fn details(started: &Started, config: &Config, is_plain: bool, is_verbose: b
     if !is_verbose {
         return lines;
     }
-    if !is_plain {
+    if preset == Preset::Table {
         let spelled = TrainSettings::spelled(config, Preset::Table);
         let spelled = TrainSettings { preset: None, seed: None, ..spelled };
         let options = table(&spelled).map(|spelled| words(&spelled).join(" ").replace('=', " "));
@@ -258,6 +256,56 @@ pub fn summary_fields<'a>(
         ("device", summary.engine.device.as_str().into()),
         ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
         ("model", model.into()),
+    ]);
+    fields
+}
+
+/// What is trained on what, for a machine.
+pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec<(&'static str, Value)> {
+    let Started { engine, network, transform, meaning, rows } = started;
+    let Description { engine, device, schedule, tiles, .. } = engine;
+    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+    let target = target.map(|target| match &target.name {
+        Some(name) => Value::from(name.as_str()),
+        None => target.position.into(),
+    });
+    vec![
+        ("event", "start".into()),
+        ("engine", engine.to_string().into()),
+        ("device", device.as_str().into()),
+        ("layers", network.sizes().into()),
+        ("parameters", network.parameter_count().into()),
+        ("scaling", transform.to_string().into()),
+        ("target", target.into()),
+        ("classes", meaning.classes.names().to_vec().into()),
+        ("rows", (*rows).into()),
+        ("preset", preset.to_string().into()),
+        ("epochs", config.epochs.into()),
+        ("seed", config.seed.into()),
+        ("batch_size", config.batch_size.into()),
+        ("optimizer", config.optimizer.kind.to_string().into()),
+        // The decimal fraction that the user wrote, not the digits of its binary neighbour.
+        ("learning_rate", config.learning_rate.to_string().parse::<f64>().ok().into()),
+        ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
+        ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
+        ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
+    ]
+}
+
+/// An epoch for a machine.
+pub fn epoch_fields(epoch: &Epoch, config: &Config, is_kept: bool) -> Vec<(&'static str, Value)> {
+    let mut fields = vec![
+        ("event", "epoch".into()),
+        ("epoch", epoch.epoch.into()),
+        ("train_loss", epoch.train.loss.into()),
+        ("train_accuracy", accuracy(Some(&epoch.train), config).into()),
+    ];
+    fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
+    fields.extend(score_fields(TEST, epoch.test.as_ref()));
+    fields.extend([
+        ("seconds", epoch.duration.as_secs_f64().into()),
+        ("samples_per_second", epoch.samples_per_second().into()),
+        ("kept", is_kept.into()),
     ]);
     fields
 }

@@ -15,12 +15,12 @@ use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::devices;
-use super::environment;
 use super::opened::open_alone;
 use super::output::Console;
+use super::process;
 use super::progress::Bar;
 use super::text::{Table, counted};
-use super::training::{OfSteps, Part, Training};
+use super::training::{Training, of_steps, only};
 
 /// Measure the fastest tile shapes of a GPU's kernels for a network.
 ///
@@ -29,12 +29,13 @@ use super::training::{OfSteps, Part, Training};
 /// schedule is the fastest. Tile shapes change the order of sums: results are the same within float error, not bit for
 /// bit.
 #[derive(Debug, Args)]
+#[command(mut_args(only::<Training>(of_steps)))]
 #[command(after_help = "Example:\n  tinytrain tune --hidden 300,100 --device gpu\n\n\
                         The environment variable TINYTRAIN_CACHE names another folder than the user's cache folder; if \
                         it is empty nothing is kept.")]
 pub struct Options {
     #[command(flatten)]
-    work: Part<Training, OfSteps>,
+    work: Training,
     /// Seconds after which no other candidate is begun.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::seconds, allow_hyphen_values = true)]
     seconds: u64,
@@ -48,9 +49,9 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the cache folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let work = &options.work.0;
+    let work = &options.work;
     work.check(DatasetInfo::default())?;
-    let path = environment::tuning_file();
+    let path = process::tuning_file();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(&work.data)?;
     let adapter = adapter(&work.device())?;

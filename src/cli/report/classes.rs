@@ -5,11 +5,9 @@ use std::fmt::Write;
 
 use tinytrain::train::{Calibration, calibration, class_figures, confusion};
 
-use super::curves::SIZE;
 use super::judged::Judged;
 use crate::cli::eval_text::{class_table, count, shown, weighted};
-use crate::cli::html::{escaped, table, wide};
-use crate::cli::plot::{Axis, Plot};
+use crate::cli::html::{Axis, Plot, SIZE, escaped, table, wide};
 use crate::cli::text::{Table, percent};
 
 /// The most classes of which there are figures.

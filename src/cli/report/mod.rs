@@ -1,7 +1,6 @@
 //! `tinytrain report`: runs as one page.
 
 mod classes;
-mod curves;
 mod judged;
 mod mistakes;
 mod page;
@@ -57,11 +56,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
     let path = shell_word(sweep);
     if options.runs.len() > 1 || !options.data.is_empty() || options.target.is_some() {
-        let text = format!(
+        anyhow::bail!(Error::Config(format!(
             "{path}: expected the folder of a sweep alone, found other folders, --data or --target beside it; tinytrain eval \
              --model {path} evaluates its best model"
-        );
-        return Err(Error::Config(text).into());
+        )));
     }
     let destination = Destination::check(&options.out)?;
     destination.write(page_of(sweep, &options.out)?.as_bytes())?;

@@ -1,10 +1,8 @@
 //! How near predicted values are to those of the rows: point by point, and how both are distributed.
 
-use super::curves::SIZE;
 use super::judged::Judged;
 use crate::cli::eval_text::value_names;
-use crate::cli::html::escaped;
-use crate::cli::plot::{Axis, Plot, short};
+use crate::cli::html::{Axis, Plot, SIZE, escaped, short};
 use crate::cli::text::{counted, grouped};
 
 /// Targets of which there are pictures.

@@ -27,9 +27,9 @@ pub use self::page::page_of;
 use self::planned::{Common, Prepared, lines, space};
 use self::report::Report;
 use crate::cli::config_file;
-use crate::cli::interrupt::Interrupts;
 use crate::cli::output::{Console, print_json, print_line, warn};
 use crate::cli::output_place::refuse_file_name;
+use crate::cli::process::Interrupts;
 use crate::cli::progress::Bar;
 use crate::cli::text::{shell_word, unknown_cells};
 use crate::cli::train_options;
@@ -303,12 +303,11 @@ fn merged(merge: &Merge) -> anyhow::Result<()> {
     let first = of_all(&shards[0])?;
     for shard in &shards[1..] {
         if of_all(shard)? != first {
-            let text = format!(
+            anyhow::bail!(Error::Config(format!(
                 "{}: expected a shard of the sweep in {}, found another sweep",
                 shard.path().display(),
                 shards[0].path().display()
-            );
-            return Err(Error::Config(text).into());
+            )));
         }
     }
     check_apart(&shards)?;

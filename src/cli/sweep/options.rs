@@ -133,8 +133,9 @@ impl Options {
         let is_refused = |id: &str| is_given(id) && !OF_A_CALL.contains(&id);
         if let Some(argument) = command.get_arguments().find(|it| is_refused(it.get_id().as_str())) {
             let option = argument.get_long().unwrap_or_default();
-            let text = format!("--{option}: expected none beside --resume: a sweep goes on as it began");
-            return Err(Error::Config(text));
+            return Err(Error::Config(format!(
+                "--{option}: expected none beside --resume: a sweep goes on as it began"
+            )));
         }
         // As many as when it began, whether time ended it or not.
         self.trials = Some(self.trials());

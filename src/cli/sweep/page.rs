@@ -10,8 +10,7 @@ use tinytrain::data::places;
 use tinytrain::sweep::{Folder, Ranked, Record, best, names, ranked};
 
 use super::leaderboard::{board, command, figure, settings_text};
-use crate::cli::html::{self, escaped, table};
-use crate::cli::plot::{self, Plot, short, thinned};
+use crate::cli::html::{self, Plot, escaped, short, table, thinned};
 
 /// Members that are drawn at most, the best.
 const DRAWN: usize = 200;
@@ -284,8 +283,8 @@ fn curve_picture(ranked: &[Ranked], curves: &Curves) -> String {
     let mut picture = Plot::new(
         [WIDTH, MARGIN[1] + HEIGHT + MARGIN[2]],
         "A curve a member over its epochs",
-        (plot::Axis::epochs(epochs as f64), "epoch"),
-        (plot::Axis::linear(low, high), name),
+        (html::Axis::epochs(epochs as f64), "epoch"),
+        (html::Axis::linear(low, high), name),
     );
     for (place, member) in ranked.iter().enumerate().rev() {
         let curve = (1..).map(f64::from).zip(of(member).iter().copied());

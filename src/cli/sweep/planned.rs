@@ -16,7 +16,7 @@ use tinytrain::{Error, Result};
 use super::options::Options;
 use crate::cli::config_file;
 use crate::cli::data_text::{as_text, column_lines, late_texts, odd_labels};
-use crate::cli::opened::{Opened, Places, refuse_unused};
+use crate::cli::opened::{Opened, Places};
 use crate::cli::train_options;
 
 /// What all members have in common.
@@ -182,8 +182,7 @@ impl Prepared {
         let mut own = config_file::table(&of_members(&options.train))?;
         // The settings of a member may decide whether factors of learning rates are of use.
         own.retain(|name, _| !name.starts_with("lr-"));
-        let opened = Places::of(base)?.open(base)?;
-        refuse_unused(&own, base, &opened)?;
+        let opened = Places::of(base)?.open(base, &own)?;
         let preset = base.training.settings.preset_for(&opened.info);
         let tried = Tried::of(options, preset, !opened.info.predicts_values)?;
         let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;

@@ -242,8 +242,10 @@ impl<'a> Report<'a> {
         let Finished { best_member, best, ensemble } = finished;
         let time = self.start.elapsed();
         if folder.records.is_empty() {
-            let text = "--total-time: expected time for a member, found too little: none has come to an end";
-            return Err(Error::Config(text.to_owned()).into());
+            anyhow::bail!(Error::Config(
+                "--total-time: expected time for a member, found too little: none has come to an end"
+                    .to_owned()
+            ));
         }
         if ranked.is_empty() {
             return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());

@@ -1,8 +1,13 @@
-//! The environment: what drivers see of it, where the user's caches are, and how long vectors may be.
+//! The process: what drivers see of its environment, where the user's caches are, how long vectors may be, and the signals that end
+//! it (Ctrl-C and SIGTERM).
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{env, fmt, io};
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use tinytrain::{Error, vectors};
 
 /// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
@@ -53,4 +58,57 @@ pub fn limit_vectors() -> tinytrain::Result<()> {
         let value = value.to_string_lossy().escape_debug().to_string();
         Error::Config(format!("{NAME} is `{value}`, not 128, 256 or 512: the most bits of a vector"))
     })
+}
+
+/// What a shell adds to a signal's number for the exit code of a program that the signal has ended.
+const SIGNALLED: i32 = 128;
+
+/// Watches for signals: the first asks the run to end, a second one ends the program at once.
+#[derive(Debug)]
+pub struct Interrupts {
+    signal: Arc<AtomicUsize>,
+}
+
+/// The run ended because a signal asked for it.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// The exit code.
+    pub code: u8,
+    /// How far it came, and what was saved.
+    pub message: String,
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+impl Interrupts {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// When the system does not let it.
+    pub fn watch() -> io::Result<Self> {
+        let (signal, again) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        for number in [SIGINT, SIGTERM] {
+            // In this order: what is registered first is asked first, and at the first signal `again` is not set yet.
+            flag::register_conditional_shutdown(number, SIGNALLED + number, Arc::clone(&again))?;
+            flag::register(number, Arc::clone(&again))?;
+            flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+        }
+        Ok(Self { signal })
+    }
+
+    /// Whether a signal has come.
+    pub fn has_come(&self) -> bool {
+        self.signal.load(Ordering::Relaxed) != 0
+    }
+
+    /// What ends the program after a signal.
+    pub fn ended(&self, message: String) -> Interrupted {
+        Interrupted { code: (SIGNALLED as usize + self.signal.load(Ordering::Relaxed)) as u8, message }
+    }
 }
