@@ -31,7 +31,6 @@ mod report;
 mod runs;
 mod sweep;
 mod table_options;
-mod tensorboard;
 mod text;
 
 mod train;

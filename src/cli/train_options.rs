@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tinytrain::data::places::MNIST;
+use tinytrain::evaluate::names_of_data;
+use tinytrain::runs::Every;
 use tinytrain::settings::{DatasetInfo, HELD_OUT, text};
 use tinytrain::train::TrainingData;
 use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
-use super::output_place::Every;
 use super::training::{Kernels, Training};
 
 const RUNS: &str = "Runs";
@@ -173,28 +172,10 @@ impl Options {
 
     /// Where the rows come from, as far as a model file can tell: names that are text, of files that can be read again.
     pub fn names_of_data(&self, data: &TrainingData) -> BTreeMap<String, String> {
-        let named = |path: Option<&PathBuf>| {
-            let name = path.map_or(Some(MNIST), |path| path.to_str());
-            name.filter(|name| *name != "-").map(str::to_owned)
-        };
-        let mut settings = BTreeMap::new();
-        match &self.training.data[..] {
-            files @ [_, _, ..] => {
-                let names = files.iter().map(|file| file.to_str()).collect::<Option<Vec<&str>>>();
-                settings.extend(names.map(|names| ("data_parts".to_owned(), Value::from(names).to_string())));
-            }
-            files => settings.extend(named(files.first()).map(|name| ("data".to_owned(), name))),
-        }
-        if let Some(test) = &self.test {
-            match named(Some(test)) {
-                Some(name) => settings.insert("test_data".to_owned(), name),
-                None => settings.insert("unnamed_test_data".to_owned(), "true".to_owned()),
-            };
-        }
+        let mut settings = names_of_data(&self.training.data, self.test.as_deref(), data.file_rows());
         let columns = [("group", &self.group), ("time", &self.time)];
         settings
             .extend(columns.into_iter().filter_map(|(key, column)| Some((key.to_owned(), column.clone()?))));
-        settings.extend(data.file_rows().map(|rows| ("rows".to_owned(), rows.to_string())));
         settings
     }
 }

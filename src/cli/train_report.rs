@@ -19,16 +19,14 @@ use super::config_file;
 use super::curves::{self, Look};
 use super::data_text::{as_text, late_texts, left_out, odd_labels};
 use super::output::{Console, print};
-use super::output_place::Clock;
 use super::output_place::OutputPlace;
 use super::process::Interrupts;
-use super::tensorboard::EventLog;
 use super::text::{counted, one_class, shell_word, unknown_cells};
 use super::train_options::{Options, RunOptions};
 use super::train_text::{
     Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
 };
-use tinytrain::runs::{CONFIG, MODEL};
+use tinytrain::runs::{CONFIG, Clock, EventLog, MODEL};
 
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
