@@ -119,6 +119,9 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
+    /// What takes results cannot be written to; as long as it has no other name, that is standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
     /// The system started no thread more.
     #[error("cannot start the thread that {purpose}: {source}")]
     Thread {
@@ -231,9 +234,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code: 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
+    /// The exit code: 0 where nobody reads the output any more, 1 failure of the machine, 2 bad input or usage, 3 numerical fault.
     pub fn exit_code(&self) -> u8 {
         match self {
+            // Whoever read the output has seen enough.
+            Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => 0,
             Error::Read { source, .. } | Error::Write { source, .. } if is_machine_fault(source) => 1,
             Error::Data { .. }
             | Error::Fault { .. }
@@ -244,7 +249,11 @@ impl Error {
             | Error::Config(_)
             | Error::Device(_)
             | Error::Shape { .. } => 2,
-            Error::Gpu(_) | Error::Thread { .. } | Error::NoTime { .. } | Error::Interrupted => 1,
+            Error::Gpu(_)
+            | Error::Output(_)
+            | Error::Thread { .. }
+            | Error::NoTime { .. }
+            | Error::Interrupted => 1,
             Error::NonFiniteLoss { .. }
             | Error::NonFiniteModel { .. }
             | Error::NonFiniteTest { .. }

@@ -1,7 +1,10 @@
 //! Which rows a model is evaluated on: those of a file, or those that were held out when it was trained.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::data::places;
 use crate::data::{
@@ -261,6 +264,27 @@ pub fn held_out_of(file: &Path, model: &Model, data: &[PathBuf]) -> Result<Evalu
         _ => false,
     };
     chosen(file, model, if held_out && is_training { &[] } else { data })
+}
+
+/// What a model file says of where its rows come from, by which [`chosen`] finds them again: names that are text, of files that can be
+/// read again. No `data` are MNIST's.
+pub fn names_of_data(data: &[PathBuf], test: Option<&Path>, rows: Option<usize>) -> BTreeMap<String, String> {
+    let named = |path: &Path| path.to_str().filter(|name| *name != "-").map(str::to_owned);
+    let of_data = match data {
+        [] => Some(("data", places::MNIST.to_owned())),
+        [file] => named(file).map(|name| ("data", name)),
+        parts => {
+            let names = parts.iter().map(|file| file.to_str()).collect::<Option<Vec<&str>>>();
+            names.map(|names| ("data_parts", Value::from(names).to_string()))
+        }
+    };
+    let of_test = test.map(|test| match named(test) {
+        Some(name) => ("test_data", name),
+        None => ("unnamed_test_data", "true".to_owned()),
+    });
+    let rows = rows.map(|rows| ("rows", rows.to_string()));
+    let all = of_data.into_iter().chain(of_test).chain(rows);
+    all.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// An entry of a model's metadata that does not say which rows were held out.

@@ -14,12 +14,12 @@ mod cli;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use cli::interrupt::Interrupted;
-use cli::output::{Unwritable, print_error};
+use cli::output::print_error;
+use cli::process::Interrupted;
 
 fn main() -> ExitCode {
     let start = Instant::now();
-    cli::environment::quieten_drivers();
+    cli::process::quieten_drivers();
     match cli::run(start) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -32,10 +32,6 @@ fn main() -> ExitCode {
 fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         return if usage.use_stderr() { 2 } else { 0 };
-    }
-    if let Some(unwritable) = error.downcast_ref::<Unwritable>() {
-        // Whoever read the output has seen enough.
-        return if unwritable.is_unread() { 0 } else { 1 };
     }
     if let Some(Interrupted { code, .. }) = error.downcast_ref() {
         return *code;

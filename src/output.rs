@@ -81,33 +81,30 @@ impl Destination {
     /// # Errors
     /// [`Error::Write`]; a file that was there before is then still there, unchanged, and new folders are gone.
     pub fn write(&self, contents: &[u8]) -> Result<()> {
-        let written = self.write_with(|file| file.write_all(contents));
-        written.map_err(|source| Error::Write { path: self.path.clone(), source })
+        self.write_with(|file| file.write_all(contents).map_err(Error::Output))
     }
 
-    /// As [`Destination::write`], for contents that come piece by piece; errors are as `write` makes them.
+    /// As [`Destination::write`], for contents that come piece by piece. What `write` says of its output is said of the file.
     ///
     /// # Errors
     /// Those of `write`, and of the file.
-    pub fn write_with<E: From<io::Error>>(
-        &self,
-        write: impl FnOnce(&mut File) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn write_with(&self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let folder = or_here(folder(&self.path));
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !or_here(folder).exists()).collect();
-        self.replace(folder, write).inspect_err(|_| {
+        let written = self.replace(folder, |file| write(file).map_err(io::Error::other));
+        written.map_err(|error| {
             for made in missing {
                 // Only empty folders can be removed this way; what else is there is not ours.
                 let _ = fs::remove_dir(made);
             }
+            match error.downcast::<Error>() {
+                Ok(Error::Output(source)) | Err(source) => Error::Write { path: self.path.clone(), source },
+                Ok(error) => error,
+            }
         })
     }
 
-    fn replace<E: From<io::Error>>(
-        &self,
-        folder: &Path,
-        write: impl FnOnce(&mut File) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn replace(&self, folder: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         if self.makes_folders {
             fs::create_dir_all(folder)?;
         }

@@ -9,7 +9,7 @@ use tinytrain::engine::DeviceRequest;
 use tinytrain::gpu::Opening;
 pub use tinytrain::settings::values::{count, duration, parse};
 
-use super::environment;
+use super::process;
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -75,7 +75,7 @@ pub fn device(text: &str) -> Result<DeviceRequest, String> {
 
 /// How a GPU is opened for `--checked`, or without. What its driver compiles is kept for the next run.
 pub fn opening(checked: bool) -> Opening {
-    Opening { checked, cache: environment::cache_folder(), ..Opening::default() }
+    Opening { checked, cache: process::cache_folder(), ..Opening::default() }
 }
 
 /// A column of a table.

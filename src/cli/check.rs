@@ -8,13 +8,14 @@ use tinytrain::check::{GradientRecord, Outcome, TrainingRecord, cpu_engine, gpu_
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::kernels::Compute;
 use tinytrain::output::Destination;
-use tinytrain::settings::{DatasetInfo, TrainSettings};
+use tinytrain::settings::{DatasetInfo, LEARNING, NETWORK, TrainSettings};
+use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::devices;
-use super::output::{Console, Unwritable, object, print_line};
+use super::output::{Console, object, print_line};
 use super::text::counted;
-use super::training::{OfNetworks, Part};
+use super::training::only;
 
 /// Name of the file in the folder of --save.
 const SAVED: &str = "gradients.safetensors";
@@ -25,6 +26,7 @@ const SAVED_STEPS: &str = "training.safetensors";
 /// Runs all kernels, and gradients and steps of whole networks, and compares them with a reference in f64. An error is
 /// relative to the magnitude of what was added up; the bound is what rounding explains. Exits with 1 if one is beyond.
 #[derive(Debug, Args)]
+#[command(mut_args(only::<TrainSettings>(of_networks)))]
 #[command(after_help = "Example:\n  tinytrain check --device vulkan")]
 pub struct Options {
     /// What is checked: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
@@ -47,10 +49,15 @@ pub struct Options {
     #[arg(long, requires = "steps")]
     only_save: bool,
     #[command(flatten)]
-    learning: Part<TrainSettings, OfNetworks>,
+    learning: TrainSettings,
     /// How results are written: a table, or one JSON object a line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+/// The options of a network and how it learns.
+fn of_networks(heading: Option<&str>, id: &str) -> bool {
+    [Some(NETWORK), Some(LEARNING)].contains(&heading) || id == "schedule"
 }
 
 /// Checks and prints.
@@ -58,11 +65,11 @@ pub struct Options {
 /// # Errors
 /// Those of the device and the output, and when a check has failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let config = options.learning.0.resolve(&DatasetInfo::default())?;
+    let config = options.learning.resolve(&DatasetInfo::default())?;
     TrainingRecord::config(&config, options.steps.unwrap_or(1))?;
     let record = options.save.as_ref().zip(options.steps);
     let record = record.map(|(folder, steps)| Ok((Destination::check(&folder.join(SAVED_STEPS))?, steps)));
-    let record = record.transpose().map_err(|error: tinytrain::Error| error)?;
+    let record = record.transpose().map_err(|error: Error| error)?;
     let destination =
         options.save.as_ref().map(|folder| Destination::check(&folder.join(SAVED))).transpose()?;
     let choice = devices::opened(&options.device, options.checked)?;
@@ -116,7 +123,7 @@ struct Table {
     checked: u64,
     failed: u64,
     /// Why nothing more is printed.
-    unwritable: Option<Unwritable>,
+    unwritable: Option<Error>,
 }
 
 impl Table {
@@ -126,7 +133,7 @@ impl Table {
         }
     }
 
-    fn head(&mut self, device: &str) -> Result<(), Unwritable> {
+    fn head(&mut self, device: &str) -> Result<()> {
         if self.format == Format::Text {
             print_line(&format!("checking {device}"))?;
             let (kernel, shape) = ("kernel", "shape");
@@ -160,7 +167,7 @@ impl Table {
         self.print(&line);
     }
 
-    fn end(&mut self) -> Result<(), Unwritable> {
+    fn end(&mut self) -> Result<()> {
         if self.format == Format::Text {
             let passed = self.checked - self.failed;
             self.print(&format!("{passed} of {} passed", counted(self.checked, "check", "checks")));

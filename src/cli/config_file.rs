@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::{CommandFactory, Parser};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tinytrain::error::excerpt;
 use tinytrain::runs::read_settings;
-use tinytrain::settings::text::values;
+use tinytrain::settings::text::{self, values};
 use tinytrain::settings::{Preset, TrainSettings};
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 use toml::{Table, Value};
 
-use super::run_options::{RunOptions, TrainOptions};
-use super::train_options::Options;
+use super::output::usage_line;
+use super::train_options::{Options, RunOptions, TrainOptions};
 
 /// Options that are of one call, not of what is trained.
 const OF_A_CALL: [&str; 3] = ["out", "profile", "folds"];
@@ -32,7 +31,7 @@ const BESIDE_RESUME: [&str; 8] = [
 ];
 
 /// The command of which files and lines hold the options.
-#[derive(Debug, clap::Parser)]
+#[derive(Debug, Parser)]
 #[command(name = "tinytrain train", no_binary_name = true)]
 pub struct Line {
     #[command(flatten)]
@@ -87,21 +86,6 @@ pub fn read(path: &Path) -> Result<Table> {
     }
 }
 
-/// The options of a table; `origin` stands in messages for where they come from.
-///
-/// # Errors
-/// [`Error::Config`], in one line, for values that options do not take.
-pub fn options<T: DeserializeOwned>(table: &Table, origin: &str) -> Result<T> {
-    T::deserialize(table.clone()).map_err(|error| {
-        let alone = |(name, value): (&String, &Value)| {
-            let error = T::deserialize(Table::from_iter([(name.clone(), value.clone())])).err()?;
-            Some(format!("--{name}: {}", excerpt(error.message())))
-        };
-        let wrong = table.iter().find_map(alone).unwrap_or_else(|| excerpt(error.message()));
-        Error::Config(format!("{origin}: {wrong}"))
-    })
-}
-
 /// The words of a command line with these options.
 pub fn words(table: &Table) -> Vec<String> {
     let of = |(name, value): (&String, &Value)| match value {
@@ -128,24 +112,16 @@ pub fn merged(path: &Path, own: &TrainOptions) -> Result<TrainOptions> {
         },
         run: RunOptions { fallback: own.run.fallback, ..all.run },
     };
-    let pairs = [
-        ("test", "test-fraction"),
-        ("validation", "validation-fraction"),
-        ("group", "time"),
-        ("exclude", "only"),
-    ];
-    if let Some((one, other)) =
-        pairs.iter().find(|(one, other)| all.contains_key(*one) && all.contains_key(*other))
-    {
-        return Err(Error::Config(format!(
-            "--{one}: expected no --{other} beside it, from {}",
-            path.display()
-        )));
-    }
-    let all = options(&all, &path.display().to_string()).map(of_call)?;
+    let origin = path.display().to_string();
+    let together = words(&all);
+    let all = text::read(&all, &origin).map(of_call)?;
+    Line::try_parse_from(together).map_err(|error| {
+        let text = usage_line(&error.render().to_string());
+        Error::Config(format!("{origin}: {}", text.trim_start_matches("error: ")))
+    })?;
     let of_file = |error: Error| match &error {
         Error::Setting { setting, .. } if !given.contains_key(*setting) => {
-            Error::Config(format!("{}: --{error}", path.display()))
+            Error::Config(format!("{origin}: --{error}"))
         }
         _ => error,
     };

@@ -1,6 +1,6 @@
 //! `tinytrain convert`.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +8,6 @@ use tinytrain::convert::{Converted, Set, To};
 use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
-use super::output::Unwritable;
 use super::table_options::Written;
 use tinytrain::data::places;
 
@@ -53,7 +52,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let files = set.files(to)?;
     let Some(destination) = destination else {
         return match &files[..] {
-            [file] => Ok(write(file, io::stdout().lock()).map_err(Unwritable)?),
+            [file] => Ok(write(file, stdout().lock())?),
             _ => {
                 let text = "--out: expected a file, since IDX takes two; found standard output";
                 Err(Error::Config(text.to_owned()).into())
@@ -69,16 +68,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     // All are found writable before one is written.
     let destinations = files.iter().map(beside).collect::<Result<Vec<_>>>()?;
     for (file, destination) in files.iter().zip(destinations) {
-        let written = destination.write_with(|to| write(file, to));
-        written.map_err(|source| Error::Write { path: destination.path().to_owned(), source })?;
+        destination.write_with(|to| write(file, to))?;
     }
     Ok(())
 }
 
-fn write(file: &Converted, to: impl Write) -> io::Result<()> {
+fn write(file: &Converted, to: impl Write) -> Result<()> {
     let mut to = BufWriter::new(to);
-    file.write(&mut to)?;
-    to.flush()
+    file.write(&mut to).and_then(|()| to.flush()).map_err(Error::Output)
 }
 
 fn format(options: &Options) -> Result<To> {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdout};
 
 use tinytrain::train::{Epoch, Score};
 
-use super::html::plot::short;
+use super::html::short;
 
 /// Columns of a plot, with what stands before it; lines of it.
 const COLUMNS: usize = 60;

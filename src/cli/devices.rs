@@ -7,8 +7,8 @@ use tinytrain::engine::{Device, DeviceRequest, find_device};
 use tinytrain::gpu::{Adapter, DeviceKind, Opening, adapters};
 
 use super::args::{self, Format};
-use super::output::{note, object, print_line};
-use super::text::{Align, table};
+use super::output::{note, object, print_line, print_lines};
+use super::text::Table;
 
 /// List the GPUs and software drivers that can train.
 ///
@@ -57,11 +57,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let found = adapters(None);
     match options.format {
         Format::Json => print_line(&format!("[{}]", found.iter().map(json).collect::<Vec<_>>().join(",")))?,
-        Format::Text => {
-            for line in text(&found) {
-                print_line(&line)?;
-            }
-        }
+        Format::Text => print_lines(&text(&found))?,
     }
     Ok(())
 }
@@ -86,9 +82,7 @@ fn text(found: &[Adapter]) -> Vec<String> {
                 .to_owned(),
         );
     } else {
-        let mut rows =
-            vec![["index", "name", "type", "backend", "driver", "features"].map(String::from).to_vec()];
-        rows.extend(found.iter().map(|adapter| {
+        let rows = found.iter().map(|adapter| {
             let features = adapter.features();
             vec![
                 adapter.index.to_string(),
@@ -98,9 +92,8 @@ fn text(found: &[Adapter]) -> Vec<String> {
                 adapter.driver.clone(),
                 if features.is_empty() { "-".to_owned() } else { features.join(" ") },
             ]
-        }));
-        let align = [Align::Right, Align::Left, Align::Left, Align::Left, Align::Left, Align::Left];
-        lines.extend(table(&rows, &align));
+        });
+        lines.extend(Table::new(&[">index", "name", "type", "backend", "driver", "features"], rows).lines());
     }
     lines.push("The CPU engine is always there, without a driver: --device cpu".to_owned());
     lines

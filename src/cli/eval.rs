@@ -15,15 +15,14 @@ use tinytrain::train::{
 
 use super::args::{self, Format};
 use super::devices;
-use super::eval_text::{error_table, list, text, weight_line};
-use super::measure_text::{
-    errors_text, intervals, intervals_by_target, measure_table, target_table, value_of,
+use super::eval_text::{
+    error_table, errors_text, intervals, intervals_by_target, list, measure_table, target_table, text,
+    value_names, value_of, weight_line,
 };
 use super::model_choice::ModelChoice;
-use super::output::{print_line, print_object, warn};
+use super::output::{print_line, print_lines, print_object, warn};
 use super::table_options::Written;
 use super::text::{counted, evaluation_warnings, loss, one_class};
-use super::train_figures::value_names;
 use tinytrain::evaluate::{EvaluationRows, chosen};
 
 /// The most classes of which JSON holds the confusion matrix.
@@ -108,12 +107,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             let matrix = matrix.map(|rows| {
                 rows.into_iter().map(|row| Value::from_iter(row.into_iter().map(cell))).collect::<Value>()
             });
-            let mut fields = vec![
-                ("model", options.model.to_string_lossy().into()),
-                ("data", file.as_str().into()),
-                ("samples", data.rows().into()),
-                ("weighted", (!data.weights.is_empty()).into()),
-                ("loss", evaluation.loss.into()),
+            let mut fields = head_fields(options, data, file, evaluation.loss);
+            fields.extend([
                 ("accuracy", accuracy.into()),
                 ("balanced_accuracy", value_of(&measured, "balanced_accuracy")),
                 ("macro_f1", value_of(&measured, "macro_f1")),
@@ -122,30 +117,41 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 ("intervals", intervals(&measured)),
                 ("classes", classes.names().to_vec().into()),
                 ("confusion", matrix.into()),
-            ];
+            ]);
             fields.extend(
                 errors.map(|errors| ("errors", list(&errors, &rows, &evaluation.predictions, classes))),
             );
             print_object(&fields)?;
         }
         Format::Text => {
-            let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} of {}", model.description(), options.model.display()))?;
-            print_line(&format!("{samples} of {file}, on {device}"))?;
-            if let Some(line) = weight_line(&model, data) {
-                print_line(&line)?;
-            }
-            for line in text(data, &evaluation, classes, &figures, &measured) {
-                print_line(&line)?;
-            }
+            print_lines(&head(options, &model, data, file, &device))?;
+            print_lines(&text(data, &evaluation, classes, &figures, &measured))?;
             if let (Some(errors), Some(most)) = (errors, options.errors) {
-                for line in error_table(&errors, &rows, &evaluation.predictions, most, classes) {
-                    print_line(&line)?;
-                }
+                print_lines(&error_table(&errors, &rows, &evaluation.predictions, most, classes))?;
             }
         }
     }
     Ok(())
+}
+
+/// What was evaluated on which rows.
+fn head(options: &Options, model: &Model, data: &Dataset, file: &str, device: &str) -> Vec<String> {
+    let samples = counted(data.rows() as u64, "sample", "samples");
+    let mut lines = vec![format!("{} of {}", model.description(), options.model.display())];
+    lines.push(format!("{samples} of {file}, on {device}"));
+    lines.extend(weight_line(model, data));
+    lines
+}
+
+/// The same for a machine, with the loss.
+fn head_fields(options: &Options, data: &Dataset, file: &str, loss: f64) -> Vec<(&'static str, Value)> {
+    vec![
+        ("model", options.model.to_string_lossy().into()),
+        ("data", file.into()),
+        ("samples", data.rows().into()),
+        ("weighted", (!data.weights.is_empty()).into()),
+        ("loss", loss.into()),
+    ]
 }
 
 /// Evaluates a model of values and prints.
@@ -157,8 +163,9 @@ fn values(
     file: &str,
 ) -> anyhow::Result<()> {
     if options.errors.is_some() {
-        let text = "--errors: goes with a model of classes, found one of values";
-        return Err(Error::Config(text.to_owned()).into());
+        anyhow::bail!(Error::Config(
+            "--errors: goes with a model of classes, found one of values".to_owned()
+        ));
     }
     let EvaluatedValues { errors, values, device } = evaluate_values(model, data, device)?;
     let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = &errors;
@@ -170,12 +177,8 @@ fn values(
     match options.format {
         Format::Json => {
             let each = |of: fn(&TargetErrors) -> f64| Value::from_iter(targets.iter().map(of));
-            print_object(&[
-                ("model", options.model.to_string_lossy().into()),
-                ("data", file.into()),
-                ("samples", data.rows().into()),
-                ("weighted", (!data.weights.is_empty()).into()),
-                ("loss", (*mean_loss).into()),
+            let mut fields = head_fields(options, data, file, *mean_loss);
+            fields.extend([
                 ("rmse", (*rmse).into()),
                 ("mae", (*mae).into()),
                 ("r2", (*r2).into()),
@@ -185,23 +188,17 @@ fn values(
                 ("mae_by_target", each(|target| target.mae)),
                 ("r2_by_target", each(|target| target.r2)),
                 ("intervals_by_target", intervals_by_target(&measured, targets.len())),
-            ])?;
+            ]);
+            print_object(&fields)?;
         }
         Format::Text => {
-            let samples = counted(data.rows() as u64, "sample", "samples");
-            print_line(&format!("{} of {}", model.description(), options.model.display()))?;
-            print_line(&format!("{samples} of {file}, on {device}"))?;
-            if let Some(line) = weight_line(model, data) {
-                print_line(&line)?;
-            }
+            print_lines(&head(options, model, data, file, &device))?;
             print_line(&format!("{} {}, {}", model.network.loss(), loss(*mean_loss), errors_text(&errors)))?;
-            let lines = match names.len() {
+            let table = match names.len() {
                 1 => measure_table(&measured),
                 _ => target_table(&measured, &names),
             };
-            for line in lines {
-                print_line(&line)?;
-            }
+            print_lines(&table.lines())?;
         }
     }
     Ok(())

@@ -1,13 +1,12 @@
-//! What `tinytrain eval` says of classes.
+//! What `tinytrain eval` says of classes and of values.
 
 use serde_json::{Value, json};
 use tinytrain::data::{Classes, Dataset};
 use tinytrain::engine::Evaluation;
-use tinytrain::model::Model;
-use tinytrain::train::{ClassFigures, Measure, confusion};
+use tinytrain::model::{Meaning, Model};
+use tinytrain::train::{ClassFigures, Measure, ValueErrors, confusion};
 
-use super::measure_text::{measure_table, number_of};
-use super::text::{Align, column_name, counted, grouped, loss, percent, table};
+use super::text::{Align, Table, column_name, counted, grouped, loss, percent};
 use tinytrain::evaluate::EvaluationRows;
 
 /// The most classes of which a text shows the confusion matrix.
@@ -34,9 +33,15 @@ pub fn text(
         ),
         String::new(),
     ];
-    lines.extend(measure_table(measured));
+    lines.extend(measure_table(measured).lines());
     lines.push(String::new());
-    lines.extend(class_table(figures, classes));
+    let mut table = class_table(figures, classes, TABLE_CLASSES);
+    table.align[0] = Align::Right;
+    lines.extend(table.lines());
+    let occurring = figures.iter().filter(|figures| figures.occurs()).count();
+    if occurring > TABLE_CLASSES {
+        lines.push(format!("... and {} more", grouped((occurring - TABLE_CLASSES) as u64)));
+    }
     if classes.len() <= TEXT_CLASSES {
         let title = format!("confusion matrix{}: true classes down, predicted ones across", weighted(data));
         lines.extend([String::new(), title]);
@@ -86,17 +91,16 @@ pub fn error_table(
 ) -> Vec<String> {
     let samples = counted(errors.len() as u64, "sample", "samples");
     let mut lines = vec![String::new(), format!("{samples} taken for another class")];
-    let mut rows = vec![["sample", "class", "predicted"].map(String::from).to_vec()];
-    rows.extend(errors.iter().take(most).map(|row| {
+    let rows = errors.iter().take(most).map(|row| {
         let at = *row as usize;
         vec![
             found.number(at).to_string(),
             shown(classes, found.data.labels()[at]),
             shown(classes, predictions[at]),
         ]
-    }));
-    if rows.len() > 1 {
-        lines.extend(table(&rows, &[Align::Right; 3]));
+    });
+    if !errors.is_empty() && most > 0 {
+        lines.extend(Table::new(&[">sample", ">class", ">predicted"], rows).lines());
     }
     if errors.len() > most {
         lines.push(format!("... and {} more", grouped((errors.len() - most) as u64)));
@@ -114,23 +118,16 @@ pub fn shown(classes: &Classes, class: u32) -> String {
     }
 }
 
-/// Figures of the classes that occur, the first `most` of them; the header first.
-pub fn class_rows(figures: &[ClassFigures], classes: &Classes, most: usize) -> Vec<Vec<String>> {
+/// Figures of the classes that occur, the first `most` of them.
+pub fn class_table(figures: &[ClassFigures], classes: &Classes, most: usize) -> Table {
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
-    let mut rows =
-        vec![["class", "samples", "correct", "precision", "recall", "F1"].map(String::from).to_vec()];
     let occurring = (0..).zip(figures).filter(|(_, figures)| figures.occurs());
-    rows.extend(occurring.take(most).map(|(class, figures)| {
-        vec![
-            shown(classes, class),
-            count(figures.samples),
-            count(figures.correct),
-            share(figures.precision()),
-            share(figures.recall()),
-            share(figures.f1()),
-        ]
-    }));
-    rows
+    let rows = occurring.take(most).map(|(class, figures)| {
+        let [samples, correct] = [figures.samples, figures.correct].map(count);
+        let shares = [figures.precision(), figures.recall(), figures.f1()].map(share);
+        [&[shown(classes, class), samples, correct][..], &shares].concat()
+    });
+    Table::new(&["class", ">samples", ">correct", ">precision", ">recall", ">F1"], rows)
 }
 
 /// Rows, each as often as it counts.
@@ -138,23 +135,91 @@ pub fn count(rows: f64) -> String {
     if rows.fract() == 0.0 { grouped(rows as u64) } else { format!("{rows:.2}") }
 }
 
-fn class_table(figures: &[ClassFigures], classes: &Classes) -> Vec<String> {
-    let mut lines = table(&class_rows(figures, classes, TABLE_CLASSES), &[Align::Right; 6]);
-    let occurring = figures.iter().filter(|figures| figures.occurs()).count();
-    if occurring > TABLE_CLASSES {
-        lines.push(format!("... and {} more", grouped((occurring - TABLE_CLASSES) as u64)));
-    }
-    lines
+fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Vec<String> {
+    let names = (0..matrix.len() as u32).map(|class| shown(classes, class));
+    let row = |(name, counts): (String, &Vec<f64>)| {
+        [name].into_iter().chain(counts.iter().map(|rows| count(*rows))).collect()
+    };
+    let rows: Vec<Vec<String>> = names.clone().zip(matrix).map(row).collect();
+    Table::alike([String::new()].into_iter().chain(names).collect(), Align::Right, rows).lines()
 }
 
-fn matrix_table(matrix: &[Vec<f64>], classes: &Classes) -> Vec<String> {
-    let mut header = vec![String::new()];
-    header.extend((0..matrix.len() as u32).map(|class| shown(classes, class)));
-    let mut rows = vec![header];
-    rows.extend((0..).zip(matrix).map(|(class, counts)| {
-        let mut row = vec![shown(classes, class)];
-        row.extend(counts.iter().map(|rows| count(*rows)));
-        row
-    }));
-    table(&rows, &vec![Align::Right; matrix.len() + 1])
+/// A measure over all targets; NaN where it is no number, as the AUC of rows of one class.
+pub fn number_of(measured: &[Measure], name: &str) -> f64 {
+    let found = measured.iter().find(|measure| measure.name == name && measure.target.is_none());
+    found.map_or(f64::NAN, |measure| measure.value)
+}
+
+/// The same for a machine.
+pub fn value_of(measured: &[Measure], name: &str) -> Value {
+    number_of(measured, name).into()
+}
+
+/// The intervals of the measures over all targets, by their names.
+pub fn intervals(measured: &[Measure]) -> Value {
+    of_target(measured, None)
+}
+
+/// The same of each of so many targets. Those of a single one are those of all.
+pub fn intervals_by_target(measured: &[Measure], targets: usize) -> Value {
+    let target = |target| if targets == 1 { None } else { Some(target) };
+    (0..targets).map(|index| of_target(measured, target(index))).collect()
+}
+
+fn of_target(measured: &[Measure], target: Option<usize>) -> Value {
+    let measures = measured.iter().filter(|measure| measure.target == target);
+    Value::Object(measures.map(|measure| (measure.name.to_owned(), json!(measure.interval))).collect())
+}
+
+/// Measures over all targets for people, with their intervals.
+pub fn measure_table(measured: &[Measure]) -> Table {
+    let all = measured.iter().filter(|measure| measure.target.is_none() && measure.value.is_finite());
+    Table::new(&["measure", ">value", "95 % interval"], all.map(|measure| row(measure).to_vec()))
+}
+
+/// The same of each target. RMSE and MAE over all are left out: targets have units of their own.
+pub fn target_table(measured: &[Measure], names: &[String]) -> Table {
+    let rows = measured.iter().filter(|measure| measure.value.is_finite()).filter_map(|measure| {
+        let target = match measure.target {
+            Some(target) => names.get(target)?.clone(),
+            None if measure.name == "r2" => "mean of all".to_owned(),
+            None => return None,
+        };
+        Some([&[target][..], &row(measure)].concat())
+    });
+    Table::new(&["target", "measure", ">value", "95 % interval"], rows)
+}
+
+fn row(measure: &Measure) -> [String; 3] {
+    let name = match measure.name {
+        "balanced_accuracy" => "balanced accuracy".to_owned(),
+        "macro_f1" => "F1, mean of the classes".to_owned(),
+        "log_loss" => "log loss".to_owned(),
+        "accuracy" => "accuracy".to_owned(),
+        name => name.to_uppercase(),
+    };
+    let shown = |value: f64| match measure.name {
+        "accuracy" | "balanced_accuracy" | "macro_f1" => percent(value),
+        _ => loss(value),
+    };
+    let [low, high] = measure.interval.map(shown);
+    [name, shown(measure.value), format!("{low} to {high}")]
+}
+
+/// Errors for people: RMSE and MAE of a single target, R2 where there is one.
+pub fn errors_text(errors: &ValueErrors) -> String {
+    let ValueErrors { loss: mean_loss, rmse, mae, r2, targets } = errors;
+    match targets.len() {
+        1 if r2.is_nan() => format!("RMSE {}, MAE {}", loss(*rmse), loss(*mae)),
+        1 => format!("RMSE {}, MAE {}, R2 {r2:.4}", loss(*rmse), loss(*mae)),
+        _ if r2.is_nan() => format!("loss {}", loss(*mean_loss)),
+        count => format!("R2 {r2:.4} (mean of {count} targets)"),
+    }
+}
+
+/// The names of the values that a network predicts: of their columns, or numbers.
+pub fn value_names(meaning: &Meaning, outputs: usize) -> Vec<String> {
+    let columns = meaning.schema.as_ref().map_or(&[][..], |schema| &schema.values);
+    let name = |index: usize| columns.get(index).and_then(|column| column.name.clone());
+    (0..outputs).map(|index| name(index).unwrap_or_else(|| format!("value{index}"))).collect()
 }

@@ -1,6 +1,5 @@
 //! `tinytrain export`.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +7,7 @@ use tinytrain::export::{Form, export};
 use tinytrain::output::Destination;
 
 use super::model_choice::ModelChoice;
-use super::output::Unwritable;
+use super::output::print;
 use tinytrain::data::places;
 
 /// Write a model for other programs.
@@ -76,7 +75,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let contents = export(&model, options.form.form(), &name)?;
     match destination {
         Some(destination) => destination.write(&contents)?,
-        None => io::stdout().lock().write_all(&contents).map_err(Unwritable)?,
+        None => print(&contents)?,
     }
     Ok(())
 }

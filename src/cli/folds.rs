@@ -1,27 +1,26 @@
 //! `tinytrain train --folds`: a cross-validation.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use tinytrain::engine::{Description, Device};
+use serde_json::{Map, Value};
+use tinytrain::engine::Device;
+use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
 use tinytrain::runs::{CrossValidation, FoldResult};
-use tinytrain::settings::{DatasetInfo, Preset};
-use tinytrain::train::{Config, Event, Started, TrainingData};
+use tinytrain::settings::DatasetInfo;
+use tinytrain::step::Loss;
+use tinytrain::train::{Config, Event, Score, Started, TrainingData};
 use tinytrain::{Error, Result};
 use toml::Table;
 
 use super::args::Format;
-use super::fold_text::{FoldTable, fold_fields, summary_fields, summary_line};
-use super::interrupt::Interrupts;
-use super::opened::{Opened, Places};
-use super::output::{Console, Unwritable, warn};
-use super::text::{grouped, one_class, unknown_cells};
-use super::train_figures::accuracy;
+use super::data_text::{as_text, column_lines, late_texts, left_out, odd_labels};
+use super::opened::{Opened, Places, refuse_unused_rate};
+use super::output::{Console, warn};
+use super::process::Interrupts;
+use super::text::{loss, one_class, percent, seconds, unknown_cells};
 use super::train_options::Options;
-use super::train_text::{
-    Chosen, as_text, column_lines, data_line, late_texts, left_out, odd_labels, plan_line,
-};
-use super::unused_options::{refuse_unused, refuse_unused_rate};
+use super::train_text::{accuracy, started_lines};
 
 /// Trains so many times, and says how good each network is on the rows that were held out of its training. Nothing is saved. The
 /// options `own` stand on the command line.
@@ -29,11 +28,14 @@ use super::unused_options::{refuse_unused, refuse_unused_rate};
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyhow::Result<()> {
-    check(options)?;
+    if options.out.is_some() {
+        anyhow::bail!(Error::Config(
+            "--out: expected no --folds beside it: no model is saved; train without --folds for one"
+                .to_owned()
+        ));
+    }
     let training = &options.training;
-    let opened = Places::of(options)?.open(options)?;
-    refuse_unused(own, options, &opened)?;
-    let Opened { reader, validation, info, notice, .. } = opened;
+    let Opened { reader, validation, info, notice, .. } = Places::of(options)?.open(options, own)?;
     let (device, mut notices) = options.kernels.device(training, "training", false)?;
     let measured = options.kernels.measured(&device, &mut notices);
     notices.extend(notice);
@@ -64,26 +66,6 @@ pub fn run(options: &Options, count: usize, own: &Table, start: Instant) -> anyh
         }
     }
     Ok(())
-}
-
-/// Refuses what a cross-validation has no use for.
-fn check(options: &Options) -> Result<()> {
-    let refused = [
-        ("--test", options.test.is_some(), "each fold tests on the rows that it holds out"),
-        (
-            "--test-fraction",
-            options.training.settings.test_fraction.is_some(),
-            "each fold tests on the rows that it holds out",
-        ),
-        ("--out", options.out.is_some(), "no model is saved; train without --folds for one"),
-        ("--profile", options.profile.is_some(), "one run is profiled at a time"),
-    ];
-    match refused.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, why)) => {
-            Err(Error::Config(format!("{option}: expected no --folds beside it: {why}")))
-        }
-        None => Ok(()),
-    }
 }
 
 /// An error of the library with the fold in which it happened; settings are wrong in every fold alike.
@@ -139,80 +121,46 @@ impl Folds<'_> {
         }
         console.progress().begin(index, self.count, fold.config.epochs);
         let (device, config) = (self.device.clone(), fold.config.clone());
-        let mut unwritable = None;
-        let result = fold.train(&device, &mut |event| {
-            self.take(event, &config, console).map_err(|failure| match failure {
-                Failure::Library(error) => error,
-                Failure::Output(error) => {
-                    let text = error.to_string();
-                    unwritable = Some(error);
-                    // The library's errors have no place for this one.
-                    Error::Config(text)
-                }
-            })
-        });
-        console.progress().clear();
-        match (unwritable, result) {
-            (Some(unwritable), _) => Err(unwritable.into()),
-            (None, Err(Error::Interrupted)) => {
+        let result = fold.train(&device, &mut |event| self.take(event, &config, console));
+        console.progress().bar.clear();
+        match result {
+            Err(Error::Interrupted) => {
                 let message =
                     format!("interrupted in fold {} of {}; no model is saved", index + 1, self.count);
                 Err(self.interrupts.ended(message).into())
             }
-            (None, result) => Ok(result?),
+            result => Ok(result?),
         }
     }
 
-    fn take(
-        &mut self,
-        event: Event,
-        config: &Config,
-        console: &mut Console,
-    ) -> std::result::Result<(), Failure> {
+    fn take(&mut self, event: Event, config: &Config, console: &mut Console) -> Result<()> {
         match event {
             Event::Progress { epoch, rows, total, score } => {
                 console.progress().update(epoch, rows, total, score.loss, accuracy(Some(&score), config));
-                if self.interrupts.has_come() { Err(Failure::Library(Error::Interrupted)) } else { Ok(()) }
+                return if self.interrupts.has_come() { Err(Error::Interrupted) } else { Ok(()) };
             }
-            Event::Unknown { cells, .. } => {
-                self.unknown += cells;
-                Ok(())
-            }
+            Event::Unknown { cells, .. } => self.unknown += cells,
             Event::OneClass { set, class } => {
                 console.warn(&one_class(&class, &format!("the {set} rows of a fold")));
-                Ok(())
             }
-            Event::Started(started) if self.table.is_none() => {
-                self.begin(&started, config, console).map_err(Failure::Output)
-            }
+            Event::Started(started) if self.table.is_none() => self.begin(&started, config, console)?,
             Event::Started(_) | Event::Restarted { .. } | Event::Epoch { .. } | Event::Interrupted { .. } => {
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// What is trained, as far as it is the same in all folds, and the header of the table.
-    fn begin(
-        &mut self,
-        started: &Started,
-        config: &Config,
-        console: &Console,
-    ) -> std::result::Result<(), Unwritable> {
+    fn begin(&mut self, started: &Started, config: &Config, console: &Console) -> Result<()> {
         self.notices.drain(..).for_each(|notice| console.notice(&notice));
-        let Started { engine: Description { device, .. }, network, transform, meaning, rows } = started;
         let table = FoldTable::new(config.loss);
         if self.options.format == Format::Text && !self.options.quiet {
-            let parameters = grouped(network.parameter_count() as u64);
-            let chosen = match self.options.training.settings.preset_for(&self.info) {
-                Preset::Table => Chosen::ByPreset,
-                Preset::Plain => Chosen::ByRows {
-                    epochs: self.options.training.settings.epochs.is_none(),
-                    batch_size: self.options.training.settings.batch_size.is_none(),
-                },
-            };
-            console.line(&format!("fold 1 of {}: {}", self.count, data_line(transform, meaning, *rows)))?;
-            console.line(&format!("{network} network, {parameters} parameters, on {device}"))?;
-            console.line(&plan_line(config, *rows, chosen))?;
+            let settings = &self.options.training.settings;
+            let [data, network, plan] =
+                started_lines(started, config, settings, settings.preset_for(&self.info));
+            console.line(&format!("fold 1 of {}: {data}", self.count))?;
+            console.line(&network)?;
+            console.line(&plan)?;
             console.line(&table.header())?;
         }
         self.table = Some(table);
@@ -220,7 +168,7 @@ impl Folds<'_> {
     }
 
     /// What a fold gave.
-    fn tell(&self, result: &FoldResult, console: &mut Console) -> std::result::Result<(), Unwritable> {
+    fn tell(&self, result: &FoldResult, console: &mut Console) -> Result<()> {
         if let Some(warning) = &result.warning {
             console.warn(&format!("fold {}: {warning}", result.index + 1));
         }
@@ -232,8 +180,153 @@ impl Folds<'_> {
     }
 }
 
-/// What went wrong while events were told.
-enum Failure {
-    Library(Error),
-    Output(Unwritable),
+/// A measure of a fold: its name for people, how it is shown, and where it stands.
+struct Column {
+    name: &'static str,
+    show: fn(f64) -> String,
+    of: fn(&Score) -> Option<f64>,
+}
+
+const OF_CLASSES: [Column; 4] = [
+    Column { name: "accuracy", show: percent, of: |score| Some(score.accuracy) },
+    Column { name: "balanced", show: percent, of: |score| Some(score.classes?.balanced_accuracy) },
+    Column { name: "log loss", show: loss, of: |score| Some(score.classes?.log_loss) },
+    Column { name: "AUC", show: loss, of: |score| score.classes?.auc },
+];
+
+const OF_VALUES: [Column; 4] = [
+    Column { name: "loss", show: loss, of: |score| Some(score.loss) },
+    Column { name: "RMSE", show: loss, of: |score| single(score).map(|values| values[0]) },
+    Column { name: "MAE", show: loss, of: |score| single(score).map(|values| values[1]) },
+    Column {
+        name: "R2",
+        show: loss,
+        of: |score| score.values.as_ref().map(|values| values.r2).filter(|r2| r2.is_finite()),
+    },
+];
+
+/// RMSE and MAE where there is a single target: several have units of their own.
+fn single(score: &Score) -> Option<[f64; 2]> {
+    let values = score.values.as_ref().filter(|values| values.targets.len() == 1)?;
+    Some([values.rmse, values.mae])
+}
+
+fn columns(of_classes: bool) -> &'static [Column] {
+    if of_classes { &OF_CLASSES } else { &OF_VALUES }
+}
+
+/// The table of folds, which grows line by line. No line is longer than 80 characters.
+struct FoldTable {
+    columns: &'static [Column],
+}
+
+impl FoldTable {
+    /// That of networks with this loss.
+    fn new(loss: Loss) -> Self {
+        Self { columns: columns(loss.of_classes()) }
+    }
+
+    /// The names of the columns.
+    fn header(&self) -> String {
+        let names = self.columns.iter().map(|column| column.name.to_owned());
+        row(["fold", "rows", "tested", "epoch"].map(String::from), names, "seconds")
+    }
+
+    /// What a fold gave.
+    fn line(&self, result: &FoldResult) -> String {
+        let FoldResult { index, rows: [rows, tested], epochs: [_, kept], test, duration, .. } = result;
+        let figures = self.columns.iter().map(|column| shown((column.of)(test), column.show));
+        let numbers = [index + 1, *rows, *tested, *kept].map(|number| number.to_string());
+        row(numbers, figures, &format!("{:.2}", duration.as_secs_f64()))
+    }
+
+    /// Mean and deviation of all folds.
+    fn ends(&self, results: &[FoldResult]) -> Vec<String> {
+        let both: Vec<_> = self.columns.iter().map(|column| (column, spread(results, column.of))).collect();
+        let line = |name: &str, of: fn([f64; 2]) -> f64| {
+            let figures = both.iter().map(|(column, spread)| shown(spread.map(of), column.show));
+            row([name, "", "", ""].map(String::from), figures, "")
+        };
+        vec![line("mean", |[mean, _]| mean), line("dev.", |[_, deviation]| deviation)]
+    }
+}
+
+fn shown(value: Option<f64>, show: fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+fn row(numbers: [String; 4], figures: impl Iterator<Item = String>, seconds: &str) -> String {
+    let [fold, rows, tested, epoch] = numbers;
+    let figures: String = figures.map(|figure| format!(" {figure:>10}")).collect();
+    format!("{fold:>4} {rows:>8} {tested:>7} {epoch:>5}{figures} {seconds:>8}").trim_end().to_owned()
+}
+
+/// Mean and standard deviation (of a sample) over the folds; nothing where a fold lacks the measure.
+fn spread(results: &[FoldResult], of: impl Fn(&Score) -> Option<f64>) -> Option<[f64; 2]> {
+    let values = results.iter().map(|result| of(&result.test)).collect::<Option<Vec<f64>>>()?;
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some([mean, (squares / (count - 1.0)).sqrt()])
+}
+
+/// The result for people: the first measure that tells most.
+fn summary_line(results: &[FoldResult], duration: Option<Duration>) -> String {
+    let of_classes = results.iter().all(|result| result.test.values.is_none());
+    let columns = columns(of_classes);
+    let column = if of_classes { &columns[0] } else { &columns[3] };
+    let figures = match spread(results, column.of) {
+        Some([mean, deviation]) => {
+            format!("test {} {} ± {}", column.name, (column.show)(mean), (column.show)(deviation))
+        }
+        None => format!("no {}", column.name),
+    };
+    let time = duration.map_or_else(String::new, |duration| {
+        format!(" in {}; no model is saved: train without --folds for one", seconds(duration))
+    });
+    format!("{figures} over {} folds{time}", results.len())
+}
+
+/// A fold for a machine.
+fn fold_fields(result: &FoldResult, count: usize) -> Vec<(&'static str, Value)> {
+    let FoldResult { index, rows: [rows, tested], epochs: [epochs, kept], .. } = result;
+    let mut fields = vec![
+        ("event", "fold".into()),
+        ("fold", (index + 1).into()),
+        ("folds", count.into()),
+        ("rows", (*rows).into()),
+        ("test_rows", (*tested).into()),
+        ("epochs", (*epochs).into()),
+        ("kept_epoch", (*kept).into()),
+    ];
+    fields.extend(score_fields(VALIDATION, result.validation.as_ref()));
+    fields.extend(score_fields(TEST, Some(&result.test)));
+    fields.extend(by_target(Some(&result.test)));
+    fields.extend([
+        ("seconds", result.duration.as_secs_f64().into()),
+        ("warning", result.warning.clone().into()),
+    ]);
+    fields
+}
+
+/// All folds for a machine: of every measure that all folds have, mean and deviation.
+fn summary_fields(results: &[FoldResult], duration: Duration) -> Vec<(&'static str, Value)> {
+    let (mut means, mut deviations) = (Map::new(), Map::new());
+    for (place, name) in TEST.into_iter().enumerate() {
+        let of = |score: &Score| score_fields(TEST, Some(score))[place].1.as_f64();
+        let [mean, deviation] = match spread(results, of) {
+            Some(both) => both.map(Value::from),
+            None => [Value::Null, Value::Null],
+        };
+        means.insert(name.to_owned(), mean);
+        deviations.insert(name.to_owned(), deviation);
+    }
+    vec![
+        ("event", "summary".into()),
+        ("folds", results.len().into()),
+        ("mean", Value::Object(means)),
+        ("deviation", Value::Object(deviations)),
+        ("seconds", duration.as_secs_f64().into()),
+        ("model", Value::Null),
+    ]
 }

@@ -1,6 +1,6 @@
 //! `tinytrain importance`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -14,10 +14,11 @@ use tinytrain::train::{Importance, Scoring, Shuffling, importances};
 use super::args::{self, Format};
 use super::devices;
 use super::model_choice::ModelChoice;
-use super::output::{print_line, print_object, warn};
+use super::output::{print_line, print_lines, print_object, warn};
+use super::output_place::ending_of;
 use super::progress;
 use super::table_options::Written;
-use super::text::{Align, counted, evaluation_warnings, shell_word, table};
+use super::text::{Table, counted, evaluation_warnings, shell_word};
 use tinytrain::data::places;
 use tinytrain::evaluate::{EvaluationRows, held_out_of};
 
@@ -73,20 +74,7 @@ pub struct Options {
 }
 
 /// Endings of names that say of a file that it is no SVG.
-const OTHERS: [&str; 15] = [
-    "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "ps", "eps", "html", "csv", "json",
-    "txt",
-];
-
-/// Refuses the name of a file that says of the picture that it is something else.
-fn refuse_name(svg: &Path) -> tinytrain::Result<()> {
-    let ending = svg.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    if !ending.is_some_and(|ending| OTHERS.contains(&ending.as_str())) {
-        return Ok(());
-    }
-    let svg = shell_word(svg);
-    Err(Error::Config(format!("--svg: expected a name for SVG, which is what is written, found {svg}")))
-}
+const OTHERS: &str = "png jpg jpeg gif webp bmp tif tiff pdf ps eps html csv json txt";
 
 /// Measures and prints.
 ///
@@ -103,7 +91,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         (places::file(&evaluand.source), "which holds the data"),
     ];
     places::spare_files("--svg", options.svg.as_deref(), files.into_iter())?;
-    options.svg.as_deref().map_or(Ok(()), refuse_name)?;
+    if let Some(svg) = options.svg.as_deref().filter(|svg| ending_of(svg, OTHERS).is_some()) {
+        let found = shell_word(svg);
+        anyhow::bail!(Error::Config(format!(
+            "--svg: expected a name for SVG, which is what is written, found {found}"
+        )));
+    }
     let reader = evaluand.open(&model, options.target.as_deref(), &options.written.format())?;
     let device = devices::opened(&options.device, options.checked)?;
     let rows = evaluand.rows(&model, reader)?;
@@ -115,10 +108,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if data.rows() < all {
         samples += &format!(", chosen among the {all}");
     }
-    let mut bar = progress::Bar::new("columns");
+    let mut bar = progress::Bar::new(true);
     let shuffling = Shuffling { scoring, repeats: options.repeats, seed: options.seed };
     let found = importances(&model, &data, &device, &shuffling, &mut |done, of| {
-        bar.update(done, of);
+        bar.count("columns", done, of);
         Ok(())
     });
     bar.clear();
@@ -150,9 +143,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Format::Text => {
             print_line(&format!("{samples} of {file}: {} {value:.4}", scoring.name()))?;
             print_line(&format!("{}, mean of {} shuffles of a column", change(scoring), options.repeats))?;
-            for line in lines(&found, &names) {
-                print_line(&line)?;
-            }
+            print_lines(&lines(&found, &names))?;
         }
     }
     Ok(())
@@ -195,13 +186,12 @@ fn change(scoring: Scoring) -> String {
 
 fn lines(found: &[Importance], names: &[String]) -> Vec<String> {
     let most = found.iter().map(|found| found.mean).fold(f64::MIN_POSITIVE, f64::max);
-    let mut rows = vec![["column", "importance", "95 % interval", ""].map(String::from).to_vec()];
-    rows.extend(found.iter().map(|found| {
+    let rows = found.iter().map(|found| {
         let [low, high] = found.interval;
         let bar = "█".repeat((found.mean / most * LONGEST).round().max(0.0) as usize);
         vec![names[found.column].clone(), format!("{:.4}", found.mean), format!("{low:.4} to {high:.4}"), bar]
-    }));
-    table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left])
+    });
+    Table::new(&["column", ">importance", "95 % interval", ""], rows).lines()
 }
 
 fn picture(

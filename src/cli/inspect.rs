@@ -10,17 +10,17 @@ use tinytrain::data::{
     Column, ColumnSummary, Contents, Format as Written, ReadOptions, Reader, Schema, Target, Why, places,
 };
 use tinytrain::settings::text::text_of;
-use tinytrain::settings::{HELD_OUT, TrainSettings};
+use tinytrain::settings::{HELD_OUT, TABLES, TrainSettings};
 
 use super::args::Format;
+use super::data_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
 use super::inspect_model::{model_fields, model_text};
 use super::model_choice::ModelChoice;
 use super::opened::open_training;
-use super::output::{print_line, print_object};
+use super::output::{print_lines, print_object};
 use super::table_options::{Columns, Written as WrittenOptions};
-use super::text::{Align, SHOWN, column_name, counted, grouped, percent, quoted, shell_word, short, table};
-use super::train_text::{as_text, date_line, identifier_line, images_of, late_texts, left_out, odd_labels};
-use super::training::{OfTables, Part};
+use super::text::{SHOWN, Table, column_name, counted, grouped, percent, quoted, shell_word, short};
+use super::training::only;
 use super::{args, config_file};
 
 /// Show what is understood of data, or what a model holds.
@@ -29,6 +29,7 @@ use super::{args, config_file};
 /// same to `tinytrain train`.
 #[derive(Debug, Args)]
 #[command(
+    mut_args(only::<TrainSettings>(|heading, id| heading == Some(TABLES) || id == "threads")),
     after_help = "Examples:\n  tinytrain inspect table.csv --target price\n  tinytrain inspect --model model.safetensors"
 )]
 pub struct Options {
@@ -55,7 +56,7 @@ pub struct Options {
     #[command(flatten)]
     columns: Columns,
     #[command(flatten)]
-    settings: Part<TrainSettings, OfTables>,
+    settings: TrainSettings,
 }
 
 /// Reads and prints.
@@ -67,13 +68,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let (model, _) = options.which.load(file)?;
         return match options.format {
             Format::Json => Ok(print_object(&model_fields(&model))?),
-            Format::Text => print_all(&model_text(&model)),
+            Format::Text => Ok(print_lines(&model_text(&model))?),
         };
     }
     let (source, _) = places::training(&options.data)?;
     let task = options.columns.task(None)?;
     options.columns.check(None)?;
-    let mut read = ReadOptions { threads: options.settings.0.threads, ..options.columns.read_options(task) };
+    let mut read = ReadOptions { threads: options.settings.threads, ..options.columns.read_options(task) };
     (read.columns.group, read.columns.time) = (options.group.clone(), options.time.clone());
     let mut reader = match open_training(&source, &mut read) {
         Err(Error::Undecided { setting: "target", .. }) if source.can_be_read_again() => {
@@ -87,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let found = Found::of(&reader);
     match options.format {
         Format::Json => print_object(&found.fields())?,
-        Format::Text => print_all(&found.text(options))?,
+        Format::Text => print_lines(&found.text(options))?,
     }
     // What training would refuse.
     if has_target {
@@ -97,10 +98,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         reader.check_standardised()?;
     }
     Ok(())
-}
-
-fn print_all(lines: &[String]) -> anyhow::Result<()> {
-    lines.iter().try_for_each(|line| print_line(line)).map_err(Into::into)
 }
 
 /// What is understood of data.
@@ -221,8 +218,7 @@ impl<'a> Found<'a> {
     }
 
     fn column_table(&self) -> Vec<String> {
-        let mut rows = vec![["column", "holds", "missing", "distinct", "values"].map(String::from).to_vec()];
-        rows.extend(self.columns.iter().map(|summary| {
+        let rows = self.columns.iter().map(|summary| {
             let (holds, values) = match &summary.contents {
                 Contents::Numbers { least, median, greatest } => (
                     "numbers",
@@ -233,8 +229,8 @@ impl<'a> Found<'a> {
             let counts = [summary.missing, summary.distinct].map(|count| grouped(count as u64));
             let [missing, distinct] = counts;
             vec![column_name(&summary.column), holds.to_owned(), missing, distinct, values]
-        }));
-        table(&rows, &[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left])
+        });
+        Table::new(&["column", "holds", ">missing", ">distinct", "values"], rows).lines()
     }
 
     fn target_lines(&self) -> Vec<String> {
@@ -248,13 +244,10 @@ impl<'a> Found<'a> {
         let target = names.first().map_or_else(|| "labels".to_owned(), |name| format!("target {name}"));
         let count = counted(self.classes.len() as u64, "class", "classes");
         let mut lines = vec![format!("{target}, {count}")];
-        let mut rows = vec![["class", "rows", "share"].map(String::from).to_vec()];
         let all = self.reader.rows().max(1) as f64;
         let named = self.reader.classes().names().iter().zip(&self.classes).take(4 * SHOWN);
-        rows.extend(
-            named.map(|(name, rows)| vec![name.clone(), grouped(*rows), percent(*rows as f64 / all)]),
-        );
-        lines.extend(table(&rows, &[Align::Left, Align::Right, Align::Right]));
+        let rows = named.map(|(name, rows)| vec![name.clone(), grouped(*rows), percent(*rows as f64 / all)]);
+        lines.extend(Table::new(&["class", ">rows", ">share"], rows).lines());
         if self.classes.len() > 4 * SHOWN {
             lines.push(format!("... and {} more", grouped((self.classes.len() - 4 * SHOWN) as u64)));
         }
@@ -301,10 +294,8 @@ impl<'a> Found<'a> {
 fn said(options: &Options, predicts_values: bool) -> String {
     let mut columns = options.columns.clone();
     columns.written = WrittenOptions::default();
-    let given = [config_file::table(&columns), config_file::table(&options.settings.0)]
-        .into_iter()
-        .flatten()
-        .flatten();
+    let given =
+        [config_file::table(&columns), config_file::table(&options.settings)].into_iter().flatten().flatten();
     let other = if predicts_values { "fold-labels" } else { "scale-target" };
     let found_out = ["target", "task", "only", "exclude", "categorical", "threads", other];
     let said = given.filter(|(name, _)| !found_out.contains(&name.as_str()));

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tinytrain::data::{Code, Encoding, Map, Transform};
 use tinytrain::model::{Ensemble, InputColumn, InputLayer, Model, Partner};
 
-use super::text::{Align, SHOWN, column_name, counted, short, table};
+use super::data_text::data_line;
+use super::text::{SHOWN, Table, column_name, counted, short};
 
 /// As fields of a JSON object.
 pub fn model_fields(model: &Model) -> Vec<(&'static str, Value)> {
@@ -73,33 +74,26 @@ pub fn model_text(model: &Model) -> Vec<String> {
     let parameters = counted((model.network.parameter_count() + all) as u64, "parameter", "parameters");
     let mut lines = vec![
         format!("{}, {parameters}, loss {}", model.description(), model.network.loss()),
-        super::train_text::data_line(&model.transform, &model.meaning, None).replacen(
-            "rows still read, ",
-            "",
-            1,
-        ),
+        data_line(&model.transform, &model.meaning, None).replacen("rows still read, ", "", 1),
     ];
     if let Transform::Columns(Encoding { columns, .. }) = &model.transform {
         let names = model.meaning.schema.as_ref().map_or(&[][..], |schema| &schema.inputs);
-        let mut rows = vec![["column", "inputs", "becomes", "missing"].map(String::from).to_vec()];
-        rows.extend(columns.iter().enumerate().zip(inputs_of(model, columns)).map(
-            |((index, code), made)| {
-                let column = names.get(index).map_or_else(|| index.to_string(), column_name);
-                let [becomes, missing] = code_text(code);
-                let learnt = match made.first() {
-                    Some(InputColumn::Embedding { size, .. }) => format!(", an embedding of {size} numbers"),
-                    Some(InputColumn::Periodic) => ", and three mixtures of waves".to_owned(),
-                    _ => String::new(),
-                };
-                let inputs: usize = match &made[..] {
-                    [] => code.inputs(),
-                    made => made.iter().map(|column| column.inputs()).sum(),
-                };
-                vec![column, inputs.to_string(), becomes + &learnt, missing]
-            },
-        ));
+        let rows = columns.iter().enumerate().zip(inputs_of(model, columns)).map(|((index, code), made)| {
+            let column = names.get(index).map_or_else(|| index.to_string(), column_name);
+            let [becomes, missing] = code_text(code);
+            let learnt = match made.first() {
+                Some(InputColumn::Embedding { size, .. }) => format!(", an embedding of {size} numbers"),
+                Some(InputColumn::Periodic) => ", and three mixtures of waves".to_owned(),
+                _ => String::new(),
+            };
+            let inputs: usize = match &made[..] {
+                [] => code.inputs(),
+                made => made.iter().map(|column| column.inputs()).sum(),
+            };
+            vec![column, inputs.to_string(), becomes + &learnt, missing]
+        });
         lines.push(String::new());
-        lines.extend(table(&rows, &[Align::Left, Align::Right, Align::Left, Align::Left]));
+        lines.extend(Table::new(&["column", ">inputs", "becomes", "missing"], rows).lines());
     }
     if !model.settings.is_empty() {
         lines.push(String::new());

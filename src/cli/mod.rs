@@ -1,57 +1,44 @@
 //! The commands.
 
-pub mod environment;
 pub mod output;
+pub mod process;
 
 mod args;
 mod check;
-mod checkpoints;
-mod comparison_text;
-mod completions;
 mod config_file;
 mod convert;
 mod curves;
+mod data_text;
 mod devices;
 mod eval;
 mod eval_text;
 mod export;
-mod fold_text;
 mod folds;
 mod html;
 mod importance;
 mod inspect;
 mod inspect_model;
-pub mod interrupt;
-mod man;
-mod measure_text;
+mod manual;
 mod model_choice;
 mod opened;
 mod output_place;
 mod predict;
 mod prediction_lines;
-mod printable;
 mod profile;
 mod profile_text;
 mod progress;
 mod report;
-mod run_options;
 mod runs;
 mod sweep;
 mod table_options;
-mod tensorboard;
 mod text;
-mod told;
+
 mod train;
-mod train_details;
-mod train_figures;
 mod train_options;
 mod train_report;
-mod train_summary;
 mod train_text;
 mod training;
 mod tune;
-mod tuning_file;
-mod unused_options;
 
 use std::ffi::OsString;
 use std::time::Instant;
@@ -70,7 +57,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Train(Box<run_options::TrainOptions>),
+    Train(Box<train_options::TrainOptions>),
     Eval(eval::Options),
     Predict(predict::Options),
     Importance(importance::Options),
@@ -82,8 +69,8 @@ enum Command {
     Profile(profile::Options),
     Tune(tune::Options),
     Sweep(Box<sweep::Options>),
-    Completions(completions::Options),
-    Man(man::Options),
+    Completions(manual::CompletionOptions),
+    Man(manual::ManOptions),
     Runs(runs::Options),
     Compare(runs::CompareOptions),
     Report(report::Options),
@@ -92,8 +79,7 @@ enum Command {
 /// Does what the command line says. `start` is when the process began.
 ///
 /// # Errors
-/// A usage error or a request for help as [`clap::Error`], [`output::Unwritable`] for standard output, all else with a
-/// [`tinytrain::Error`] in its chain.
+/// A usage error or a request for help as [`clap::Error`], all else with a [`tinytrain::Error`] in its chain.
 pub fn run(start: Instant) -> anyhow::Result<()> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let matches = Cli::command().try_get_matches_from(&words)?;
@@ -111,8 +97,8 @@ pub fn run(start: Instant) -> anyhow::Result<()> {
         Command::Check(options) => check::run(&options),
         Command::Profile(options) => profile::run(&options),
         Command::Tune(options) => tune::run(&options),
-        Command::Completions(options) => completions::run(&options, Cli::command()),
-        Command::Man(options) => man::run(&options, Cli::command()),
+        Command::Completions(options) => manual::completions(&options, Cli::command()),
+        Command::Man(options) => manual::man(&options, Cli::command()),
         Command::Runs(options) => runs::run(&options),
         Command::Compare(options) => runs::compare(&options),
         Command::Report(options) => report::run(&options),

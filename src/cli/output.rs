@@ -1,15 +1,43 @@
 //! The only place that prints.
 
 use std::cell::Cell;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
-use tinytrain::Error;
+use tinytrain::{Error, Result};
 
-use super::printable::{printable, printable_json};
 use super::progress::Progress;
+
+/// Whether a character may reach the terminal as it is: no control character, no separator of lines or paragraphs, and
+/// none that changes the direction of what follows.
+pub fn is_printable(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// A line of text, with escapes as in Rust (`\n`, `\u{202e}`) for what is not printable.
+pub fn printable(text: &str) -> String {
+    escaped(text, |letter| letter.escape_default().to_string())
+}
+
+/// JSON, with `\uXXXX` for what is not printable: it means the same. Only strings may hold such characters.
+pub fn printable_json(json: &str) -> String {
+    escaped(json, |letter| {
+        let mut units = [0; 2];
+        letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    })
+}
+
+fn escaped(text: &str, escape: impl Fn(char) -> String) -> String {
+    text.chars()
+        .map(|letter| if is_printable(letter) { letter.to_string() } else { escape(letter) })
+        .collect()
+}
 
 /// What is said of an error: settings by the names of their options, and which option may help.
 fn told(error: &anyhow::Error) -> String {
@@ -22,55 +50,44 @@ fn told(error: &anyhow::Error) -> String {
         .map_or_else(|| text.clone(), |rest| format!("{hyphens}{cause}{remedy}{rest}"))
 }
 
-/// Standard output cannot be written to.
-#[derive(Debug)]
-pub struct Unwritable(pub io::Error);
-
-impl Unwritable {
-    /// Whether whoever read it has gone away.
-    pub fn is_unread(&self) -> bool {
-        self.0.kind() == io::ErrorKind::BrokenPipe
-    }
-}
-
-impl fmt::Display for Unwritable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write to standard output: {}", self.0)
-    }
-}
-
-impl std::error::Error for Unwritable {}
-
-/// Prints a line of text on standard output, at once; what is not printable is escaped.
+/// Writes on standard output, at once.
 ///
 /// # Errors
-/// [`Unwritable`].
-pub fn print_line(line: &str) -> Result<(), Unwritable> {
+/// [`Error::Output`].
+pub fn print(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all((printable(line) + "\n").as_bytes()).and_then(|()| out.flush()).map_err(Unwritable)
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Prints a line of a drawing of this program's own, which may have colours: nothing in it is escaped.
+/// Prints a line of text on standard output; what is not printable is escaped.
 ///
 /// # Errors
-/// [`Unwritable`].
-pub fn print_drawn(line: &str) -> Result<(), Unwritable> {
-    io::stdout().lock().write_all(format!("{line}\n").as_bytes()).map_err(Unwritable)
+/// [`Error::Output`].
+pub fn print_line(line: &str) -> Result<()> {
+    print((printable(line) + "\n").as_bytes())
+}
+
+/// Prints lines of text on standard output; what is not printable is escaped.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn print_lines(lines: &[String]) -> Result<()> {
+    lines.iter().try_for_each(|line| print_line(line))
 }
 
 /// Prints JSON on a line of its own; what is not printable is escaped so that it reads back the same.
 ///
 /// # Errors
-/// [`Unwritable`].
-pub fn print_json(json: &str) -> Result<(), Unwritable> {
+/// [`Error::Output`].
+pub fn print_json(json: &str) -> Result<()> {
     print_line(&printable_json(json))
 }
 
 /// Prints an object on a line of its own, its fields in this order.
 ///
 /// # Errors
-/// [`Unwritable`].
-pub fn print_object(fields: &[(&str, Value)]) -> Result<(), Unwritable> {
+/// [`Error::Output`].
+pub fn print_object(fields: &[(&str, Value)]) -> Result<()> {
     print_line(&object(fields))
 }
 
@@ -82,14 +99,19 @@ pub fn object(fields: &[(&str, Value)]) -> String {
     printable_json(&format!("{{{}}}", fields.join(",")))
 }
 
+/// Whether whoever read standard output has gone away.
+fn is_unread(error: &Error) -> bool {
+    matches!(error, Error::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// Prints what ended the program: help on standard output, all else as one line on standard error.
 pub fn print_error(error: &anyhow::Error) {
     // Where nobody can be told, nothing is left to do: the exit code stays.
-    let _ = match (error.downcast_ref::<clap::Error>(), error.downcast_ref::<Unwritable>()) {
-        (Some(usage), _) if is_help(usage) => usage.print(),
-        (Some(usage), _) => notice(&usage_line(&usage.render().to_string())),
-        (_, Some(unwritable)) if unwritable.is_unread() => Ok(()),
-        _ => notice(&format!("error: {}", told(error))),
+    let _ = match error.downcast_ref::<clap::Error>() {
+        Some(usage) if is_help(usage) => usage.print(),
+        Some(usage) => notice(&usage_line(&usage.render().to_string())),
+        None if error.downcast_ref().is_some_and(is_unread) => Ok(()),
+        None => notice(&format!("error: {}", told(error))),
     };
 }
 
@@ -171,14 +193,14 @@ impl Console {
     /// Prints a line on standard output.
     ///
     /// # Errors
-    /// [`Unwritable`].
-    pub fn line(&self, line: &str) -> Result<(), Unwritable> {
+    /// [`Error::Output`].
+    pub fn line(&self, line: &str) -> Result<()> {
         self.log(line);
         if self.muted.get() {
             return Ok(());
         }
-        match (self.progress.suspend(|| print_line(line)), self.persistent) {
-            (Err(unwritable), Some(work)) if unwritable.is_unread() => {
+        match (self.progress.bar.suspend(|| print_line(line)), self.persistent) {
+            (Err(error), Some(work)) if is_unread(&error) => {
                 self.muted.set(true);
                 self.notice(&format!("standard output is closed; {work} goes on without it"));
                 Ok(())
@@ -187,11 +209,20 @@ impl Console {
         }
     }
 
-    /// Prints an object on standard output.
+    /// Prints an object on standard output, as the library has it.
     ///
     /// # Errors
-    /// [`Unwritable`].
-    pub fn object(&self, fields: &[(&str, Value)]) -> Result<(), Unwritable> {
+    /// [`Error::Output`].
+    pub fn json(&self, object: &impl Serialize) -> Result<()> {
+        let json = serde_json::to_string(object).map_err(|error| Error::Output(error.into()))?;
+        self.line(&printable_json(&json))
+    }
+
+    /// Prints an object of these fields on standard output.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn object(&self, fields: &[(&str, Value)]) -> Result<()> {
         self.line(&object(fields))
     }
 
@@ -200,14 +231,14 @@ impl Console {
         self.log(line);
         if !self.quiet {
             // A run does not end because nobody listens to what it says beside its results.
-            let _ = self.progress.suspend(|| notice(line));
+            let _ = self.progress.bar.suspend(|| notice(line));
         }
     }
 
     /// Tells on standard error what makes a result doubtful, even where notices are not wanted.
     pub fn warn(&self, line: &str) {
         self.log(line);
-        self.progress.suspend(|| warn(line));
+        self.progress.bar.suspend(|| warn(line));
     }
 
     /// The progress bar.
@@ -281,5 +312,30 @@ mod tests {
         }
         assert_eq!(said(Error::Config("as it is".to_owned())), "as it is");
         assert_eq!(told(&anyhow::anyhow!("as it is")), "as it is");
+    }
+
+    const UNPRINTABLE: &str = "\u{0}\n\r\t\u{1b}\u{7f}\u{80}\u{9b}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\
+                               \u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
+
+    #[test]
+    fn every_unprintable_character_is_escaped() {
+        for letter in UNPRINTABLE.chars() {
+            let text = printable(&format!("a{letter}b"));
+            assert!(text.is_ascii() && text.starts_with("a\\") && text.ends_with('b'), "{text}");
+        }
+        assert_eq!(printable("a\nb\u{1b}[0m\u{202e}"), "a\\nb\\u{1b}[0m\\u{202e}");
+    }
+
+    #[test]
+    fn other_text_stays_as_it_is() {
+        let text = "runs/ä \"日本\" 'it’s' 🙂 \\n {x}";
+        assert_eq!((printable(text), printable_json(text)), (text.to_owned(), text.to_owned()));
+    }
+
+    #[test]
+    fn json_reads_back_the_same() {
+        let json = printable_json(&serde_json::to_string(UNPRINTABLE).unwrap());
+        assert!(json.is_ascii() && json.contains("\\u202e") && json.contains("\\u007f"), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), UNPRINTABLE);
     }
 }

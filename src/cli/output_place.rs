@@ -10,49 +10,31 @@ use tinytrain::{Error, Result};
 use super::text::shell_word;
 use tinytrain::runs::{MODEL, RUNS, RunFolder, new_folder, refuse_used};
 
-/// Endings of files that no run and no sweep writes by `--out`, and the option of `tinytrain export` that does.
-const OTHERS: [(&str, Option<&str>); 24] = [
-    ("onnx", Some("--onnx")),
-    ("c", Some("--c")),
-    ("h", Some("--c")),
-    ("npz", Some("--numpy")),
-    ("json", Some("--json")),
-    ("csv", None),
-    ("gz", None),
-    ("zst", None),
-    ("pt", None),
-    ("pth", None),
-    ("py", None),
-    ("txt", None),
-    ("toml", None),
-    ("pkl", None),
-    ("joblib", None),
-    ("h5", None),
-    ("keras", None),
-    ("ckpt", None),
-    ("tflite", None),
-    ("bin", None),
-    ("zip", None),
-    ("npy", None),
-    ("parquet", None),
-    ("html", None),
-];
+/// Endings of files that no run and no sweep writes by `--out`: text, tables, archives, and models of other programs.
+const OTHERS: &str = "onnx c h npz json csv gz zst pt pth py txt toml pkl joblib h5 keras ckpt tflite bin zip npy parquet html";
 
 /// Refuses a name that looks like that of a file where a folder would be made.
 ///
 /// # Errors
 /// [`Error::Config`], with what is `wanted` and how else such a file is written.
 pub fn refuse_file_name(path: &Path, wanted: &str) -> Result<()> {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let Some((_, form)) = OTHERS.iter().find(|(other, _)| *other == ending).filter(|_| !path.is_dir()) else {
-        return Ok(());
-    };
+    let Some(ending) = ending_of(path, OTHERS).filter(|_| !path.is_dir()) else { return Ok(()) };
     let path = shell_word(path);
-    let remedy = match form {
-        Some(form) => format!("tinytrain export {form} --model RUN --out {path} writes a trained model so"),
-        None => "tinytrain export writes trained models for other programs".to_owned(),
+    let export = |form| format!("tinytrain export {form} --model RUN --out {path} writes a trained model so");
+    let remedy = match &ending[..] {
+        "onnx" => export("--onnx"),
+        "c" | "h" => export("--c"),
+        "npz" => export("--numpy"),
+        "json" => export("--json"),
+        _ => "tinytrain export writes trained models for other programs".to_owned(),
     };
     Err(Error::Config(format!("--out: expected {wanted}, found {path}; {remedy}")))
+}
+
+/// The ending of a file's name, if it is one of these.
+pub fn ending_of(path: &Path, endings: &str) -> Option<String> {
+    let ending = path.extension()?.to_string_lossy().to_lowercase();
+    endings.split(' ').any(|other| other == ending).then_some(ending)
 }
 
 /// Where a run writes. Nothing exists of it before training begins.

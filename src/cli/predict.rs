@@ -17,7 +17,7 @@ use tinytrain::train::{Predictions, Predictor, Reading};
 use tinytrain::{Error, Result, in_order};
 
 use super::model_choice::ModelChoice;
-use super::output::{Unwritable, warn};
+use super::output::warn;
 use super::prediction_lines::{Form, Lines};
 use super::text::{counted, unknown_cells};
 use super::{args, devices, table_options};
@@ -89,51 +89,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut work = Work { options, model: &model, predictor, lines, reading };
     let written = match out {
         // What ends early leaves no part of a file.
-        Some(out) => out
-            .write_with(|file| {
-                let mut file = io::BufWriter::new(file);
-                work.all(&mut |bytes| file.write_all(bytes).map_err(Failure::Output))?;
-                file.flush().map_err(Failure::Output)
-            })
-            .map_err(|failure| match failure {
-                Failure::Output(source) => Error::Write { path: out.path().to_owned(), source }.into(),
-                Failure::Other(error) => error.into(),
-            }),
-        None => {
-            let mut stdout = io::BufWriter::new(io::stdout());
-            let written = work.all(&mut |bytes| stdout.write_all(bytes).map_err(Failure::Output));
-            written.and_then(|()| stdout.flush().map_err(Failure::Output)).map_err(|failure| match failure {
-                Failure::Output(source) => Unwritable(source).into(),
-                Failure::Other(error) => error.into(),
-            })
-        }
+        Some(out) => out.write_with(|file| work.all(file)),
+        None => work.all(io::stdout()),
     };
     if work.predictor.unknown_cells() > 0 {
         warn(&unknown_cells(work.predictor.unknown_cells(), "the predicted rows"));
     }
-    written
+    Ok(written?)
 }
-
-/// What went wrong: the output, or anything else.
-enum Failure {
-    Output(io::Error),
-    Other(Error),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Other(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Failure::Output(error)
-    }
-}
-
-/// Takes what is to be written.
-type Sink<'a> = dyn FnMut(&[u8]) -> std::result::Result<(), Failure> + Send + 'a;
 
 /// Takes blocks to be written; says whether more of them are wanted.
 type Push<'a, 'b> = dyn FnMut(Block<'b>) -> bool + 'a;
@@ -165,33 +128,27 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Predicts all files on this thread, block by block, while others make lines of the blocks before and write them.
-    fn all(&mut self, write: &mut Sink<'_>) -> std::result::Result<(), Failure> {
+    fn all(&mut self, out: impl Write + Send) -> Result<()> {
         let Self { options, model, predictor, lines, reading } = self;
         let images = options.files.iter().map(is_png).collect::<Result<Vec<bool>>>()?;
-        let pngs: Vec<&PathBuf> = options
-            .files
-            .iter()
-            .zip(&images)
-            .filter(|(_, is_image)| **is_image)
-            .map(|(file, _)| file)
-            .collect();
+        let of_images = options.files.iter().zip(&images).filter(|(_, is_image)| **is_image);
+        let pngs: Vec<&PathBuf> = of_images.map(|(file, _)| file).collect();
         let form = pngs.first().map(|first| image_form(model, first)).transpose()?;
         form.map_or(Ok(()), |form| tell_changes(&pngs, form, options.strict))?;
         let names_files = options.files.len() > 1 || !pngs.is_empty();
         // Nothing is written before something is predicted.
         let mut header = lines.header(names_files, options.id.as_deref());
+        let mut out = io::BufWriter::new(out);
         let write = |text: Vec<u8>| {
-            if let Some(header) = header.take() {
-                write(&header)?;
-            }
-            write(&text)
+            let header = header.take().unwrap_or_default();
+            out.write_all(&header).and_then(|()| out.write_all(&text)).map_err(Error::Output)
         };
         let (lines, reading) = (&*lines, &*reading);
         let cores = || available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
         let threads = options.threads.unwrap_or_else(cores);
         in_order(
             threads,
-            |block| text(lines, reading, block).map_err(Failure::Other),
+            |block| text(lines, reading, block),
             write,
             |push| {
                 for (file, is_image) in options.files.iter().zip(images) {
@@ -209,7 +166,8 @@ impl Work<'_> {
                 }
                 Ok(())
             },
-        )
+        )?;
+        out.flush().map_err(Error::Output)
     }
 }
 

@@ -9,9 +9,10 @@ use tinytrain::model::Model;
 use tinytrain::train::Predictions;
 use tinytrain::{Error, Result};
 
-use super::printable::printable_json;
+use super::eval_text::value_names;
+use super::output::printable_json;
+use super::output_place::ending_of;
 use super::text::shell_word;
-use super::train_figures::value_names;
 
 /// How predictions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -22,9 +23,9 @@ pub enum Form {
     Json,
 }
 
-/// Endings of names that say of a file that it is neither CSV nor JSON.
-const OTHERS: [&str; 12] =
-    ["parquet", "arrow", "feather", "npz", "npy", "safetensors", "idx", "xlsx", "tsv", "gz", "zst", "zip"];
+/// Endings of names that say of a file that it is neither CSV nor JSON, and that it is JSON.
+const OTHERS: &str = "parquet arrow feather npz npy safetensors idx xlsx tsv gz zst zip";
+const JSON: &str = "json jsonl ndjson";
 
 impl Form {
     /// Refuses the name of a file that says of what is written that it is something else.
@@ -32,14 +33,11 @@ impl Form {
     /// # Errors
     /// [`Error::Config`].
     pub fn refuse_name(self, out: &Path) -> Result<()> {
-        let Some(ending) = out.extension().map(|ending| ending.to_string_lossy().to_lowercase()) else {
-            return Ok(());
-        };
-        let is_json = ["json", "jsonl", "ndjson"].contains(&ending.as_str());
+        let is_other = ending_of(out, OTHERS).is_some();
         let (what, remedy) = match self {
-            Self::Csv if is_json => ("CSV", "; --format json writes JSON"),
-            Self::Csv if OTHERS.contains(&ending.as_str()) => ("CSV", ""),
-            Self::Json if OTHERS.contains(&ending.as_str()) => ("JSON", ""),
+            Self::Csv if ending_of(out, JSON).is_some() => ("CSV", "; --format json writes JSON"),
+            Self::Csv if is_other => ("CSV", ""),
+            Self::Json if is_other => ("JSON", ""),
             _ => return Ok(()),
         };
         let out = shell_word(out);

@@ -13,12 +13,11 @@ use tinytrain::settings::DatasetInfo;
 use tinytrain::train::Config;
 
 use super::args::{self, Format};
-use super::comparison_text::comparison_lines;
 use super::opened::open_alone;
-use super::output::{Console, print_json, print_line};
-use super::profile_text::lines;
+use super::output::{Console, print_json, print_line, print_lines};
+use super::profile_text::{comparison_lines, lines};
 use super::progress::Bar;
-use super::training::{Kernels, OfSteps, Part, Training};
+use super::training::{Kernels, Training, of_steps, only};
 
 /// Show where the time of training goes.
 ///
@@ -26,6 +25,7 @@ use super::training::{Kernels, OfSteps, Part, Training};
 /// and computes, how close that comes to what the device can do, and what the time between kernels, the host and reading
 /// take. docs/PROFILING.md explains the output line by line.
 #[derive(Debug, Args)]
+#[command(mut_args(only::<Training>(of_steps)))]
 #[command(after_help = "Examples:\n  tinytrain profile --device vulkan --steps 200\n  \
                         tinytrain profile --schedule plain --trace trace.json")]
 pub struct Options {
@@ -33,7 +33,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = args::count, allow_hyphen_values = true)]
     steps: usize,
     #[command(flatten)]
-    training: Part<Training, OfSteps>,
+    training: Training,
     #[command(flatten)]
     kernels: Kernels,
     /// Have the host's clock time the kernels, as on a device without time stamps: each is then waited for.
@@ -60,7 +60,7 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let training = &options.training.0;
+    let training = &options.training;
     training.check(DatasetInfo::default())?;
     let trace = options.trace.as_deref().map(Destination::check).transpose()?;
     let plots = options.plots.as_deref().map(destinations).transpose()?;
@@ -73,8 +73,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         && files.clone().any(|(_, file)| file.is_same(trace))
     {
         let found = trace.path().display();
-        let text = format!("--trace: expected a file of its own, found {found}, where a picture goes");
-        return Err(Error::Config(text).into());
+        anyhow::bail!(Error::Config(format!(
+            "--trace: expected a file of its own, found {found}, where a picture goes"
+        )));
     }
     let mut read = ReadOptions { timed: true, ..training.read_options()? };
     let (device, mut notices) = options.kernels.device(training, "profiling", options.no_timestamps)?;
@@ -106,9 +107,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     match options.format {
         Format::Json => print_json(&made.report.to_json())?,
         Format::Text => {
-            for line in lines(&made.report) {
-                print_line(&line)?;
-            }
+            print_lines(&lines(&made.report))?;
             if let Some(trace) = trace {
                 print_line(&format!("trace: {}", trace.path().display()))?;
             }
@@ -156,13 +155,14 @@ fn compared(
     device: &Device,
     open: &mut dyn FnMut() -> tinytrain::Result<Reader>,
 ) -> anyhow::Result<()> {
-    let mut bar = Bar::new("ways of training");
+    let mut bar = Bar::new(true);
     let rows = options.steps.saturating_mul(config.batch_size);
-    let comparison = compare(config, device, rows, open, &mut |timed, all| bar.update(timed, all))?;
+    let comparison =
+        compare(config, device, rows, open, &mut |timed, all| bar.count("ways of training", timed, all))?;
     bar.clear();
     match options.format {
         Format::Json => print_json(&comparison.to_json())?,
-        Format::Text => comparison_lines(&comparison).iter().try_for_each(|line| print_line(line))?,
+        Format::Text => print_lines(&comparison_lines(&comparison))?,
     }
     Ok(())
 }

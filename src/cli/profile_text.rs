@@ -1,9 +1,9 @@
-//! A profile as people read it.
+//! A profile, and a comparison, as people read them.
 
 use tinytrain::engine::Clock;
-use tinytrain::profile::{KernelReport, Report};
+use tinytrain::profile::{BATCH_SIZES, Comparison, KernelReport, Report, Way};
 
-use super::text::{Align, counted, grouped, table};
+use super::text::{Align, Table, counted, grouped};
 
 /// The lines of a report.
 pub fn lines(report: &Report) -> Vec<String> {
@@ -25,24 +25,7 @@ pub fn lines(report: &Report) -> Vec<String> {
 }
 
 fn kernels(report: &Report) -> Vec<String> {
-    let head = [
-        "kernel",
-        "shape",
-        "calls",
-        "median us",
-        "p95 us",
-        "model us",
-        "share",
-        "bytes",
-        "GB/s",
-        "FLOP",
-        "GFLOP/s",
-        "FLOP/byte",
-        "roofline",
-        if report.engine == "cpu" { "threads" } else { "workgroups" },
-    ];
-    let mut rows = vec![head.map(String::from).to_vec()];
-    rows.extend(report.kernels.iter().map(|kernel| {
+    let rows = report.kernels.iter().map(|kernel| {
         vec![
             name(kernel),
             kernel.shape.clone(),
@@ -59,35 +42,29 @@ fn kernels(report: &Report) -> Vec<String> {
             percent(kernel.roofline_share, 1.0),
             grouped(kernel.workgroups),
         ]
-    }));
-    let mut align = [Align::Right; 14];
-    align[..2].fill(Align::Left);
-    table(&rows, &align)
+    });
+    let workers = if report.engine == "cpu" { ">threads" } else { ">workgroups" };
+    let times = ["kernel", "shape", ">calls", ">median us", ">p95 us", ">model us", ">share"];
+    let work = [">bytes", ">GB/s", ">FLOP", ">GFLOP/s", ">FLOP/byte", ">roofline", workers];
+    Table::new(&[times, work].concat(), rows).lines()
 }
 
 fn sums(report: &Report) -> Vec<String> {
     let sums = &report.sums;
-    let mut rows = vec![["", "ms", "us per step", "share"].map(String::from).to_vec()];
     let gaps = if report.engine == "cpu" { "gaps between phases" } else { "gaps between dispatches" };
-    rows.extend(
-        [
-            ("compute", sums.compute_us),
-            (gaps, sums.gaps_us),
-            ("host recording", sums.recording_us),
-            ("loading", sums.loading_us),
-            ("waiting", sums.waiting_us),
-            ("wall", report.wall_us),
-        ]
-        .map(|(name, time)| {
-            vec![
-                name.to_owned(),
-                format!("{:.2}", time / 1e3),
-                format!("{:.1}", time / report.steps as f64),
-                percent(time, report.wall_us),
-            ]
-        }),
-    );
-    table(&rows, &[Align::Left, Align::Right, Align::Right, Align::Right])
+    let times = [
+        ("compute", sums.compute_us),
+        (gaps, sums.gaps_us),
+        ("host recording", sums.recording_us),
+        ("loading", sums.loading_us),
+        ("waiting", sums.waiting_us),
+        ("wall", report.wall_us),
+    ];
+    let rows = times.map(|(name, time)| {
+        let step = format!("{:.1}", time / report.steps as f64);
+        vec![name.to_owned(), format!("{:.2}", time / 1e3), step, percent(time, report.wall_us)]
+    });
+    Table::new(&["", ">ms", ">us per step", ">share"], rows).lines()
 }
 
 fn notes(report: &Report) -> Vec<String> {
@@ -122,6 +99,47 @@ fn notes(report: &Report) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// The lines of a comparison.
+pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
+    let mut lines = vec![format!("training on {}", comparison.device), String::new()];
+    lines.extend(grid(&comparison.ways));
+    lines.push(String::new());
+    lines.extend(classic(comparison));
+    lines
+}
+
+/// Samples a second by schedule and batch size.
+fn grid(ways: &[Way]) -> Vec<String> {
+    let mut schedules: Vec<&Option<String>> = ways.iter().map(|way| &way.schedule).collect();
+    schedules.dedup();
+    let row = |schedule: &Option<String>| {
+        let rate = |size: &usize| {
+            let way = ways.iter().find(|way| way.schedule == *schedule && way.batch_size == *size);
+            way.map_or("-".to_owned(), |way| grouped(way.rows_per_second as u64))
+        };
+        let name = schedule.clone().unwrap_or_else(|| "cpu".to_owned());
+        [name].into_iter().chain(BATCH_SIZES.iter().map(rate)).collect()
+    };
+    let names = ["samples/s".to_owned()].into_iter();
+    let names = names.chain(BATCH_SIZES.iter().map(|size| format!("batch {size}"))).collect();
+    let mut table = Table::alike(names, Align::Right, schedules.into_iter().map(row));
+    table.align[0] = Align::Left;
+    table.lines()
+}
+
+/// What each change buys.
+fn classic(comparison: &Comparison) -> Vec<String> {
+    let rows = comparison.classic.iter().map(|gain| {
+        vec![
+            gain.change.to_owned(),
+            grouped(gain.way.rows_per_second as u64),
+            format!("{:.2}", gain.factor),
+            format!("{:.2}", gain.overall),
+        ]
+    });
+    Table::new(&["change", ">samples/s", ">factor", ">overall"], rows).lines()
 }
 
 /// The kernel, and what is fused into it.

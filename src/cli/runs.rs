@@ -1,19 +1,18 @@
 //! `tinytrain runs` and `tinytrain compare`: runs side by side, as their folders tell.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
 use clap::Args;
+use console::measure_text_width;
 use tinytrain::{Error, Result};
-use unicode_width::UnicodeWidthStr;
 
 use super::args::Format;
-use super::output::{Unwritable, print_line, print_object, warn};
-use super::printable::printable;
+use super::output::{print_line, print_lines, print_object, printable, warn};
 use super::sweep::Overview;
-use super::text::{Align, seconds, shortened, table};
-use super::told::{compared, differing, score, settings};
+use super::text::{Align, Table, loss, percent, seconds, shortened};
 use tinytrain::runs::{CONFIG, RUNS, Told};
 use tinytrain::sweep::is_sweep;
 
@@ -85,7 +84,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// A table of runs and of sweeps behind them, and under each the settings in which runs differ, or what is known of the sweep: no line
 /// is wider than 80 columns.
-fn list(runs: &[Told], sweeps: &[Overview]) -> Result<(), Unwritable> {
+fn list(runs: &[Told], sweeps: &[Overview]) -> Result<()> {
     let names: Vec<String> = differing(runs).into_iter().filter(|name| name != "epochs").collect();
     let brief = |score: &str| score.replace("validation", "val").replace("accuracy", "acc");
     let row = |path: &Path, state: &str, epochs: usize, best: &str, time: f64| {
@@ -94,28 +93,28 @@ fn list(runs: &[Told], sweeps: &[Overview]) -> Result<(), Unwritable> {
         let time = if time.as_secs() < 1000 { seconds(time) } else { format!("{} s", time.as_secs()) };
         vec![folder, state.to_owned(), epochs.to_string(), brief(best), time]
     };
-    let mut rows = vec![["run", "state", "epochs", "best", "time"].map(str::to_owned).to_vec()];
+    let mut table = Table::new(&["run", "state", ">epochs", "best", ">time"], []);
     let mut details = Vec::new();
     for run in runs {
-        rows.push(row(&run.path, run.state, run.epochs.len(), &score(run), run.seconds()));
+        table.rows.push(row(&run.path, run.state, run.epochs.len(), &score(run), run.seconds()));
         let setting = |name: &String| Some(format!("{name} {}", run.settings.get(name)?));
         details.push(names.iter().filter_map(setting).collect::<Vec<String>>());
     }
     for sweep in sweeps {
         let state = if sweep.is_running { "running" } else { "sweep" };
-        rows.push(row(&sweep.path, state, sweep.epochs, &sweep.score, sweep.seconds));
+        table.rows.push(row(&sweep.path, state, sweep.epochs, &sweep.score, sweep.seconds));
         details.push(sweep.details());
     }
-    let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Right];
     // A name has the room that the other columns leave: it begins with the time, and the shell completes it.
-    let others: Vec<Vec<String>> = rows.iter().map(|row| row[1..].to_vec()).collect();
-    let taken = table(&others, &align[1..]).iter().map(|line| line.width()).max().unwrap_or(0);
-    rows.iter_mut().for_each(|row| row[0] = shortened(&row[0], WIDTH.saturating_sub(taken + 2)));
-    let mut lines = table(&rows, &align).into_iter();
+    let names = table.rows.iter_mut().map(|row| std::mem::take(&mut row[0])).collect::<Vec<String>>();
+    let taken = table.lines().iter().map(|line| measure_text_width(line)).max().unwrap_or(0);
+    let room = WIDTH.saturating_sub(taken - table.names[0].len());
+    table.rows.iter_mut().zip(names).for_each(|(row, name)| row[0] = shortened(&name, room));
+    let mut lines = table.lines().into_iter();
     lines.next().map_or(Ok(()), |header| print_line(&header))?;
     for (line, details) in lines.zip(details) {
         print_line(&line)?;
-        wrapped(&details).iter().try_for_each(|line| print_line(line))?;
+        print_lines(&wrapped(&details))?;
     }
     Ok(())
 }
@@ -126,7 +125,9 @@ fn wrapped(texts: &[String]) -> Vec<String> {
     for text in texts {
         let text = shortened(text, WIDTH - INDENT.len());
         match lines.last_mut() {
-            Some(line) if line.width() + 2 + text.width() <= WIDTH => *line += &format!("  {text}"),
+            Some(line) if measure_text_width(line) + 2 + measure_text_width(&text) <= WIDTH => {
+                *line += &format!("  {text}")
+            }
             _ => lines.push(INDENT.to_owned() + &text),
         }
     }
@@ -142,9 +143,84 @@ pub fn compare(options: &CompareOptions) -> anyhow::Result<()> {
     if options.format == Format::Json {
         return Ok(runs.iter().try_for_each(|run| print_object(&run.object()))?);
     }
-    let header = [String::new()].into_iter().chain(runs.iter().map(Told::name)).collect();
-    let rows: Vec<Vec<String>> =
-        [header].into_iter().chain(compared(&runs)).chain(settings(&runs, &differing(&runs))).collect();
-    let align: Vec<Align> = (0..=runs.len()).map(|_| Align::Left).collect();
-    Ok(table(&rows, &align).iter().try_for_each(|line| print_line(line))?)
+    let rows = compared(&runs).into_iter().chain(settings(&runs, &differing(&runs)));
+    Ok(print_lines(&side_by_side(&runs, rows).lines())?)
+}
+
+/// A table with a column a run.
+pub fn side_by_side(runs: &[Told], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let names = [String::new()].into_iter().chain(runs.iter().map(Told::name)).collect();
+    Table::alike(names, Align::Left, rows)
+}
+
+/// Figures of an epoch, for people and by their columns in the history.
+const FIGURES: [(&str, &str); 8] = [
+    ("train loss", "train_loss"),
+    ("train accuracy", "train_accuracy"),
+    ("validation loss", "validation_loss"),
+    ("validation accuracy", "validation_accuracy"),
+    ("validation R2", "validation_r2"),
+    ("test loss", "test_loss"),
+    ("test accuracy", "test_accuracy"),
+    ("test R2", "test_r2"),
+];
+
+/// What runs reached, side by side: rows of a name and a cell a run.
+pub fn compared(runs: &[Told]) -> Vec<Vec<String>> {
+    let row = |name: &str, of: &dyn Fn(&Told) -> String| -> Vec<String> {
+        [name.to_owned()].into_iter().chain(runs.iter().map(of)).collect()
+    };
+    let mut rows = vec![
+        row("state", &|run| run.state.to_owned()),
+        row("epochs", &|run| run.epochs.len().to_string()),
+        row("best epoch", &|run| run.figure("epoch").map(|epoch| epoch.to_string()).unwrap_or_default()),
+    ];
+    for (shown, name) in FIGURES {
+        if runs.iter().any(|run| run.is_measured(name)) {
+            rows.push(row(shown, &|run| {
+                run.figure(name).map(|value| figure(name, value)).unwrap_or_default()
+            }));
+        }
+    }
+    rows.push(row("seconds", &|run| format!("{:.2}", run.seconds())));
+    rows
+}
+
+/// The settings with these names, side by side: rows of a name and a cell a run.
+pub fn settings(runs: &[Told], names: &[String]) -> Vec<Vec<String>> {
+    let cell = |run: &Told, name: &String| run.settings.get(name).cloned().unwrap_or_default();
+    let row =
+        |name: &String| [name.clone()].into_iter().chain(runs.iter().map(|run| cell(run, name))).collect();
+    names.iter().map(row).collect()
+}
+
+/// A figure for people.
+fn figure(name: &str, value: f64) -> String {
+    if name.ends_with("accuracy") { percent(value) } else { loss(value) }
+}
+
+/// What a run reached, for people.
+fn score(run: &Told) -> String {
+    for set in ["validation", "test", "train"] {
+        for measure in ["accuracy", "r2", "loss"] {
+            let name = format!("{set}_{measure}");
+            if let Some(value) = run.figure(&name) {
+                let shown = if measure == "r2" { "R2" } else { measure };
+                return format!("{set} {shown} {}", figure(&name, value));
+            }
+        }
+    }
+    "no epoch".to_owned()
+}
+
+/// The names of all settings.
+pub fn names(runs: &[Told]) -> Vec<String> {
+    let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// The names of those that are not the same in all runs.
+pub fn differing(runs: &[Told]) -> Vec<String> {
+    let differs = |name: &String| runs.iter().any(|run| run.settings.get(name) != runs[0].settings.get(name));
+    names(runs).into_iter().filter(differs).collect()
 }

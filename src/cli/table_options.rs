@@ -188,8 +188,10 @@ impl Columns {
     /// [`Error::Config`], in one line, for the first that does not.
     pub fn check(&self, loss: Option<Loss>) -> tinytrain::Result<()> {
         if self.task(loss)? == Task::Classification && self.target.len() > 1 {
-            let text = format!("--target: expected one column of labels, found {}", self.target.len());
-            return Err(Error::Config(text));
+            return Err(Error::Config(format!(
+                "--target: expected one column of labels, found {}",
+                self.target.len()
+            )));
         }
         Ok(())
     }

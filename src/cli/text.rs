@@ -1,27 +1,19 @@
 //! Numbers and tables as people read them.
 
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use console::{measure_text_width, pad_str, truncate_str};
+use indicatif::HumanCount;
 use tinytrain::data::Column;
 use tinytrain::evaluate::{EvaluationRows, Warning};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::printable::{is_printable, printable};
+use super::output::{is_printable, printable};
 
 /// With a comma before every three digits: 60,000.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(number).to_string()
 }
 
 /// Four digits after the point; powers of ten where there are too many before it, or none that is not 0.
@@ -81,83 +73,65 @@ pub fn quoted(word: &OsStr) -> String {
         Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
         _ if cfg!(windows) => format!("\"{}\"", word.to_string_lossy()),
         Some(text) if text.chars().all(is_printable) => format!("'{}'", text.replace('\'', r"'\''")),
-        _ => format!("$'{}'", bytes_escaped(word.as_encoded_bytes())),
+        _ => format!("$'{}'", word.as_encoded_bytes().escape_ascii()),
     }
 }
 
-/// What stands between `$'` and `'` for these bytes.
-fn bytes_escaped(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    let escape = |text: &mut String, bytes: &[u8]| {
-        for byte in bytes {
-            // Writing into a string cannot fail.
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-    };
-    for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if is_printable(letter) && !"'\\".contains(letter) {
-                text.push(letter);
-            } else {
-                escape(&mut text, letter.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-        }
-        escape(&mut text, chunk.invalid());
-    }
-    text
-}
-
-/// To which side a column leans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-}
+/// To which side a column leans: words to the left, numbers to the right.
+pub use console::Alignment as Align;
 
 /// A text whose end is left out where it takes more columns than these.
 pub fn shortened(text: &str, most: usize) -> String {
-    if text.width() <= most {
-        return text.to_owned();
-    }
-    let mut room = most.saturating_sub(3);
-    let fits = |letter: &char| {
-        let left = room.checked_sub(letter.width().unwrap_or(0));
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    text.chars().take_while(fits).chain("...".chars()).collect()
+    truncate_str(text, most, "...").into_owned()
 }
 
 /// Characters of a cell of a table that are shown.
 const MOST_CHARACTERS: usize = 200;
 
-/// A table's lines, two spaces between its columns; the first row is the header. Of long cells it has the beginning.
-pub fn table(rows: &[Vec<String>], align: &[Align]) -> Vec<String> {
-    let shown = |cell: &String| match cell.char_indices().nth(MOST_CHARACTERS) {
-        Some((end, _)) => printable(&(cell[..end].to_owned() + "...")),
-        None => printable(cell),
-    };
-    // Escapes are wider than what they stand for.
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..align.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .zip(align)
-            .map(|((cell, width), align)| {
-                let blanks = " ".repeat(width - cell.width());
-                if *align == Align::Left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
-            })
-            .collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+/// Rows of cells under the names of their columns.
+pub struct Table {
+    pub names: Vec<String>,
+    /// To which side each column leans: words to the left, numbers to the right.
+    pub align: Vec<Align>,
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Columns that lean to the right have a `>` before their names.
+    pub fn new(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        let is_right = |name: &str| if name.starts_with('>') { Align::Right } else { Align::Left };
+        Self {
+            names: columns.iter().map(|name| name.trim_start_matches('>').to_owned()).collect(),
+            align: columns.iter().map(|name| is_right(name)).collect(),
+            rows: rows.into_iter().collect(),
+        }
+    }
+
+    /// Columns with these names, which all lean to one side.
+    pub fn alike(names: Vec<String>, align: Align, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        Self { align: vec![align; names.len()], names, rows: rows.into_iter().collect() }
+    }
+
+    /// In lines, two spaces between columns. Of long cells they have the beginning.
+    pub fn lines(&self) -> Vec<String> {
+        let shown = |cell: &String| match cell.char_indices().nth(MOST_CHARACTERS) {
+            Some((end, _)) => printable(&(cell[..end].to_owned() + "...")),
+            None => printable(cell),
+        };
+        let rows = || [&self.names].into_iter().chain(&self.rows);
+        // Escapes are wider than what they stand for.
+        let rows: Vec<Vec<String>> = rows().map(|row| row.iter().map(shown).collect()).collect();
+        let widths =
+            |column: usize| rows.iter().filter_map(move |row| Some(measure_text_width(row.get(column)?)));
+        let widths: Vec<usize> =
+            (0..self.align.len()).map(|column| widths(column).max().unwrap_or(0)).collect();
+        let line = |row: &Vec<String>| {
+            let columns = row.iter().zip(&widths).zip(&self.align);
+            let cells = columns.map(|((cell, width), align)| pad_str(cell, *width, *align, None));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        rows.iter().map(line).collect()
+    }
 }
 
 /// Categories and classes of which a text shows the rows.
@@ -202,9 +176,9 @@ mod tests {
     #[test]
     fn long_cells_are_cut() {
         let rows = [200, 201, 70_000].map(|length| vec!["é".repeat(length), "x".to_owned()]);
-        let lines = table(&rows, &[Align::Left, Align::Right]);
+        let lines = Table::new(&["", ">"], rows).lines();
         let all = "é".repeat(200);
-        assert_eq!(lines, [format!("{all}     x"), format!("{all}...  x"), format!("{all}...  x")]);
+        assert_eq!(lines[1..], [format!("{all}     x"), format!("{all}...  x"), format!("{all}...  x")]);
     }
 
     #[test]
@@ -234,7 +208,7 @@ mod tests {
             r"'a\b'",
             "./-x",
             "'~'",
-            r"$'a\x0a\x27\xe2\x80\xae\x5cb'",
+            r"$'a\n\'\xe2\x80\xae\\b'",
         ];
         assert_eq!(words, expected);
     }
@@ -297,12 +271,12 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [["name", "n"], ["ä", "10"]].map(|row| row.map(String::from).to_vec());
-        assert_eq!(table(&rows, &[Align::Left, Align::Right]), ["name   n", "ä     10"]);
-        let rows = [["\t", "n"], ["ab", "1"]].map(|row| row.map(String::from).to_vec());
-        assert_eq!(table(&rows, &[Align::Left, Align::Left]), ["\\t  n", "ab  1"]);
-        let rows = [["日本", "n"], ["e\u{301}", "10"]].map(|row| row.map(String::from).to_vec());
-        assert_eq!(table(&rows, &[Align::Left, Align::Right]), ["日本   n", "e\u{301}     10"]);
+        let lines = |columns: [&str; 2], row: [&str; 2]| {
+            Table::new(&columns, [row.map(String::from).to_vec()]).lines()
+        };
+        assert_eq!(lines(["name", ">n"], ["ä", "10"]), ["name   n", "ä     10"]);
+        assert_eq!(lines(["\t", "n"], ["ab", "1"]), ["\\t  n", "ab  1"]);
+        assert_eq!(lines(["日本", ">n"], ["e\u{301}", "10"]), ["日本   n", "e\u{301}     10"]);
     }
 
     #[test]

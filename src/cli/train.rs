@@ -14,16 +14,14 @@ use toml::Table;
 
 use super::args::Format;
 use super::config_file::{check_resume, merged, table};
+use super::data_text::{column_lines, read_first_line};
 use super::folds;
-use super::interrupt::Interrupts;
-use super::opened::{Opened, Places};
+use super::opened::{Opened, Places, refuse_unused_rate};
 use super::output_place::OutputPlace;
-use super::run_options::{RunOptions, TrainOptions};
+use super::process::Interrupts;
 use super::text::shell_word;
-use super::train_options::Options;
+use super::train_options::{Options, RunOptions, TrainOptions};
 use super::train_report::{Setting, TrainReport};
-use super::train_text::{column_lines, read_first_line};
-use super::unused_options::{refuse_unused, refuse_unused_rate};
 use tinytrain::runs::{self, CONFIG, RunFolder};
 
 /// Trains and saves.
@@ -48,11 +46,6 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
     let TrainOptions { options, run } = &options;
     options.check()?;
     if let Some(folds) = options.folds {
-        if run.tensorboard {
-            let text =
-                "--tensorboard: expected no --folds beside it: nothing is saved; train without --folds";
-            return Err(Error::Config(text.to_owned()).into());
-        }
         return folds::run(options, folds, &own, start);
     }
     let profile = options.profile.as_deref().map(Destination::check).transpose()?;
@@ -63,22 +56,20 @@ pub fn run(options: TrainOptions, start: Instant) -> anyhow::Result<()> {
         None => OutputPlace::find(options.out.as_deref(), &data_name(options))?,
     };
     match &output {
-        OutputPlace::Planned { .. } => {
-            refuse_unspellable(options)?;
-        }
+        OutputPlace::Planned { .. } => refuse_unspellable(options)?,
         OutputPlace::Model(file) if run.tensorboard => {
             let found = file.path().display();
-            let text = format!(
+            anyhow::bail!(Error::Config(format!(
                 "--tensorboard: expected a folder for the run, found --out {found}, which takes the model alone; --out DIR takes both"
-            );
-            return Err(Error::Config(text).into());
+            )));
         }
         _ => {}
     }
     if let Some(file) = profile.as_ref().filter(|file| output.is(file)) {
         let found = file.path().display();
-        let text = format!("--profile: expected a file of its own, found {found}, where the model goes");
-        return Err(Error::Config(text).into());
+        anyhow::bail!(Error::Config(format!(
+            "--profile: expected a file of its own, found {found}, where the model goes"
+        )));
     }
     let places = Places::of(options)?;
     places.spare("--out", options.out.as_deref())?;
@@ -137,9 +128,7 @@ impl Call<'_> {
     ) -> anyhow::Result<Ended> {
         let Self { options, run, places, interrupts, start, .. } = *self;
         // All readers work while the device opens.
-        let opened = places.open(options)?;
-        refuse_unused(self.own, options, &opened)?;
-        let Opened { reader, validation, test, info, notice } = opened;
+        let Opened { reader, validation, test, info, notice } = places.open(options, self.own)?;
         let settings = &options.training.settings;
         let (device, mut notices) = match lost {
             Some(error) => {

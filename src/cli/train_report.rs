@@ -1,35 +1,32 @@
 //! What `tinytrain train` saves and tells while it trains.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use serde_json::Value;
-use tinytrain::Error;
-use tinytrain::engine::Description;
 use tinytrain::model::{Model, Origin};
 use tinytrain::settings::Preset;
 use tinytrain::train::{
     Checkpoint, Config, End, Epoch, Event, Keep, Progress, Run, Started, Summary, TrainingData,
 };
+use tinytrain::{Error, Result};
 use toml::Table as Given;
 
 use super::args::Format;
-use super::checkpoints::Clock;
 use super::config_file;
-use super::interrupt::Interrupts;
-use super::output::{Console, Unwritable};
+use super::curves::{self, Look};
+use super::data_text::{as_text, late_texts, left_out, odd_labels};
+use super::output::{Console, print};
 use super::output_place::OutputPlace;
-use super::run_options::RunOptions;
-use super::tensorboard::EventLog;
-use super::text::{counted, grouped, one_class, shell_word, unknown_cells};
-use super::train_figures::{accuracy, decimal, settings};
-use super::train_options::Options;
-use super::train_text::{Chosen, Table, as_text, data_line, late_texts, left_out, odd_labels, plan_line};
-use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
-use tinytrain::runs::{CONFIG, MODEL};
+use super::process::Interrupts;
+use super::text::{counted, one_class, shell_word, unknown_cells};
+use super::train_options::{Options, RunOptions};
+use super::train_text::{
+    Table, accuracy, details, end_text, epoch_fields, reached, started_fields, started_lines, summary_fields,
+};
+use tinytrain::runs::{CONFIG, Clock, EventLog, MODEL};
 
 /// How long a model that is kept may wait to be written.
 const MODEL_INTERVAL: Duration = Duration::from_secs(1);
@@ -45,22 +42,22 @@ pub struct Setting<'a> {
 
 /// Takes the events of a run.
 pub struct TrainReport<'a> {
-    pub(super) options: &'a Options,
-    setting: Setting<'a>,
-    pub(super) config: &'a Config,
-    pub(super) start: Instant,
-    pub(super) console: Console,
+    options: &'a Options,
+    config: &'a Config,
+    preset: Preset,
+    given: &'a Given,
+    run: &'a RunOptions,
+    start: Instant,
+    console: Console,
     /// To be told when training begins: a run that fails before has one line to say.
     notices: Vec<String>,
     /// The same of what makes a result doubtful.
     warnings: Vec<String>,
     /// What the model file says besides what the library knows.
-    pub(super) settings: BTreeMap<String, String>,
+    settings: BTreeMap<String, String>,
     /// The columns of the table of epochs, once it has a header.
     table: Option<Table>,
     validates: bool,
-    /// Whether the settings are not those of the preset for tables.
-    pub(super) is_plain: bool,
     output: &'a mut OutputPlace,
     saved: Option<Saved>,
     /// The model that is kept, until it is written.
@@ -77,8 +74,6 @@ pub struct TrainReport<'a> {
     /// What it was trained on until then.
     origin: Option<Origin>,
     interrupts: &'a Interrupts,
-    /// Why the run was ended from here.
-    unwritable: Option<Unwritable>,
 }
 
 struct Saved {
@@ -105,13 +100,15 @@ impl<'a> TrainReport<'a> {
         interrupts: &'a Interrupts,
         start: Instant,
     ) -> Self {
-        let Setting { config, preset, run, .. } = setting;
+        let Setting { config, preset, given, run } = setting;
         let console = Console::new(options.quiet, config.epochs).of_lasting("training");
         notices.extend(left_out(data.left_out()));
         Self {
             options,
-            setting,
             config,
+            preset,
+            given,
+            run,
             start,
             console,
             notices,
@@ -121,10 +118,9 @@ impl<'a> TrainReport<'a> {
                 odd_labels(data.odd_labels()),
             ]
             .concat(),
-            settings: settings(options, data),
+            settings: options.names_of_data(data),
             table: None,
             validates: data.validates(),
-            is_plain: preset == Preset::Plain,
             output,
             saved: None,
             unsaved: None,
@@ -135,7 +131,6 @@ impl<'a> TrainReport<'a> {
             progress: None,
             origin: None,
             interrupts,
-            unwritable: None,
         }
     }
 
@@ -144,8 +139,7 @@ impl<'a> TrainReport<'a> {
     pub fn behind(mut self, checkpoint: &Checkpoint) -> Self {
         let Progress { steps, epochs, kept, .. } = &checkpoint.progress;
         if let OutputPlace::Folder(folder) = &*self.output {
-            self.clock =
-                Clock::new(self.setting.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
+            self.clock = Clock::new(self.run.checkpoint_every.unwrap_or_default(), *steps, epochs.len());
             self.saved = kept.as_ref().map(|(epoch, _)| Saved {
                 what: kept_model(*epoch, self.validates, self.config),
                 path: folder.file(MODEL),
@@ -165,7 +159,7 @@ impl<'a> TrainReport<'a> {
     ///
     /// # Errors
     /// Those of the device and of the folder.
-    pub fn save_checkpoint(&mut self, run: &mut Run) -> tinytrain::Result<()> {
+    pub fn save_checkpoint(&mut self, run: &mut Run) -> Result<()> {
         self.write_model()?;
         if let OutputPlace::Folder(folder) = &mut self.output
             && let Some(mut checkpoint) = run.checkpoint()?
@@ -177,8 +171,8 @@ impl<'a> TrainReport<'a> {
     }
 
     /// Makes the folder of the run, with all that it holds before an epoch has ended.
-    fn begin(&mut self, started: &Started) -> tinytrain::Result<()> {
-        let Setting { config, preset, given, run } = self.setting;
+    fn begin(&mut self, started: &Started) -> Result<()> {
+        let Self { config, preset, given, run, .. } = *self;
         if let Some(folder) = self.output.folder()?
             && !std::mem::replace(&mut self.has_begun, true)
         {
@@ -216,7 +210,7 @@ impl<'a> TrainReport<'a> {
     ///
     /// # Errors
     /// When the model cannot be saved, or standard output cannot be written to; [`Error::Interrupted`] when a signal has come.
-    pub fn take(&mut self, event: Event) -> tinytrain::Result<()> {
+    pub fn take(&mut self, event: Event) -> Result<()> {
         match &event {
             Event::Progress { epoch, rows, total, score } => {
                 let accuracy = accuracy(Some(score), self.config);
@@ -239,7 +233,6 @@ impl<'a> TrainReport<'a> {
                 }
             }
             Event::Interrupted { epoch, steps, model } => {
-                self.console.progress().clear();
                 self.keep(model, format!("the model after step {steps}, in epoch {epoch}"))?;
                 return self.write_model();
             }
@@ -258,27 +251,18 @@ impl<'a> TrainReport<'a> {
                 self.console.warn(&unknown_cells(*cells, &format!("the {set} rows")));
             }
         }
-        let printed = match self.options.format {
-            Format::Json => self.json(&event),
-            Format::Text => self.text(&event),
-        };
-        printed.map_err(|unwritable| {
-            // The library's errors have no place for this one.
-            let message = unwritable.to_string();
-            self.unwritable = Some(unwritable);
-            Error::Config(message)
-        })
+        self.tell(&event)
     }
 
     /// Takes a model in the place of the one before. It is written at the latest with a checkpoint and at the end.
-    fn keep(&mut self, model: &Arc<Model>, what: String) -> tinytrain::Result<()> {
+    fn keep(&mut self, model: &Arc<Model>, what: String) -> Result<()> {
         self.saved = Some(Saved { what, path: self.output.model_path()? });
         self.unsaved = Some(Arc::clone(model));
         Ok(())
     }
 
     /// Writes the model that is kept, unless it is written.
-    fn write_model(&mut self) -> tinytrain::Result<()> {
+    fn write_model(&mut self) -> Result<()> {
         let Some(model) = self.unsaved.take() else { return Ok(()) };
         let mut model = Arc::unwrap_or_clone(model);
         model.settings.extend(self.settings.clone());
@@ -291,8 +275,8 @@ impl<'a> TrainReport<'a> {
     ///
     /// # Errors
     /// What ended the run before its time, and where the last model is.
-    pub fn end(mut self, trained: tinytrain::Result<Summary>) -> anyhow::Result<()> {
-        self.console.progress().clear();
+    pub fn end(mut self, trained: Result<Summary>) -> anyhow::Result<()> {
+        self.console.progress().bar.clear();
         if let Ok(Summary { model, .. }) = &trained
             && model.settings.contains_key("temperature")
         {
@@ -300,7 +284,7 @@ impl<'a> TrainReport<'a> {
             self.unsaved = Some(Arc::new(model.clone()));
         }
         let written = self.write_model();
-        if let Some(unwritable) = self.unwritable {
+        if let Err(unwritable @ Error::Output(_)) = trained {
             return Err(unwritable.into());
         }
         let trained = written.and(trained);
@@ -317,12 +301,7 @@ impl<'a> TrainReport<'a> {
                 let message = format!("interrupted; {what} is saved at {}{goes_on}", path.display());
                 Err(self.interrupts.ended(message).into())
             }
-            (Ok(summary), Some(Saved { path, .. })) => {
-                match self.summary(&summary, &path.to_string_lossy(), &path) {
-                    Err(unwritable) if unwritable.is_unread() => Ok(()),
-                    printed => printed.map_err(Into::into),
-                }
-            }
+            (Ok(summary), Some(Saved { path, .. })) => self.summary(&summary, &path).map_err(Into::into),
             (Err(error), Some(Saved { what, path })) if path.is_file() => {
                 let message = format!("{error}; {what} stays at {}", path.display());
                 Err(error).context(message)
@@ -333,94 +312,28 @@ impl<'a> TrainReport<'a> {
         told.and(Ok(events?))
     }
 
-    fn json(&self, event: &Event) -> Result<(), Unwritable> {
-        if let Event::Started(started) = event {
-            self.details(started);
-        }
-        match event {
-            Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
-            Event::Started(started) => {
-                let Started { engine, network, transform, meaning, rows } = &**started;
-                let Description { engine, device, schedule, tiles, .. } = engine;
-                let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
-                let target = target.map(|target| match &target.name {
-                    Some(name) => Value::from(name.as_str()),
-                    None => target.position.into(),
-                });
-                self.console.object(&[
-                    ("event", "start".into()),
-                    ("engine", engine.to_string().into()),
-                    ("device", device.as_str().into()),
-                    ("layers", network.sizes().into()),
-                    ("parameters", network.parameter_count().into()),
-                    ("scaling", transform.to_string().into()),
-                    ("target", target.into()),
-                    ("classes", meaning.classes.names().to_vec().into()),
-                    ("rows", (*rows).into()),
-                    ("preset", if self.is_plain { "plain" } else { "table" }.into()),
-                    ("epochs", self.config.epochs.into()),
-                    ("seed", self.config.seed.into()),
-                    ("batch_size", self.config.batch_size.into()),
-                    ("optimizer", self.config.optimizer.kind.to_string().into()),
-                    ("learning_rate", decimal(self.config.learning_rate)),
-                    ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
-                    ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
-                    ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
-                ])
-            }
-            Event::Restarted { reason } => {
-                self.console.object(&[("event", "restart".into()), ("reason", reason.as_str().into())])
-            }
-            Event::Unknown { set, cells } => self.console.object(&[
-                ("event", "unknown".into()),
-                ("set", (*set).into()),
-                ("cells", (*cells).into()),
-            ]),
-            Event::OneClass { set, class } => self.console.object(&[
-                ("event", "one_class".into()),
-                ("set", (*set).into()),
-                ("class", class.as_str().into()),
-            ]),
-            Event::Epoch { epoch, is_kept, .. } => {
-                let mut fields = vec![
-                    ("event", "epoch".into()),
-                    ("epoch", epoch.epoch.into()),
-                    ("train_loss", epoch.train.loss.into()),
-                    ("train_accuracy", accuracy(Some(&epoch.train), self.config).into()),
-                ];
-                fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
-                fields.extend(score_fields(TEST, epoch.test.as_ref()));
-                fields.extend([
-                    ("seconds", epoch.duration.as_secs_f64().into()),
-                    ("samples_per_second", epoch.samples_per_second().into()),
-                    ("kept", (*is_kept).into()),
-                ]);
-                self.console.object(&fields)
-            }
-        }
+    /// What has no effect, and what `--verbose` adds.
+    fn tell_details(&self, started: &Started) {
+        let lines = details(started, self.config, self.preset, self.options.verbose);
+        lines.iter().for_each(|line| self.console.notice(line));
     }
 
-    fn text(&mut self, event: &Event) -> Result<(), Unwritable> {
-        if self.options.quiet {
+    /// Prints what belongs to an event.
+    fn tell(&mut self, event: &Event) -> Result<()> {
+        let is_json = self.options.format == Format::Json;
+        if !is_json && self.options.quiet {
             return Ok(());
         }
-        match event {
-            Event::Progress { .. } | Event::Interrupted { .. } => Ok(()),
-            Event::Started(started) => {
-                let Started { engine, network, transform, meaning, rows } = &**started;
-                let parameters = grouped(network.parameter_count() as u64);
-                let chosen = match self.is_plain {
-                    false => Chosen::ByPreset,
-                    true => Chosen::ByRows {
-                        epochs: self.options.training.settings.epochs.is_none(),
-                        batch_size: self.options.training.settings.batch_size.is_none(),
-                    },
-                };
-                self.console.line(&data_line(transform, meaning, *rows))?;
-                self.console
-                    .line(&format!("{network} network, {parameters} parameters, on {}", engine.device))?;
-                self.console.line(&plan_line(self.config, *rows, chosen))?;
-                self.details(started);
+        match (event, is_json) {
+            (Event::Started(started), true) => {
+                self.tell_details(started);
+                self.console.object(&started_fields(started, self.config, self.preset))
+            }
+            (Event::Started(started), false) => {
+                let settings = &self.options.training.settings;
+                let lines = started_lines(started, self.config, settings, self.preset);
+                lines.iter().try_for_each(|line| self.console.line(line))?;
+                self.tell_details(started);
                 if self.table.is_none() {
                     let table = Table::new(self.validates, self.config.epochs, self.config.loss);
                     self.console.line(&table.header())?;
@@ -428,17 +341,63 @@ impl<'a> TrainReport<'a> {
                 }
                 Ok(())
             }
-            Event::Restarted { reason } => {
-                self.console.progress().clear();
+            (Event::Epoch { epoch, is_kept, .. }, true) => {
+                self.console.object(&epoch_fields(epoch, self.config, *is_kept))
+            }
+            (Event::Epoch { epoch, is_kept, .. }, false) => match &self.table {
+                Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
+                _ => Ok(()),
+            },
+            (Event::Restarted { .. } | Event::Unknown { .. } | Event::OneClass { .. }, true) => {
+                self.console.json(event)
+            }
+            (Event::Restarted { reason }, false) => {
                 self.console
                     .notice(&format!("{reason}: everything is read first, and training starts again"));
                 Ok(())
             }
-            Event::Unknown { .. } | Event::OneClass { .. } => Ok(()),
-            Event::Epoch { epoch, is_kept, .. } => match &self.table {
-                Some(table) if table.shows(epoch.epoch) => self.console.line(&table.line(epoch, *is_kept)),
-                _ => Ok(()),
-            },
+            _ => Ok(()),
         }
+    }
+
+    /// Prints what a run gave, whose model is saved at `path`.
+    fn summary(&self, summary: &Summary, path: &Path) -> Result<()> {
+        let times = [self.start.elapsed(), summary.first_batch.duration_since(self.start)];
+        let name = path.to_string_lossy();
+        if let Some(doubt) = &summary.doubt {
+            self.console.warn(&format!(
+                "{doubt}; try another --lr or --scale, more --epochs, or check whether the inputs say anything of \
+                 the target"
+            ));
+        }
+        if self.options.format == Format::Json {
+            return self.console.object(&summary_fields(summary, times, &name));
+        }
+        let (reached, targets) = reached(summary, self.config.loss);
+        if self.options.quiet {
+            return self.console.line(&format!("{reached}, model {name}"));
+        }
+        self.console.line(&(reached + &end_text(summary, times)))?;
+        targets.iter().try_for_each(|line| self.console.line(line))?;
+        if let Some(look) = Look::of_terminal() {
+            // For who looks on: the log and pipes have the numbers.
+            let lines = curves::lines(&summary.epochs, self.config.loss.of_classes(), look);
+            lines.iter().try_for_each(|line| print((line.clone() + "\n").as_bytes()))?;
+        }
+        self.console.line(&format!("model: {name}"))?;
+        let data = self.data_option();
+        self.console.line(&format!("evaluate it: tinytrain eval --model {}{data}", shell_word(path)))
+    }
+
+    /// The option by which `tinytrain eval` finds the data, where the model file cannot tell.
+    fn data_option(&self) -> String {
+        let is_known = ["data", "data_parts"].iter().any(|key| self.settings.contains_key(*key));
+        if is_known && !self.settings.contains_key("unnamed_test_data") {
+            return String::new();
+        }
+        let data = self.options.test.as_ref().map_or(&self.options.training.data[..], std::slice::from_ref);
+        let data: Vec<String> =
+            data.iter().filter(|data| *data != Path::new("-")).map(|data| shell_word(data)).collect();
+        format!(" --data {}", if data.is_empty() { "FILE".to_owned() } else { data.join(" ") })
     }
 }

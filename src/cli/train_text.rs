@@ -1,286 +1,45 @@
-//! The lines that `tinytrain train` prints for people: what it trains on, for how long, and the table of epochs.
+//! The lines that `tinytrain train` prints for people: for how long it trains, the table of epochs, and what came of it.
 
-use tinytrain::Result;
-use tinytrain::data::{
-    Code, Column, Encoding, ImageForm, LateText, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema,
-    Transform, Why,
-};
-use tinytrain::error::excerpt;
-use tinytrain::model::Meaning;
+use std::time::Duration;
+
+use serde_json::Value;
+use tinytrain::engine::{Description, EngineKind};
+use tinytrain::model::Model;
+use tinytrain::runs::figures::{TEST, VALIDATION, by_target, score_fields};
+use tinytrain::schedule::{SelectedSchedule, Tiles};
+use tinytrain::settings::{Preset, TrainSettings};
 use tinytrain::step::{Loss, OptimizerKind, RateSchedule};
-use tinytrain::train::{Config, Epoch, ReadFirst, Score, TrainingData};
+use tinytrain::train::{Config, End, Epoch, Score, Started, Summary, TargetErrors};
 
-use super::table_options::Task;
-use super::text::{column_name, counted, grouped, loss, percent};
-use super::training::Training;
+use super::config_file::{table, words};
+use super::data_text::data_line;
+use super::eval_text::{errors_text, value_names};
+use super::text::{counted, grouped, loss, percent, seconds};
 
 /// The most lines of the table of epochs, but for the first and the last.
 const MOST_LINES: usize = 50;
 
-/// The most labels of one kind that a warning names.
-const MOST_LABELS: usize = 8;
-
-/// Which settings nobody gave, and where they come from.
-#[derive(Debug, Clone, Copy)]
-pub enum Chosen {
-    /// From the preset for tables.
-    ByPreset,
-    /// From the number of rows.
-    ByRows {
-        /// The number of epochs.
-        epochs: bool,
-        /// The rows of a batch.
-        batch_size: bool,
-    },
-}
-
-/// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
-pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
-    let reasons = [
-        (Why::NumbersRows, "since by name or values it only numbers the rows", "--only names inputs"),
-        (
-            Why::DifferentTexts,
-            "since its text is another one in nearly all of the first rows",
-            "--categorical takes it for categories, --exclude leaves it out without a word",
-        ),
-        (Why::Empty, "having neither a name nor a value", "--exclude leaves it out without a word"),
-    ];
-    let line = |(why, reason, remedy): (Why, &str, &str)| {
-        let names = columns.iter().filter(|column| column.why == why).map(|column| column.column.clone());
-        let names: Vec<String> = names.collect();
-        let count = counted(names.len() as u64, "column", "columns");
-        (!names.is_empty()).then(|| format!("{count} left out, {reason}: {}; {remedy}", names.join(", ")))
-    };
-    reasons.into_iter().filter_map(line).collect()
-}
-
-/// What is said of the task that numbers were taken for, where nobody has named it.
-fn task_line(data: &TrainingData) -> Option<String> {
-    if data.predicts_values() {
-        let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
-                    classification takes them for classes";
-        return Some(text.to_owned());
-    }
-    let count = data.outputs();
-    (data.infers_classes() && data.is_table()).then(|| {
-        format!(
-            "the target holds {count} different whole numbers, so they are taken for classes (classification, loss cross-entropy); \
-             --task regression predicts them as values"
-        )
-    })
-}
-
-/// What is said of columns of dates.
-pub fn date_line(schema: &Schema) -> Option<String> {
-    let names: Vec<String> = schema.date_columns().iter().map(column_name).collect();
-    let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
-    (!names.is_empty()).then(|| {
-        format!(
-            "{count}, whose inputs are days since 1970, month, day of the week and, where there is one, hour: {}; --categorical \
-             takes them for text",
-            names.join(", ")
-        )
-    })
-}
-
-/// What is said of inputs that may hold identifiers.
-pub fn identifier_line(columns: &[String]) -> Option<String> {
-    let count = counted(columns.len() as u64, "column", "columns");
-    (!columns.is_empty()).then(|| {
-        format!(
-            "{count} may hold identifiers, which say little of other rows: {}; --categorical takes numbers for categories, --group \
-             holds the rows of one out together, --exclude leaves a column out",
-            columns.join(", ")
-        )
-    })
-}
-
-/// What is said of the columns of rows: what the target is taken for, which hold dates, and which weighs.
-///
-/// # Errors
-/// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
-pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<String>> {
-    let is_auto = training.columns.task(training.settings.loss)? == Task::Auto;
-    let task = is_auto.then(|| task_line(data)).flatten();
-    let dates = data.meaning().schema.as_ref().and_then(date_line);
-    let dropped = (data.dropped_rows() > 0).then(|| {
-        counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
-            + " left out"
-    });
-    let identifiers = identifier_line(data.identifiers());
-    let lines = task.into_iter().chain(dropped).chain(identifiers).chain(dates);
-    Ok(lines.chain(weight_lines(data)).collect())
-}
-
-/// What is said of rows that have weights of their own.
-fn weight_lines(data: &TrainingData) -> Vec<String> {
-    let Some(column) = data.meaning().schema.and_then(|schema| schema.weight) else { return Vec::new() };
-    let name = column_name(&column);
-    let line = format!(
-        "rows are weighted by column {name}, divided by its mean over the training rows; the scores of validation and test rows are \
-         weighted, the accuracy of training rows is not"
-    );
-    let without = data.files_without_weights();
-    let without = without.iter().map(|file| {
-        format!(
-            "{} has no column {name}: its rows count alike, and its scores are not weighted",
-            file.display()
-        )
-    });
-    [line].into_iter().chain(without).collect()
-}
-
-/// Why training has waited for all rows, if it has.
-pub fn read_first_line(data: &TrainingData) -> Option<String> {
-    let reason = match data.read_first()? {
-        ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
-        ReadFirst::Scaled => "how columns are scaled depends on all of them",
-        ReadFirst::HeldOut => "some of them are held out",
-        ReadFirst::Weighted => "their weights are divided by the mean of all of them",
-        ReadFirst::MissingTargets => "those without a target are left out",
-        ReadFirst::FoldedLabels => "how labels are joined depends on all of them",
-        ReadFirst::Values => "they may be sorted by the values to predict",
-        ReadFirst::OneLabel => "the first ones have a single label",
-        ReadFirst::Sorted => "they are sorted by label",
-    };
-    let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));
-    Some(format!("all{rows} rows are read before training starts, since {reason}"))
-}
-
-/// What is said of columns of text that may be meant as numbers: a line for each.
-pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
-    let line = |NumbersAsText { column, cell, decimal, are_dates }: &NumbersAsText| match decimal {
-        _ if *are_dates => format!(
-            "column {column} holds dates such as {cell}, which are read as text: write them as 2024-12-31 for their days to count"
-        ),
-        Some(mark) => format!(
-            "column {column} holds numbers with another decimal mark, such as {cell}, which are read as text: --decimal {mark} says \
-             that all numbers are written so"
-        ),
-        None => format!(
-            "column {column} holds numbers with a sign or a unit, such as {cell}, which are read as text: write plain numbers for \
-             their values to count"
-        ),
-    };
-    columns.iter().map(line).collect()
-}
-
-/// What is said of columns that are categories since they hold text and numbers: a line for each.
-pub fn late_texts(texts: &[LateText]) -> Vec<String> {
-    let line = |text: &LateText| {
-        format!(
-            "{text}; --missing-marker says which text stands for a missing value, --exclude leaves a column out"
-        )
-    };
-    texts.iter().map(line).collect()
-}
-
-/// What is said of labels that may be slips: one line at most.
-pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
-    let place = |odd: &OddLabel| {
-        let file = odd.file.as_ref().map_or_else(String::new, |file| format!("{}, ", file.display()));
-        format!("\"{}\" ({file}row {})", excerpt(&odd.label), odd.row)
-    };
-    let group = |(why, one, several): (Oddity, &str, &str)| {
-        let labels: Vec<&OddLabel> = odd.iter().filter(|odd| odd.why == why).collect();
-        let (plural, says) = if labels.len() == 1 { ("", one) } else { ("s", several) };
-        let mut shown: Vec<String> = labels.iter().take(MOST_LABELS).map(|label| place(label)).collect();
-        if labels.len() > MOST_LABELS {
-            shown.push(format!("... ({} in all)", labels.len()));
-        }
-        (!labels.is_empty()).then(|| format!("label{plural} {} {says}", shown.join(", ")))
-    };
-    let groups = [
-        (Oddity::Number, "is a number among text", "are numbers among text"),
-        (Oddity::Text, "is text among numbers", "are text among numbers"),
-        (
-            Oddity::Spelling,
-            "differs from another only in case or blanks",
-            "differ from others only in case or blanks",
-        ),
-        (Oddity::Single, "has a single row", "have a single row each"),
-    ];
-    let groups: Vec<String> = groups.into_iter().filter_map(group).collect();
-    let is_spelling = odd.iter().any(|odd| odd.why == Oddity::Spelling);
-    let ending = match odd.len() {
-        1 if is_spelling => "it counts as a class; --fold-labels joins them",
-        _ if is_spelling => "each counts as a class; mend what is a slip, --fold-labels joins spellings",
-        1 => "it counts as a class; mend it if it is a slip",
-        _ => "each counts as a class; mend what is a slip",
-    };
-    if odd.is_empty() { Vec::new() } else { vec![format!("{}: {ending}", groups.join(", "))] }
-}
-
-/// How columns are scaled, in a word.
-fn encoded(encoding: &Encoding) -> &'static str {
-    let is_normal = |code: &Code| matches!(code, Code::Number { map: Map::Normal(_), .. });
-    let is_plain = |code: &Code| match code {
-        Code::Number { map, .. } => *map == Map::Affine { center: 0.0, width: 1.0 },
-        Code::Category { .. } => true,
-    };
-    match &encoding.columns[..] {
-        columns if columns.iter().any(is_normal) => "by quantiles",
-        columns if columns.iter().all(is_plain) => "as they are",
-        _ => "scaled",
-    }
-}
-
-/// How large images are.
-pub fn images_of(form: ImageForm) -> String {
-    format!("images of {} x {}{}", form.height, form.width, if form.colour { " in colour" } else { "" })
-}
-
-/// What was understood of the data, in a line.
-pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
-    let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
-    let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
-    let inputs = match (meaning.image, inputs) {
-        (Some(form), _) => images_of(form),
-        (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
-        (None, None) => "inputs".to_owned(),
-    };
-    let scaled = match transform {
-        Transform::Bytes => "divided by 255",
-        Transform::None => "as they are",
-        Transform::Columns(encoding) => encoded(encoding),
-    };
-    if let Some(values) =
-        meaning.schema.as_ref().map(|schema| &schema.values).filter(|values| !values.is_empty())
-    {
-        let name = |column: &Column| column.name.clone().unwrap_or_else(|| column.position.to_string());
-        let names: Vec<String> = values.iter().take(6).map(name).collect();
-        let more = if values.len() > 6 { ", ..." } else { "" };
-        return format!("{rows}, {inputs} {scaled}, values {}{more}", names.join(", "));
-    }
-    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
-    let target = target.map_or_else(
-        || "labels".to_owned(),
-        |target| match &target.name {
-            Some(name) => format!("target {name}"),
-            None => format!("target column {}", target.position),
-        },
-    );
-    let classes = match meaning.classes.len() {
-        count @ ..=6 => format!("{count} classes: {}", meaning.classes.names().join(", ")),
-        count => format!("{count} classes"),
-    };
-    format!("{rows}, {inputs} {scaled}, {target} of {classes}")
-}
-
-/// How long it will train, and what of that was chosen here.
-pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String {
+/// What is trained on what, for how long, and what of that was chosen here.
+pub fn started_lines(
+    started: &Started,
+    config: &Config,
+    settings: &TrainSettings,
+    preset: Preset,
+) -> [String; 3] {
+    let Started { engine, network, transform, meaning, rows } = started;
+    let parameters = grouped(network.parameter_count() as u64);
     let Config { epochs, batch_size, learning_rate, optimizer, rate_schedule, .. } = config;
     let epochs = counted(*epochs as u64, "epoch", "epochs");
     let steps = rows.map_or_else(String::new, |rows| {
         format!(" of {}", counted(rows.div_ceil(*batch_size) as u64, "step", "steps"))
     });
     let batch = counted(*batch_size as u64, "row", "rows");
-    let by_rows = match chosen {
-        Chosen::ByPreset => " (--preset table)",
-        Chosen::ByRows { epochs: true, batch_size: true } => " (both by the number of rows)",
-        Chosen::ByRows { epochs: true, batch_size: false } => " (epochs by the number of rows)",
-        Chosen::ByRows { epochs: false, batch_size: true } => " (batches by the number of rows)",
-        Chosen::ByRows { epochs: false, batch_size: false } => "",
+    let by_rows = match (preset, settings.epochs, settings.batch_size) {
+        (Preset::Table, ..) => " (--preset table)",
+        (_, None, None) => " (both by the number of rows)",
+        (_, None, Some(_)) => " (epochs by the number of rows)",
+        (_, Some(_), None) => " (batches by the number of rows)",
+        (_, Some(_), Some(_)) => "",
     };
     let optimizer = match optimizer.kind {
         OptimizerKind::Sgd => String::new(),
@@ -290,9 +49,13 @@ pub fn plan_line(config: &Config, rows: Option<usize>, chosen: Chosen) -> String
         RateSchedule::Constant => String::new(),
         schedule => format!(" ({schedule})"),
     };
-    format!(
-        "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
-    )
+    [
+        data_line(transform, meaning, *rows),
+        format!("{network} network, {parameters} parameters, on {}", engine.device),
+        format!(
+            "{epochs}{steps}, batches of {batch}{by_rows}, {optimizer}learning rate {learning_rate}{schedule}"
+        ),
+    ]
 }
 
 /// The table of epochs, which grows line by line and so cannot wait for its widest cell. No line is longer than 80
@@ -374,4 +137,175 @@ impl Table {
             )
         }
     }
+}
+
+/// The accuracy, where targets are classes.
+pub fn accuracy(score: Option<&Score>, config: &Config) -> Option<f64> {
+    score.map(|score| score.accuracy).filter(|_| config.loss.of_classes())
+}
+
+/// The measures of predicted values of the model that was kept, for people: a line, and one more for each of several targets.
+fn value_figures(kept: Option<&Epoch>, names: &[String]) -> (String, Vec<String>) {
+    let Some(epoch) = kept else { return ("no epoch".to_owned(), Vec::new()) };
+    let (set, score, note) = match (&epoch.test, &epoch.validation) {
+        (Some(test), _) => ("test", test, ""),
+        (None, Some(validation)) => ("validation", validation, " (no test data)"),
+        (None, None) => return (format!("train loss {} (no test data)", loss(epoch.train.loss)), Vec::new()),
+    };
+    let Some(errors) = &score.values else { return (set.to_owned(), Vec::new()) };
+    let line = format!("{set} {}{note}", errors_text(errors));
+    let target = |(name, target): (&String, &TargetErrors)| {
+        let r2 = if target.r2.is_finite() { format!(", R2 {:.4}", target.r2) } else { String::new() };
+        format!("{name}: {set} RMSE {}, MAE {}{r2}", loss(target.rmse), loss(target.mae))
+    };
+    let targets = if names.len() > 1 { &errors.targets[..] } else { &[] };
+    (line, names.iter().zip(targets).map(target).collect())
+}
+
+/// What has no effect, and what `--verbose` adds.
+pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: bool) -> Vec<String> {
+    let Started { engine, network, transform, .. } = started;
+    let Description { engine, device, schedule, tiles, dispatches, .. } = engine;
+    let mut lines = Vec::new();
+    if *engine == EngineKind::Gpu && config.threads.is_some() {
+        lines.push("--threads is for the CPU engine: it has no effect here".to_owned());
+    }
+    if !is_verbose {
+        return lines;
+    }
+    if preset == Preset::Table {
+        let spelled = TrainSettings::spelled(config, Preset::Table);
+        let spelled = TrainSettings { preset: None, seed: None, ..spelled };
+        let options = table(&spelled).map(|spelled| words(&spelled).join(" ").replace('=', " "));
+        lines.push(format!("--preset table is here {}", options.unwrap_or_default()));
+    }
+    let parameters = grouped(network.parameter_count() as u64);
+    lines.push(format!("seed {}, {parameters} parameters, inputs scaled: {transform}", config.seed));
+    if *engine == EngineKind::Cpu {
+        let threads = config.threads.map(|threads| format!("at most {threads} asked for"));
+        let threads = threads.unwrap_or_else(|| "one for each core where that pays".to_owned());
+        lines.push(format!("{device}, {threads}"));
+    }
+    if let Some(Tiles { tuning, source }) = tiles {
+        lines.push(format!("{source} tile shapes: {tuning}"));
+    }
+    if let Some(SelectedSchedule { kind, reason }) = schedule {
+        let because = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        lines.push(format!("a step of the {kind} schedule{because}:"));
+    }
+    lines.extend((1..).zip(dispatches).map(|(number, dispatch)| format!("{number:>4}. {dispatch}")));
+    lines
+}
+
+/// What a run reached: a line, and one more for each of several targets.
+pub fn reached(summary: &Summary, loss: Loss) -> (String, Vec<String>) {
+    let kept = summary.kept_epoch();
+    if !loss.of_classes() {
+        let Model { meaning, network, .. } = &summary.model;
+        return value_figures(kept, &value_names(meaning, network.outputs()));
+    }
+    let line = match kept.map(|epoch| (&epoch.test, &epoch.validation, &epoch.train)) {
+        Some((Some(test), ..)) => format!("test accuracy {}", percent(test.accuracy)),
+        Some((None, Some(validation), _)) => {
+            format!("validation accuracy {} (no test data)", percent(validation.accuracy))
+        }
+        Some((None, None, train)) => format!("train accuracy {} (no test data)", percent(train.accuracy)),
+        None => "no epoch".to_owned(),
+    };
+    (line, Vec::new())
+}
+
+/// How a run came to its end, as what follows the line of what it reached.
+pub fn end_text(summary: &Summary, [total, first]: [Duration; 2]) -> String {
+    let epochs = counted(summary.epochs.len() as u64, "epoch", "epochs");
+    let kept = match (summary.epochs.len(), summary.kept) {
+        (all, kept) if all == kept => String::new(),
+        (_, kept) => format!(" (best model, epoch {kept})"),
+    };
+    let end = match summary.end {
+        End::Patience => ", no better one since",
+        End::Accuracy => ", as accurate as was asked for",
+        End::Time if summary.steps == 1 => ", when its time was over: one step takes longer than the limit",
+        End::Time => ", when its time was over",
+        End::Done | End::Interrupted => "",
+    };
+    let (total, first) = (seconds(total), seconds(first));
+    format!(" after {epochs}{kept}{end} in {total}, first batch after {first}")
+}
+
+/// The same for a machine, with the name of the model.
+pub fn summary_fields<'a>(
+    summary: &Summary,
+    [total, first]: [Duration; 2],
+    model: &str,
+) -> Vec<(&'a str, Value)> {
+    let kept = summary.kept_epoch();
+    let test = kept.and_then(|epoch| epoch.test.as_ref());
+    let mut fields = vec![
+        ("event", "summary".into()),
+        ("epochs", summary.epochs.len().into()),
+        ("kept_epoch", summary.kept.into()),
+    ];
+    fields.extend(score_fields(VALIDATION, kept.and_then(|epoch| epoch.validation.as_ref())));
+    fields.extend(score_fields(TEST, test));
+    fields.extend(by_target(test));
+    fields.extend([
+        ("seconds", total.as_secs_f64().into()),
+        ("first_batch_seconds", first.as_secs_f64().into()),
+        ("engine", summary.engine.engine.to_string().into()),
+        ("device", summary.engine.device.as_str().into()),
+        ("warning", summary.doubt.as_ref().map(ToString::to_string).into()),
+        ("model", model.into()),
+    ]);
+    fields
+}
+
+/// What is trained on what, for a machine.
+pub fn started_fields(started: &Started, config: &Config, preset: Preset) -> Vec<(&'static str, Value)> {
+    let Started { engine, network, transform, meaning, rows } = started;
+    let Description { engine, device, schedule, tiles, .. } = engine;
+    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+    let target = target.map(|target| match &target.name {
+        Some(name) => Value::from(name.as_str()),
+        None => target.position.into(),
+    });
+    vec![
+        ("event", "start".into()),
+        ("engine", engine.to_string().into()),
+        ("device", device.as_str().into()),
+        ("layers", network.sizes().into()),
+        ("parameters", network.parameter_count().into()),
+        ("scaling", transform.to_string().into()),
+        ("target", target.into()),
+        ("classes", meaning.classes.names().to_vec().into()),
+        ("rows", (*rows).into()),
+        ("preset", preset.to_string().into()),
+        ("epochs", config.epochs.into()),
+        ("seed", config.seed.into()),
+        ("batch_size", config.batch_size.into()),
+        ("optimizer", config.optimizer.kind.to_string().into()),
+        // The decimal fraction that the user wrote, not the digits of its binary neighbour.
+        ("learning_rate", config.learning_rate.to_string().parse::<f64>().ok().into()),
+        ("schedule", schedule.as_ref().map(|schedule| schedule.kind.to_string()).into()),
+        ("tuning", tiles.as_ref().map(|tiles| tiles.tuning.to_string()).into()),
+        ("tuning_source", tiles.as_ref().map(|tiles| tiles.source.to_string()).into()),
+    ]
+}
+
+/// An epoch for a machine.
+pub fn epoch_fields(epoch: &Epoch, config: &Config, is_kept: bool) -> Vec<(&'static str, Value)> {
+    let mut fields = vec![
+        ("event", "epoch".into()),
+        ("epoch", epoch.epoch.into()),
+        ("train_loss", epoch.train.loss.into()),
+        ("train_accuracy", accuracy(Some(&epoch.train), config).into()),
+    ];
+    fields.extend(score_fields(VALIDATION, epoch.validation.as_ref()));
+    fields.extend(score_fields(TEST, epoch.test.as_ref()));
+    fields.extend([
+        ("seconds", epoch.duration.as_secs_f64().into()),
+        ("samples_per_second", epoch.samples_per_second().into()),
+        ("kept", is_kept.into()),
+    ]);
+    fields
 }

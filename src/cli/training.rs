@@ -1,21 +1,20 @@
 //! Options that all commands share which train.
 
-use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, Args, Command, Id};
 use serde::{Deserialize, Serialize};
 use tinytrain::Result;
 use tinytrain::data::ReadOptions;
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Opening;
 use tinytrain::schedule::Measurements;
-use tinytrain::settings::{DatasetInfo, ENDS, HELD_OUT, LEARNING, NETWORK, TABLES, TrainSettings, text};
+use tinytrain::settings::{DatasetInfo, ENDS, HELD_OUT, TrainSettings, text};
 
 use super::args;
 use super::devices;
+use super::process::tuning_file;
 use super::table_options::Columns;
-use super::tuning_file;
 
 /// What is trained, on which data, by what.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -65,75 +64,27 @@ impl Training {
     }
 }
 
-/// Some of the options `T`: a command knows no others of them.
-#[derive(Debug)]
-pub struct Part<T, W>(pub T, PhantomData<W>);
-
-/// Which options a command has a use for.
-pub trait Wants {
-    fn wants(heading: Option<&str>, id: &str) -> bool;
-}
-
-/// Those of some steps, of which none is the last.
-#[derive(Debug)]
-pub struct OfSteps;
-
-impl Wants for OfSteps {
-    fn wants(heading: Option<&str>, _: &str) -> bool {
-        ![Some(ENDS), Some(HELD_OUT)].contains(&heading)
-    }
-}
-
-/// Those of a network and how it learns.
-#[derive(Debug)]
-pub struct OfNetworks;
-
-impl Wants for OfNetworks {
-    fn wants(heading: Option<&str>, id: &str) -> bool {
-        [Some(NETWORK), Some(LEARNING)].contains(&heading) || id == "schedule"
-    }
-}
-
-/// Those of tables.
-#[derive(Debug)]
-pub struct OfTables;
-
-impl Wants for OfTables {
-    fn wants(heading: Option<&str>, id: &str) -> bool {
-        heading == Some(TABLES) || id == "threads"
-    }
-}
-
 /// Takes no value but that of a flag that was not given.
 fn refused(text: &str) -> std::result::Result<bool, String> {
     if text == "false" { Ok(false) } else { Err("this command has no use for it".to_owned()) }
 }
 
-impl<T: Args, W: Wants> Args for Part<T, W> {
-    fn augment_args(command: Command) -> Command {
-        let all = T::augment_args(Command::new("all"));
-        let wanted = |argument: &Arg| match W::wants(argument.get_help_heading(), argument.get_id().as_str())
-        {
-            true => argument.clone(),
-            // It has to be known to clap, which reads all of them.
-            false => argument.clone().hide(true).value_parser(refused),
-        };
-        all.get_arguments().fold(command, |command, argument| command.arg(wanted(argument)))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
+/// For `mut_args` of a command that has a use for some of the options `T` alone, by their headings and names.
+pub fn only<T: Args>(is_wanted: fn(Option<&str>, &str) -> bool) -> impl FnMut(Arg) -> Arg {
+    let all = T::augment_args(Command::new("all"));
+    let others =
+        all.get_arguments().filter(move |it| !is_wanted(it.get_help_heading(), it.get_id().as_str()));
+    let others: Vec<Id> = others.map(|argument| argument.get_id().clone()).collect();
+    move |argument| match others.contains(argument.get_id()) {
+        // It has to be known to clap, which reads all of them.
+        true => argument.hide(true).value_parser(refused),
+        false => argument,
     }
 }
 
-impl<T: Args, W> FromArgMatches for Part<T, W> {
-    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        T::from_arg_matches(matches).map(|options| Self(options, PhantomData))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
-    }
+/// For [`only`]: those of some steps, of which none is the last.
+pub fn of_steps(heading: Option<&str>, _: &str) -> bool {
+    ![Some(ENDS), Some(HELD_OUT)].contains(&heading)
 }
 
 /// Which kernels a GPU trains with.
@@ -178,9 +129,11 @@ impl Kernels {
         if self.no_tune || matches!(device, Device::Cpu) {
             return Measurements::default();
         }
-        tuning_file::read().unwrap_or_else(|error| {
-            notices.push(format!("{error}; built-in tile shapes are taken"));
-            Measurements::default()
-        })
+        tuning_file()
+            .map_or_else(|| Ok(Measurements::default()), |path| Measurements::read(&path))
+            .unwrap_or_else(|error| {
+                notices.push(format!("{error}; built-in tile shapes are taken"));
+                Measurements::default()
+            })
     }
 }

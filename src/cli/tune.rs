@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
-use tinytrain::Error;
 use tinytrain::data::places;
 use tinytrain::engine::{Device, DeviceRequest};
 use tinytrain::gpu::Adapter;
@@ -12,15 +11,16 @@ use tinytrain::output::Destination;
 use tinytrain::schedule::{Measurement, Measurements, Workload};
 use tinytrain::settings::DatasetInfo;
 use tinytrain::tune::{Attempt, Subject, Tuned, TunedSchedule, Verdict, tune};
+use tinytrain::{Error, Result};
 
 use super::args::{self, Format};
 use super::devices;
 use super::opened::open_alone;
-use super::output::{Console, Unwritable};
+use super::output::Console;
+use super::process;
 use super::progress::Bar;
-use super::text::{Align, counted, table};
-use super::training::{OfSteps, Part, Training};
-use super::tuning_file;
+use super::text::{Table, counted};
+use super::training::{Training, of_steps, only};
 
 /// Measure the fastest tile shapes of a GPU's kernels for a network.
 ///
@@ -29,12 +29,13 @@ use super::tuning_file;
 /// schedule is the fastest. Tile shapes change the order of sums: results are the same within float error, not bit for
 /// bit.
 #[derive(Debug, Args)]
+#[command(mut_args(only::<Training>(of_steps)))]
 #[command(after_help = "Example:\n  tinytrain tune --hidden 300,100 --device gpu\n\n\
                         The environment variable TINYTRAIN_CACHE names another folder than the user's cache folder; if \
                         it is empty nothing is kept.")]
 pub struct Options {
     #[command(flatten)]
-    work: Part<Training, OfSteps>,
+    work: Training,
     /// Seconds after which no other candidate is begun.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = args::seconds, allow_hyphen_values = true)]
     seconds: u64,
@@ -48,9 +49,9 @@ pub struct Options {
 /// # Errors
 /// Those of the options, the data, the device and the cache folder.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let work = &options.work.0;
+    let work = &options.work;
     work.check(DatasetInfo::default())?;
-    let path = tuning_file::path();
+    let path = process::tuning_file();
     let destination = path.as_deref().map(Destination::check).transpose()?;
     let (source, _) = places::training(&work.data)?;
     let adapter = adapter(&work.device())?;
@@ -65,9 +66,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let console = Console::new(false, 0);
     notices.iter().for_each(|notice| console.notice(notice));
     let subject = Subject { adapter: &adapter, network: &network, config: &config, batch, rows: &rows };
-    let mut bar = Bar::new("candidates");
+    let mut bar = Bar::new(true);
     let limit = Duration::from_secs(options.seconds);
-    let tuned = tune(&subject, limit, &mut |done, of| bar.update(done, of));
+    let tuned = tune(&subject, limit, &mut |done, of| bar.count("candidates", done, of));
     bar.clear();
     let tuned = tuned?;
 
@@ -96,7 +97,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// The adapter that was asked for: the CPU engine has no tile shapes.
-fn adapter(request: &DeviceRequest) -> tinytrain::Result<Adapter> {
+fn adapter(request: &DeviceRequest) -> Result<Adapter> {
     match devices::opened(request, false)? {
         Device::Gpu(adapter) => Ok(*adapter),
         Device::Cpu => Err(Error::Config(
@@ -121,7 +122,7 @@ fn built_in(tuned: &Tuned, trial: &Attempt) -> Option<f64> {
 }
 
 /// Microseconds of a trial, and how many times those of the built-in shapes; or why there are none.
-fn figures(tuned: &Tuned, trial: &Attempt) -> Result<(f64, f64), String> {
+fn figures(tuned: &Tuned, trial: &Attempt) -> std::result::Result<(f64, f64), String> {
     match &trial.verdict {
         Verdict::Timed(step) => {
             let step = microseconds(*step);
@@ -132,7 +133,7 @@ fn figures(tuned: &Tuned, trial: &Attempt) -> Result<(f64, f64), String> {
     }
 }
 
-fn json(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Unwritable> {
+fn json(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<()> {
     for trial in &tuned.trials {
         let figures = figures(tuned, trial);
         console.object(&[
@@ -162,18 +163,16 @@ fn json(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Un
     ])
 }
 
-fn text(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<(), Unwritable> {
-    let mut rows = vec![["schedule", "candidate", "us per step", "ratio"].map(String::from).to_vec()];
-    rows.extend(tuned.trials.iter().map(|trial| {
+fn text(console: &Console, tuned: &Tuned, kept: Option<String>) -> Result<()> {
+    let rows = tuned.trials.iter().map(|trial| {
         let [step, ratio] = match figures(tuned, trial) {
             Ok((step, ratio)) => [format!("{step:.1}"), format!("{ratio:.2}")],
             Err(fault) => ["-".to_owned(), fault],
         };
         vec![trial.schedule.to_string(), trial.name(), step, ratio]
-    }));
-    for line in table(&rows, &[Align::Left, Align::Left, Align::Right, Align::Left]) {
-        console.line(&line)?;
-    }
+    });
+    let table = Table::new(&["schedule", "candidate", ">us per step", "ratio"], rows);
+    table.lines().iter().try_for_each(|line| console.line(line))?;
     for TunedSchedule { schedule, tuning, step, built_in } in &tuned.schedules {
         let (step, built_in) = (microseconds(*step), microseconds(*built_in));
         let ratio = step / built_in;

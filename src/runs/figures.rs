@@ -46,8 +46,15 @@ pub fn score_fields(names: [&'static str; 8], score: Option<&Score>) -> Vec<(&'s
     names.into_iter().zip(measures).collect()
 }
 
-/// A measure of each target of the test rows for a machine, in the order of the targets.
-pub fn by_target(score: Option<&Score>, of: fn(&TargetErrors) -> f64) -> Value {
+/// The measures of each target of the test rows for a machine, in the order of the targets.
+pub fn by_target(score: Option<&Score>) -> [(&'static str, Value); 3] {
     let values = score.and_then(|score| score.values.as_ref());
-    values.map(|values| Value::from_iter(values.targets.iter().map(of))).into()
+    let each = |of: fn(&TargetErrors) -> f64| {
+        Value::from(values.map(|values| Value::from_iter(values.targets.iter().map(of))))
+    };
+    [
+        ("test_rmse_by_target", each(|target| target.rmse)),
+        ("test_mae_by_target", each(|target| target.mae)),
+        ("test_r2_by_target", each(|target| target.r2)),
+    ]
 }

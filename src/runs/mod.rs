@@ -1,11 +1,17 @@
 //! Runs that are saved: their folders, what these tell, and the figures of their epochs.
 
+mod checkpoints;
+#[cfg(feature = "export")]
+mod event_log;
 pub mod figures;
 mod folder;
 mod folds;
 mod lock;
 mod told;
 
+pub use checkpoints::{Clock, Every};
+#[cfg(feature = "export")]
+pub use event_log::EventLog;
 pub use folder::{CHECKPOINT, CONFIG, HISTORY, MODEL, RUNS, RunFolder, checkpoint, new_folder, refuse_used};
 pub use folds::{CrossValidation, FoldResult, FoldRun};
 pub use lock::FolderLock;

@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::de::Error as _;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use toml::Value;
+use toml::{Table, Value};
 
 use super::values::{duration, parse};
+use crate::error::{Error, excerpt};
 
 /// A number where its text is that of the number, else text; several numbers with commas between them are a list.
 fn value_of(text: &str) -> Value {
@@ -41,6 +42,21 @@ pub fn values(value: &Value) -> Vec<String> {
         Value::Array(values) if values.iter().any(Value::is_str) => values.iter().map(text_of).collect(),
         value => vec![text_of(value)],
     }
+}
+
+/// Settings or other options in a table; `origin` stands in messages for where they come from.
+///
+/// # Errors
+/// [`Error::Config`], in one line, for values that options do not take.
+pub fn read<T: DeserializeOwned>(table: &Table, origin: &str) -> crate::Result<T> {
+    T::deserialize(table.clone()).map_err(|error| {
+        let alone = |(name, value): (&String, &Value)| {
+            let error = T::deserialize(Table::from_iter([(name.clone(), value.clone())])).err()?;
+            Some(format!("--{name}: {}", excerpt(error.message())))
+        };
+        let wrong = table.iter().find_map(alone).unwrap_or_else(|| excerpt(error.message()));
+        Error::Config(format!("{origin}: {wrong}"))
+    })
 }
 
 /// For `#[serde(with)]`.

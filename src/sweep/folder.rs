@@ -14,7 +14,7 @@ use crate::error::{Place, excerpt};
 use crate::output::Destination;
 use crate::runs::{CONFIG, FolderLock};
 use crate::train::{Score, TrainedRows};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::record::Record;
@@ -48,13 +48,14 @@ struct Command {
 pub type FileRows = [Option<TrainedRows>; 3];
 
 /// A member that has been asked for: a line of `asked.jsonl`, whose number counts from 0.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Asked {
-    member: usize,
-    /// Its own settings.
-    pub settings: Settings,
     /// What stands behind `tinytrain train` to train it.
     pub arguments: Vec<String>,
+    /// Its number.
+    pub member: usize,
+    /// Its own settings.
+    pub settings: Settings,
 }
 
 /// Models of a member, as they are saved.
@@ -377,12 +378,43 @@ impl Folder {
         text.lines().enumerate().map(member).collect()
     }
 
-    /// Writes down members that were asked for.
+    /// The next members that something else is to train, so many, as lines of JSON, which are written down.
     ///
     /// # Errors
-    /// [`Error::Write`].
-    pub fn ask(&self, lines: &str) -> Result<()> {
-        self.append(ASKED, lines)
+    /// Those of the folder, and of `member`, which makes that of a number.
+    pub fn ask(&self, count: usize, member: impl Fn(usize) -> Result<Asked>) -> Result<String> {
+        let first = self.asked()?.len();
+        let lines = (first..first + count).map(|number| member(number).map(|asked| line(&asked)));
+        let lines = lines.collect::<Result<String>>()?;
+        self.append(ASKED, &lines)?;
+        Ok(lines)
+    }
+
+    /// Checks whether the rows are those with which the sweep began: scores on others are none to compare, and rows that validate now
+    /// may have trained members then.
+    ///
+    /// # Errors
+    /// Those of the folder; [`Error::Config`] for other rows.
+    pub fn check_rows(&self, rows: &FileRows) -> Result<()> {
+        if self.rows()?.is_none_or(|began| began == *rows) {
+            return Ok(());
+        }
+        let path = self.path.display();
+        Err(Error::Config(format!(
+            "{path}: expected the rows with which the sweep began, found others: the data have changed"
+        )))
+    }
+
+    /// Copies the model of a member, the best, if it has one here; says where it is.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Write`].
+    pub fn keep_best(&self, best: &Record) -> Result<Option<PathBuf>> {
+        let Some(name) = &best.model else { return Ok(None) };
+        let (from, path) = (self.file(name), self.file(BEST));
+        let bytes = fs::read(&from).map_err(|source| Error::Read { path: from, source })?;
+        Destination::check(&path)?.write(&bytes)?;
+        Ok(Some(path))
     }
 
     fn append(&self, name: &str, text: &str) -> Result<()> {
@@ -401,8 +433,8 @@ impl Folder {
     }
 }
 
-/// A record as a line.
-fn line(record: &Record) -> String {
+/// A record, or a member that was asked for, as a line.
+fn line(record: &impl Serialize) -> String {
     // Neither maps of texts nor numbers can fail; what is not finite becomes null.
     serde_json::to_string(record).unwrap_or_default() + "\n"
 }

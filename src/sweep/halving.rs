@@ -32,6 +32,12 @@ impl Halving {
         ((epochs as f64 * self.share(stage)).ceil() as usize).max(1)
     }
 
+    /// The stage behind the last one at whose end a member was dropped: of each, the epoch at which it was, and of how many.
+    pub fn stage_behind(self, dropped: impl Iterator<Item = (usize, usize)>) -> usize {
+        let stage = |(epoch, epochs)| (0..self.stages).find(|stage| self.until(*stage, epochs) == epoch);
+        dropped.filter_map(stage).max().map_or(0, |stage| stage + 1)
+    }
+
     /// How many of so many members go on.
     pub fn keeps(self, members: usize) -> usize {
         members.div_ceil(self.factor)

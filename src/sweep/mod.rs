@@ -1,14 +1,17 @@
 //! Many networks on the same data: which settings they have, how they are trained, and which of them are best.
 
 mod ensemble;
+mod finish;
 mod folder;
 mod halving;
 mod held_out;
 mod leaderboard;
 mod member;
+mod outer;
 #[cfg(feature = "gpu")]
 mod pack;
 mod picking;
+mod planning;
 mod queue;
 mod record;
 mod run;
@@ -20,13 +23,16 @@ mod team;
 mod worker;
 
 pub use ensemble::{Candidates, Fit};
+pub use finish::{Finish, Finished, Picked, Refit, Telling, as_saved, refit};
 pub use folder::{Asked, BEST, ENSEMBLE, FileRows, Folder, LEADERBOARD, Models, PAGE, is_sweep};
 pub use halving::{Halving, by_score};
 pub use leaderboard::{Ranked, best, csv, names, ranked};
 pub use member::{Ended, Fate, Member, Trained};
+pub use outer::{Answer, tell};
 pub use picking::{Chosen, Picking, Picks, one_model};
+pub use planning::{Planned, Planning, VALIDATION, check_names, usual_space};
 pub use record::{Record, setting_text};
 pub use run::{Event, Plan, Sweep};
-pub use shards::{check_apart, merge};
+pub use shards::{Shard, check_apart, merge};
 pub use sources::Sources;
 pub use space::{Range, Settings, Space, Values};

@@ -1,18 +1,58 @@
 //! Shards of a sweep, which several machines have trained, put together.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 
 use super::folder::{FileRows, Folder};
 use crate::error::{Error, Result};
+
+/// Which part of a sweep is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which, counted from 1.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
+}
+
+impl Shard {
+    /// Whether a member is one of it.
+    pub fn has(self, member: usize) -> bool {
+        member % self.count == self.index - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = Error;
+
+    /// Reads `2/8`, for example.
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers = text.split_once('/').map(|(index, count)| (index.parse(), count.parse()));
+        match numbers {
+            Some((Ok(index), Ok(count))) if (1..=count).contains(&index) => Ok(Self { index, count }),
+            _ => {
+                let text = "expected I/N with whole numbers, I from 1 to N, such as 2/8";
+                Err(Error::Config(text.to_owned()))
+            }
+        }
+    }
+}
 
 /// Checks whether each member is in one of these folders alone, and there are some.
 ///
 /// # Errors
 /// [`Error::Config`] for the first that is in two, or where there is none.
 pub fn check_apart(shards: &[Folder]) -> Result<()> {
-    let mut known = HashSet::new();
+    let (mut places, mut known) = (HashSet::new(), HashSet::new());
     for shard in shards {
+        let place = fs::canonicalize(shard.path()).unwrap_or_else(|_| shard.path().to_owned());
+        if !places.insert(place) {
+            let path = shard.path().display();
+            let text = format!("{path}: expected members that no other folder has, found it twice");
+            return Err(Error::Config(text));
+        }
         if let Some(record) = shard.records.iter().find(|record| !known.insert(record.member)) {
             let (path, member) = (shard.path().display(), record.member);
             let text = format!("{path}: expected members that no other folder has, found member {member}");

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use crate::data::{Fold, Reader, Scaling, Split};
+use crate::engine::{Device, Measurements};
 use crate::error::Result;
+use crate::settings::DatasetInfo;
 use crate::train::{ClassWeights, Config, DataOptions, SharedData, TrainedRows, TrainingData};
+
+use super::member::Member;
+use super::planning::{Planned, of_member};
 
 /// What data are prepared by.
 type Key = (DataOptions, ClassWeights);
@@ -42,6 +47,48 @@ impl Sources {
         let data = SharedData::new(data, &key.1)?;
         self.made.push((key, Arc::clone(&data)));
         Ok(data)
+    }
+
+    /// Makes members of what was planned, on so many folds or on all rows: reads the data, and prepares them in every form that is
+    /// wanted. What was planned says from then on which members train together with others on the device.
+    ///
+    /// # Errors
+    /// Those of the data; [`Error::Config`](crate::Error::Config) for settings that do not go with them.
+    pub fn members(
+        &mut self,
+        planned: &mut [Planned],
+        folds: Option<usize>,
+        device: &Device,
+        measured: &Measurements,
+    ) -> Result<Vec<Member>> {
+        let (validates, tests) = (self.validation.is_some(), self.test.is_some());
+        // What a member asks for may leave the preset open where the sweep does not.
+        let mut look = |planned: &Planned| planned.settings.look_at(&mut self.training, validates, tests);
+        let known = planned.iter().map(&mut look).collect::<Result<Vec<DatasetInfo>>>()?;
+        let fold = |index| folds.map(|count| Fold { index, count });
+        let mut members = Vec::with_capacity(planned.len());
+        for (planned, info) in planned.iter_mut().zip(known) {
+            let (settings, number) = (&planned.settings, planned.number);
+            let resolve = |info| settings.resolve(&info).map_err(|error| of_member(error, number));
+            let wanted = resolve(info)?;
+            let data = (0..folds.unwrap_or(1)).map(|index| self.data(&wanted, fold(index)));
+            let data = data.collect::<Result<Vec<_>>>()?;
+            let training = data[0].training();
+            let config = Config { measured: measured.clone(), ..resolve(info.of(training))? };
+            config.plan(training, device).map_err(|error| of_member(error, number))?;
+            let mut member = Member { number, config, data, is_tested: folds.is_some() };
+            #[cfg(feature = "gpu")]
+            if let Device::Gpu(adapter) = device {
+                planned.pack = member.pack_schedule(adapter);
+            }
+            if planned.pack.is_some() {
+                // A pack has the built-in tile shapes; so has the member alone, by its command line.
+                member.config.schedule = planned.pack;
+                member.config.measured = Measurements::default();
+            }
+            members.push(member);
+        }
+        Ok(members)
     }
 
     /// What tells the rows from others, as they stand in their files: those that train, that validate and that test, as far as each

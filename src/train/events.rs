@@ -94,12 +94,15 @@ pub struct Started {
     pub rows: Option<usize>,
 }
 
-/// What happens while a run goes on.
-#[derive(Debug, Clone)]
+/// What happens while a run goes on. Figures and models are written in forms of their own.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// Training begins.
+    #[serde(skip)]
     Started(Box<Started>),
     /// Some batches more have been trained.
+    #[serde(skip)]
     Progress {
         /// The epoch, from 1.
         epoch: usize,
@@ -111,6 +114,7 @@ pub enum Event {
         score: Score,
     },
     /// A later row showed that the first ones had misled: everything is read first, then training starts again.
+    #[serde(rename = "restart")]
     Restarted {
         /// What was found.
         reason: String,
@@ -130,6 +134,7 @@ pub enum Event {
         class: String,
     },
     /// An epoch has ended.
+    #[serde(skip)]
     Epoch {
         /// Its figures.
         epoch: Box<Epoch>,
@@ -139,6 +144,7 @@ pub enum Event {
         is_kept: bool,
     },
     /// The run was stopped within an epoch, and the last model would be kept: this one.
+    #[serde(skip)]
     Interrupted {
         /// The epoch, from 1.
         epoch: usize,

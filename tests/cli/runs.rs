@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use console::measure_text_width;
 use tinytrain::model::Model;
 use tinytrain::train::Checkpoint;
-use unicode_width::UnicodeWidthStr;
 
 use crate::program::{Points, Workplace};
 
@@ -376,8 +376,8 @@ fn runs_that_have_hardly_begun_and_sweeps_are_listed_and_columns_stand_below_one
     for row in &rows {
         let before = &row[..row.find("  ").unwrap()];
         let begin = row.len() - row[before.len()..].trim_start().len();
-        assert_eq!(row[..begin].width(), rows[0].find("state").unwrap(), "{row}");
-        assert!(row.width() <= 80, "{row}");
+        assert_eq!(measure_text_width(&row[..begin]), rows[0].find("state").unwrap(), "{row}");
+        assert!(measure_text_width(row) <= 80, "{row}");
     }
     let objects = place.succeed(&["runs", "--format", "json"]).objects();
     let found = &objects[4];

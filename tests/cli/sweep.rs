@@ -355,7 +355,7 @@ fn what_a_sweep_has_no_use_for_is_refused_before_anything_is_written() {
         (
             "lr = 1",
             &["--folds", "3", "--test-fraction", "0.2"],
-            "--test-fraction: expected none beside --folds",
+            "error: the argument '--folds <N>' cannot be used with '--test-fraction <SHARE>'",
         ),
         ("lr = 1", &["--shard", "3/2"], "invalid value '3/2' for '--shard <I/N>'"),
         ("lr = 1", &["--shard", "1/2", "--halving"], "docs/CLUSTER.md says how to halve shards by hand"),

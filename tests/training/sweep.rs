@@ -12,9 +12,10 @@ use tinytrain::gpu::{Context, Opening};
 use tinytrain::model::Parameters;
 use tinytrain::random::{Purpose, normal};
 use tinytrain::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets};
-use tinytrain::schedule::ScheduleKind;
+use tinytrain::schedule::{Measurements, ScheduleKind};
+use tinytrain::settings::{DatasetInfo, List, TrainSettings};
 use tinytrain::step::{Activation, OptimizerKind, RateSchedule};
-use tinytrain::sweep::{Ended, Event, Fate, Halving, Member, Plan, Sources, Sweep};
+use tinytrain::sweep::{Ended, Event, Fate, Halving, Member, Plan, Planning, Sources, Sweep, refit};
 use tinytrain::train::{Config, DataOptions, Epoch, Keep, Run, TrainingData};
 
 use crate::support::devices;
@@ -318,4 +319,34 @@ fn members_that_share_the_dispatches_of_fused_are_what_each_is_by_itself() {
             assert_eq!(losses(&runs[0].epochs), losses(run.epochs()));
         }
     }
+}
+
+/// What `tinytrain sweep --folds` does, by calls of the library.
+#[test]
+fn planned_members_train_on_folds_and_once_more_on_all_rows() {
+    let base = TrainSettings { epochs: Some(1), hidden: Some(List(vec![3])), ..TrainSettings::default() };
+    let planning =
+        Planning { base: &base, info: DatasetInfo::default(), origin: "here", seeds: 1, shard: None };
+    let own = |rate: f64| [("lr".to_owned(), rate.into())].into();
+    let mut planned = planning.plan(&[own(0.01), own(0.5)]).unwrap();
+    let mut sources = sources();
+    let members = sources.members(&mut planned, Some(3), &Device::Cpu, &Measurements::default()).unwrap();
+    assert_eq!(members.iter().map(|member| member.data.len()).collect::<Vec<_>>(), [3, 3]);
+    assert_eq!(members[1].config.learning_rate, 0.5);
+    let ended = swept(members.clone(), &Device::Cpu, 2);
+    assert!(ended.iter().all(|ended| ended.fate == Fate::Done && ended.score(true).is_some()), "{ended:?}");
+    let mut told = Vec::new();
+    let on_progress = &mut |done, of| {
+        told.push((done, of));
+        Ok(())
+    };
+    let second = members.iter().filter(|member| member.number == 1);
+    let refit = refit(second, &mut sources, &Device::Cpu, Some(1), on_progress).unwrap();
+    assert!(refit.failed.is_empty() && told.contains(&(0, 1)), "{told:?}");
+    let (number, model) = refit.models.first_key_value().unwrap();
+    assert_eq!((*number, refit.models.len(), model.network.sizes()), (1, 1, vec![INPUTS, 3, CLASSES]));
+    let stopped = tinytrain::sweep::refit(members.iter(), &mut sources, &Device::Cpu, None, &mut |_, _| {
+        Err(Error::Interrupted)
+    });
+    assert!(matches!(stopped, Err(Error::Interrupted)));
 }

@@ -5,12 +5,10 @@ use std::fmt::Write;
 
 use tinytrain::train::{Calibration, calibration, class_figures, confusion};
 
-use super::curves::SIZE;
 use super::judged::Judged;
-use crate::cli::eval_text::{class_rows, count, shown, weighted};
-use crate::cli::html::plot::{Axis, Plot};
-use crate::cli::html::{escaped, table, wide};
-use crate::cli::text::{Align, percent};
+use crate::cli::eval_text::{class_table, count, shown, weighted};
+use crate::cli::html::{Axis, Plot, SIZE, escaped, table, wide};
+use crate::cli::text::{Table, percent};
 
 /// The most classes of which there are figures.
 const MOST_FIGURES: usize = 200;
@@ -35,10 +33,8 @@ pub fn classes(judged: &Judged) -> String {
     } else {
         String::new()
     };
-    let mut align = [Align::Right; 6];
-    align[0] = Align::Left;
     let mut html = String::from("<h3>Classes</h3>\n");
-    html += &table(&format!("Figures by class{cut}"), &class_rows(&figures, names, MOST_FIGURES), &align);
+    html += &table(&format!("Figures by class{cut}"), &class_table(&figures, names, MOST_FIGURES));
     html += "<h3>Confusion</h3>\n";
     html += &if names.len() <= MOST_CLASSES { matrix(judged) } else { pairs(judged) };
     let found = calibration(&judged.predictions.probabilities, labels, predictions, &counts, BINS);
@@ -95,11 +91,9 @@ fn pairs(judged: &Judged) -> String {
     let row = |((label, prediction), rows): &((u32, u32), f64)| {
         vec![shown(names, *label), shown(names, *prediction), count(*rows)]
     };
-    let mut rows = vec![["class", "predicted", "rows"].map(String::from).to_vec()];
-    rows.extend(counts.iter().take(PAIRS).map(row));
     let caption =
         format!("Classes that are taken for another most often, of {}{}", names.len(), weighted(data));
-    table(&caption, &rows, &[Align::Left, Align::Left, Align::Right])
+    table(&caption, &Table::new(&["class", "predicted", ">rows"], counts.iter().take(PAIRS).map(row)))
 }
 
 /// The reliability diagram: how often predictions are right by the probability that they were given.
@@ -112,14 +106,19 @@ fn reliability(Calibration { bins, error }: &Calibration, weighted: &str) -> Str
         (share(), "probability of the predicted class"),
         (share(), "right"),
     );
-    let mut rows = vec![["probability", "rows", "mean probability", "right"].map(String::from).to_vec()];
+    let mut filled = Table::new(&["probability", ">rows", ">mean probability", ">right"], []);
     for (number, bin) in bins.iter().enumerate() {
         let [low, high] = [number, number + 1].map(|edge| edge as f64 / bins.len() as f64);
         let Some(accuracy) = bin.accuracy() else { continue };
         let (mean, right) = (percent(bin.probability), percent(accuracy));
         let text = format!("{} rows, mean probability {mean}, right {right}", count(bin.rows));
         plot.rectangle("bar", (low + 0.006, 0.0), (high - 0.006, accuracy), &text);
-        rows.push(vec![format!("{:.0} to {:.0} %", low * 100.0, high * 100.0), count(bin.rows), mean, right]);
+        filled.rows.push(vec![
+            format!("{:.0} to {:.0} %", low * 100.0, high * 100.0),
+            count(bin.rows),
+            mean,
+            right,
+        ]);
     }
     let (from, to) = (plot.at(0.0, 0.0), plot.at(1.0, 1.0));
     plot.line("ideal", from, to);
@@ -129,6 +128,6 @@ fn reliability(Calibration { bins, error }: &Calibration, weighted: &str) -> Str
         percent(*error),
         bins.len(),
         plot.finish(),
-        table("The bins that have rows", &rows, &[Align::Left, Align::Right, Align::Right, Align::Right])
+        table("The bins that have rows", &filled)
     )
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::judged::Judged;
-use super::rows::{cells, columns, picture};
+use super::pictures::{cells, columns, picture};
+use crate::cli::eval_text::value_names;
 use crate::cli::html::{escaped, table};
-use crate::cli::text::{Align, counted, percent, short};
-use crate::cli::train_figures::value_names;
+use crate::cli::text::{Align, Table, counted, percent, short};
 
 /// Rows that are shown.
 const MOST: usize = 24;
@@ -115,9 +115,6 @@ fn as_table(
     header: Vec<String>,
     rows: impl Iterator<Item = (usize, Vec<String>)>,
 ) -> String {
-    let header = [header, columns(judged)].concat();
-    let align = vec![Align::Right; header.len()];
     let rows = rows.map(|(row, first)| [first, cells(judged, row)].concat());
-    let rows: Vec<Vec<String>> = [header].into_iter().chain(rows).collect();
-    table(caption, &rows, &align)
+    table(caption, &Table::alike([header, columns(judged)].concat(), Align::Right, rows))
 }

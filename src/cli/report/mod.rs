@@ -1,15 +1,11 @@
 //! `tinytrain report`: runs as one page.
 
 mod classes;
-mod curves;
 mod judged;
 mod mistakes;
-mod options;
 mod page;
-mod pixels;
-mod rows;
+mod pictures;
 mod values;
-mod weights;
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +14,7 @@ use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
 
 use self::judged::Judged;
-pub use self::options::Options;
+pub use self::judged::Options;
 use super::devices;
 use super::output::{print_line, warn};
 use super::sweep::page_of;
@@ -60,11 +56,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn of_sweep(sweep: &Path, options: &Options) -> anyhow::Result<()> {
     let path = shell_word(sweep);
     if options.runs.len() > 1 || !options.data.is_empty() || options.target.is_some() {
-        let text = format!(
+        anyhow::bail!(Error::Config(format!(
             "{path}: expected the folder of a sweep alone, found other folders, --data or --target beside it; tinytrain eval \
              --model {path} evaluates its best model"
-        );
-        return Err(Error::Config(text).into());
+        )));
     }
     let destination = Destination::check(&options.out)?;
     destination.write(page_of(sweep, &options.out)?.as_bytes())?;

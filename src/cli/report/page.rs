@@ -1,17 +1,17 @@
-//! The page: what there is of all runs, then run by run.
+//! The page: what there is of all runs, with curves of what they were measured by epoch by epoch (a plot a measure, a colour a run, a
+//! kind of line a set of rows), then run by run.
+
+use std::fmt::Write;
 
 use super::classes::classes;
-use super::curves::curves;
 use super::judged::Judged;
 use super::mistakes;
+use super::pictures::weights;
 use super::values::values;
-use super::weights::weights;
-use crate::cli::eval_text::weight_line;
-use crate::cli::html::{self, escaped, table};
-use crate::cli::measure_text::{MEASURE_ALIGN, TARGET_ALIGN, measure_rows, target_rows};
-use crate::cli::text::{Align, counted, loss};
-use crate::cli::told::{compared, differing, names, settings};
-use crate::cli::train_figures::value_names;
+use crate::cli::eval_text::{measure_table, target_table, value_names, weight_line};
+use crate::cli::html::{self, Axis, Plot, SIZE, escaped, short, table, thinned};
+use crate::cli::runs::{compared, differing, names, settings, side_by_side};
+use crate::cli::text::{Table, counted, loss};
 use tinytrain::runs::Told;
 
 /// Beside the style of all pages. Eight colours that most eyes tell apart (Okabe and Ito, 2008), paler where it is dark.
@@ -48,7 +48,7 @@ pub fn page(runs: &[Told], judged: &[Result<Judged, String>]) -> String {
     body += &format!("<h2>Curves</h2>\n{}", curves(runs));
     body += &format!(
         "<h2>Runs</h2>\n{}",
-        side_by_side("What the best epoch of each run reached", compared(runs), runs)
+        table("What the best epoch of each run reached", &side_by_side(runs, compared(runs)))
     );
     body += &format!("<h2>Settings</h2>\n{}", setting_tables(runs));
     for (run, judged) in runs.iter().zip(judged) {
@@ -77,21 +77,14 @@ fn section(judged: &Judged) -> String {
     let names = value_names(&judged.model.meaning, judged.model.network.outputs());
     html += &match &judged.errors {
         Some(errors) if errors.targets.len() > 1 => {
-            table("Measures by target", &target_rows(&judged.measured, &names), &TARGET_ALIGN)
+            table("Measures by target", &target_table(&judged.measured, &names))
         }
-        _ => table("Measures", &measure_rows(&judged.measured), &MEASURE_ALIGN),
+        _ => table("Measures", &measure_table(&judged.measured)),
     };
     match &judged.errors {
         Some(_) => html + &values(judged) + &mistakes::of_values(judged) + &weights(judged),
         None => html + &classes(judged) + &mistakes::of_classes(judged) + &weights(judged),
     }
-}
-
-/// A table with a column a run.
-fn side_by_side(caption: &str, rows: Vec<Vec<String>>, runs: &[Told]) -> String {
-    let header = [String::new()].into_iter().chain(runs.iter().map(Told::name)).collect();
-    let rows: Vec<Vec<String>> = [header].into_iter().chain(rows).collect();
-    table(caption, &rows, &vec![Align::Left; runs.len() + 1])
 }
 
 /// The settings in which runs differ, and behind a fold those that they share.
@@ -101,16 +94,110 @@ fn setting_tables(runs: &[Told]) -> String {
     let mut html = match (runs.len(), differing.len()) {
         (1, _) => String::new(),
         (_, 0) => "<p>The runs have the same settings.</p>\n".to_owned(),
-        _ => side_by_side("Settings in which the runs differ", settings(runs, &differing), runs),
+        _ => table("Settings in which the runs differ", &side_by_side(runs, settings(runs, &differing))),
     };
     if !shared.is_empty() {
-        let rows = [vec!["setting".to_owned(), "value".to_owned()]].into_iter();
-        let rows: Vec<Vec<String>> = rows.chain(settings(&runs[..1], &shared)).collect();
+        let all = Table::new(&["setting", "value"], settings(&runs[..1], &shared));
         let what = if runs.len() == 1 { "All settings" } else { "Settings that the runs share" };
-        html += &format!(
-            "<details><summary>{what}</summary>\n{}</details>\n",
-            table(what, &rows, &[Align::Left; 2])
-        );
+        html += &format!("<details><summary>{what}</summary>\n{}</details>\n", table(what, &all));
     }
     html
+}
+
+/// Colours; further runs begin again with the first.
+const COLORS: usize = 8;
+/// Points of a curve at most.
+const POINTS: usize = 200;
+/// How many times the least the greatest number is where the axis is logarithmic.
+const WIDE: f64 = 20.0;
+
+/// Sets of rows, with the kinds of their lines.
+const SETS: [(&str, &str); 3] = [("train", "training"), ("validation", "validation"), ("test", "test")];
+/// Measures, for people and by their names in the history.
+const MEASURES: [(&str, &str); 3] = [("Loss", "loss"), ("Accuracy", "accuracy"), ("R2", "r2")];
+
+/// A curve of a plot: of which run, of which set of rows and what that is called, and its points.
+struct Curve {
+    run: usize,
+    set: &'static str,
+    shown: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+/// The plots, below which runs and lines are named.
+fn curves(runs: &[Told]) -> String {
+    let plots: String = MEASURES.iter().filter_map(|(shown, name)| plot(runs, shown, name)).collect();
+    if plots.is_empty() {
+        return "<p>No run has trained an epoch.</p>\n".to_owned();
+    }
+    format!("<div class=\"plots\">\n{plots}</div>\n{}", legend(runs))
+}
+
+/// The curves of one measure; nothing where no run has it.
+fn plot(runs: &[Told], shown: &str, measure: &str) -> Option<String> {
+    let curve = |number: usize, (set, shown): (&'static str, &'static str)| {
+        let points = thinned(&runs[number].curve(&format!("{set}_{measure}")), POINTS);
+        Curve { run: number, set, shown, points }
+    };
+    let mut curves: Vec<Curve> =
+        (0..runs.len()).flat_map(|number| SETS.map(|set| curve(number, set))).collect();
+    curves.retain(|curve| !curve.points.is_empty());
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let last = points().map(|point| point.0).reduce(f64::max)?;
+    let (low, high) = bounds(points().map(|point| point.1).collect(), measure);
+    let is_log = measure == "loss" && low > 0.0 && high / low >= WIDE;
+    let axis = if is_log { Axis::log(low, high) } else { Axis::linear(low, high) };
+    let title = format!("{shown} by epoch{}", if is_log { ", on a logarithmic scale" } else { "" });
+    let mut plot = Plot::new(SIZE, &title, (Axis::epochs(last), "epoch"), (axis, shown));
+    for Curve { run, set, shown, points } in &curves {
+        let (color, name) = (run % COLORS, escaped(&runs[*run].name()));
+        let (epoch, value) = points[points.len() - 1];
+        let title = format!("<title>{name}, {shown}: {} at epoch {epoch}</title>", short(value));
+        match &points[..] {
+            // A line of one point would not be seen.
+            [(x, y)] => {
+                let [x, y] = plot.at(*x, *y);
+                plot.add(&format!(
+                    "<circle class=\"dot c{color}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\">{title}</circle>"
+                ));
+            }
+            points => {
+                let points = plot.points(points);
+                plot.add(&format!(
+                    "<polyline class=\"curve c{color} {set}\" points=\"{points}\">{title}</polyline>"
+                ));
+            }
+        }
+    }
+    Some(format!("<figure>{}<figcaption>{title}</figcaption></figure>\n", plot.finish()))
+}
+
+/// From where to where an axis goes. A few epochs that are far off do not press all others together: for accuracy and R2 the
+/// worst 2 % are left out, which stand at the edge then.
+fn bounds(mut values: Vec<f64>, measure: &str) -> (f64, f64) {
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| values[((values.len() - 1) as f64 * share) as usize];
+    if measure == "loss" { (at(0.0), at(0.98)) } else { (at(0.02), at(1.0)) }
+}
+
+/// Which colour is which run, and which line is which set.
+fn legend(runs: &[Told]) -> String {
+    let line = |class: &str| {
+        format!(
+            "<svg class=\"key\" viewBox=\"0 0 34 10\" aria-hidden=\"true\"><polyline class=\"curve {class}\" points=\"1,5 33,5\"/></svg>"
+        )
+    };
+    let mut html = String::from("<ul class=\"legend\">\n");
+    for (number, run) in runs.iter().enumerate() {
+        // Writing into a string cannot fail.
+        let _ =
+            writeln!(html, "<li>{} {}</li>", line(&format!("c{}", number % COLORS)), escaped(&run.name()));
+    }
+    html += "</ul>\n<ul class=\"legend\">\n";
+    for (set, shown) in SETS {
+        if runs.iter().any(|run| run.is_measured(&format!("{set}_loss"))) {
+            let _ = writeln!(html, "<li>{} {shown}</li>", line(&format!("ink {set}")));
+        }
+    }
+    html + "</ul>\n"
 }

@@ -1,11 +1,9 @@
 //! How near predicted values are to those of the rows: point by point, and how both are distributed.
 
-use super::curves::SIZE;
 use super::judged::Judged;
-use crate::cli::html::escaped;
-use crate::cli::html::plot::{Axis, Plot, short};
+use crate::cli::eval_text::value_names;
+use crate::cli::html::{Axis, Plot, SIZE, escaped, short};
 use crate::cli::text::{counted, grouped};
-use crate::cli::train_figures::value_names;
 
 /// Targets of which there are pictures.
 const MOST_TARGETS: usize = 12;

@@ -1,27 +1,40 @@
-//! The members of a sweep in the order of their scores, as a table and as CSV.
+//! The members of a sweep in the order of their scores, as a table, and what `tinytrain runs` tells of a sweep.
 
-use tinytrain::sweep::{Ranked, Record, names};
+use std::path::{Path, PathBuf};
 
-use crate::cli::text::{Align, loss, percent, quoted, table as lines};
+use serde_json::Value;
+use tinytrain::Result;
+use tinytrain::runs::FolderLock;
+use tinytrain::sweep::{Folder, Ranked, Record, Settings, best, names, ranked, setting_text};
+
+use crate::cli::text::{Table, counted, loss, percent, quoted};
 
 /// The best members for people, with the settings in which they differ.
 pub fn table(ranked: &[Ranked]) -> Vec<String> {
+    board(ranked, ranked.len(), false).lines()
+}
+
+/// The best members, so many of them, with the settings in which they differ.
+pub fn board(ranked: &[Ranked], most: usize, has_seconds: bool) -> Table {
     let names = names(ranked.iter().map(|ranked| &ranked.record));
     let of_classes = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
-    let mut header = vec!["rank".to_owned(), "member".to_owned()];
-    header.extend(of_classes.then(|| "accuracy".to_owned()));
-    header.extend(["loss", "epochs"].map(str::to_owned));
-    header.extend(names.iter().cloned());
-    let mut align = vec![Align::Right; if of_classes { 5 } else { 4 }];
-    align.extend(names.iter().map(|_| Align::Left));
+    let mut columns = vec![">rank", ">member", ">loss", ">epochs"];
+    if has_seconds {
+        columns.push(">seconds");
+    }
+    columns.extend(names.iter().map(String::as_str));
     let row = |Ranked { rank, record }: &Ranked| {
         let mut row = vec![rank.to_string(), record.member.to_string()];
         row.extend(of_classes.then(|| record.accuracy.map(percent).unwrap_or_default()));
         row.extend([record.loss.map(loss).unwrap_or_default(), record.epochs.to_string()]);
+        row.extend(has_seconds.then(|| format!("{:.2}", record.seconds)));
         row.extend(names.iter().map(|name| record.setting(name)));
         row
     };
-    lines(&[vec![header], ranked.iter().map(row).collect()].concat(), &align)
+    if of_classes {
+        columns.insert(2, ">accuracy");
+    }
+    Table::new(&columns, ranked.iter().take(most).map(row))
 }
 
 /// The command line that trains a member alone.
@@ -34,9 +47,93 @@ pub fn command(record: &Record) -> String {
     ["tinytrain".to_owned(), "train".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ")
 }
 
+/// Settings for people.
+pub fn settings_text(settings: &Settings) -> String {
+    settings
+        .iter()
+        .map(|(name, value)| format!("{name} {}", setting_text(value)))
+        .collect::<Vec<String>>()
+        .join(", ")
+}
+
+/// What a member is judged by.
+pub fn figure(record: &Record) -> String {
+    match (record.accuracy, record.loss) {
+        (Some(accuracy), _) => format!("accuracy {}", percent(accuracy)),
+        (None, Some(value)) => format!("loss {}", loss(value)),
+        (None, None) => "no score".to_owned(),
+    }
+}
+
+/// A sweep as its folder tells, while it may go on.
+pub struct Overview {
+    /// The folder.
+    pub path: PathBuf,
+    /// Whether it goes on now.
+    pub is_running: bool,
+    /// Those of all members that have ended.
+    pub epochs: usize,
+    /// Those of all members that have ended.
+    pub seconds: f64,
+    /// Of the best member.
+    pub score: String,
+    best: Option<Record>,
+    members: u64,
+    failed: u64,
+}
+
+impl Overview {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub fn of(path: &Path) -> Result<Self> {
+        let folder = Folder::look_at(path)?;
+        let best = best(&ranked(&folder.records), folder.is_on_folds()?).map(|best| best.record.clone());
+        Ok(Self {
+            path: path.to_owned(),
+            is_running: FolderLock::is_taken(path),
+            epochs: folder.records.iter().map(|record| record.epochs).sum(),
+            seconds: folder.records.iter().fold(0.0, |sum, record| sum + record.seconds),
+            score: best.as_ref().map_or_else(|| "no member".to_owned(), figure),
+            best,
+            members: folder.records.len() as u64,
+            failed: folder.records.iter().filter(|record| record.end == "failed").count() as u64,
+        })
+    }
+
+    /// How many members have ended, and the settings of the best.
+    pub fn details(&self) -> Vec<String> {
+        let mut details = vec![counted(self.members, "member", "members")];
+        details.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
+        if let Some(best) = &self.best {
+            details.push(format!("best {}:", best.member));
+            details.extend(best.settings.keys().map(|name| format!("{name} {}", best.setting(name))));
+        }
+        details
+    }
+
+    /// All of it for a machine.
+    pub fn object(&self) -> Vec<(&str, Value)> {
+        let best = self.best.as_ref();
+        vec![
+            ("sweep", self.path.display().to_string().into()),
+            ("state", if self.is_running { "running" } else { "sweep" }.into()),
+            ("members", self.members.into()),
+            ("failed", self.failed.into()),
+            ("epochs", self.epochs.into()),
+            ("best_member", best.map(|best| best.member).into()),
+            ("accuracy", best.and_then(|best| best.accuracy).into()),
+            ("loss", best.and_then(|best| best.loss).into()),
+            ("seconds", self.seconds.into()),
+            ("settings", serde_json::json!(best.map(|best| &best.settings))),
+        ]
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tinytrain::sweep::{csv, ranked};
+    use tinytrain::sweep::csv;
 
     use super::*;
 

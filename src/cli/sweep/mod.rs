@@ -1,43 +1,38 @@
 //! `tinytrain sweep`.
 
-mod arguments;
-mod board;
-mod drawing;
-mod finish;
 mod leaderboard;
-mod merge;
 mod options;
-mod outer;
-mod overview;
 mod page;
 mod planned;
-mod prepared;
-mod refit;
 mod report;
-mod spaces;
 
 use std::path::PathBuf;
 use std::time::Instant;
-use tinytrain::sweep::{FileRows, Folder, Halving, Member, Plan, Sweep};
 
 use anyhow::Context;
 use clap::{ArgMatches, Parser};
+use tinytrain::runs::new_folder;
+use tinytrain::settings::DatasetInfo;
+use tinytrain::sweep::{
+    Asked, Finish, Folder, Halving, LEADERBOARD, Member, PAGE, Plan, Planned, Ranked, Sources, Sweep,
+    Telling, best, check_apart, csv, merge as put_together, ranked, tell,
+};
 use tinytrain::{Error, Result};
 
-use self::finish::Finish;
-pub use self::options::Action;
-pub use self::options::Options;
-pub use self::overview::Overview;
+pub use self::leaderboard::Overview;
+use self::leaderboard::command;
+use self::options::Merge;
+pub use self::options::{Action, Options};
 pub use self::page::page_of;
-use self::planned::Planned;
-use self::prepared::Prepared;
+use self::planned::{Common, Prepared, lines, space};
 use self::report::Report;
 use crate::cli::config_file;
-use crate::cli::interrupt::Interrupts;
-use crate::cli::output::{Console, warn};
+use crate::cli::output::{Console, print_json, print_line, warn};
 use crate::cli::output_place::refuse_file_name;
-use crate::cli::text::unknown_cells;
-use tinytrain::runs::new_folder;
+use crate::cli::process::Interrupts;
+use crate::cli::progress::Bar;
+use crate::cli::text::{shell_word, unknown_cells};
+use crate::cli::train_options;
 
 /// A third of the members goes on, twice.
 const HALVING: [usize; 2] = [3, 3];
@@ -56,7 +51,7 @@ struct Line {
 /// Those of the options, the data, the device and the output.
 pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Instant) -> anyhow::Result<()> {
     if let Some(Action::Merge(merge)) = &options.action {
-        return merge::run(merge);
+        return merged(merge);
     }
     check(options)?;
     if let Some(path) = &options.resume {
@@ -66,7 +61,7 @@ pub fn run(options: &Options, matches: &ArgMatches, line: &[String], start: Inst
         return swept(&options, Some(folder), line, start);
     }
     if options.ask.is_some() || options.tell.is_some() {
-        return outer::run(options, line);
+        return by_others(options, line);
     }
     swept(options, None, line, start)
 }
@@ -81,33 +76,17 @@ fn stored(folder: &Folder) -> Result<Options> {
 
 /// Refuses what a sweep has no use for.
 fn check(options: &Options) -> Result<()> {
-    let train = &options.train;
-    let folds = train.folds.is_some();
-    let refused = [
-        ("--profile", train.profile.is_some(), "one run is profiled at a time"),
-        ("--test", train.test.is_some() && folds, "each fold tests on the rows that it holds out"),
-        (
-            "--test-fraction",
-            train.training.settings.test_fraction.is_some() && folds,
-            "each fold tests on the rows that it holds out",
-        ),
-        (
-            "--shard",
-            options.shard.is_some() && options.halving,
-            "halving compares all members with one another; docs/CLUSTER.md says how to halve shards by hand",
-        ),
-    ];
-    match refused.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, why)) => {
-            let beside = match option {
-                "--profile" => "with `tinytrain sweep`",
-                "--shard" => "beside --halving",
-                _ => "beside --folds",
-            };
-            Err(Error::Config(format!("{option}: expected none {beside}: {why}")))
+    let text = match options {
+        Options { train: train_options::Options { profile: Some(_), .. }, .. } => {
+            "--profile: expected none with `tinytrain sweep`: one run is profiled at a time"
         }
-        None => Ok(()),
-    }
+        Options { shard: Some(_), halving: true, .. } => {
+            "--shard: expected none beside --halving: halving compares all members with one another; docs/CLUSTER.md says how to \
+             halve shards by hand"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Config(text.to_owned()))
 }
 
 /// Trains what has not ended yet, and writes down the best.
@@ -116,35 +95,38 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
     if let Some(folder) = &resumed {
         check_fold_models(options.ensemble, options.train.folds, std::slice::from_ref(folder))?;
     }
-    let Prepared { common, tried, planned, members, mut sources, device, mut notices } =
-        Prepared::of(options, "training")?;
+    let (mut prepared, mut sources) = Prepared::of(options, "training")?;
     let rows = sources.rows()?;
     let mut folder = match resumed {
         Some(folder) => folder,
         None => Folder::create(&place(options)?, line, Some(rows))?,
     };
-    compare(&folder, &planned)?;
-    compare_rows(&folder, &rows)?;
-    if common.holds_out {
-        notices.push(
-            "a fifth of the training rows validates; --validation-fraction or --validation says which"
-                .to_owned(),
-        );
+    compare(&folder, &prepared)?;
+    folder.check_rows(&rows)?;
+    if prepared.common.holds_out {
+        let text = "a fifth of the training rows validates; --validation-fraction or --validation says which";
+        prepared.notices.push(text.to_owned());
     }
     let unknown = sources.made().map(|data| data.unknown_cells()).max().unwrap_or(0);
     if unknown > 0 {
         warn(&unknown_cells(unknown, "the rows that do not train"));
     }
     let console = Console::new(options.train.quiet, 1).of_lasting("the sweep");
-    let mut report = Report::new(options, &planned, &members, console, start);
-    report.begin(&notices, &tried, &device, &folder)?;
+    let mut report = Report::new(options, &prepared, console, start);
+    report.begin(&folder)?;
+    let members = &prepared.members;
     let left: Vec<Member> = members.iter().filter(|member| !folder.has(member.number)).cloned().collect();
     let halving = options.halving.then(|| Halving::new(HALVING[0], HALVING[1]));
+    let dropped = folder.records.iter().filter(|record| record.end == "dropped").filter_map(|record| {
+        let member = members.iter().find(|member| member.number == record.member)?;
+        Some((record.epochs, member.config.epochs))
+    });
+    let first_stage = halving.map_or(0, |halving| halving.stage_behind(dropped));
     let plan = Plan {
-        device: device.clone(),
+        device: prepared.device.clone(),
         threads: options.train.training.settings.threads,
         halving,
-        first_stage: halving.map_or(0, |halving| stage(halving, &folder, &members)),
+        first_stage,
         deadline: options.total_time.map(|time| start + time),
     };
     let mut sweep = Sweep::new(left, plan);
@@ -157,21 +139,62 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
     drop(sweep);
     report.clear();
     if interrupts.has_come() {
-        finish::interrupted(&folder, options.train.folds.is_some())?;
-        return Err(interrupted(&interrupts, &folder, options, planned.len()));
+        let are_on_folds = options.train.folds.is_some();
+        let (ranked, _) = standings(&folder, are_on_folds)?;
+        best(&ranked, are_on_folds).map_or(Ok(None), |first| folder.keep_best(&first.record))?;
+        return Err(interrupted(&interrupts, &folder, options, prepared.planned.len()));
     }
+    ended(options, &prepared, &mut sources, &folder, &interrupts, report)
+}
+
+/// Writes down what a sweep gave that is over, and tells it.
+fn ended(
+    options: &Options,
+    prepared: &Prepared,
+    sources: &mut Sources,
+    folder: &Folder,
+    interrupts: &Interrupts,
+    report: Report<'_>,
+) -> anyhow::Result<()> {
+    let settings = &prepared.common.base.training.settings;
+    let (ranked, failed) = standings(folder, options.train.folds.is_some())?;
+    let mut bar = Bar::new(!options.train.quiet && !options.is_json());
     let mut finish = Finish {
-        members: &members,
-        device: &device,
-        common: &common,
-        sources: &mut sources,
-        is_seen: !options.train.quiet && !options.is_json(),
+        folder,
+        members: &prepared.members,
+        sources,
+        device: &prepared.device,
+        threads: settings.threads,
+        names: &prepared.names,
+        picks: options.ensemble,
+        seed: options.seed(),
         goes_on: &|| !interrupts.has_come(),
+        tell: &mut |telling| match telling {
+            Telling::Refit { done, of } => bar.count("training on all rows", done, of),
+            Telling::NoEnsemble => warn("no ensemble: no member was trained to its end on all folds"),
+            Telling::BrokenOff { member, epochs } => warn(&format!(
+                "no member was trained to its end on all folds: the best, member {member}, is judged by {epochs} epochs, and \
+                 trained by its settings on all rows"
+            )),
+            Telling::LeftOut { member, reason } => {
+                warn(&format!("member {member} is left out: training on all rows failed: {reason}"));
+            }
+        },
     };
-    match finish.finish(&folder, options.ensemble, &planned) {
-        Err(Error::Interrupted) => Err(interrupted(&interrupts, &folder, options, planned.len())),
-        finished => report.end(&folder, finished?),
+    let finished = finish.finish(&ranked);
+    bar.clear();
+    match finished {
+        Err(Error::Interrupted) => Err(interrupted(interrupts, folder, options, prepared.planned.len())),
+        finished => report.end(folder, &ranked, failed, finished?),
     }
+}
+
+/// Writes the members down in the order of their scores; these, and how many have failed.
+fn standings(folder: &Folder, are_on_folds: bool) -> Result<(Vec<Ranked>, usize)> {
+    folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
+    let (page, ranked, failed) = page::standing(folder, are_on_folds)?;
+    folder.write(PAGE, &page)?;
+    Ok((ranked, failed))
 }
 
 /// What ends a sweep after a signal.
@@ -210,47 +233,105 @@ fn place(options: &Options) -> Result<PathBuf> {
 }
 
 /// Checks whether the members that have ended are those that would be trained now.
-fn compare(folder: &Folder, planned: &[Planned]) -> Result<()> {
+fn compare(folder: &Folder, Prepared { common, planned, .. }: &Prepared) -> Result<()> {
+    // As options, not as words: they may have been written otherwise.
+    let options = |line: &Vec<String>| -> Result<toml::Table> {
+        let line = config_file::Line::try_parse_from(line);
+        config_file::table(&line.map_err(|error| Error::Config(error.to_string()))?.options)
+    };
     for record in &folder.records {
-        let same = planned.iter().find(|planned| planned.number == record.member);
-        // As options, not as words: they may have been written otherwise.
-        let options = |line: &Vec<String>| -> Result<toml::Table> {
-            let line =
-                config_file::Line::try_parse_from(line).map_err(|error| Error::Config(error.to_string()))?;
-            config_file::table(&line.options)
-        };
-        if same.is_some_and(|planned| options(&planned.line).ok() != options(&record.arguments).ok()) {
-            let text = format!(
-                "{}: expected member {} with the settings of now, found others: the space has changed",
-                folder.path().display(),
-                record.member
-            );
-            return Err(Error::Config(text));
+        let Some(same) = planned.iter().find(|planned| planned.number == record.member) else { continue };
+        if options(&common.line(same)?).ok() != options(&record.arguments).ok() {
+            let (path, member) = (folder.path().display(), record.member);
+            return Err(Error::Config(format!(
+                "{path}: expected member {member} with the settings of now, found others: the space has changed"
+            )));
         }
     }
     Ok(())
 }
 
-/// Checks whether the rows are those with which the sweep began: scores on others are none to compare, and rows that validate now
-/// may have trained members then.
-fn compare_rows(folder: &Folder, rows: &FileRows) -> Result<()> {
-    if folder.rows()?.is_some_and(|began| began != *rows) {
-        let path = folder.path().display();
-        let text = format!(
-            "{path}: expected the rows with which the sweep began, found others: the data have changed"
-        );
-        return Err(Error::Config(text));
+/// Prints the next settings for something else that trains, or takes its results.
+fn by_others(options: &Options, line: &[String]) -> anyhow::Result<()> {
+    let Some(out) = &options.train.out else { return Ok(()) };
+    let mut folder = Folder::open_or_create(out, line)?;
+    if let Some(path) = &options.tell {
+        let count = tell(&mut folder, lines(path)?, path)?;
+        folder.write(LEADERBOARD, &csv(&folder.records, command)?)?;
+        let ranked = ranked(&folder.records);
+        let best =
+            ranked.first().map_or("none".to_owned(), |first| format!("member {}", first.record.member));
+        print_line(&format!("{count} results taken; best of {}: {best}", folder.records.len()))?;
+    }
+    if let Some(count) = options.ask {
+        let common = Common::of(options);
+        let base = &common.base;
+        // Data that somebody has named are most often a table.
+        let info = DatasetInfo { is_table: !base.training.data.is_empty(), ..base.info() };
+        let (space, origin) = space(options, base.training.settings.preset_for(&info), true)?;
+        let planning = common.planning(options, &origin);
+        let member = |number| {
+            let planned = planning.member(number, space.sample(options.seed(), number))?;
+            Ok(Asked { arguments: common.line(&planned)?, member: number, settings: planned.own })
+        };
+        // What is printed has been written down.
+        folder.ask(count, member)?.lines().try_for_each(print_json)?;
     }
     Ok(())
 }
 
-/// The stage of halving behind the last one at which members were dropped.
-fn stage(halving: Halving, folder: &Folder, members: &[Member]) -> usize {
-    let dropped = folder.records.iter().filter(|record| record.end == "dropped");
-    let stage = |(number, epochs): (usize, usize)| {
-        let member = members.iter().find(|member| member.number == number)?;
-        (0..halving.stages()).find(|stage| halving.until(*stage, member.config.epochs) == epochs)
-    };
-    let stages = dropped.filter_map(|record| stage((record.member, record.epochs)));
-    stages.max().map_or(0, |stage| stage + 1)
+/// The command line of a shard without what makes it one.
+fn whole(command: &[String]) -> Vec<String> {
+    let mut whole = Vec::new();
+    let mut words = command.iter();
+    while let Some(word) = words.next() {
+        if ["--shard", "--out"].contains(&word.as_str()) {
+            words.next();
+        } else if !word.starts_with("--shard=") && !word.starts_with("--out=") {
+            whole.push(word.clone());
+        }
+    }
+    whole
+}
+
+/// Puts shards together.
+fn merged(merge: &Merge) -> anyhow::Result<()> {
+    let interrupts = Interrupts::watch().context("cannot watch for signals")?;
+    let shards =
+        merge.folders.iter().map(|path| Folder::open_to_read(path)).collect::<Result<Vec<Folder>>>()?;
+    let of_all = |folder: &Folder| stored(folder).and_then(|options| options.of_all_shards());
+    let first = of_all(&shards[0])?;
+    for shard in &shards[1..] {
+        if of_all(shard)? != first {
+            anyhow::bail!(Error::Config(format!(
+                "{}: expected a shard of the sweep in {}, found another sweep",
+                shard.path().display(),
+                shards[0].path().display()
+            )));
+        }
+    }
+    check_apart(&shards)?;
+    let mut options = stored(&shards[0])?;
+    let picks = merge.ensemble.or(options.ensemble);
+    check_fold_models(picks, options.train.folds, &shards)?;
+    (options.ensemble, options.shard) = (picks, None);
+    (options.train.quiet, options.train.format) = (merge.quiet, merge.format);
+    let (prepared, mut sources) = Prepared::of(&options, "evaluating")?;
+    let rows = sources.rows()?;
+    for shard in &shards {
+        compare(shard, &prepared)?;
+        shard.check_rows(&rows)?;
+    }
+    refuse_file_name(&merge.out, "a folder")?;
+    let folder = put_together(&shards, &merge.out, &whole(&shards[0].command()?), Some(rows))?;
+    let missing = |planned: &&Planned| !folder.has(planned.number);
+    let missing = prepared.planned.iter().filter(missing).count();
+    if missing > 0 && options.are_counted() {
+        let (all, path) = (prepared.planned.len(), shell_word(folder.path()));
+        warn(&format!(
+            "{missing} of {all} members have not ended in these folders; tinytrain sweep --resume {path} trains them"
+        ));
+    }
+    let report = Report::new(&options, &prepared, Console::new(merge.quiet, 1), Instant::now());
+    ended(&options, &prepared, &mut sources, &folder, &interrupts, report)
 }

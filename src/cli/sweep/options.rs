@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Subcommand};
+use tinytrain::sweep::Shard;
 use tinytrain::train::Config;
 use tinytrain::{Error, Result};
 
@@ -70,7 +71,7 @@ pub struct Options {
     pub resume: Option<PathBuf>,
     /// Train only every N-th member, from the I-th on: the other shards are trained elsewhere, and `tinytrain sweep merge` puts
     /// them together.
-    #[arg(long, help_heading = TOOLS, value_name = "I/N", value_parser = shard)]
+    #[arg(long, help_heading = TOOLS, value_name = "I/N", value_parser = args::parse::<Shard>)]
     pub shard: Option<Shard>,
     /// Train the members that this file tells of, JSON objects of settings, one a line; `-` is standard input.
     #[arg(long, help_heading = TOOLS, value_name = "FILE", conflicts_with_all = ["space", "grid", "trials"])]
@@ -132,8 +133,9 @@ impl Options {
         let is_refused = |id: &str| is_given(id) && !OF_A_CALL.contains(&id);
         if let Some(argument) = command.get_arguments().find(|it| is_refused(it.get_id().as_str())) {
             let option = argument.get_long().unwrap_or_default();
-            let text = format!("--{option}: expected none beside --resume: a sweep goes on as it began");
-            return Err(Error::Config(text));
+            return Err(Error::Config(format!(
+                "--{option}: expected none beside --resume: a sweep goes on as it began"
+            )));
         }
         // As many as when it began, whether time ended it or not.
         self.trials = Some(self.trials());
@@ -171,28 +173,4 @@ pub struct Merge {
     /// Print no progress and no notices but warnings.
     #[arg(long)]
     pub quiet: bool,
-}
-
-/// Which part of a sweep is trained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// Which, counted from 1.
-    pub index: usize,
-    /// Of how many.
-    pub count: usize,
-}
-
-impl Shard {
-    /// Whether a member is one of it.
-    pub fn has(self, member: usize) -> bool {
-        member % self.count == self.index - 1
-    }
-}
-
-fn shard(text: &str) -> std::result::Result<Shard, String> {
-    let numbers = text
-        .split_once('/')
-        .and_then(|(index, count)| Some(Shard { index: index.parse().ok()?, count: count.parse().ok()? }));
-    let shard = numbers.filter(|shard| 1 <= shard.index && shard.index <= shard.count);
-    shard.ok_or_else(|| "expected I/N with whole numbers, I from 1 to N, such as 2/8".to_owned())
 }

@@ -1,17 +1,16 @@
 //! `sweep.html`: the members of a sweep as parallel coordinates, their curves, and a table. One file, no scripts, no network.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::Value;
 use tinytrain::Result;
-use tinytrain::sweep::{Folder, Ranked, best, names, ranked};
-
-use super::drawing::{Curves, coordinates, curve_picture, figure};
-use super::leaderboard::command;
-use crate::cli::html::{self, escaped};
-use crate::cli::text::{loss, percent};
 use tinytrain::data::places;
+use tinytrain::sweep::{Folder, Ranked, Record, best, names, ranked};
+
+use super::leaderboard::{board, command, figure, settings_text};
+use crate::cli::html::{self, Plot, escaped, short, table, thinned};
 
 /// Members that are drawn at most, the best.
 const DRAWN: usize = 200;
@@ -70,7 +69,7 @@ fn page(ranked: &[Ranked], best: Option<&Ranked>, failed: usize, curves: &Curves
         false => format!("By epoch, {figure} on the rows that the first fold holds out"),
     };
     page += &format!("<h2>{what}{shown}</h2>\n{}", curve_picture(drawn, curves));
-    page += &format!("<h2>Members</h2>\n{}", member_table(ranked, of_classes));
+    page += &format!("<h2>Members</h2>\n{}", member_table(ranked));
     html::page("Sweep", STYLE, &page)
 }
 
@@ -98,36 +97,202 @@ pub fn standing(folder: &Folder, are_on_folds: bool) -> Result<(String, Vec<Rank
     Ok((page, ranked, failed))
 }
 
-fn member_table(ranked: &[Ranked], of_classes: bool) -> String {
-    let names = names(ranked.iter().map(|ranked| &ranked.record));
-    let mut text = String::from("<div class=\"wide\"><table>\n<tr><th>rank</th><th>member</th>");
-    text += if of_classes { "<th>accuracy</th>" } else { "" };
-    text += "<th>loss</th><th>epochs</th><th>seconds</th>";
-    for name in &names {
-        let _ = write!(text, "<th class=\"text\">{}</th>", escaped(name));
-    }
-    text += "</tr>\n";
-    for Ranked { rank, record } in ranked.iter().take(ROWS) {
-        let _ = write!(text, "<tr><td>{rank}</td><td>{}</td>", record.member);
-        if of_classes {
-            let _ = write!(text, "<td>{}</td>", record.accuracy.map(percent).unwrap_or_default());
-        }
-        let value = record.loss.map(loss).unwrap_or_default();
-        let _ = write!(text, "<td>{value}</td><td>{}</td><td>{:.2}</td>", record.epochs, record.seconds);
-        for name in &names {
-            let _ = write!(text, "<td class=\"text\">{}</td>", escaped(&record.setting(name)));
-        }
-        text += "</tr>\n";
-    }
-    text += "</table></div>\n";
+fn member_table(ranked: &[Ranked]) -> String {
+    let mut text = table("The members by their scores", &board(ranked, ROWS, true));
     if ranked.len() > ROWS {
-        let _ = writeln!(
-            text,
-            "<p>The best {ROWS} of {}; <code>leaderboard.csv</code> has all.</p>",
-            ranked.len()
-        );
+        let all = ranked.len();
+        text += &format!("<p>The best {ROWS} of {all}; <code>leaderboard.csv</code> has all.</p>\n");
     }
     text
+}
+
+/// A member's validation, or else test figure, by epochs: accuracy of classes, loss of values.
+type Curves = BTreeMap<usize, Vec<f64>>;
+
+/// Width of the pictures.
+const WIDTH: f64 = 1100.0;
+/// Heights of the axes and of the curves.
+const HEIGHT: f64 = 300.0;
+/// Room round a picture: left and right, top, bottom.
+const MARGIN: [f64; 3] = [70.0, 34.0, 44.0];
+/// Points of a curve at most.
+const POINTS: usize = 120;
+/// Different numbers up to which each has a place of its own on an axis.
+const MOST_TICKS: usize = 6;
+/// How many times the least the greatest number is where the axis is logarithmic.
+const WIDE: f64 = 10.0;
+/// An axis of the parallel coordinates.
+struct Axis {
+    name: String,
+    /// Where each member is on it, from 0 at the bottom to 1; nothing of one that has no such value.
+    places: Vec<Option<f64>>,
+    /// What stands beside it, from the bottom.
+    labels: Vec<(f64, String)>,
+}
+
+/// From blue for the best to orange for the last, colours that most eyes tell apart.
+fn color(place: usize, count: usize) -> String {
+    let share = place as f64 / count.saturating_sub(1).max(1) as f64;
+    let mix = |from: f64, to: f64| (from + share * (to - from)).round();
+    format!("rgb({},{},{})", mix(31.0, 230.0), mix(119.0, 126.0), mix(201.0, 34.0))
+}
+
+/// Parallel coordinates: a line a member through its settings to its score.
+fn coordinates(ranked: &[Ranked], of_classes: bool) -> String {
+    let mut axes: Vec<Axis> = names(ranked.iter().map(|ranked| &ranked.record))
+        .into_iter()
+        .filter_map(|name| axis(&name, ranked))
+        .collect();
+    let mut score = |name: &str, of: fn(&Record) -> Option<f64>| {
+        let numbers: Vec<Option<f64>> = ranked.iter().map(|ranked| of(&ranked.record)).collect();
+        axes.push(number_axis(name, &numbers, is_wide(&numbers)));
+    };
+    score("loss", |record| record.loss);
+    if of_classes {
+        score("accuracy", |record| record.accuracy);
+    }
+    let height = MARGIN[1] + HEIGHT + MARGIN[2];
+    let step = (WIDTH - 2.0 * MARGIN[0]) / axes.len().saturating_sub(1).max(1) as f64;
+    let x = |index: usize| MARGIN[0] + step * index as f64;
+    let y = |place: f64| MARGIN[1] + HEIGHT * (1.0 - place);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"A line a member through its settings and its score\">\n"
+    );
+    for (index, axis) in axes.iter().enumerate() {
+        let x = x(index);
+        let _ = writeln!(
+            svg,
+            "<line class=\"axis\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{:.1}\"/>",
+            y(0.0),
+            y(1.0)
+        );
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-weight=\"bold\">{}</text>",
+            y(0.0) + 30.0,
+            escaped(&axis.name)
+        );
+    }
+    for (place, Ranked { record, .. }) in ranked.iter().enumerate().rev() {
+        let points: Vec<String> = axes
+            .iter()
+            .enumerate()
+            .filter_map(|(index, axis)| Some(format!("{:.1},{:.1}", x(index), y(axis.places[place]?))))
+            .collect();
+        svg += &line(&points, place, ranked.len(), record);
+    }
+    for (index, axis) in axes.iter().enumerate() {
+        let x = x(index);
+        for (place, label) in &axis.labels {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                x + 5.0,
+                y(*place) + 4.0,
+                escaped(label)
+            );
+        }
+    }
+    svg + "</svg>\n"
+}
+
+/// A member's line, which tells of it when it is pointed at.
+fn line(points: &[String], place: usize, count: usize, record: &Record) -> String {
+    let best = if place == 0 { " best" } else { "" };
+    format!(
+        "<polyline class=\"member{best}\" tabindex=\"0\" stroke=\"{}\" points=\"{}\"><title>member {}: {}, {}</title></polyline>\n",
+        color(place, count),
+        points.join(" "),
+        record.member,
+        figure(record),
+        escaped(&settings_text(&record.settings))
+    )
+}
+
+/// The axis of a setting; nothing of one that is the same for all.
+fn axis(name: &str, ranked: &[Ranked]) -> Option<Axis> {
+    let values: Vec<Option<&Value>> = ranked.iter().map(|ranked| ranked.record.settings.get(name)).collect();
+    let texts: Vec<String> = ranked.iter().map(|ranked| ranked.record.setting(name)).collect();
+    let mut different = texts.clone();
+    different.sort();
+    different.dedup();
+    if different.len() < 2 {
+        return None;
+    }
+    let numbers: Vec<Option<f64>> = values.iter().map(|value| value.and_then(Value::as_f64)).collect();
+    if numbers.iter().all(Option::is_some) {
+        if different.len() > MOST_TICKS {
+            return Some(number_axis(name, &numbers, is_wide(&numbers)));
+        }
+        let number = |text: &String| text.parse().unwrap_or(f64::INFINITY);
+        different.sort_by(|a, b| f64::total_cmp(&number(a), &number(b)));
+    }
+    let step = 1.0 / (different.len() - 1) as f64;
+    let place =
+        |text: &String| different.iter().position(|other| other == text).map(|place| step * place as f64);
+    let labels =
+        different.iter().enumerate().map(|(place, text)| (step * place as f64, text.clone())).collect();
+    Some(Axis { name: name.to_owned(), places: texts.iter().map(place).collect(), labels })
+}
+
+/// Whether the logarithms of numbers tell more.
+fn is_wide(numbers: &[Option<f64>]) -> bool {
+    let (low, high) = bounds(numbers);
+    low > 0.0 && high / low >= WIDE
+}
+
+fn bounds(numbers: &[Option<f64>]) -> (f64, f64) {
+    let fold = |start: f64, of: fn(f64, f64) -> f64| numbers.iter().flatten().copied().fold(start, of);
+    (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max))
+}
+
+fn number_axis(name: &str, numbers: &[Option<f64>], is_log: bool) -> Axis {
+    let scale = |number: f64| if is_log { number.ln() } else { number };
+    let (low, high) = bounds(numbers);
+    let width = scale(high) - scale(low);
+    let place = |number: f64| if width > 0.0 { (scale(number) - scale(low)) / width } else { 0.5 };
+    let at = |share: f64| {
+        let number = scale(low) + share * width;
+        if is_log { number.exp() } else { number }
+    };
+    let shares: &[f64] = if width > 0.0 { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.5] };
+    let label = |share: &f64| (*share, short(if width > 0.0 { at(*share) } else { low }));
+    let is_some = low.is_finite();
+    Axis {
+        name: name.to_owned(),
+        places: numbers.iter().map(|number| number.map(place)).collect(),
+        labels: shares.iter().filter(|_| is_some).map(label).collect(),
+    }
+}
+
+/// A curve a member over its epochs.
+fn curve_picture(ranked: &[Ranked], curves: &Curves) -> String {
+    let of = |ranked: &Ranked| curves.get(&ranked.record.member).map_or(&[][..], Vec::as_slice);
+    let all: Vec<f64> = ranked.iter().flat_map(of).copied().filter(|figure| figure.is_finite()).collect();
+    let epochs = ranked.iter().map(|ranked| of(ranked).len()).max().unwrap_or(0);
+    if all.is_empty() {
+        return "<p>No member has trained an epoch here.</p>\n".to_owned();
+    }
+    // A few members that are far off do not press all others together.
+    let mut sorted = all;
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
+    let is_accuracy = ranked.iter().any(|ranked| ranked.record.accuracy.is_some());
+    let (low, high) = if is_accuracy { (at(0.02), at(1.0)) } else { (at(0.0), at(0.98)) };
+    let name = if is_accuracy { "accuracy" } else { "loss" };
+    let mut picture = Plot::new(
+        [WIDTH, MARGIN[1] + HEIGHT + MARGIN[2]],
+        "A curve a member over its epochs",
+        (html::Axis::epochs(epochs as f64), "epoch"),
+        (html::Axis::linear(low, high), name),
+    );
+    for (place, member) in ranked.iter().enumerate().rev() {
+        let curve = (1..).map(f64::from).zip(of(member).iter().copied());
+        let curve: Vec<(f64, f64)> = curve.filter(|(_, figure)| figure.is_finite()).collect();
+        let points = picture.points(&thinned(&curve, POINTS));
+        picture.add(line(&[points], place, ranked.len(), &member.record).trim_end());
+    }
+    picture.finish()
 }
 
 #[cfg(test)]
@@ -159,5 +324,17 @@ mod tests {
         assert!(self::page(&ranked, None, 1, &curves).contains("<h2>Validation accuracy by epoch</h2>"));
         assert!(page.contains("y&amp;") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(page.contains("Sweep of 3 members") && page.contains("1 failed"));
+    }
+
+    #[test]
+    fn of_a_wide_range_the_logarithms_are_drawn() {
+        let numbers = [Some(0.001), None, Some(0.1), Some(0.01)];
+        let Axis { places, labels, .. } = number_axis("lr", &numbers, is_wide(&numbers));
+        assert_eq!(
+            labels.iter().map(|(_, label)| &label[..]).collect::<Vec<_>>(),
+            ["0.001", "0.00316", "0.01", "0.0316", "0.1"]
+        );
+        assert!((places[3].unwrap() - 0.5).abs() < 1e-12 && places[1].is_none());
+        assert_eq!(number_axis("x", &[Some(3.0), Some(3.0)], false).labels, [(0.5, "3".to_owned())]);
     }
 }

@@ -1,45 +1,23 @@
-//! The members of a sweep, before they are trained.
+//! What the options of a sweep ask for: its members with their data, on a device, and the command line of each.
 
-use std::io::{self, Read};
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
+use clap::Args;
+use tinytrain::engine::Device;
 use tinytrain::error::{Place, excerpt};
-use tinytrain::model::Model;
-use tinytrain::settings::Preset;
-use tinytrain::sweep::{Settings, Space};
-use tinytrain::train::{Config, TrainingData};
+use tinytrain::settings::{Preset, TrainSettings};
+use tinytrain::sweep::{
+    Member, Planned, Planning, Settings, Sources, Space, VALIDATION, check_names, usual_space,
+};
 use tinytrain::{Error, Result};
 
-use super::arguments;
 use super::options::Options;
-use super::spaces;
-use crate::cli::{config_file, train_figures, train_options};
-
-/// The share of the training rows that validate where nobody has said which.
-const VALIDATION: f64 = 0.2;
-
-/// Settings of a member, with the options of `train` that they are.
-pub struct Planned {
-    /// Its number.
-    pub number: usize,
-    /// Its own settings.
-    pub settings: Settings,
-    /// What stands behind `tinytrain train`.
-    pub line: Vec<String>,
-    /// The same, read.
-    pub options: train_options::Options,
-}
-
-impl Planned {
-    /// A model of it as it is saved, with its settings.
-    pub fn model(&self, model: &Model, data: &TrainingData) -> Model {
-        let mut model = model.clone();
-        model.settings.extend(train_figures::settings(&self.options, data));
-        // How many threads trained it is nothing that it depends on.
-        model.settings.remove("threads");
-        model
-    }
-}
+use crate::cli::config_file;
+use crate::cli::data_text::{as_text, column_lines, late_texts, odd_labels};
+use crate::cli::opened::{Opened, Places};
+use crate::cli::train_options;
 
 /// What all members have in common.
 pub struct Common {
@@ -47,16 +25,6 @@ pub struct Common {
     pub base: train_options::Options,
     /// Whether rows validate that nobody has named.
     pub holds_out: bool,
-}
-
-/// What is tried.
-pub struct Tried {
-    /// Where settings come from, for messages.
-    pub origin: String,
-    /// The settings of each trial.
-    pub trials: Vec<Settings>,
-    /// The space they come from, if they come from one.
-    pub space: Option<Space>,
 }
 
 impl Common {
@@ -70,45 +38,45 @@ impl Common {
         Self { base, holds_out }
     }
 
-    /// The members with these settings, each as often as there are seeds, without those of other shards.
-    ///
-    /// # Errors
-    /// [`Error::Config`], in one line, for settings that `train` does not take.
-    pub fn planned(&self, options: &Options, tried: &Tried) -> Result<Vec<Planned>> {
-        let mut all = Vec::new();
-        for (trial, settings) in tried.trials.iter().enumerate() {
-            for seed in 0..options.seeds {
-                let number = trial * options.seeds + seed;
-                if options.shard.is_some_and(|shard| !shard.has(number)) {
-                    continue;
-                }
-                all.push(self.member(number, settings.clone(), &tried.origin)?);
-            }
-        }
-        Ok(all)
+    /// How members are planned whose settings come from `origin`.
+    pub fn planning<'a>(&'a self, options: &Options, origin: &'a str) -> Planning<'a> {
+        let (base, info) = (&self.base.training.settings, self.base.info());
+        Planning { base, info, origin, seeds: options.seeds, shard: options.shard }
     }
 
-    /// A member with these settings.
+    /// What stands behind `tinytrain train` to train a member alone.
     ///
     /// # Errors
-    /// As [`Common::planned`].
-    pub fn member(&self, number: usize, settings: Settings, origin: &str) -> Result<Planned> {
-        let mut options = arguments::with(&arguments::common(&self.base), &settings, origin)?;
-        let asked = &mut options.training.settings;
-        let first_seed = asked.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
-        asked.init_seed.get_or_insert(first_seed);
-        let line = config_file::words(&config_file::table(&options)?);
-        (options.folds, options.training.settings.threads) =
-            (self.base.folds, self.base.training.settings.threads);
-        options.check().map_err(|error| of_member(error, number))?;
-        Ok(Planned { number, settings, line, options })
+    /// [`Error::Config`] for settings that are no text.
+    pub fn line(&self, planned: &Planned) -> Result<Vec<String>> {
+        let mut own = of_members(&self.base);
+        own.training.settings = TrainSettings { threads: None, ..planned.settings.clone() };
+        let mut line = config_file::words(&config_file::table(&own)?);
+        if let Some(kind) = planned.pack {
+            // A pack has the built-in tile shapes; so has the member alone.
+            let words = [format!("--schedule={kind}"), "--no-tune".to_owned()];
+            let missing = words.into_iter().filter(|word| !line.contains(word));
+            line.extend(missing.collect::<Vec<String>>());
+        }
+        Ok(line)
     }
 }
 
-/// A setting that is wrong, with the member that has it.
-pub fn of_member(error: Error, number: usize) -> Error {
-    let option = if matches!(error, Error::Setting { .. }) { "--" } else { "" };
-    Error::Config(format!("member {number}: {option}{error}"))
+/// The options that members have of those of a sweep.
+fn of_members(options: &train_options::Options) -> train_options::Options {
+    let mut common = options.clone();
+    (common.out, common.profile, common.folds, common.training.settings.threads) = (None, None, None, None);
+    common
+}
+
+/// What is tried.
+pub struct Tried {
+    /// Where settings come from, for messages.
+    pub origin: String,
+    /// The settings of each trial.
+    pub trials: Vec<Settings>,
+    /// The space they come from, if they come from one.
+    pub space: Option<Space>,
 }
 
 impl Tried {
@@ -120,8 +88,7 @@ impl Tried {
         if let Some(path) = &options.settings {
             let trials: Vec<Settings> = lines(path)?.into_iter().map(|(_, settings)| settings).collect();
             let origin = path.display().to_string();
-            let names = trials.iter().flat_map(Settings::keys);
-            arguments::check(names.map(String::as_str), &origin)?;
+            check(trials.iter().flat_map(Settings::keys).map(String::as_str), &origin)?;
             return Ok(Self { origin, trials, space: None });
         }
         let (space, origin) = space(options, preset, of_classes)?;
@@ -135,30 +102,31 @@ impl Tried {
     }
 }
 
+/// Checks whether members may have settings of these names.
+fn check<'a>(names: impl Iterator<Item = &'a str>, origin: &str) -> Result<()> {
+    let all = train_options::Options::augment_args(clap::Command::new("train"));
+    let others: Vec<String> =
+        all.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
+    check_names(names, origin, &others)
+}
+
 /// The space of a sweep, and where it comes from.
 ///
 /// # Errors
 /// As [`Tried::of`].
 pub fn space(options: &Options, preset: Preset, of_classes: bool) -> Result<(Space, String)> {
     let (space, origin) = match &options.space {
-        Some(path) => {
-            let text = text(path)?;
-            (Space::from_toml(&text, path)?, path.display().to_string())
-        }
-        None => (spaces::usual(preset, of_classes), "the usual settings".to_owned()),
+        Some(path) => (Space::from_toml(&text(path)?, path)?, path.display().to_string()),
+        None => (usual_space(preset, of_classes), "the usual settings".to_owned()),
     };
-    arguments::check(space.names(), &origin)?;
+    check(space.names(), &origin)?;
     Ok((space, origin))
 }
 
 /// The text of a file, or of standard input.
-///
-/// # Errors
-/// [`Error::Read`].
-pub fn text(path: &Path) -> Result<String> {
+fn text(path: &Path) -> Result<String> {
     let read = if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+        io::read_to_string(io::stdin().lock())
     } else {
         std::fs::read_to_string(path)
     };
@@ -182,4 +150,56 @@ pub fn lines<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Vec<(u64, T)
         Ok((row, object))
     };
     lines.map(object).collect()
+}
+
+/// A sweep of which nothing is trained yet.
+pub struct Prepared {
+    /// What all members have in common.
+    pub common: Common,
+    /// What is tried.
+    pub tried: Tried,
+    /// Each member as it was planned.
+    pub planned: Vec<Planned>,
+    /// The same, with their data.
+    pub members: Vec<Member>,
+    /// What model files say of them.
+    pub names: BTreeMap<String, String>,
+    /// What trains.
+    pub device: Device,
+    /// What people want to know of the device.
+    pub notices: Vec<String>,
+}
+
+impl Prepared {
+    /// What the options of a sweep ask for, and where the data come from; `work` is what the device is for, in messages.
+    ///
+    /// # Errors
+    /// Those of the options, the data and the device.
+    pub fn of(options: &Options, work: &str) -> anyhow::Result<(Self, Sources)> {
+        let common = Common::of(options);
+        let base = &common.base;
+        base.check()?;
+        let mut own = config_file::table(&of_members(&options.train))?;
+        // The settings of a member may decide whether factors of learning rates are of use.
+        own.retain(|name, _| !name.starts_with("lr-"));
+        let opened = Places::of(base)?.open(base, &own)?;
+        let preset = base.training.settings.preset_for(&opened.info);
+        let tried = Tried::of(options, preset, !opened.info.predicts_values)?;
+        let mut planned = common.planning(options, &tried.origin).plan(&tried.trials)?;
+        let (device, mut notices) = base.kernels.device(&base.training, work, false)?;
+        let Opened { reader, validation, test, notice, .. } = opened;
+        notices.extend(notice);
+        notices.extend(as_text(reader.numbers_as_text()));
+        let measured = base.kernels.measured(&device, &mut notices);
+        let mut sources = Sources::new(reader, validation, test);
+        let members = sources.members(&mut planned, base.folds, &device, &measured)?;
+        let Some(member) = members.first() else {
+            return Err(Error::Config("expected at least one member, found none".to_owned()).into());
+        };
+        let data = member.data[0].training();
+        notices.extend([late_texts(data.late_texts()), odd_labels(data.odd_labels())].concat());
+        notices.extend(column_lines(&base.training, data)?);
+        let names = base.names_of_data(data);
+        Ok((Self { common, tried, planned, members, names, device, notices }, sources))
+    }
 }

@@ -1,22 +1,22 @@
 //! What a sweep saves and tells while it goes on.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Instant;
-use tinytrain::sweep::{Ended, Event, Fate, Folder, Member, Models, Ranked, Record, Trained, by_score};
+use std::time::{Duration, Instant};
+use tinytrain::sweep::{
+    Ended, Event, Fate, Finished, Folder, Member, Models, Picked, Planned, Ranked, Record, Trained, as_saved,
+    by_score,
+};
 
-use serde_json::Value;
-use tinytrain::Error;
+use indicatif::FormattedDuration;
+use serde_json::{Value, json};
 use tinytrain::engine::Device;
-use tinytrain::train::{Score, SharedData};
+use tinytrain::train::Score;
+use tinytrain::{Error, Result};
 
-use super::arguments::settings_text;
-use super::board::{Board, Standing};
-use super::finish::Finished;
-use super::leaderboard;
+use super::leaderboard::{self, settings_text};
 use super::options::Options;
-use super::planned::{Planned, Tried};
-use crate::cli::output::{Console, Unwritable, object};
+use super::planned::{Prepared, Tried};
+use crate::cli::output::Console;
 use crate::cli::text::{counted, grouped, loss, percent, seconds, shell_word};
 
 /// How many of the best members are printed at the end.
@@ -25,11 +25,13 @@ const PRINTED: usize = 10;
 /// Takes the events of a sweep.
 pub struct Report<'a> {
     options: &'a Options,
+    prepared: &'a Prepared,
     planned: HashMap<usize, &'a Planned>,
     members: HashMap<usize, &'a Member>,
     console: Console,
-    board: Board,
     start: Instant,
+    /// When members began to be trained.
+    began: Instant,
     of_classes: bool,
     /// Members in training by their numbers: the epoch, and the best score so far.
     running: HashMap<usize, (usize, Option<Score>)>,
@@ -42,47 +44,38 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Nothing told yet.
-    pub fn new(
-        options: &'a Options,
-        planned: &'a [Planned],
-        members: &'a [Member],
-        console: Console,
-        start: Instant,
-    ) -> Self {
+    /// Nothing told yet of a sweep that is `prepared`.
+    pub fn new(options: &'a Options, prepared: &'a Prepared, console: Console, start: Instant) -> Self {
+        let Prepared { planned, members, .. } = prepared;
         Self {
             planned: planned.iter().map(|planned| (planned.number, planned)).collect(),
             of_classes: members.iter().all(|member| member.config.loss.of_classes()),
             members: members.iter().map(|member| (member.number, member)).collect(),
             console,
-            board: Board::new(!options.train.quiet && !options.is_json()),
             start,
+            began: Instant::now(),
             running: HashMap::new(),
             dropped: Vec::new(),
             best: None,
             all: options.are_counted().then_some(planned.len()),
             options,
+            prepared,
         }
     }
 
     /// What is trained.
     ///
     /// # Errors
-    /// [`Unwritable`].
-    pub fn begin(
-        &mut self,
-        notices: &[String],
-        tried: &Tried,
-        device: &Device,
-        folder: &Folder,
-    ) -> std::result::Result<(), Unwritable> {
+    /// [`Error::Output`].
+    pub fn begin(&mut self, folder: &Folder) -> Result<()> {
+        let Prepared { notices, tried, device, .. } = self.prepared;
         notices.iter().for_each(|notice| self.console.notice(notice));
         let scores = folder.records.iter().filter_map(Record::score);
         self.best = scores.min_by(|a, b| by_score(Some(a), Some(b)));
         if self.options.train.verbose
-            && let Some(space) = &tried.space
+            && let Tried { space: Some(space), origin, .. } = tried
         {
-            self.console.notice(&format!("the space, {}:", tried.origin));
+            self.console.notice(&format!("the space, {origin}:"));
             for (name, values) in space.settings() {
                 self.console.notice(&format!("  {name} = {values}"));
             }
@@ -142,7 +135,6 @@ impl<'a> Report<'a> {
             }
             Event::Halved { left, .. } => {
                 self.end_dropped(folder)?;
-                self.board.clear();
                 let line = format!("{} on", counted(left as u64, "member goes", "members go"));
                 if self.options.is_json() {
                     self.console.object(&[("event", "halved".into()), ("left", left.into())])?;
@@ -158,13 +150,12 @@ impl<'a> Report<'a> {
                 }
             }
         }
-        let (options, start, all) = (self.options, self.start, self.all);
         let (running, planned, of_classes) = (&self.running, &self.planned, self.of_classes);
-        self.board.draw(|| Standing {
-            members: (folder.records.len(), all),
-            rows,
-            left: options.total_time.map(|time| time.saturating_sub(start.elapsed())),
-            leaders: leaders(folder, running, planned, of_classes),
+        let left = self.options.total_time.map(|time| time.saturating_sub(self.start.elapsed()));
+        let (ended, all, elapsed) = (folder.records.len(), self.all, self.began.elapsed());
+        self.console.progress().bar.lines(|| {
+            let leaders = leaders(folder, running, planned, of_classes);
+            [pace(ended, all, rows, left, elapsed)].into_iter().chain(leaders).collect()
         });
         Ok(())
     }
@@ -187,11 +178,12 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member that has ended; nothing of one that is none of this sweep.
-    fn record(&self, ended: &Ended) -> tinytrain::Result<Option<(Record, Models)>> {
+    fn record(&self, ended: &Ended) -> Result<Option<(Record, Models)>> {
         let both = (self.planned.get(&ended.member), self.members.get(&ended.member));
         let (Some(planned), Some(member)) = both else { return Ok(None) };
-        let record = Record::of(ended, &planned.settings, &planned.line, member.is_tested, self.of_classes);
-        let models = self.models(ended, planned, member, &record)?;
+        let line = self.prepared.common.line(planned)?;
+        let record = Record::of(ended, &planned.own, &line, member.is_tested, self.of_classes);
+        let models = self.models(ended, member, &record)?;
         Ok(Some((record, models)))
     }
 
@@ -205,13 +197,13 @@ impl<'a> Report<'a> {
             self.best = score;
         }
         if self.options.is_json() {
-            self.board.clear();
             let mut fields = vec![("event", "member".into())];
             let value = serde_json::to_value(record)?;
-            let object = value.as_object().cloned().unwrap_or_default();
-            fields.extend(object.iter().map(|(name, value)| (name.as_str(), value.clone())));
-            self.console.line(&self::object(&fields))?;
-        } else if !self.options.train.quiet && !self.board.is_seen() {
+            fields.extend(
+                value.as_object().into_iter().flatten().map(|(name, value)| (&**name, value.clone())),
+            );
+            self.console.object(&fields)?;
+        } else if !self.options.train.quiet && !self.console.progress().bar.is_seen() {
             let mark = if is_best { "  * best so far" } else { "" };
             self.console.line(&format!("{}{mark}", member_line(record)))?;
         }
@@ -219,40 +211,41 @@ impl<'a> Report<'a> {
     }
 
     /// What is saved of a member: its model; of one that was trained on folds those of all of them, where an ensemble is wanted.
-    fn models(
-        &self,
-        ended: &Ended,
-        planned: &Planned,
-        member: &Member,
-        record: &Record,
-    ) -> tinytrain::Result<Models> {
-        let bytes =
-            |(run, data): (&Trained, &Arc<SharedData>)| planned.model(&run.model, data.training()).to_bytes();
-        let mut runs = ended.runs.iter().zip(&member.data);
+    fn models(&self, ended: &Ended, member: &Member, record: &Record) -> Result<Models> {
+        let mut runs = ended.runs.iter();
+        let bytes = |run: &Trained| as_saved(&run.model, &self.prepared.names).to_bytes();
         let mut models = Models::default();
         if !member.is_tested {
             models.whole = runs.next().filter(|_| record.score().is_some()).map(bytes).transpose()?;
         } else if self.options.ensemble.is_some() && record.is_done() {
-            models.of_folds = runs.map(bytes).collect::<tinytrain::Result<_>>()?;
+            models.of_folds = runs.map(bytes).collect::<Result<_>>()?;
         }
         Ok(models)
     }
 
     /// Takes the table of leaders away.
     pub fn clear(&mut self) {
-        self.board.clear();
+        self.console.progress().bar.clear();
     }
 
     /// What the sweep gave.
     ///
     /// # Errors
-    /// [`Unwritable`].
-    pub fn end(&self, folder: &Folder, finished: Finished) -> anyhow::Result<()> {
-        let Finished { ranked, best_member, best, ensemble, failed } = finished;
+    /// [`Error::Output`].
+    pub fn end(
+        &self,
+        folder: &Folder,
+        ranked: &[Ranked],
+        failed: usize,
+        finished: Finished,
+    ) -> anyhow::Result<()> {
+        let Finished { best_member, best, ensemble } = finished;
         let time = self.start.elapsed();
         if folder.records.is_empty() {
-            let text = "--total-time: expected time for a member, found too little: none has come to an end";
-            return Err(Error::Config(text.to_owned()).into());
+            anyhow::bail!(Error::Config(
+                "--total-time: expected time for a member, found too little: none has come to an end"
+                    .to_owned()
+            ));
         }
         if ranked.is_empty() {
             return Err(Error::NoMember { path: folder.file("results.jsonl") }.into());
@@ -269,7 +262,7 @@ impl<'a> Report<'a> {
                 ("model", best.as_ref().map(|path| path.to_string_lossy().into_owned()).into()),
             ];
             if let Some(ensemble) = &ensemble {
-                fields.push(("ensemble", ensemble.to_json()));
+                fields.push(("ensemble", ensemble_json(ensemble)));
             }
             fields.extend([
                 ("folder", folder.path().to_string_lossy().into()),
@@ -293,12 +286,29 @@ impl<'a> Report<'a> {
             self.console.line(&format!("best: member {}, {}{model}", record.member, score_text(record)))?;
         }
         if let Some(ensemble) = ensemble {
-            self.console.line(&ensemble.text())?;
+            self.console.line(&ensemble_text(&ensemble))?;
         }
         let members = counted(folder.records.len() as u64, "member", "members");
         self.console.notice(&format!("{members} in {}, all in {}", seconds(time), shell_word(folder.path())));
         Ok(())
     }
+}
+
+/// How many members have ended, of all where they are counted, how many rows a second are trained, and the time that is left.
+fn pace(
+    ended: usize,
+    all: Option<usize>,
+    [rows, of]: [u64; 2],
+    left: Option<Duration>,
+    elapsed: Duration,
+) -> String {
+    let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
+    let rest = |rate: f64| Duration::from_secs_f64((of.saturating_sub(rows) as f64 / rate).min(1e9));
+    let by_rate = (rate > 0.0 && all.is_some()).then(|| rest(rate));
+    let left = left.into_iter().chain(by_rate).min();
+    let left = left.map(|left| format!(", {} left", FormattedDuration(left))).unwrap_or_default();
+    let all = all.map(|all| format!(" of {all}")).unwrap_or_default();
+    format!("{ended}{all} members ended, {} rows/s{left}", grouped(rate as u64))
 }
 
 /// The leaders, best first, those that are still trained among them.
@@ -315,8 +325,7 @@ fn leaders(
     let mut all: Vec<(usize, usize, Score, &str)> = ended.chain(going).collect();
     all.sort_by(|a, b| by_score(Some(&a.2), Some(&b.2)).then(a.0.cmp(&b.0)));
     let line = |(member, epoch, score, mark): &(usize, usize, Score, &str)| {
-        let settings =
-            planned.get(member).map(|planned| settings_text(&planned.settings)).unwrap_or_default();
+        let settings = planned.get(member).map(|planned| settings_text(&planned.own)).unwrap_or_default();
         let figure = if of_classes { percent(score.accuracy) } else { format!("loss {}", loss(score.loss)) };
         format!("{member:>5}  {figure}  epoch {epoch}{mark}  {settings}")
     };
@@ -348,4 +357,42 @@ fn score_text(record: &Record) -> String {
         Some(accuracy) => format!("accuracy {}, {value}", percent(accuracy)),
         None => value,
     }
+}
+
+/// An ensemble for programs.
+fn ensemble_json(ensemble: &Picked) -> Value {
+    let members: Vec<Value> =
+        ensemble.members.iter().map(|(member, picks)| json!({ "member": member, "picks": picks })).collect();
+    let mut object = json!({
+        "model": ensemble.path.to_string_lossy(),
+        "members": members,
+        "picked_by": if ensemble.is_out_of_fold { "out_of_fold" } else { "validation" },
+        "loss": ensemble.fit.loss,
+    });
+    object["accuracy"] = ensemble.of_classes.then_some(ensemble.fit.accuracy).into();
+    let names = if ensemble.of_classes { ["test_accuracy", "test_loss"] } else { ["test_rmse", "test_r2"] };
+    for (name, index) in names.into_iter().zip(0..) {
+        object[name] = ensemble.test.map(|test| test[index]).into();
+    }
+    object
+}
+
+/// An ensemble for people.
+fn ensemble_text(ensemble: &Picked) -> String {
+    let picks: u32 = ensemble.members.iter().map(|(_, picks)| picks).sum();
+    let figures = match ensemble.of_classes {
+        true => format!("accuracy {}, loss {}", percent(ensemble.fit.accuracy), loss(ensemble.fit.loss)),
+        false => format!("loss {}", loss(ensemble.fit.loss)),
+    };
+    let rows = if ensemble.is_out_of_fold { " on out-of-fold rows" } else { "" };
+    let test = ensemble.test.map(|[first, second]| match ensemble.of_classes {
+        true => format!(", test accuracy {}", percent(first)),
+        false => format!(", test RMSE {}, R2 {second:.4}", loss(first)),
+    });
+    format!(
+        "ensemble: {picks} picks of {}, {figures}{rows}{}, model {}",
+        counted(ensemble.members.len() as u64, "member", "members"),
+        test.unwrap_or_default(),
+        shell_word(&ensemble.path)
+    )
 }

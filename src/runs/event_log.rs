@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use tinytrain::settings::text::text_of;
-use tinytrain::tensorboard::{EventFile, Hyperparameter, last_step};
-use tinytrain::train::{Config, End, Epoch, Score, Summary};
-use tinytrain::{Error, Result};
+use crate::error::{Error, Result};
+use crate::settings::text::text_of;
+use crate::tensorboard::{EventFile, Hyperparameter, last_step};
+use crate::train::{Config, End, Epoch, Score, Summary};
 use toml::{Table, Value};
 
-use tinytrain::runs::RunFolder;
-use tinytrain::runs::figures::{TEST, VALIDATION, score_fields};
+use super::figures::{TEST, VALIDATION, score_fields};
+use super::folder::RunFolder;
 
 /// The event file of a run. The step of an event is its epoch.
 pub struct EventLog<'a> {

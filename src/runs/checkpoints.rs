@@ -4,15 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use tinytrain::Error;
-
-use super::args;
+use crate::error::{Error, Result};
+use crate::settings::values::duration;
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Every {
+    /// After so many epochs.
     Epochs(u64),
+    /// After so many steps.
     Steps(u64),
+    /// After so much time.
     Time(Duration),
 }
 
@@ -36,14 +38,14 @@ impl FromStr for Every {
     type Err = Error;
 
     /// Reads `1epoch`, `100steps` or `5min`.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self> {
         let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
         let count = number.parse::<u64>().ok().filter(|count| *count > 0);
         match (count, unit.trim()) {
             (Some(count), "epoch" | "epochs") => Ok(Every::Epochs(count)),
             (Some(count), "step" | "steps") => Ok(Every::Steps(count)),
-            _ => args::duration(text).map(Every::Time).map_err(|_| {
+            _ => duration(text).map(Every::Time).map_err(|_| {
                 Error::Config("expected epochs, steps or a time, such as 1epoch, 100steps or 5min".to_owned())
             }),
         }

@@ -1,18 +1,55 @@
-//! `tinytrain man`.
+//! `tinytrain completions` and `tinytrain man`: both are written from the description of the command line.
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command};
+use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 use tinytrain::output::Destination;
 use tinytrain::{Error, Result};
+
+use super::output::print;
+
+/// Print what a shell needs to complete commands and options.
+///
+/// The script goes to standard output; where it belongs depends on the shell.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tinytrain completions bash > ~/.local/share/bash-completion/completions/tinytrain\n  \
+                        tinytrain completions zsh > \"${fpath[1]}/_tinytrain\"\n  \
+                        tinytrain completions fish > ~/.config/fish/completions/tinytrain.fish\n  \
+                        tinytrain completions powershell >> $PROFILE"
+)]
+pub struct CompletionOptions {
+    /// The shell.
+    #[arg(value_name = "SHELL", value_parser = shell())]
+    shell: Shell,
+}
+
+/// Those that are documented; `clap_complete` knows more.
+fn shell() -> impl TypedValueParser<Value = Shell> {
+    let parser = PossibleValuesParser::new(["bash", "zsh", "fish", "powershell"]);
+    parser.try_map(|name| name.parse::<Shell>())
+}
+
+/// Prints the script for the program with this command line.
+///
+/// # Errors
+/// Those of standard output.
+pub fn completions(options: &CompletionOptions, mut program: Command) -> anyhow::Result<()> {
+    let name = program.get_name().to_owned();
+    let mut script = Vec::new();
+    generate(options.shell, &mut program, name, &mut script);
+    Ok(print(&script)?)
+}
 
 /// Write the pages of the manual.
 ///
 /// One page for the program and one for each command, `tinytrain.1`, `tinytrain-train.1` and so on.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tinytrain man ~/.local/share/man/man1")]
-pub struct Options {
+pub struct ManOptions {
     /// The folder that they go into; it is made if need be.
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     folder: PathBuf,
@@ -22,7 +59,7 @@ pub struct Options {
 ///
 /// # Errors
 /// Those of the files.
-pub fn run(options: &Options, program: Command) -> anyhow::Result<()> {
+pub fn man(options: &ManOptions, program: Command) -> anyhow::Result<()> {
     let program = program.disable_help_subcommand(true);
     let name = program.get_name().to_owned();
     let source = format!("{name} {}", env!("CARGO_PKG_VERSION"));

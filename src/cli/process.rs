@@ -1,12 +1,48 @@
-//! Ctrl-C and SIGTERM while a network is trained.
+//! The process: what drivers see of its environment, where the user's caches are, and the signals that end it (Ctrl-C and SIGTERM).
 
-use std::fmt;
-use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{env, fmt, io};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+
+/// Keeps Mesa's Vulkan layer that chooses among GPUs from asking Wayland, which complains on standard error where
+/// there is no session. Call it before any thread starts.
+pub fn quieten_drivers() {
+    let has_session = env::var_os("XDG_RUNTIME_DIR").is_some_and(|folder| Path::new(&folder).is_absolute());
+    if !has_session {
+        #[expect(unsafe_code, reason = "the layer listens to nothing but its environment variable")]
+        // SAFETY: called first of all in `main`: no other thread is there to read the environment.
+        unsafe {
+            env::set_var("NODEVICE_SELECT", "1");
+        }
+    }
+}
+
+/// Where compiled kernels and measured tile shapes are kept: the folder that TINYTRAIN_CACHE names, none if that is empty, by default one in the
+/// user's folder of caches, if there is one.
+pub fn cache_folder() -> Option<PathBuf> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from);
+    if let Some(own) = folder("TINYTRAIN_CACHE") {
+        return Some(own).filter(|own| !own.as_os_str().is_empty());
+    }
+    let home = |below: &str| folder("HOME").map(|home| home.join(below));
+    let caches = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        home("Library/Caches")
+    } else {
+        folder("XDG_CACHE_HOME").filter(|caches| caches.is_absolute()).or_else(|| home(".cache"))
+    };
+    caches.filter(|caches| caches.is_absolute()).map(|caches| caches.join("tinytrain"))
+}
+
+/// The file of measured tile shapes, if there is a folder of caches.
+pub fn tuning_file() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("tuning.json"))
+}
 
 /// What a shell adds to a signal's number for the exit code of a program that the signal has ended.
 const SIGNALLED: i32 = 128;

@@ -1,0 +1,250 @@
+//! What is said of the rows that train: columns, labels, dates, weights, and what was understood of all.
+
+use tinytrain::Result;
+use tinytrain::data::{
+    Code, Column, Encoding, ImageForm, LateText, LeftOut, Map, NumbersAsText, OddLabel, Oddity, Schema,
+    Transform, Why,
+};
+use tinytrain::error::excerpt;
+use tinytrain::model::Meaning;
+use tinytrain::train::{ReadFirst, TrainingData};
+
+use super::table_options::Task;
+use super::text::{column_name, counted, grouped};
+use super::training::Training;
+
+/// The most labels of one kind that a warning names.
+const MOST_LABELS: usize = 8;
+
+/// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
+pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
+    let reasons = [
+        (Why::NumbersRows, "since by name or values it only numbers the rows", "--only names inputs"),
+        (
+            Why::DifferentTexts,
+            "since its text is another one in nearly all of the first rows",
+            "--categorical takes it for categories, --exclude leaves it out without a word",
+        ),
+        (Why::Empty, "having neither a name nor a value", "--exclude leaves it out without a word"),
+    ];
+    let line = |(why, reason, remedy): (Why, &str, &str)| {
+        let names = columns.iter().filter(|column| column.why == why).map(|column| column.column.clone());
+        let names: Vec<String> = names.collect();
+        let count = counted(names.len() as u64, "column", "columns");
+        (!names.is_empty()).then(|| format!("{count} left out, {reason}: {}; {remedy}", names.join(", ")))
+    };
+    reasons.into_iter().filter_map(line).collect()
+}
+
+/// What is said of the task that numbers were taken for, where nobody has named it.
+fn task_line(data: &TrainingData) -> Option<String> {
+    if data.predicts_values() {
+        let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
+                    classification takes them for classes";
+        return Some(text.to_owned());
+    }
+    let count = data.outputs();
+    (data.infers_classes() && data.is_table()).then(|| {
+        format!(
+            "the target holds {count} different whole numbers, so they are taken for classes (classification, loss cross-entropy); \
+             --task regression predicts them as values"
+        )
+    })
+}
+
+/// What is said of columns of dates.
+pub fn date_line(schema: &Schema) -> Option<String> {
+    let names: Vec<String> = schema.date_columns().iter().map(column_name).collect();
+    let count = counted(names.len() as u64, "column holds dates", "columns hold dates");
+    (!names.is_empty()).then(|| {
+        format!(
+            "{count}, whose inputs are days since 1970, month, day of the week and, where there is one, hour: {}; --categorical \
+             takes them for text",
+            names.join(", ")
+        )
+    })
+}
+
+/// What is said of inputs that may hold identifiers.
+pub fn identifier_line(columns: &[String]) -> Option<String> {
+    let count = counted(columns.len() as u64, "column", "columns");
+    (!columns.is_empty()).then(|| {
+        format!(
+            "{count} may hold identifiers, which say little of other rows: {}; --categorical takes numbers for categories, --group \
+             holds the rows of one out together, --exclude leaves a column out",
+            columns.join(", ")
+        )
+    })
+}
+
+/// What is said of the columns of rows: what the target is taken for, which hold dates, and which weighs.
+///
+/// # Errors
+/// [`tinytrain::Error::Config`] if the task and the loss contradict one another.
+pub fn column_lines(training: &Training, data: &TrainingData) -> Result<Vec<String>> {
+    let is_auto = training.columns.task(training.settings.loss)? == Task::Auto;
+    let task = is_auto.then(|| task_line(data)).flatten();
+    let dates = data.meaning().schema.as_ref().and_then(date_line);
+    let dropped = (data.dropped_rows() > 0).then(|| {
+        counted(data.dropped_rows() as u64, "row without a target is", "rows without a target are")
+            + " left out"
+    });
+    let identifiers = identifier_line(data.identifiers());
+    let lines = task.into_iter().chain(dropped).chain(identifiers).chain(dates);
+    Ok(lines.chain(weight_lines(data)).collect())
+}
+
+/// What is said of rows that have weights of their own.
+fn weight_lines(data: &TrainingData) -> Vec<String> {
+    let Some(column) = data.meaning().schema.and_then(|schema| schema.weight) else { return Vec::new() };
+    let name = column_name(&column);
+    let line = format!(
+        "rows are weighted by column {name}, divided by its mean over the training rows; the scores of validation and test rows are \
+         weighted, the accuracy of training rows is not"
+    );
+    let without = data.files_without_weights();
+    let without = without.iter().map(|file| {
+        format!(
+            "{} has no column {name}: its rows count alike, and its scores are not weighted",
+            file.display()
+        )
+    });
+    [line].into_iter().chain(without).collect()
+}
+
+/// Why training has waited for all rows, if it has.
+pub fn read_first_line(data: &TrainingData) -> Option<String> {
+    let reason = match data.read_first()? {
+        ReadFirst::Encoded => "what stands for categories and missing cells depends on all of them",
+        ReadFirst::Scaled => "how columns are scaled depends on all of them",
+        ReadFirst::HeldOut => "some of them are held out",
+        ReadFirst::Weighted => "their weights are divided by the mean of all of them",
+        ReadFirst::MissingTargets => "those without a target are left out",
+        ReadFirst::FoldedLabels => "how labels are joined depends on all of them",
+        ReadFirst::Values => "they may be sorted by the values to predict",
+        ReadFirst::OneLabel => "the first ones have a single label",
+        ReadFirst::Sorted => "they are sorted by label",
+    };
+    let rows = data.file_rows().map_or_else(String::new, |rows| format!(" {}", grouped(rows as u64)));
+    Some(format!("all{rows} rows are read before training starts, since {reason}"))
+}
+
+/// What is said of columns of text that may be meant as numbers: a line for each.
+pub fn as_text(columns: &[NumbersAsText]) -> Vec<String> {
+    let line = |NumbersAsText { column, cell, decimal, are_dates }: &NumbersAsText| match decimal {
+        _ if *are_dates => format!(
+            "column {column} holds dates such as {cell}, which are read as text: write them as 2024-12-31 for their days to count"
+        ),
+        Some(mark) => format!(
+            "column {column} holds numbers with another decimal mark, such as {cell}, which are read as text: --decimal {mark} says \
+             that all numbers are written so"
+        ),
+        None => format!(
+            "column {column} holds numbers with a sign or a unit, such as {cell}, which are read as text: write plain numbers for \
+             their values to count"
+        ),
+    };
+    columns.iter().map(line).collect()
+}
+
+/// What is said of columns that are categories since they hold text and numbers: a line for each.
+pub fn late_texts(texts: &[LateText]) -> Vec<String> {
+    let line = |text: &LateText| {
+        format!(
+            "{text}; --missing-marker says which text stands for a missing value, --exclude leaves a column out"
+        )
+    };
+    texts.iter().map(line).collect()
+}
+
+/// What is said of labels that may be slips: one line at most.
+pub fn odd_labels(odd: &[OddLabel]) -> Vec<String> {
+    let place = |odd: &OddLabel| {
+        let file = odd.file.as_ref().map_or_else(String::new, |file| format!("{}, ", file.display()));
+        format!("\"{}\" ({file}row {})", excerpt(&odd.label), odd.row)
+    };
+    let group = |(why, one, several): (Oddity, &str, &str)| {
+        let labels: Vec<&OddLabel> = odd.iter().filter(|odd| odd.why == why).collect();
+        let (plural, says) = if labels.len() == 1 { ("", one) } else { ("s", several) };
+        let mut shown: Vec<String> = labels.iter().take(MOST_LABELS).map(|label| place(label)).collect();
+        if labels.len() > MOST_LABELS {
+            shown.push(format!("... ({} in all)", labels.len()));
+        }
+        (!labels.is_empty()).then(|| format!("label{plural} {} {says}", shown.join(", ")))
+    };
+    let groups = [
+        (Oddity::Number, "is a number among text", "are numbers among text"),
+        (Oddity::Text, "is text among numbers", "are text among numbers"),
+        (
+            Oddity::Spelling,
+            "differs from another only in case or blanks",
+            "differ from others only in case or blanks",
+        ),
+        (Oddity::Single, "has a single row", "have a single row each"),
+    ];
+    let groups: Vec<String> = groups.into_iter().filter_map(group).collect();
+    let is_spelling = odd.iter().any(|odd| odd.why == Oddity::Spelling);
+    let ending = match odd.len() {
+        1 if is_spelling => "it counts as a class; --fold-labels joins them",
+        _ if is_spelling => "each counts as a class; mend what is a slip, --fold-labels joins spellings",
+        1 => "it counts as a class; mend it if it is a slip",
+        _ => "each counts as a class; mend what is a slip",
+    };
+    if odd.is_empty() { Vec::new() } else { vec![format!("{}: {ending}", groups.join(", "))] }
+}
+
+/// How columns are scaled, in a word.
+fn encoded(encoding: &Encoding) -> &'static str {
+    let is_normal = |code: &Code| matches!(code, Code::Number { map: Map::Normal(_), .. });
+    let is_plain = |code: &Code| match code {
+        Code::Number { map, .. } => *map == Map::Affine { center: 0.0, width: 1.0 },
+        Code::Category { .. } => true,
+    };
+    match &encoding.columns[..] {
+        columns if columns.iter().any(is_normal) => "by quantiles",
+        columns if columns.iter().all(is_plain) => "as they are",
+        _ => "scaled",
+    }
+}
+
+/// How large images are.
+pub fn images_of(form: ImageForm) -> String {
+    format!("images of {} x {}{}", form.height, form.width, if form.colour { " in colour" } else { "" })
+}
+
+/// What was understood of the data, in a line.
+pub fn data_line(transform: &Transform, meaning: &Meaning, rows: Option<usize>) -> String {
+    let rows = rows.map_or_else(|| "rows still read".to_owned(), |rows| counted(rows as u64, "row", "rows"));
+    let inputs = meaning.schema.as_ref().map(|schema| schema.inputs.len());
+    let inputs = match (meaning.image, inputs) {
+        (Some(form), _) => images_of(form),
+        (None, Some(inputs)) => counted(inputs as u64, "input", "inputs"),
+        (None, None) => "inputs".to_owned(),
+    };
+    let scaled = match transform {
+        Transform::Bytes => "divided by 255",
+        Transform::None => "as they are",
+        Transform::Columns(encoding) => encoded(encoding),
+    };
+    if let Some(values) =
+        meaning.schema.as_ref().map(|schema| &schema.values).filter(|values| !values.is_empty())
+    {
+        let name = |column: &Column| column.name.clone().unwrap_or_else(|| column.position.to_string());
+        let names: Vec<String> = values.iter().take(6).map(name).collect();
+        let more = if values.len() > 6 { ", ..." } else { "" };
+        return format!("{rows}, {inputs} {scaled}, values {}{more}", names.join(", "));
+    }
+    let target = meaning.schema.as_ref().and_then(|schema| schema.target.as_ref());
+    let target = target.map_or_else(
+        || "labels".to_owned(),
+        |target| match &target.name {
+            Some(name) => format!("target {name}"),
+            None => format!("target column {}", target.position),
+        },
+    );
+    let classes = match meaning.classes.len() {
+        count @ ..=6 => format!("{count} classes: {}", meaning.classes.names().join(", ")),
+        count => format!("{count} classes"),
+    };
+    format!("{rows}, {inputs} {scaled}, {target} of {classes}")
+}

@@ -1,0 +1,267 @@
+//! What is made of a sweep when it is over: the best model, and an ensemble. Members that were trained on folds are trained once more
+//! for it, on all rows.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::ensemble::Fit;
+use super::folder::{BEST, ENSEMBLE, Folder};
+use super::leaderboard::{Ranked, best};
+use super::member::{Ended, Fate, Member};
+use super::picking::{Chosen, Picking, Picks, one_model};
+use super::run::{Event, Plan, Sweep};
+use super::sources::Sources;
+use crate::data::Dataset;
+use crate::engine::Device;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::output::Destination;
+use crate::train::{evaluate, evaluate_values, load_model};
+
+/// A sweep that is over.
+pub struct Finish<'a> {
+    /// Its folder.
+    pub folder: &'a Folder,
+    /// All members.
+    pub members: &'a [Member],
+    /// Where their data come from.
+    pub sources: &'a mut Sources,
+    /// What trains and evaluates them.
+    pub device: &'a Device,
+    /// Most threads that train.
+    pub threads: Option<usize>,
+    /// What model files say of the data.
+    pub names: &'a BTreeMap<String, String>,
+    /// How often a member is picked for an ensemble, if one is wanted.
+    pub picks: Option<usize>,
+    /// Decides between equal ones.
+    pub seed: u64,
+    /// Whether to go on.
+    pub goes_on: &'a dyn Fn() -> bool,
+    /// Takes what is worth telling.
+    pub tell: &'a mut dyn FnMut(Telling),
+}
+
+/// What is told of a sweep that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Telling {
+    /// There is no ensemble: no member was trained to its end on all folds.
+    NoEnsemble,
+    /// The best member was broken off after so many epochs.
+    BrokenOff {
+        /// Its number.
+        member: usize,
+        /// The epochs that it is judged by.
+        epochs: usize,
+    },
+    /// So many of so many members have been trained on all rows.
+    Refit {
+        /// Those that have.
+        done: usize,
+        /// All of them.
+        of: usize,
+    },
+    /// A member that was picked could not be trained on all rows.
+    LeftOut {
+        /// Its number.
+        member: usize,
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+/// What was made of a sweep.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// The best member.
+    pub best_member: Option<usize>,
+    /// Its model.
+    pub best: Option<PathBuf>,
+    /// The ensemble, if one was wanted.
+    pub ensemble: Option<Picked>,
+}
+
+/// An ensemble that was saved.
+#[derive(Debug)]
+pub struct Picked {
+    /// Where.
+    pub path: PathBuf,
+    /// Members, each with how often it was picked.
+    pub members: Picks,
+    /// Whether it tells classes apart.
+    pub of_classes: bool,
+    /// Whether they were picked by the rows that their folds held out, not by those that validate.
+    pub is_out_of_fold: bool,
+    /// Of the rows by which they were picked.
+    pub fit: Fit,
+    /// Of the test rows, if there are any: accuracy and loss of classes, or RMSE and R2 of values.
+    pub test: Option<[f64; 2]>,
+}
+
+/// What training on all rows gave, by the numbers of the members.
+#[derive(Debug, Default)]
+pub struct Refit {
+    /// Models.
+    pub models: BTreeMap<usize, Model>,
+    /// Why there is none.
+    pub failed: BTreeMap<usize, String>,
+}
+
+/// A model as it is saved, with what its file says of the data.
+pub fn as_saved(model: &Model, names: &BTreeMap<String, String>) -> Model {
+    let mut model = model.clone();
+    model.settings.extend(names.clone());
+    // How many threads trained it is nothing that it depends on.
+    model.settings.remove("threads");
+    model
+}
+
+/// Trains members that were trained on folds once more, on all rows, as a sweep does it. `on_progress` is told how many of them have
+/// ended, of how many, and may end it.
+///
+/// # Errors
+/// Those of the data, of the threads, and of `on_progress`.
+pub fn refit<'a>(
+    members: impl Iterator<Item = &'a Member>,
+    sources: &mut Sources,
+    device: &Device,
+    threads: Option<usize>,
+    on_progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<Refit> {
+    let on_all_rows = |member: &Member| {
+        let data = vec![sources.data(&member.config, None)?];
+        Ok(Member { data, is_tested: false, ..member.clone() })
+    };
+    let members = members.map(on_all_rows).collect::<Result<Vec<Member>>>()?;
+    let device = device.clone();
+    let plan = Plan { device, threads, halving: None, first_stage: 0, deadline: None };
+    let (all, mut refit) = (members.len(), Refit::default());
+    let mut sweep = Sweep::new(members, plan);
+    while let Some(event) = sweep.next()? {
+        on_progress(refit.models.len() + refit.failed.len(), all)?;
+        if let Event::Ended(ended) = event {
+            let Ended { member, fate, runs, .. } = *ended;
+            match (fate, runs.first()) {
+                (Fate::Failed(reason), _) => drop(refit.failed.insert(member, reason)),
+                (_, Some(run)) => drop(refit.models.insert(member, Model::clone(&run.model))),
+                _ => {}
+            }
+        }
+    }
+    Ok(refit)
+}
+
+impl<'b> Finish<'b> {
+    /// Writes the models that a sweep leaves when it is over; `ranked` are the members with a score, the best first.
+    ///
+    /// # Errors
+    /// Those of the models, the device and the files; [`Error::NotRefit`] if members were trained on folds and none gave a model on
+    /// all rows; [`Error::Interrupted`].
+    pub fn finish(&mut self, ranked: &[Ranked]) -> Result<Finished> {
+        let Some(first) = best(ranked, self.are_on_folds()) else { return Ok(Finished::default()) };
+        let mut finished = Finished { best_member: Some(first.record.member), ..Finished::default() };
+        if self.are_on_folds() {
+            self.finish_folds(&mut finished, ranked, first)?;
+            return Ok(finished);
+        }
+        finished.best = self.folder.keep_best(&first.record)?;
+        if let Some(picks) = self.picks
+            && let Some(chosen) = self.picking(ranked, picks).by_validation()?
+        {
+            let of_member = |(number, picks): (usize, u32)| {
+                let record = self.folder.records.iter().find(|record| record.member == number);
+                let name = record.and_then(|record| record.model.as_ref());
+                name.map(|name| Ok((load_model(&self.folder.file(name))?, picks)))
+            };
+            let networks = chosen.members().into_iter().filter_map(of_member).collect::<Result<_>>()?;
+            finished.ensemble = self.save(&chosen, networks)?;
+        }
+        Ok(finished)
+    }
+
+    fn are_on_folds(&self) -> bool {
+        self.members.iter().any(|member| member.is_tested)
+    }
+
+    /// The same where members were trained on folds: the best of them and those of an ensemble are trained once more, on all rows.
+    fn finish_folds(&mut self, finished: &mut Finished, ranked: &[Ranked], first: &Ranked) -> Result<()> {
+        let chosen = match self.picks {
+            Some(picks) => self.picking(ranked, picks).by_folds(self.sources)?,
+            None => None,
+        };
+        if self.picks.is_some() && chosen.is_none() {
+            (self.tell)(Telling::NoEnsemble);
+        }
+        let (number, epochs) = (first.record.member, first.record.epochs);
+        if first.record.is_broken_off() {
+            (self.tell)(Telling::BrokenOff { member: number, epochs });
+        }
+        // Whoever told of it may have its model.
+        let is_refit = first.record.model.is_none();
+        let mut numbers: Vec<usize> = is_refit.then_some(number).into_iter().collect();
+        numbers.extend(chosen.iter().flat_map(Chosen::members).map(|(member, _)| member));
+        let members = self.members.iter().filter(|member| numbers.contains(&member.number));
+        let on_progress = &mut |done, of| {
+            (self.tell)(Telling::Refit { done, of });
+            if (self.goes_on)() { Ok(()) } else { Err(Error::Interrupted) }
+        };
+        let refit = refit(members, self.sources, self.device, self.threads, on_progress)?;
+        let (models, mut failed) = (refit.models, refit.failed);
+        finished.best = match models.get(&number).filter(|_| is_refit) {
+            Some(model) => Some(self.write(BEST, &as_saved(model, self.names))?),
+            None => self.folder.keep_best(&first.record)?,
+        };
+        if let Some(chosen) = chosen
+            && let Some(chosen) = chosen.without(|member| !models.contains_key(&member))
+        {
+            let of_member = |(member, picks)| Some((as_saved(models.get(&member)?, self.names), picks));
+            let networks = chosen.members().into_iter().filter_map(of_member).collect();
+            finished.ensemble = self.save(&chosen, networks)?;
+        }
+        if finished.best.is_none()
+            && finished.ensemble.is_none()
+            && let Some(reason) = failed.remove(&number)
+        {
+            return Err(Error::NotRefit { member: number, reason });
+        }
+        failed.into_iter().for_each(|(member, reason)| (self.tell)(Telling::LeftOut { member, reason }));
+        Ok(())
+    }
+
+    fn picking<'a>(&self, ranked: &'a [Ranked], picks: usize) -> Picking<'a>
+    where
+        'b: 'a,
+    {
+        let Self { members, device, folder, seed, goes_on, .. } = *self;
+        Picking { members, device, folder, ranked, picks, seed, goes_on }
+    }
+
+    /// Saves the networks that were picked.
+    fn save(&self, chosen: &Chosen, networks: Vec<(Model, u32)>) -> Result<Option<Picked>> {
+        let members = chosen.members();
+        let Some(model) = one_model(networks) else { return Ok(None) };
+        let path = self.write(ENSEMBLE, &model)?;
+        let is_first = |member: &&Member| members.first().is_some_and(|(first, _)| *first == member.number);
+        let is_out_of_fold = self.are_on_folds();
+        let data =
+            self.members.iter().find(is_first).filter(|_| !is_out_of_fold).map(|member| &member.data[0]);
+        let test = data.and_then(|data| data.test()).map(|rows| self.tested(&model, rows)).transpose()?;
+        let (of_classes, fit) = (model.network.loss().of_classes(), chosen.fit);
+        Ok(Some(Picked { path, members, of_classes, is_out_of_fold, fit, test }))
+    }
+
+    fn tested(&self, model: &Model, rows: &Dataset) -> Result<[f64; 2]> {
+        if model.network.loss().of_classes() {
+            let evaluated = evaluate(model, rows, self.device, false)?;
+            return Ok([evaluated.accuracy, evaluated.evaluation.loss]);
+        }
+        let evaluated = evaluate_values(model, rows, self.device)?;
+        Ok([evaluated.errors.rmse, evaluated.errors.r2])
+    }
+
+    fn write(&self, name: &str, model: &Model) -> Result<PathBuf> {
+        let path = self.folder.file(name);
+        Destination::check(&path)?.write(&model.to_bytes()?)?;
+        Ok(path)
+    }
+}

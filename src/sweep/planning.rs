@@ -1,0 +1,180 @@
+//! The members of a sweep before they are trained: which settings are tried, and what each member is trained by.
+
+use serde_json::{Value, json};
+use toml::Table;
+
+use super::shards::Shard;
+use super::space::{Range, Settings, Space, Values};
+use crate::error::{Error, Result};
+use crate::settings::text::read;
+use crate::settings::{DatasetInfo, Preset, TrainSettings};
+use crate::step::ScheduleKind;
+use crate::train::Config;
+
+/// Settings that are the same for all members, since they decide which rows there are, what a score means, or what trains.
+const FIXED: [&str; 6] = ["seed", "threads", "loss", "scale-target", "validation-fraction", "test-fraction"];
+
+/// The share of the training rows by which members are judged where nothing else does.
+pub const VALIDATION: f64 = 0.2;
+
+/// A member of which nothing is trained yet.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// Its number.
+    pub number: usize,
+    /// Its own settings, in which it may differ from others.
+    pub own: Settings,
+    /// All of them.
+    pub settings: TrainSettings,
+    /// The schedule under which it trains together with others on a GPU, with the built-in tile shapes, if it can.
+    pub pack: Option<ScheduleKind>,
+}
+
+/// What members are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Planning<'a> {
+    /// The settings that all have.
+    pub base: &'a TrainSettings,
+    /// What is known of the data.
+    pub info: DatasetInfo,
+    /// Where their own settings come from, for messages.
+    pub origin: &'a str,
+    /// How often each of the settings is trained, from other first weights each time.
+    pub seeds: usize,
+    /// The part of the members that is trained here.
+    pub shard: Option<Shard>,
+}
+
+impl Planning<'_> {
+    /// The members with these settings, each as often as there are seeds, without those of other shards.
+    ///
+    /// # Errors
+    /// [`Error::Config`], in one line, for settings that are none, or do not go together.
+    pub fn plan(&self, trials: &[Settings]) -> Result<Vec<Planned>> {
+        let numbers =
+            (0..trials.len() * self.seeds).filter(|number| self.shard.is_none_or(|shard| shard.has(*number)));
+        numbers.map(|number| self.member(number, trials[number / self.seeds].clone())).collect()
+    }
+
+    /// The member of this number with settings of its own.
+    ///
+    /// # Errors
+    /// As [`Planning::plan`].
+    pub fn member(&self, number: usize, own: Settings) -> Result<Planned> {
+        let unfit =
+            |error: toml::ser::Error| Error::Config(format!("{}: {}", self.origin, error.to_string().trim()));
+        let mut table = Table::try_from(self.base).map_err(unfit)?;
+        table.extend(Table::try_from(&own).map_err(unfit)?);
+        let mut settings: TrainSettings = read(&table, self.origin)?;
+        let seed = settings.seed.unwrap_or(Config::default().seed).wrapping_add(number as u64);
+        settings.init_seed.get_or_insert(seed);
+        settings.check_early(self.info).map_err(|error| of_member(error, number))?;
+        Ok(Planned { number, own, settings, pack: None })
+    }
+}
+
+/// A setting that is wrong, with the member that has it.
+pub(super) fn of_member(error: Error, number: usize) -> Error {
+    let option = if matches!(error, Error::Setting { .. }) { "--" } else { "" };
+    Error::Config(format!("member {number}: {option}{error}"))
+}
+
+/// Checks whether members may have settings of these names, which come from `origin`; `others` are options that are no settings.
+///
+/// # Errors
+/// [`Error::Config`] for the first that they may not.
+pub fn check_names<'a>(names: impl Iterator<Item = &'a str>, origin: &str, others: &[String]) -> Result<()> {
+    let known = serde_json::to_value(TrainSettings::default()).unwrap_or_default();
+    for name in names {
+        let expected = match known.get(name).is_some() {
+            true if !FIXED.contains(&name) => continue,
+            is_known if is_known || others.iter().any(|other| other == name) => format!(
+                "an option that may differ from member to member, found {name:?}; it belongs on the command line"
+            ),
+            _ => format!("options of `tinytrain train`, found {name:?}"),
+        };
+        return Err(Error::Config(format!("{origin}: expected {expected}")));
+    }
+    Ok(())
+}
+
+/// The settings that are tried where nobody has said which: those that suit a preset.
+pub fn usual_space(preset: Preset, of_classes: bool) -> Space {
+    let log = |low, high| {
+        Values::Range(Range { bounds: [low, high], is_log: true, is_whole: false, points: Some(5) })
+    };
+    let mut settings = match preset {
+        // About the settings of the preset, which are good ones: what RealMLP's authors search, as far as it is an option here.
+        Preset::Table => vec![
+            ("lr", log(0.02, 0.3)),
+            ("hidden", choice(json!([[256, 256, 256], [256, 256, 256], [64, 64, 64, 64, 64], [512]]))),
+            ("dropout", choice(json!([0, 0.15, 0.3]))),
+            ("embeddings", choice(json!(["pbld", "pbld", "none"]))),
+            ("activation", choice(json!(["selu", "mish", "relu"]))),
+        ],
+        Preset::Plain => vec![
+            ("optimizer", choice(json!(["adam"]))),
+            ("lr", log(0.0003, 0.01)),
+            ("lr-schedule", choice(json!(["cosine"]))),
+            ("hidden", choice(json!([[64], [256], [128, 128], [300, 100]]))),
+            ("dropout", choice(json!([0, 0.1, 0.3]))),
+            ("batch-size", choice(json!([32, 64, 128]))),
+        ],
+    };
+    if preset == Preset::Table && of_classes {
+        settings.push(("label-smoothing", choice(json!([0, 0.1]))));
+    }
+    Space::new(settings.into_iter().map(|(name, values)| (name.to_owned(), values)))
+}
+
+/// One of the values of a list.
+fn choice(list: Value) -> Values {
+    Values::Choice(list.as_array().cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_have_what_all_have_and_settings_and_first_weights_of_their_own() {
+        let base = TrainSettings { seed: Some(5), epochs: Some(3), ..TrainSettings::default() };
+        let planning =
+            Planning { base: &base, info: DatasetInfo::default(), origin: "o", seeds: 2, shard: None };
+        let trials = [json!({ "lr": 0.5 }), json!({ "hidden": [7, 3], "epochs": 9 })];
+        let trials = trials.map(|trial| serde_json::from_value::<Settings>(trial).unwrap());
+        let planned = planning.plan(&trials).unwrap();
+        let found =
+            planned.iter().map(|it| (it.number, it.settings.lr, it.settings.epochs, it.settings.init_seed));
+        let expected = [
+            (0, Some(0.5), Some(3), Some(5)),
+            (1, Some(0.5), Some(3), Some(6)),
+            (2, None, Some(9), Some(7)),
+            (3, None, Some(9), Some(8)),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let shard = Planning { shard: Some("2/2".parse().unwrap()), ..planning };
+        let numbers: Vec<usize> = shard.plan(&trials).unwrap().iter().map(|planned| planned.number).collect();
+        assert_eq!(numbers, [1, 3]);
+        let bad =
+            |trial: Value| planning.plan(&[serde_json::from_value(trial).unwrap()]).unwrap_err().to_string();
+        assert!(bad(json!({ "lr": "x" })).starts_with("o: --lr: "), "{}", bad(json!({ "lr": "x" })));
+        assert!(bad(json!({ "lr": -1 })).starts_with("member 0: --lr: expected "));
+    }
+
+    #[test]
+    fn names_are_those_of_settings_that_may_differ() {
+        let check = |name: &str| check_names([name].into_iter(), "o", &["data".to_owned()]);
+        assert!(check("lr").is_ok() && check("batch-size").is_ok() && check("hidden").is_ok());
+        for (name, part) in
+            [("seed", "may differ"), ("data", "may differ"), ("lrr", "options of `tinytrain train`")]
+        {
+            assert!(check(name).unwrap_err().to_string().contains(part), "{name}");
+        }
+        for preset in [Preset::Table, Preset::Plain] {
+            let space = usual_space(preset, true);
+            assert!(check_names(space.names(), "o", &[]).is_ok());
+            assert!(space.settings().values().all(|values| *values != Values::Choice(Vec::new())));
+        }
+    }
+}
