@@ -16,28 +16,29 @@ const IMAGES: &str = "Images";
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Written {
-    /// Whether the first row of a table holds the names of its columns. [default: found out by comparing it with the rows
-    /// below]
-    #[arg(long, help_heading = TABLES, value_name = "WHETHER")]
+    /// Whether the first row holds the names of the columns. [default: detected]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "WHETHER")]
     #[serde(with = "text")]
     header: Option<YesNo>,
-    /// What stands between two cells: one character, `tab`, or `space`. [default: found out among , ; | and tab]
-    #[arg(long, help_heading = TABLES, value_name = "CHARACTER", allow_hyphen_values = true)]
+    /// Delimiter between cells: one character, `tab` or `space`. [default: detected among , ; | and tab]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "CHARACTER", allow_hyphen_values = true)]
     #[serde(with = "text")]
     delimiter: Option<Mark<false>>,
-    /// What stands before the digits of a fraction: `.` or `,`. [default: found out]
-    #[arg(long, help_heading = TABLES, value_name = "CHARACTER")]
+    /// Decimal mark: `.` or `,`. [default: detected]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "CHARACTER")]
     #[serde(with = "text")]
     decimal: Option<Mark<true>>,
-    /// The most bytes of a row of a table, 1 GiB at most; a row has at most a sixteenth as many columns. [default: 16777216]
-    #[arg(long, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
+    /// Maximum size of a row in bytes, up to 1 GiB. [default: 16777216]
+    ///
+    /// A row has at most one column for every 16 of these bytes.
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "BYTES", value_parser = args::count, allow_hyphen_values = true)]
     #[serde(with = "text")]
     row_limit: Option<usize>,
-    /// Cells that stand for a missing value, besides empty ones and NA, N/A, NaN, NaT, null, ?, - and \N; what a model was
-    /// trained with is known to it. Several stand side by side, numbers below 0 too (`--missing-marker -999 XX`); behind `=`, which
-    /// other text that begins with a minus needs, stands one, and the option once more for the next
-    /// (`--missing-marker=--- --missing-marker=XX`).
-    #[arg(long, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_negative_numbers = true)]
+    /// Texts that stand for a missing value, besides empty cells, NA, N/A, NaN, NaT, null, ?, - and \N.
+    ///
+    /// Example: `--missing-marker -999 XX`. Write `--missing-marker=--- --missing-marker=XX` for texts that start
+    /// with a minus.
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "TEXT", num_args = 1.., allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     missing_marker: Vec<String>,
 }
@@ -74,58 +75,56 @@ impl Written {
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Columns {
-    /// Column of a table that holds the labels: its name, or its index from 0; -1 is the last. With a loss of values, the
-    /// columns that hold the values to predict. [default: the column named label, class, target or y, of labels not y beside a
-    /// column x and one of text; of labels also the only column of text, if nothing else may be one, or the first of MNIST's 785
-    /// columns]
+    /// Column to predict: a name, or an index from 0 (-1 is the last). [default: the column named label, class,
+    /// target or y, or the only text column]
+    ///
+    /// Several columns for regression with several outputs.
     #[arg(long, help_heading = TABLES, visible_alias = "label-column", value_name = "NAME-or-INDEX", value_parser = args::column,
           num_args = 1.., allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     target: Vec<String>,
-    /// Whether a table's target holds classes to be told apart, or numbers to be predicted. [default: as --loss says, else
-    /// `auto`: text, and up to 20 different whole numbers in the first hundred rows, are classes, unless
-    /// all rows show more of them]
-    #[arg(long, help_heading = TABLES, value_enum, value_name = "TASK")]
+    /// Task. [default: by --loss, else auto: text and up to 20 different whole numbers are classes]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_enum, value_name = "TASK")]
     task: Option<Task>,
-    /// Column of a table that says how much each row counts in the loss and in the scores: a number of 0 or more. It is divided by
-    /// its mean over the training rows.
-    #[arg(long, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    /// Column with the weight of each row in the loss and in all measures.
+    ///
+    /// Weights are divided by their mean over the training rows.
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     #[serde(with = "text")]
     weight: Option<String>,
-    /// Columns of a table that are no inputs: names or indices.
+    /// Columns to ignore.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     exclude: Vec<String>,
-    /// The only columns of a table that are inputs: names or indices. [default: all but the target, those excluded,
-    /// those that only number the rows, and those without a name and a value]
-    #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
+    /// The only columns to use as inputs. [default: all but the target, --exclude, row numbers and empty columns
+    /// without a name]
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true,
           conflicts_with = "exclude")]
     #[serde(with = "text::texts")]
     only: Vec<String>,
-    /// Columns of a table that are categories, though they hold numbers: names or indices. Columns of text, and of text and numbers, always are. All
-    /// of them must be inputs.
+    /// Numeric columns to treat as categories.
     #[arg(long, help_heading = TABLES, value_name = "COLUMN", num_args = 1.., value_parser = args::column, allow_negative_numbers = true)]
     #[serde(with = "text::texts")]
     categorical: Vec<String>,
-    /// Take labels that differ only in case, or in blanks around them, for one, which has the name of the most frequent of them.
-    /// The model does the same with the labels of tables that it is evaluated on.
-    #[arg(long, help_heading = TABLES)]
+    /// Treat labels that differ only in case or surrounding blanks as one class.
+    #[arg(long, hide_short_help = true, help_heading = TABLES)]
     fold_labels: bool,
-    /// Leave out rows without a label or a value to predict; a line says how many they are. The model does the same with tables that
-    /// it is evaluated on.
-    #[arg(long, help_heading = TABLES)]
+    /// Leave out rows without a target.
+    #[arg(long, hide_short_help = true, help_heading = TABLES)]
     drop_missing_target: bool,
-    /// What becomes of missing values among the inputs: `fill` puts the median of the training rows in the place of a number,
-    /// with one more input that says so, and makes a category of missing categories; `error` refuses them. [default: fill]
-    #[arg(long, help_heading = TABLES, value_name = "WHAT")]
+    /// Treatment of missing inputs: fill or error. [default: fill]
+    ///
+    /// `fill` replaces a number by the median of the training rows and adds an input that marks it; missing
+    /// categories are a category.
+    #[arg(long, hide_short_help = true, help_heading = TABLES, value_name = "WHAT")]
     #[serde(with = "text")]
     pub missing: Option<Missing>,
-    /// Height and width to which PNG images in folders are resized: HxW, or one number for both. [default: those of the first image]
-    #[arg(long, help_heading = IMAGES, value_name = "HxW")]
+    /// Size of PNG images: HxW, or one number for both. [default: that of the first image]
+    #[arg(long, hide_short_help = true, help_heading = IMAGES, value_name = "HxW")]
     #[serde(with = "text")]
     image_size: Option<args::ImageSize>,
-    /// Train on the colours of PNG images in folders; without it they become grey.
-    #[arg(long, help_heading = IMAGES)]
+    /// Keep the colours of PNG images. Without it they become grey.
+    #[arg(long, hide_short_help = true, help_heading = IMAGES)]
     colour: bool,
     #[command(flatten)]
     #[serde(flatten)]

@@ -48,27 +48,29 @@ pub struct TrainOptions {
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct RunOptions {
-    /// Takes the settings of a run from its config.toml, by which it is repeated; options on the command line win.
+    /// Take the settings of this config.toml; options on the command line override them.
     #[arg(long, help_heading = RUNS, value_name = "FILE", conflicts_with = "resume")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
-    /// Goes on with the run in this folder from its last checkpoint, bit for bit as if it had never ended. Beside it may stand more
-    /// --epochs, another --max-time, --patience, --target-accuracy, --device or --threads, and how results are written.
+    /// Continue the run in this folder from its last checkpoint.
+    ///
+    /// The result is the same, bit for bit, as without the interruption. --epochs, --max-time, --patience,
+    /// --target-accuracy, --device, --threads and the options for output may be changed.
     #[arg(long, help_heading = RUNS, value_name = "DIR")]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
-    /// How often a checkpoint is written into the folder of the run, at least: 1epoch, 100steps, 5min. One is written too when the
-    /// run ends or is interrupted. [default: 60s]
-    #[arg(long, help_heading = RUNS, value_name = "HOW-OFTEN", allow_hyphen_values = true)]
+    /// Interval between checkpoints: 1epoch, 100steps, 5min. [default: 60s]
+    ///
+    /// A checkpoint is also written when the run ends or is interrupted.
+    #[arg(long, hide_short_help = true, help_heading = RUNS, value_name = "HOW-OFTEN", allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub checkpoint_every: Option<Every>,
-    /// Goes on with this engine, from the last checkpoint, when the device is lost, does not open, or has too little memory.
-    #[arg(long, help_heading = RUNS, value_enum, value_name = "ENGINE")]
+    /// Continue on this engine if the device fails, does not open, or lacks memory.
+    #[arg(long, hide_short_help = true, help_heading = RUNS, value_enum, value_name = "ENGINE")]
     #[serde(skip)]
     pub fallback: Option<Fallback>,
-    /// Writes an event file for TensorBoard into the folder of the run: losses, measures, learning rate and speed of every epoch, and
-    /// the settings. `tensorboard --logdir runs` shows all runs.
-    #[arg(long, help_heading = RUNS, conflicts_with = "folds")]
+    /// Write an event file for TensorBoard into the folder of the run.
+    #[arg(long, hide_short_help = true, help_heading = RUNS, conflicts_with = "folds")]
     pub tensorboard: bool,
 }
 
@@ -82,52 +84,50 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub kernels: Kernels,
-    /// Test data: an IDX file of images, or a table. They are never used to choose anything. [default: the test files of
-    /// the folder, if it has any]
+    /// Test data: a table or an IDX file. [default: the test files of the data folder, if any]
     #[arg(long, help_heading = HELD_OUT, value_name = "FILE", conflicts_with = "test_fraction")]
     #[serde(serialize_with = "text::path")]
     pub test: Option<PathBuf>,
-    /// Validation data: an IDX file of images, or a table. The model that is best on them is kept.
+    /// Validation data: a table or an IDX file. The best model on it is kept.
     #[arg(long, help_heading = HELD_OUT, value_name = "FILE", conflicts_with = "validation_fraction")]
     #[serde(serialize_with = "text::path")]
     pub validation: Option<PathBuf>,
-    /// Column of a table whose rows with the same cell are held out together or not at all, such as a person's; it is no input.
-    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
+    /// Column that groups rows: rows of one group are held out together. Not an input.
+    #[arg(long, hide_short_help = true, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, conflicts_with = "time",
           allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub group: Option<String>,
-    /// Column of a table that says when a row is of: the last rows test, those before them validate, and rows of one time stay
-    /// together; it is no input. It holds numbers, or dates such as 2026-11-22 or 2026/11/22, also with a time of the day behind a
-    /// blank or T: 10:30, 10:30:00 or 10:30:00.5, and an offset from UTC, such as Z or +02:00; without one a time is of UTC.
-    #[arg(long, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
+    /// Column with the time of each row: the latest rows are held out. Not an input.
+    ///
+    /// Numbers, or dates such as 2026-11-22 or 2026/11/22, with an optional time of day (10:30, 10:30:00.5) and UTC
+    /// offset (Z, +02:00).
+    #[arg(long, hide_short_help = true, help_heading = HELD_OUT, value_name = "COLUMN", value_parser = args::column, allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub time: Option<String>,
-    /// Trains N times, each time without another part of the rows, on which that network is then tested: says how good each is,
-    /// their mean and their deviation, and saves no model. Every fold has the same share of each class; with --group rows of one
-    /// group are in one fold; with --time each fold tests on rows later than all that train.
+    /// Cross-validation with N folds: reports scores, saves no model.
+    ///
+    /// Folds are stratified by class; with --group a group stays in one fold; with --time a fold is tested on rows
+    /// later than its training rows.
     #[arg(long, help_heading = HELD_OUT, value_name = "N", value_parser = args::two_or_more, allow_hyphen_values = true,
           conflicts_with_all = ["test", "test_fraction", "profile"])]
     pub folds: Option<usize>,
-    /// The folder of the run: settings (config.toml), history.csv, model.safetensors, checkpoint.safetensors, log.txt; or a file named
-    /// *.safetensors, which takes the model alone, in place of what is there. [default: runs/<time>-<data>]
+    /// Folder of the run, or a file *.safetensors for the model alone. [default: runs/<time>-<data>]
     #[arg(long, value_name = "DIR-or-FILE")]
     #[serde(serialize_with = "text::path")]
     pub out: Option<PathBuf>,
-    /// Write a profile of the whole run there, as `tinytrain profile --format json` prints it: where the time of
-    /// training goes. Every kernel is timed by itself, which slows a GPU down.
-    #[arg(long, value_name = "FILE")]
+    /// Write a profile of the run as JSON. Slows a GPU down.
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     #[serde(serialize_with = "text::path")]
     pub profile: Option<PathBuf>,
-    /// How results are written: lines for people, or one JSON object a line.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     #[serde(skip)]
     pub format: Format,
-    /// Print no progress and no notices but warnings, and as text only one line at the end: accuracy and model.
+    /// Print only warnings, and one line at the end.
     #[arg(long, conflicts_with = "verbose")]
     #[serde(skip)]
     pub quiet: bool,
-    /// Tell on standard error what is trained and how: seed, parameters, on a GPU the kernels of a step, their tile
-    /// shapes, and whether those are built in or measured.
+    /// Print all settings, and on a GPU the kernels of a step and their tile shapes.
     #[arg(long)]
     #[serde(skip)]
     pub verbose: bool,

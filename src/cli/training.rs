@@ -20,14 +20,16 @@ use super::table_options::Columns;
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Training {
-    /// Training data: a folder with MNIST's files or a train.csv, an IDX file of images, or a CSV table, packed by gzip or zstd or not;
-    /// `-` is a table on standard input. Several files, or a folder of part*.csv, are one table. [default: the folder data/mnist of the
-    /// repository]
+    /// Training data: a CSV or NPZ table, a folder with MNIST's files, an IDX file, or a folder of PNG images for
+    /// each class. [default: MNIST]
+    ///
+    /// Files may be packed by gzip or zstd; `-` is a table on standard input. Several files, or a folder of
+    /// part*.csv, are one table.
     #[arg(long, value_name = "DIR-or-FILE", num_args = 1..)]
     #[serde(with = "text::texts")]
     pub data: Vec<PathBuf>,
-    /// What trains: auto, cpu, gpu, vulkan, gl, metal, dx12, or the name or index of a device as
-    /// `tinytrain devices` lists it. [default: auto]
+    /// Device: auto, cpu, gpu, vulkan, gl, metal, dx12, or a name or index that `tinytrain devices` lists. [default:
+    /// auto]
     #[arg(long, value_parser = args::device, allow_hyphen_values = true)]
     #[serde(with = "text")]
     pub device: Option<DeviceRequest>,
@@ -91,12 +93,13 @@ pub fn of_steps(heading: Option<&str>, _: &str) -> bool {
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Kernels {
-    /// Have a GPU's kernels check every index, count every loop, and begin with cleared memory: slower, to find out
-    /// whether a kernel or a driver goes astray. Without it only what needs checking is checked.
-    #[arg(long)]
+    /// Run GPU kernels with bounds checks.
+    ///
+    /// Slower; shows whether a kernel or driver goes astray.
+    #[arg(long, hide_short_help = true)]
     pub checked: bool,
-    /// Take the built-in tile shapes of a GPU's kernels, not those that `tinytrain tune` has measured.
-    #[arg(long)]
+    /// Ignore the tile shapes that `tinytrain tune` has measured.
+    #[arg(long, hide_short_help = true)]
     pub no_tune: bool,
 }
 
