@@ -19,19 +19,20 @@ const MOST_LABELS: usize = 8;
 /// What is said of columns that are no inputs, though nobody has said so: a line for each reason.
 pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
     let reasons = [
-        (Why::NumbersRows, "since by name or values it only numbers the rows", "--only names inputs"),
+        (Why::NumbersRows, "looks like a row number", "--only to use it"),
         (
             Why::DifferentTexts,
-            "since its text is another one in nearly all of the first rows",
-            "--categorical takes it for categories, --exclude leaves it out without a word",
+            "nearly every value is different",
+            "--categorical to use it, or --exclude to silence this line",
         ),
-        (Why::Empty, "having neither a name nor a value", "--exclude leaves it out without a word"),
+        (Why::Empty, "no name and no value", "--exclude to silence this line"),
     ];
     let line = |(why, reason, remedy): (Why, &str, &str)| {
         let names = columns.iter().filter(|column| column.why == why).map(|column| column.column.clone());
         let names: Vec<String> = names.collect();
-        let count = counted(names.len() as u64, "column", "columns");
-        (!names.is_empty()).then(|| format!("{count} left out, {reason}: {}; {remedy}", names.join(", ")))
+        let columns = if names.len() == 1 { "column" } else { "columns" };
+        (!names.is_empty())
+            .then(|| format!("left out {columns} {}: {reason}; use {remedy}", names.join(", ")))
     };
     reasons.into_iter().filter_map(line).collect()
 }
@@ -39,8 +40,8 @@ pub fn left_out(columns: &[LeftOut]) -> Vec<String> {
 /// What is said of the task that numbers were taken for, where nobody has named it.
 fn task_line(data: &TrainingData) -> Option<String> {
     if data.predicts_values() {
-        let text = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
-                    classification takes them for classes";
+        let text = "the target holds numbers, so they are predicted as values (regression, loss mse); use --task \
+                    classification to treat them as classes";
         return Some(text.to_owned());
     }
     let count = data.outputs();

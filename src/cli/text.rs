@@ -43,15 +43,15 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
 /// What is said of cells of some rows that hold what the training rows did not.
 pub fn unknown_cells(cells: u64, rows: &str) -> String {
     format!(
-        "in {rows}, {} an unknown category, which counts as none, or missing where no training row misses a value, which \
-         counts as the median",
-        if cells == 1 { "1 cell is".to_owned() } else { format!("{} cells are", grouped(cells)) }
+        "in {rows}, {} a category, or a missing value, that no training row has: the category counts as none, the value as \
+         the median",
+        if cells == 1 { "1 cell has".to_owned() } else { format!("{} cells have", grouped(cells)) }
     )
 }
 
 /// What is said of some rows that are all of one class.
 pub fn one_class(class: &str, rows: &str) -> String {
-    format!("{rows} are all of one class, {class}: they have no AUC, and their other figures say little")
+    format!("{rows} are all of one class, {class}: the AUC is undefined, and the other measures say little")
 }
 
 /// A path as a shell takes it.

@@ -36,9 +36,9 @@ pub fn started_lines(
     let batch = counted(*batch_size as u64, "row", "rows");
     let by_rows = match (preset, settings.epochs, settings.batch_size) {
         (Preset::Table, ..) => " (--preset table)",
-        (_, None, None) => " (both by the number of rows)",
-        (_, None, Some(_)) => " (epochs by the number of rows)",
-        (_, Some(_), None) => " (batches by the number of rows)",
+        (_, None, None) => " (chosen for this table size)",
+        (_, None, Some(_)) => " (epochs chosen for this table size)",
+        (_, Some(_), None) => " (batch size chosen for this table size)",
         (_, Some(_), Some(_)) => "",
     };
     let optimizer = match optimizer.kind {
@@ -168,7 +168,7 @@ pub fn details(started: &Started, config: &Config, preset: Preset, is_verbose: b
     let Description { engine, device, schedule, tiles, dispatches, .. } = engine;
     let mut lines = Vec::new();
     if *engine == EngineKind::Gpu && config.threads.is_some() {
-        lines.push("--threads is for the CPU engine: it has no effect here".to_owned());
+        lines.push("--threads has no effect on a GPU".to_owned());
     }
     if !is_verbose {
         return lines;
@@ -223,10 +223,10 @@ pub fn end_text(summary: &Summary, [total, first]: [Duration; 2]) -> String {
         (_, kept) => format!(" (best model, epoch {kept})"),
     };
     let end = match summary.end {
-        End::Patience => ", no better one since",
-        End::Accuracy => ", as accurate as was asked for",
-        End::Time if summary.steps == 1 => ", when its time was over: one step takes longer than the limit",
-        End::Time => ", when its time was over",
+        End::Patience => ", no improvement since",
+        End::Accuracy => ", target accuracy reached",
+        End::Time if summary.steps == 1 => ", time limit reached: one step takes longer than the limit",
+        End::Time => ", time limit reached",
         End::Done | End::Interrupted => "",
     };
     let (total, first) = (seconds(total), seconds(first));

@@ -153,8 +153,8 @@ fn numbers_that_prove_to_be_no_classes_are_values() {
         );
         assert!(outcome.objects()[0]["classes"].as_array().unwrap().is_empty());
     }
-    let line = "the target holds numbers that are no classes, so they are predicted as values (regression, loss mse); --task \
-                classification takes them for classes";
+    let line = "the target holds numbers, so they are predicted as values (regression, loss mse); use --task \
+                classification to treat them as classes";
     let said = |stderr: &str| stderr.lines().filter(|found| *found == line).count();
     let run = ["--device", "cpu", "--hidden", "4", "--target", "price", "--data"];
     let profile = place.succeed(&[&["profile", "--steps", "2"][..], &run, &["t.csv"]].concat());

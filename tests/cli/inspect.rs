@@ -33,7 +33,7 @@ fn a_table_is_described() {
         "4 rows, 2 input columns",
         "colour  categories        1         2  red 2, blue 1",
         "size    numbers           1         3  1.5 to 10, median 2.5",
-        "1 column left out, since by name or values it only numbers the rows: id; --only names inputs",
+        "left out column id: looks like a row number; use --only to use it",
         "target class, 2 classes",
         "x         3  75.00 %",
     ] {

@@ -154,7 +154,7 @@ fn numbers_of_which_only_the_first_rows_show_few_are_values() {
         let row = |row: usize| format!("{},{}\n", row * 7 % 13, (row / 60).min(most));
         "x,price\n".to_owned() + &(0..2000).map(row).collect::<String>() + last
     };
-    let said = "so they are predicted as values (regression, loss mse); --task classification takes them for classes";
+    let said = "so they are predicted as values (regression, loss mse); use --task classification to treat them as classes";
     let target = ["--target", "price", "--epochs", "1"];
     place.write("t.csv", sorted(99, ""));
     let outcome = train(&place, &target);

@@ -127,8 +127,7 @@ fn what_spreadsheets_write_is_read_or_explained() {
     place.write("ends.csv", "a,class,,\n".to_owned() + &rows(&[&number, &class], ",,"));
     assert!(trained("ends.csv") == plain);
     let outcome = train(&place, &["--data", "ends.csv"]);
-    let line =
-        "2 columns left out, having neither a name nor a value: 2, 3; --exclude leaves it out without a word";
+    let line = "left out columns 2, 3: no name and no value; use --exclude to silence this line";
     assert!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
     assert_eq!(
         place.succeed(&["predict", "--model", "m.safetensors", "ends.csv"]).stdout.lines().count(),

@@ -172,7 +172,8 @@ fn held_out_rows_of_one_class_are_said() {
     };
     place.write("t.csv", "a,day,class\n".to_owned() + &(0..60).map(row).collect::<String>());
     place.write("no.csv", "a,day,class\n".to_owned() + &(40..60).map(row).collect::<String>());
-    let line = "the test rows are all of one class, no: they have no AUC, and their other figures say little";
+    let line =
+        "the test rows are all of one class, no: the AUC is undefined, and the other measures say little";
     let common = ["--data", "t.csv", "--time", "day", "--test-fraction", "0.25"];
     let outcome = train(&place, &[&common[..], &["--quiet"]].concat());
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
@@ -181,8 +182,7 @@ fn held_out_rows_of_one_class_are_said() {
     assert_eq!((said.len(), &said[0]["set"], &said[0]["class"]), (1, &"test".into(), &"no".into()));
     let eval = ["eval", "--model", "m.safetensors", "--device", "cpu", "--data", "no.csv"];
     let outcome = place.run(&eval);
-    let line =
-        "the rows of no.csv are all of one class, no: they have no AUC, and their other figures say little";
+    let line = "the rows of no.csv are all of one class, no: the AUC is undefined, and the other measures say little";
     assert_eq!((outcome.code, outcome.stderr.trim_end()), (0, format!("warning: {line}").as_str()));
 }
 

@@ -104,7 +104,7 @@ fn swept(options: &Options, resumed: Option<Folder>, line: &[String], start: Ins
     compare(&folder, &prepared)?;
     folder.check_rows(&rows)?;
     if prepared.common.holds_out {
-        let text = "a fifth of the training rows validates; --validation-fraction or --validation says which";
+        let text = "20 % of the training rows are held out for validation; use --validation-fraction or --validation to change that";
         prepared.notices.push(text.to_owned());
     }
     let unknown = sources.made().map(|data| data.unknown_cells()).max().unwrap_or(0);

@@ -24,7 +24,7 @@ const OF_A_CALL: [&str; 7] = ["resume", "total_time", "ensemble", "threads", "fo
 /// Train many networks on the same data, and keep the best of them.
 ///
 /// Each member of a sweep has settings of its own, drawn at random from a space of settings or taken from a grid; all other options
-/// are those of `tinytrain train`. The members are judged by the validation data (a fifth of the training rows, if nothing else
+/// are those of `tinytrain train`. The members are judged by the validation data (20 % of the training rows, if nothing else
 /// is said), or by all folds.
 #[derive(Debug, Args)]
 #[group(id = "sweep")]
