@@ -58,7 +58,7 @@ fn run(
 
 /// What a kernel is called here.
 fn name(kernel: &dyn Kernel) -> String {
-    format!("{} {} {:?}", kernel.label(), kernel.shape(), kernel.flags())
+    format!("{} {} {:?}", kernel.label(), kernel.description().shape, kernel.description().flags)
 }
 
 /// Without variants that differ in nothing but their activation, which touches no buffer.
@@ -68,7 +68,7 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
     kernels.retain(|kernel| {
         let shader = kernel.shader().name;
         let label = if of_activation.contains(&shader) { shader.to_owned() } else { kernel.label() };
-        seen.insert((label, kernel.flags(), kernel.choices(), kernel.extents(tuning, &RECORD).unwrap()))
+        seen.insert((label, kernel.description().flags, kernel.description().choices, kernel.extents(tuning, &RECORD).unwrap()))
     });
     kernels
 }
@@ -77,7 +77,7 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
 pub fn one_of_each(mut kernels: Vec<Box<dyn Kernel>>) -> Vec<Box<dyn Kernel>> {
     let mut seen = HashSet::new();
     kernels.retain(|kernel| {
-        seen.insert((kernel.shader().name, kernel.flags(), kernel.choices(), kernel.shape()))
+        seen.insert((kernel.shader().name, kernel.description().flags, kernel.description().choices, kernel.description().shape))
     });
     kernels
 }
@@ -127,7 +127,7 @@ fn reach(lab: &Lab, tuning: &Tuning, kernel: &dyn Kernel, word: u32) -> Vec<u64>
     let bound: Vec<_> = buffers.iter().collect();
     lab.run_rewritten(
         &watched(&original),
-        &kernel.params(),
+        &kernel.description().params,
         &bound,
         grid(kernel, tuning),
         &records(kernel, RECORD),

@@ -1,18 +1,13 @@
 //! Host half of `shaders/convolve.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Axis, Compute, Cost, Kernel, Matrix, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector, blocks,
-    matrix, shape_error, uniform, word, words,
+    Axis, Compute, Cost, Description, Kernel, Matrix, Seal, Shader, StepRecord, Tensor, ThreadLayout, Tuning,
+    Vector, blocks, matrix, shape_error, word, words,
 };
 
-static SHADER: Shader = Shader {
-    name: "convolve",
-    source: include_str!("../../../shaders/convolve.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("convolve", &[Read, Read, Write]);
 
 /// The most taps that a convolution takes.
 pub const MOST_TAPS: usize = 1024;
@@ -86,6 +81,11 @@ impl Convolve {
         }
     }
 
+    fn layout(&self) -> ThreadLayout {
+        let ([lines, length], _) = self.stored();
+        ThreadLayout::Teams { lines: lines.div_ceil(self.abreast), length, each: 1 }
+    }
+
     /// Products that the outputs of a line are made of.
     fn products(&self) -> usize {
         let (outputs, origin) = (self.outputs(), self.origin());
@@ -105,28 +105,19 @@ fn taps_held(taps: usize) -> usize {
 }
 
 impl Kernel for Convolve {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        let ([lines_stored, outputs_stored], [pitch_in, pitch_out]) = self.stored();
-        let lines = [self.lines, lines_stored, self.length, self.outputs(), outputs_stored];
+    fn describe(&self, _: Seal) -> Description {
+        let (([lines_stored, outputs_stored], [pitch_in, pitch_out]), outputs) =
+            (self.stored(), self.outputs());
+        let lines = [self.lines, lines_stored, self.length, outputs, outputs_stored];
         let rest = [self.taps, self.origin(), pitch_in, pitch_out, 0, 0, 0];
-        uniform(&[&lines.map(word)[..], &rest.map(word)].concat())
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        let ([lines, length], _) = self.stored();
-        ThreadLayout::Teams { lines: lines.div_ceil(self.abreast), length, each: 1 }
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![("DOWN", self.axis == Axis::Columns)]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("ABREAST", word(self.abreast)), ("TAPS", word(taps_held(self.taps)))]
+        let words = [&lines.map(word)[..], &rest.map(word)].concat();
+        let Self { lines, length, taps, .. } = self;
+        let shape = format!("{lines} x {length} by {taps} taps -> {lines} x {outputs}");
+        Description {
+            flags: vec![("DOWN", self.axis == Axis::Columns)],
+            choices: vec![("ABREAST", word(self.abreast)), ("TAPS", word(taps_held(self.taps)))],
+            ..Description::new(&SHADER, &words, self.layout(), shape)
+        }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
@@ -141,17 +132,6 @@ impl Kernel for Convolve {
         Ok(vec![stored(self.length), words(&[&[self.taps]]), stored(self.outputs())])
     }
 
-    fn shape(&self) -> String {
-        format!(
-            "{} x {} by {} taps -> {} x {}",
-            self.lines,
-            self.length,
-            self.taps,
-            self.lines,
-            self.outputs()
-        )
-    }
-
     fn cost(&self, tuning: &Tuning) -> Cost {
         let ([lines_stored, outputs_stored], _) = self.stored();
         // A team loads what its outputs need, of what the line has.
@@ -164,14 +144,9 @@ impl Kernel for Convolve {
             behind.saturating_sub(start.saturating_sub(self.origin()))
         };
         let loads: usize = self.lines * (0..outputs_stored).step_by(tuning.team).map(load).sum::<usize>();
-        let teams: usize = tuning.grid(self.layout()).iter().product();
-        let products = self.lines * self.products();
-        let writes = lines_stored * outputs_stored;
-        Cost::dispatch(loads + teams * self.taps, writes, 2 * products).sharing(
-            2 * products,
-            loads + teams * self.taps,
-            teams,
-        )
+        let (teams, products) = (tuning.groups(self.layout()), self.lines * self.products());
+        let loads = loads + teams * self.taps;
+        Cost::dispatch(loads, lines_stored * outputs_stored, 2 * products).sharing(2 * products, loads, teams)
     }
 }
 

@@ -1,18 +1,13 @@
 //! Host half of `shaders/reduce.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Axis, Compute, Cost, Element, Kernel, Matrix, Piece, Segments, Shader, StepRecord, Tensor, ThreadLayout,
+    Axis, Compute, Cost, Description, Element, Kernel, Matrix, Seal, Segments, Shader, StepRecord, Tensor,
     Tuning, Vector, item_piece, not_empty, shape_error,
 };
 
-static SHADER: Shader = Shader {
-    name: "reduce",
-    source: include_str!("../../../shaders/reduce.wgsl"),
-    bindings: &[Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("reduce", &[Read, Write]);
 
 /// What a reduction computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,37 +32,17 @@ pub struct Reduce {
 }
 
 impl Kernel for Reduce {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        self.segments.params()
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.segments.layout()
-    }
-
-    fn flags(&self) -> Vec<(&'static str, bool)> {
-        vec![self.segments.flag()]
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("OPERATION", u32::from(self.maximum))]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![item_piece(self.integers)]
+    fn describe(&self, _: Seal) -> Description {
+        Description {
+            choices: vec![("OPERATION", u32::from(self.maximum))],
+            pieces: vec![item_piece(self.integers)],
+            ..self.segments.describe(&SHADER)
+        }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         let (x, outputs) = self.segments.extents();
         Ok(vec![x, outputs])
-    }
-
-    fn shape(&self) -> String {
-        self.segments.shape()
     }
 
     fn cost(&self, tuning: &Tuning) -> Cost {

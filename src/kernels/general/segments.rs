@@ -1,6 +1,6 @@
 //! What the kernels of the reduction body share (`shaders/common/segments.wgsl`): shapes, passes, cost.
 
-use crate::kernels::{Cost, ThreadLayout, Tuning, blocks, uniform, word, words};
+use crate::kernels::{Cost, Description, Shader, ThreadLayout, Tuning, blocks, word, words};
 
 /// Along which axis of a matrix a kernel goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,14 +82,18 @@ impl Segments {
         if self.down() { self.lines } else { self.outputs() }
     }
 
-    pub(crate) fn params(&self) -> Vec<u8> {
+    /// What its kernels have in common; those whose merge knows but one operation have no other choice.
+    pub(crate) fn describe(&self, shader: &'static Shader) -> Description {
         let shape = [self.lines, self.length, self.block, self.part, self.parts(), self.outputs()];
         let rest = [self.pitch, self.pitch_out(), self.count, 0, 0, 0];
-        uniform(&[shape, rest].concat().into_iter().map(word).collect::<Vec<u32>>())
-    }
-
-    pub(crate) fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Segments { count: self.total(), length: self.part, down: self.down() }
+        let words = [shape.map(word), rest.map(word)].concat();
+        let layout = ThreadLayout::Segments { count: self.total(), length: self.part, down: self.down() };
+        let shape = format!("{} x {} -> {} x {}", self.lines, self.length, self.lines, self.outputs());
+        Description {
+            flags: vec![("DOWN", self.down())],
+            choices: vec![("OPERATION", 0)],
+            ..Description::new(shader, &words, layout, shape)
+        }
     }
 
     /// Bytes of the input and of the output.
@@ -103,14 +107,6 @@ impl Segments {
         let input =
             if self.down() { stored(length, lines, self.pitch) } else { stored(lines, length, self.pitch) };
         (input, words(&[&[self.total()]]))
-    }
-
-    pub(crate) fn flag(&self) -> (&'static str, bool) {
-        ("DOWN", self.down())
-    }
-
-    pub(crate) fn shape(&self) -> String {
-        format!("{} x {} -> {} x {}", self.lines, self.length, self.lines, self.outputs())
     }
 
     /// The cost, where reading an element takes `reads` words and the `words` of an item pass through the tree.

@@ -1,18 +1,13 @@
 //! Host half of `shaders/zip.wgsl`.
 
 use crate::error::Result;
-use crate::gpu::Access;
+use crate::gpu::Access::{Read, Write};
 use crate::kernels::{
-    Compute, Cost, Element, Grid, Kernel, Piece, Shader, StepRecord, Tensor, ThreadLayout, Tuning, Vector,
-    blocks, matrix, same_shape, uniform, word,
+    Compute, Cost, Description, Element, Grid, Kernel, Piece, Seal, Shader, StepRecord, Tensor, Tuning,
+    Vector, blocks, matrix, same_shape,
 };
 
-static SHADER: Shader = Shader {
-    name: "zip",
-    source: include_str!("../../../shaders/zip.wgsl"),
-    bindings: &[Access::Read, Access::Read, Access::Write],
-    records: 0,
-};
+static SHADER: Shader = Shader::new("zip", &[Read, Read, Write]);
 
 /// What is done with each pair (a, b) of elements. u32 wraps around at 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,32 +72,14 @@ impl ZipKernel {
 }
 
 impl Kernel for ZipKernel {
-    fn shader(&self) -> &'static Shader {
-        &SHADER
-    }
-
-    fn params(&self) -> Vec<u8> {
-        uniform(&[word(self.rows), word(self.columns), 0, 0])
-    }
-
-    fn layout(&self) -> ThreadLayout {
-        self.grid.layout(self.rows, blocks(self.columns))
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u32)> {
-        vec![("OPERATION", self.code)]
-    }
-
-    fn pieces(&self) -> Vec<(&'static str, Piece)> {
-        vec![("grid", self.grid.piece()), ("zip_operation", Piece::Named(self.piece))]
+    fn describe(&self, _: Seal) -> Description {
+        let mut it = self.grid.describe(&SHADER, self.rows, self.columns, 0);
+        it.pieces.push(("zip_operation", Piece::Named(self.piece)));
+        Description { choices: vec![("OPERATION", self.code)], ..it }
     }
 
     fn extents(&self, _: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {
         Ok(vec![matrix(self.rows, self.columns); 3])
-    }
-
-    fn shape(&self) -> String {
-        format!("{} x {}", self.rows, self.columns)
     }
 
     fn cost(&self, _: &Tuning) -> Cost {

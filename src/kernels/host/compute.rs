@@ -134,7 +134,7 @@ impl Compute {
     ) -> Result<wgpu::CommandBuffer> {
         let prepared = self.prepare(kernel, buffers, &batch)?;
         // Most kernels read no record.
-        let records = kernel.records();
+        let records = kernel.description().records;
         let steps =
             (records > 0).then(|| StepRecords::new(&self.context, size_of::<StepRecord>(), 1, records));
         let batch = bytemuck::bytes_of(&batch);

@@ -122,6 +122,11 @@ impl Tuning {
         }
     }
 
+    /// Workgroups in all.
+    pub(crate) fn groups(&self, layout: ThreadLayout) -> usize {
+        self.grid(layout).into_iter().product()
+    }
+
     /// Threads of a workgroup.
     pub fn threads(&self, layout: ThreadLayout) -> usize {
         if let Some(product) = self.tile_of(layout) {
