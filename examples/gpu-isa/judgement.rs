@@ -185,7 +185,9 @@ impl<'a> Judge<'a> {
         Ok(Judgement {
             kernel: kernel.label(),
             shape: kernel.description().shape,
-            tile: tuning.tile_of(kernel.description().layout).map_or_else(String::new, |tile| tile.to_string()),
+            tile: tuning
+                .tile_of(kernel.description().layout)
+                .map_or_else(String::new, |tile| tile.to_string()),
             steps: kernel.shader().records.max(1),
             groups: footprint.groups,
             threads: dispatch.threads(),

@@ -1,6 +1,6 @@
 //! A batch with its gradients in a file, so that another framework can be asked for its opinion.
 
-use super::network::Problem;
+use super::problem::Problem;
 use super::tensor_file::TensorFile;
 use crate::engine::Device;
 use crate::error::Result;

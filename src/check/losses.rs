@@ -2,13 +2,11 @@
 
 use ndarray::{Array1, Array2, Axis};
 
-use super::{Cases, Figures, indices, labels, random, wide};
+use super::{Cases, EPS, Figures, indices, labels, random, wide};
 use crate::error::Result;
 use crate::kernels::{Compute, LossGradient, LossTargets, Matrix, StepRecord, Tensor, Vector, sum_metrics};
 use crate::reference::{ReferenceTargets, bounds, ops};
 use crate::step::Loss;
-
-const EPS: f64 = f32::EPSILON as f64;
 
 /// Rows and outputs.
 const SHAPES: [(usize, usize); 2] = [(64, 10), (300, 65)];
@@ -83,8 +81,7 @@ impl Wanted {
         let rows =
             own.mapv(|own| own + slope * (units + 8.0) * EPS * largest) * Array1::from(self.weights.clone());
         let bound = rows.sum() + (z.ncols() + 8) as f64 * EPS * want;
-        let loss = Figures { got: vec![got], want: vec![want], magnitude: vec![want], bound: vec![bound] };
-        loss.and(Figures::exact([correct as f64], [right as f64]))
+        Figures::one(got, want, want, bound).and(Figures::exact([correct as f64], [right as f64]))
     }
 }
 

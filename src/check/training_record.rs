@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::problem::dataset;
 use super::tensor_file::TensorFile;
 use crate::data::{Dataset, Features, Targets};
 use crate::engine::{Device, Drive, EngineState};
 use crate::error::{Error, Result};
 use crate::model::Parameters;
-use crate::random::{Purpose, normal, words};
-use crate::step::UpdateRule;
+use crate::step::{Loss, UpdateRule};
 use crate::train::{ClassWeights, Config};
 
 /// Inputs, hidden layers and outputs of the network.
@@ -130,19 +130,11 @@ impl TrainingRecord {
 
 /// Random rows, whose targets are those of the loss, weighted by their classes if the settings say so.
 fn rows(config: &Config, rows: usize) -> Result<Dataset> {
-    let number = |i: usize, stream: u32| normal(config.seed, Purpose::Weights, [i as u32, stream]) as f32;
-    let features = Features::Floats((0..rows * INPUTS).map(|i| number(i, 2000)).collect());
-    let label = |row: usize| words(config.seed, Purpose::Order, [row as u32, 0])[0] % OUTPUTS as u32;
-    let targets = match config.loss.of_classes() {
-        true => Targets::Classes((0..rows).map(label).collect()),
-        false => {
-            let values = (0..rows * OUTPUTS).map(|i| number(i, 2001)).collect();
-            Targets::Values { columns: OUTPUTS, values }
-        }
-    };
+    let data = dataset(config.loss, config.seed, rows, [INPUTS, OUTPUTS]);
     let weights = match &config.class_weights {
         ClassWeights::Given(weights) if weights.len() == OUTPUTS => {
-            (0..rows).map(|row| weights[label(row) as usize]).collect()
+            let classes = dataset(Loss::CrossEntropy, config.seed, rows, [INPUTS, OUTPUTS]);
+            classes.labels().iter().map(|label| weights[*label as usize]).collect()
         }
         ClassWeights::None => Vec::new(),
         ClassWeights::Given(_) | ClassWeights::Balanced => {
@@ -153,5 +145,5 @@ fn rows(config: &Config, rows: usize) -> Result<Dataset> {
             });
         }
     };
-    Ok(Dataset { inputs: INPUTS, features, targets, weights })
+    Ok(Dataset { weights, ..data })
 }

@@ -5,14 +5,16 @@
 
 mod elementwise;
 mod input_layer;
+mod step;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::{ReferenceNetwork, ReferencePass, ReferenceTargets, ops};
 use crate::step::{Activation, Loss};
 
-pub use elementwise::{activation, activation_gradient, optimize};
+pub use elementwise::{activation, activation_gradient};
 pub use input_layer::{input_gradients, inputs};
+pub use step::{optimize, step};
 
 const EPS: f64 = f32::EPSILON as f64;
 /// Results below this may be flushed to 0.

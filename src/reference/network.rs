@@ -159,6 +159,18 @@ impl ReferenceNetwork {
         ReferenceNetwork { input, ..self.holding(weights, biases) }
     }
 
+    /// Every number: weights and bias of each layer in turn, then the weights and factors of an input layer.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        let dense = self.weights.iter().zip(&self.biases).flat_map(|(w, b)| w.iter().chain(b));
+        let input = self.input.iter().flat_map(|input| input.weights.iter().chain(&input.scale));
+        dense.chain(input).copied()
+    }
+
+    /// The square root of the sum of the squares of all numbers.
+    pub fn norm(&self) -> f64 {
+        self.numbers().map(|number| number * number).sum::<f64>().sqrt()
+    }
+
     /// A network of the same form that holds other numbers, and zeros before the first dense layer.
     pub fn holding(&self, weights: Vec<Array2<f64>>, biases: Vec<Array1<f64>>) -> ReferenceNetwork {
         let input = self.input.as_ref().map(ReferenceInput::zeros);

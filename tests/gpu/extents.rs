@@ -68,7 +68,12 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
     kernels.retain(|kernel| {
         let shader = kernel.shader().name;
         let label = if of_activation.contains(&shader) { shader.to_owned() } else { kernel.label() };
-        seen.insert((label, kernel.description().flags, kernel.description().choices, kernel.extents(tuning, &RECORD).unwrap()))
+        seen.insert((
+            label,
+            kernel.description().flags,
+            kernel.description().choices,
+            kernel.extents(tuning, &RECORD).unwrap(),
+        ))
     });
     kernels
 }
@@ -77,7 +82,12 @@ pub fn different(mut kernels: Vec<Box<dyn Kernel>>, tuning: &Tuning) -> Vec<Box<
 pub fn one_of_each(mut kernels: Vec<Box<dyn Kernel>>) -> Vec<Box<dyn Kernel>> {
     let mut seen = HashSet::new();
     kernels.retain(|kernel| {
-        seen.insert((kernel.shader().name, kernel.description().flags, kernel.description().choices, kernel.description().shape))
+        seen.insert((
+            kernel.shader().name,
+            kernel.description().flags,
+            kernel.description().choices,
+            kernel.description().shape,
+        ))
     });
     kernels
 }

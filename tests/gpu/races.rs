@@ -66,7 +66,13 @@ impl<'a> Watch<'a> {
         let records = records(kernel, record).repeat(steps);
         let logged = logged(program);
         lab.context.queue.write_buffer(&self.log, 0, &[0; 16]);
-        lab.run_rewritten(&logged.program, &kernel.description().params, &bound, grid(kernel, tuning), &records);
+        lab.run_rewritten(
+            &logged.program,
+            &kernel.description().params,
+            &bound,
+            grid(kernel, tuning),
+            &records,
+        );
         let read = |entries: usize| -> Vec<[u32; 4]> {
             let bytes = read_buffer(&lab.context, &self.log, 16 * (1 + entries) as u64).unwrap();
             bytemuck::pod_collect_to_vec(&bytes)
@@ -111,7 +117,8 @@ impl<'a> Watch<'a> {
 
 /// What the sort makes of the counts of keys 0, 1, 2, ...
 fn offsets(kernel: &dyn Kernel, tuning: &Tuning) -> Vec<u32> {
-    let [length, groups, shift, _] = *bytemuck::pod_collect_to_vec::<u8, u32>(&kernel.description().params) else {
+    let [length, groups, shift, _] = *bytemuck::pod_collect_to_vec::<u8, u32>(&kernel.description().params)
+    else {
         panic!("the sort has four parameters");
     };
     let mut counts = vec![0; 16 * groups as usize];
