@@ -114,7 +114,7 @@ fn compared<K: Kernel>(
     for (i, (g, of_g)) in g.iter().zip(of_g).enumerate() {
         let parameter = f64::from(packed[start + i]);
         let wanted = rule.map_or([[*g, *of_g]; 3], |rule| {
-            let place = (rule.factors.of_input()[usize::from(is_bias)], is_bias);
+            let place = (f64::from(rule.factors.of_input()[usize::from(is_bias)]), is_bias);
             bounds::optimize(rule, 0, place, (parameter, *g, *of_g), [0.0; 2])
         });
         for (place, [want, bound]) in wanted.into_iter().take(1 + states).enumerate() {

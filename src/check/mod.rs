@@ -11,6 +11,7 @@ mod products;
 mod reductions;
 mod rows;
 mod scans;
+mod targets;
 mod tensor_file;
 mod training;
 mod training_record;

@@ -2,14 +2,16 @@
 
 use ndarray::Array2;
 
+use super::Figures;
+use super::targets::{Wanted, dataset, stacked};
 use super::training::{RATE, rule};
-use super::{Figures, indices};
-use crate::data::{Dataset, Features, Targets};
+use crate::data::{Dataset, Features};
 use crate::engine::{Drive, Engine, EngineOptions};
 use crate::error::Result;
+use crate::kernels::LossTargets;
 use crate::model::{Dense, Network, Parameters};
-use crate::random::{Purpose, normal, words};
-use crate::reference::{ReferenceNetwork, ReferenceTargets, bounds};
+use crate::random::{Purpose, normal};
+use crate::reference::{ReferenceNetwork, bounds};
 use crate::schedule::ScheduleKind;
 use crate::step::{Activation, Loss, OptimizerKind, UpdateRule};
 
@@ -20,19 +22,6 @@ const ROWS: usize = 33;
 /// No pre-activation of a hidden unit may be nearer to the kink of its ReLU than this: there a rounding decides.
 const KINK: f64 = 1e-4;
 
-/// Normal inputs of so many rows, with random classes or normal values, as the loss has them.
-pub(super) fn dataset(loss: Loss, seed: u64, rows: usize, [inputs, outputs]: [usize; 2]) -> Dataset {
-    let number = |i: usize, stream: u32| normal(seed, Purpose::Weights, [i as u32, stream]) as f32;
-    let label = |row: usize| words(seed, Purpose::Order, [row as u32, 0])[0] % outputs as u32;
-    let values = || (0..rows * outputs).map(|i| number(i, 2001)).collect();
-    let targets = match loss.of_classes() {
-        true => Targets::Classes((0..rows).map(label).collect()),
-        false => Targets::Values { columns: outputs, values: values() },
-    };
-    let features = Features::Floats((0..rows * inputs).map(|i| number(i, 2000)).collect());
-    Dataset { inputs, features, targets, weights: Vec::new() }
-}
-
 /// A network, its rule, and one batch, for engines and for the reference.
 pub(super) struct Problem {
     pub network: Network,
@@ -40,29 +29,18 @@ pub(super) struct Problem {
     pub data: Dataset,
     pub x: Array2<f64>,
     rule: UpdateRule,
-    classes: Vec<usize>,
-    values: Array2<f64>,
-    weights: Vec<f64>,
-}
-
-/// A matrix of f32 that stand row after row.
-fn matrix(values: &[f32], columns: usize) -> Array2<f64> {
-    let values = values.iter().copied().map(f64::from).collect::<Vec<_>>();
-    Array2::from_shape_vec((values.len() / columns, columns), values).unwrap_or_default()
+    wanted: Wanted,
 }
 
 impl Problem {
     fn of(network: Network, parameters: Parameters, rule: UpdateRule, data: Dataset) -> Self {
         let x = match &data.features {
-            Features::Floats(values) => matrix(values, data.inputs),
+            Features::Floats(values) => stacked(values, data.inputs),
             Features::Bytes(_) => Array2::zeros((0, 0)),
         };
-        let (classes, values) = match &data.targets {
-            Targets::Classes(classes) => (indices(classes), Array2::zeros((0, 0))),
-            Targets::Values { columns, values } => (Vec::new(), matrix(values, *columns)),
-        };
-        let weights = (0..data.rows()).map(|row| f64::from(data.view().weight(row))).collect();
-        Self { network, parameters, data, x, rule, classes, values, weights }
+        let (loss, weighted) = (network.loss(), !data.weights.is_empty());
+        let wanted = Wanted::of(LossTargets { loss, smoothing: 0.0, weighted }, &data);
+        Self { network, parameters, data, x, rule, wanted }
     }
 
     /// A classifier with ReLU and plain gradient descent: He-normal weights, small normal biases, normal features, random labels.
@@ -157,20 +135,12 @@ impl Problem {
         format!("{}-{}-{}-{}", SIZES[0], dense[0].activation, dense[1].activation, SIZES[3])
     }
 
-    fn targets(&self) -> ReferenceTargets<'_> {
-        let targets = match self.network.loss().of_classes() {
-            true => ReferenceTargets::classes(&self.classes),
-            false => ReferenceTargets::values(self.values.view()),
-        };
-        targets.weighted(&self.weights)
-    }
-
     /// The gradients of the batch.
     pub fn gradients(&self, engine: &mut dyn Engine) -> Result<Figures> {
         let got = engine.gradients(&self.data.view())?;
         let reference = self.reference();
-        let want = reference.gradients(self.x.view(), self.targets());
-        let bound = bounds::gradients(&reference, &self.x, self.targets());
+        let want = reference.gradients(self.x.view(), self.wanted.targets());
+        let bound = bounds::gradients(&reference, &self.x, self.wanted.targets());
         let want = want.numbers().zip(bound.numbers()).map(|(want, bound)| [want, bound]).collect();
         Ok(relative_to_largest(&got, want))
     }
@@ -182,7 +152,7 @@ impl Problem {
         engine.finish(&mut |_| Ok(()))?;
         let (parameters, state) = engine.snapshot()?;
         let before = (&self.parameters, &[][..]);
-        let want = bounds::step(&self.network, &self.rule, before, (&self.x, self.targets()), 0);
+        let want = bounds::step(&self.network, &self.rule, before, (&self.x, self.wanted.targets()), 0);
         let mut figures = Figures::default();
         for (place, got) in [parameters].iter().chain(&state.optimizer).enumerate() {
             figures.extend(relative_to_largest(got, want.iter().map(|all| all[place]).collect()));

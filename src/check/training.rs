@@ -150,9 +150,8 @@ fn run_kernel(
     inputs: &[&wgpu::Buffer],
     [rows, columns]: [usize; 2],
 ) -> Result<Array2<f32>> {
-    let result = Matrix::output(compute, rows, columns)?;
-    compute.run(kernel, &[inputs, &[result.buffer()]].concat(), record(rows))?;
-    result.read(compute)
+    let output = Matrix::output(compute, rows, columns)?;
+    compute.run_into(output, kernel, inputs, record(rows))?.read(compute)
 }
 
 /// A layer, and how its inputs stand where they are rows of a data set.
@@ -288,7 +287,7 @@ pub(super) fn near_update(
     let mut figures = Figures::default();
     for (at, of_g) in of_g.indexed_iter() {
         let is_bias = at.0 == g.nrows() - 1;
-        let factor = rule.factors.of(layer)[usize::from(is_bias)];
+        let factor = f64::from(rule.factors.of(layer)[usize::from(is_bias)]);
         let number = |place: usize| before.get(place).map_or(0.0, |matrix| f64::from(matrix[at]));
         let (parameter, state) = ((number(0), g[at], *of_g), [number(1), number(2)]);
         let want = bounds::optimize(rule, STEP, (factor, is_bias), parameter, state);

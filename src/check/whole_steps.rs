@@ -2,8 +2,8 @@
 
 use ndarray::{Array2, Axis, concatenate, s};
 
-use super::losses::Wanted;
 use super::products::{product, with_ones};
+use super::targets::Wanted;
 use super::training::{RATE, STEP, STORED, features, near_update, rule, states};
 use super::{Cases, Figures, flat, indices, matrix, random, wide};
 use crate::error::{Error, Result};

@@ -61,11 +61,6 @@ pub fn log_sum_exp(z: ArrayView2<f64>) -> Array1<f64> {
         .collect()
 }
 
-/// Of (softmax(Z) - onehot) / rows: that of softmax, and a rounding of the difference and of the quotient.
-pub fn softmax_cross_entropy(z: ArrayView2<f64>) -> Array2<f64> {
-    (softmax(z) + 4.0 * EPS) / z.nrows() as f64
-}
-
 /// Of the gradients of a network without dropout: see [`gradients_of`].
 pub fn gradients<'a>(
     network: &ReferenceNetwork,

@@ -19,10 +19,8 @@ pub struct ReferenceRun {
 impl ReferenceRun {
     /// Before the first step: states are 0.
     pub fn new(network: ReferenceNetwork, rule: UpdateRule) -> Self {
-        let zeros = network.holding(
-            network.weights.iter().map(|w| w * 0.0).collect(),
-            network.biases.iter().map(|b| b * 0.0).collect(),
-        );
+        let mut zeros = network.clone();
+        zeros.numbers_mut().for_each(|number| *number = 0.0);
         Self { network, states: [zeros.clone(), zeros], rule }
     }
 
@@ -39,11 +37,7 @@ impl ReferenceRun {
         if let Some(clip) = self.rule.clip_norm {
             // torch.nn.utils.clip_grad_norm_.
             let scale = (f64::from(clip) / (gradients.norm() + 1e-6)).min(1.0);
-            gradients.weights.iter_mut().for_each(|w| *w *= scale);
-            gradients.biases.iter_mut().for_each(|b| *b *= scale);
-            if let Some(input) = &mut gradients.input {
-                input.weights.iter_mut().chain(&mut input.scale).for_each(|g| *g *= scale);
-            }
+            gradients.numbers_mut().for_each(|g| *g *= scale);
         }
         gradients
     }
@@ -60,63 +54,29 @@ impl ReferenceRun {
         let pass = self.network.pass(x, Some(&self.rule.record(step)));
         let logits = &pass.activations[self.network.weights.len()];
         let loss = ops::batch_loss(self.network.loss, logits.view(), &targets);
-        let [rate, decay] = [self.rule.rates.at(step), self.rule.optimizer.weight_decay].map(f64::from);
-        let bias_decay = if ops::decays_biases(self.rule.optimizer.kind) { decay } else { 0.0 };
-        let (factors, optimizer) = (&self.rule.factors, &self.rule.optimizer);
-        let update = |factor: f64, decay| Update { optimizer, t: step + 1, settings: [rate * factor, decay] };
+        let places = self.network.places(&self.rule.factors);
         let [first, second] = &mut self.states;
-        for layer in 0..gradients.weights.len() {
-            let of_layer = |factors: &[f32]| f64::from(*factors.get(layer).unwrap_or(&1.0));
-            let of_both = of_layer(&factors.layers);
-            let of_weights = of_both * of_layer(&factors.layer_weights) * f64::from(factors.weights);
-            let states = [&mut first.weights[layer], &mut second.weights[layer]];
-            update(of_weights, decay).apply(
-                &mut self.network.weights[layer],
-                &gradients.weights[layer],
-                states,
-            );
-            let states = [&mut first.biases[layer], &mut second.biases[layer]];
-            update(of_both * f64::from(factors.biases), bias_decay).apply(
-                &mut self.network.biases[layer],
-                &gradients.biases[layer],
-                states,
-            );
-        }
-        let states = first.input.as_mut().zip(second.input.as_mut());
-        let input = self.network.input.as_mut().zip(gradients.input.as_ref());
-        if let (Some((input, gradients)), Some((first, second))) = (input, states) {
-            update(f64::from(factors.embeddings), decay).apply(
-                &mut input.weights,
-                &gradients.weights,
-                [&mut first.weights, &mut second.weights],
-            );
-            update(f64::from(factors.scale), bias_decay).apply(
-                &mut input.scale,
-                &gradients.scale,
-                [&mut first.scale, &mut second.scale],
-            );
+        let states = first.numbers_mut().zip(second.numbers_mut());
+        let parameters = self.network.numbers_mut().zip(gradients.numbers());
+        for (((p, g), (a, b)), place) in parameters.zip(states).zip(places) {
+            (*p, [*a, *b]) = optimized(&self.rule, step, place, (*p, g), [*a, *b]);
         }
         loss
     }
 }
 
-/// Update number `t`, from 1, of a tensor, with its learning rate and weight decay.
-struct Update<'a> {
-    optimizer: &'a crate::step::Optimizer,
-    t: u64,
-    settings: [f64; 2],
-}
-
-impl Update<'_> {
-    fn apply<'a, P, G>(&self, parameters: P, gradients: G, [first, second]: [P; 2])
-    where
-        P: IntoIterator<Item = &'a mut f64>,
-        G: IntoIterator<Item = &'a f64>,
-    {
-        for (((p, g), a), b) in parameters.into_iter().zip(gradients).zip(first).zip(second) {
-            (*p, [*a, *b]) = ops::optimize(self.optimizer, (*p, *g), [*a, *b], self.settings, self.t);
-        }
-    }
+/// What step `step`, from 0, of a rule makes of a parameter and its state, with a factor of the rate; it may be a bias.
+pub(super) fn optimized(
+    rule: &UpdateRule,
+    step: u64,
+    (factor, is_bias): (f64, bool),
+    parameter: (f64, f64),
+    state: [f64; 2],
+) -> (f64, [f64; 2]) {
+    let decays = !is_bias || ops::decays_biases(rule.optimizer.kind);
+    let decay = if decays { f64::from(rule.optimizer.weight_decay) } else { 0.0 };
+    let rate = f64::from(rule.rates.at(step)) * factor;
+    ops::optimize(&rule.optimizer, parameter, state, [rate, decay], step + 1)
 }
 
 #[cfg(test)]

@@ -85,10 +85,7 @@ pub fn argmax(compute: &Compute, x: &Vector) -> Result<(usize, f32)> {
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for lines without elements; as [`Compute::run`].
 pub fn argmax_axis(compute: &Compute, axis: Axis, x: &Matrix) -> Result<Vector<u32>> {
-    let length = match axis {
-        Axis::Rows => x.columns(),
-        Axis::Columns => x.rows(),
-    };
+    let [_, length] = axis.lines(x.rows(), x.columns());
     if length == 0 {
         not_empty(&SHADER, x)?;
     }

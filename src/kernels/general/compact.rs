@@ -51,10 +51,9 @@ fn run(compute: &Compute, values: &Vector<u32>, keep: &Vector<u32>, positions: b
     compute.run_steps(&offsets.steps)?;
     // The only wait: the output is made as long as it has to be.
     let kept = offsets.total.read(compute)?[0] as usize;
-    let y = Vector::output(compute, 1, kept)?;
-    let buffers = [values.buffer(), keep.buffer(), offsets.output.buffer(), y.buffer()];
-    compute.run(&Compact { length, kept, positions }, &buffers, StepRecord::default())?;
-    Ok(y)
+    let (y, kernel) = (Vector::output(compute, 1, kept)?, Compact { length, kept, positions });
+    let inputs = [values.buffer(), keep.buffer(), offsets.output.buffer()];
+    compute.run_into(y, &kernel, &inputs, StepRecord::default())
 }
 
 /// The values whose flag in `keep` is not 0, in their order.

@@ -125,9 +125,9 @@ impl Kernel for Convolve {
             let expected = format!("1 to {MOST_TAPS} taps, and lines abreast");
             return Err(shape_error(&SHADER, expected, format!("{} and {}", self.taps, self.abreast)));
         }
-        let stored = |length: usize| match self.axis {
-            Axis::Rows => matrix(self.lines, length),
-            Axis::Columns => matrix(length, self.lines),
+        let stored = |length: usize| {
+            let [rows, columns] = self.axis.lines(self.lines, length);
+            matrix(rows, columns)
         };
         Ok(vec![stored(self.length), words(&[&[self.taps]]), stored(self.outputs())])
     }
@@ -157,10 +157,7 @@ fn run<T: Tensor<Element = f32>>(
     taps: &Vector,
     mode: Mode,
 ) -> Result<T> {
-    let (lines, length) = match axis {
-        Axis::Rows => (a.rows(), a.columns()),
-        Axis::Columns => (a.columns(), a.rows()),
-    };
+    let [lines, length] = axis.lines(a.rows(), a.columns());
     let most = if mode == Mode::Valid { length.min(MOST_TAPS) } else { MOST_TAPS };
     if taps.is_empty() || taps.len() > most {
         let expected = format!("1 to {most} taps for lines of {length}");
@@ -168,12 +165,9 @@ fn run<T: Tensor<Element = f32>>(
     }
     let abreast = Convolve::abreast(axis, taps.len(), &compute.tuning);
     let kernel = Convolve { axis, lines, length, taps: taps.len(), mode, abreast };
-    let c = match axis {
-        Axis::Rows => T::output(compute, lines, kernel.outputs())?,
-        Axis::Columns => T::output(compute, kernel.outputs(), lines)?,
-    };
-    compute.run(&kernel, &[a.buffer(), taps.buffer(), c.buffer()], StepRecord::default())?;
-    Ok(c)
+    let [rows, columns] = axis.lines(lines, kernel.outputs());
+    let c = T::output(compute, rows, columns)?;
+    compute.run_into(c, &kernel, &[a.buffer(), taps.buffer()], StepRecord::default())
 }
 
 /// A vector, or every row of a matrix, convolved with `taps`: `C[i] = sum over j of A[i + j - origin] B[j]`, the origin

@@ -56,6 +56,5 @@ pub fn cross_entropy_probabilities(compute: &Compute, z: &Matrix, q: &Matrix) ->
     not_empty(&SHADER, z)?;
     let loss = Vector::output(compute, 1, z.rows())?;
     let kernel = CrossEntropyProbabilities { rows: z.rows(), classes: z.columns() };
-    compute.run(&kernel, &[z.buffer(), q.buffer(), loss.buffer()], StepRecord::all(z.rows()))?;
-    Ok(loss)
+    compute.run_into(loss, &kernel, &[z.buffer(), q.buffer()], StepRecord::all(z.rows()))
 }

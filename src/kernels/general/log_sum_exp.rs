@@ -54,6 +54,5 @@ pub fn log_sum_exp(compute: &Compute, z: &Matrix) -> Result<Vector> {
     not_empty(&SHADER, z)?;
     let y = Vector::output(compute, 1, z.rows())?;
     let kernel = LogSumExp { rows: z.rows(), classes: z.columns() };
-    compute.run(&kernel, &[z.buffer(), y.buffer()], StepRecord::all(z.rows()))?;
-    Ok(y)
+    compute.run_into(y, &kernel, &[z.buffer()], StepRecord::all(z.rows()))
 }

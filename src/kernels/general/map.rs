@@ -85,9 +85,7 @@ impl Kernel for MapKernel {
 /// # Errors
 /// As [`Compute::run`].
 pub fn map<T: Tensor<Element = f32>>(compute: &Compute, operation: Map, x: &T) -> Result<T> {
-    let y = x.output_like(compute)?;
     let grid = if x.rows() > 1 { Grid::Plane } else { Grid::Line };
     let kernel = MapKernel { rows: x.rows(), columns: x.columns(), operation, grid };
-    compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
-    Ok(y)
+    compute.run_into(x.output_like(compute)?, &kernel, &[x.buffer()], StepRecord::default())
 }

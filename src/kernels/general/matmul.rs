@@ -125,11 +125,8 @@ pub struct Epilogue<'a> {
 pub fn matmul(compute: &Compute, a: Operand<'_>, b: Operand<'_>, epilogue: Epilogue<'_>) -> Result<Matrix> {
     let ([m, k], [b_rows, n]) = (a.shape(), b.shape());
     if b_rows != k {
-        return Err(shape_error(
-            &SHADER,
-            format!("B of {k} rows for A of {m} x {k}"),
-            format!("{b_rows} x {n}"),
-        ));
+        let expected = format!("B of {k} rows for A of {m} x {k}");
+        return Err(shape_error(&SHADER, expected, format!("{b_rows} x {n}")));
     }
     product(compute, a, b, 1, [m, k, n], epilogue)
 }
@@ -182,6 +179,5 @@ fn product(
     let kernel = Matmul { m, n, k, matrices, transpose_a, transpose_b, bias, relu };
     // Without a bias nothing reads that binding.
     let bias = epilogue.bias.map_or(a.buffer(), Vector::buffer);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), bias, c.buffer()], StepRecord::default())?;
-    Ok(c)
+    compute.run_into(c, &kernel, &[a.buffer(), b.buffer(), bias], StepRecord::default())
 }

@@ -59,10 +59,6 @@ pub fn naive_matmul(compute: &Compute, grid: Grid, a: &Matrix, b: &Matrix) -> Re
         return Err(shape_error(&SHADER, format!("B of {k} rows for A of {m} x {k}"), dimensions(b)));
     }
     let c = Matrix::output(compute, m, n)?;
-    compute.run(
-        &NaiveMatmul { m, n, k, grid },
-        &[a.buffer(), b.buffer(), c.buffer()],
-        StepRecord::default(),
-    )?;
-    Ok(c)
+    let kernel = NaiveMatmul { m, n, k, grid };
+    compute.run_into(c, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }

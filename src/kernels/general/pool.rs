@@ -107,9 +107,7 @@ pub fn pool<T: Tensor<Element = f32>>(compute: &Compute, x: &T, window: Window, 
         let expected = "windows of at least one element".to_owned();
         return Err(shape_error(&SHADER, expected, "windows of 0".to_owned()));
     }
-    let y = x.output_like(compute)?;
     // No window reaches further than a row.
     let kernel = Pool { rows: x.rows(), columns: x.columns(), window, width: width.min(x.columns().max(1)) };
-    compute.run(&kernel, &[x.buffer(), y.buffer()], StepRecord::default())?;
-    Ok(y)
+    compute.run_into(x.output_like(compute)?, &kernel, &[x.buffer()], StepRecord::default())
 }

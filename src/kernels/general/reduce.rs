@@ -63,12 +63,11 @@ pub(crate) fn run_passes<T: Element>(
     }
     let mut output: Option<Vector<T>> = None;
     for segments in passes {
-        let next = Vector::output(compute, 1, segments.total())?;
-        let kernel =
-            Reduce { segments, maximum: reduction == Reduction::Maximum, integers: T::NAME == "u32" };
-        let from = output.as_ref().map_or(input, Vector::buffer);
-        compute.run(&kernel, &[from, next.buffer()], StepRecord::default())?;
-        output = Some(next);
+        let (maximum, integers) = (reduction == Reduction::Maximum, T::NAME == "u32");
+        let kernel = Reduce { segments, maximum, integers };
+        let (next, from) =
+            (Vector::output(compute, 1, segments.total())?, output.as_ref().map_or(input, Vector::buffer));
+        output = Some(compute.run_into(next, &kernel, &[from], StepRecord::default())?);
     }
     output.map_or_else(|| Vector::output(compute, 1, 0), Ok)
 }
@@ -110,10 +109,7 @@ pub fn reduce<T: Element>(compute: &Compute, reduction: Reduction, x: &Vector<T>
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) for the maximum or mean of lines without elements; as [`Compute::run`].
 pub fn reduce_axis(compute: &Compute, reduction: Reduction, axis: Axis, x: &Matrix) -> Result<Vector> {
-    let (lines, length) = match axis {
-        Axis::Rows => (x.rows(), x.columns()),
-        Axis::Columns => (x.columns(), x.rows()),
-    };
+    let [lines, length] = axis.lines(x.rows(), x.columns());
     if lines > 0 && length == 0 {
         if reduction == Reduction::Sum {
             return compute.vector(&vec![0.0; lines]);

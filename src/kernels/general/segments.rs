@@ -11,6 +11,16 @@ pub enum Axis {
     Columns,
 }
 
+impl Axis {
+    /// Lines of a matrix and elements of each; and back from these to rows and columns.
+    pub(crate) fn lines(self, rows: usize, columns: usize) -> [usize; 2] {
+        match self {
+            Axis::Rows => [rows, columns],
+            Axis::Columns => [columns, rows],
+        }
+    }
+}
+
 /// Elements that a thread takes before the tree: few, since they are added one after the other.
 const EACH: usize = 16;
 
@@ -39,10 +49,7 @@ impl Segments {
     /// at most (16 passes + log2 n) eps / 2 times the sum of the magnitudes (Higham, Accuracy and Stability of
     /// Numerical Algorithms, section 4.2).
     pub fn passes(axis: Axis, rows: usize, columns: usize, block: usize, tuning: &Tuning) -> Vec<Self> {
-        let (lines, length) = match axis {
-            Axis::Rows => (rows, columns),
-            Axis::Columns => (columns, rows),
-        };
+        let [lines, length] = axis.lines(rows, columns);
         let mut pass =
             Segments { axis, lines, length, block, part: block, pitch: 4 * blocks(columns), count: 0 };
         let mut passes = Vec::new();

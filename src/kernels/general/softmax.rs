@@ -71,8 +71,6 @@ pub fn log_softmax(compute: &Compute, z: &Matrix) -> Result<Matrix> {
 
 fn run(compute: &Compute, z: &Matrix, log: bool) -> Result<Matrix> {
     not_empty(&SHADER, z)?;
-    let p = z.output_like(compute)?;
     let kernel = Softmax { rows: z.rows(), classes: z.columns(), log };
-    compute.run(&kernel, &[z.buffer(), p.buffer()], StepRecord::all(z.rows()))?;
-    Ok(p)
+    compute.run_into(z.output_like(compute)?, &kernel, &[z.buffer()], StepRecord::all(z.rows()))
 }

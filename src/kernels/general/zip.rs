@@ -102,11 +102,9 @@ impl Kernel for ZipKernel {
 /// [`Error::Shape`](crate::Error::Shape) when the shapes differ; as [`Compute::run`].
 pub fn zip<T: Tensor>(compute: &Compute, operation: Zip, a: &T, b: &T) -> Result<T> {
     same_shape(&SHADER, a, b)?;
-    let c = a.output_like(compute)?;
     let grid = if a.rows() > 1 { Grid::Plane } else { Grid::Line };
     let kernel = ZipKernel::new::<T::Element>(a.rows(), a.columns(), operation, grid);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], StepRecord::default())?;
-    Ok(c)
+    compute.run_into(a.output_like(compute)?, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }
 
 /// Where two vectors of u32 are equal, or different: 1, else 0.
@@ -128,8 +126,6 @@ pub fn compare(
     b: &Vector<u32>,
 ) -> Result<Vector<u32>> {
     same_shape(&SHADER, a, b)?;
-    let c = a.output_like(compute)?;
     let kernel = ZipKernel::comparing(a.columns(), comparison);
-    compute.run(&kernel, &[a.buffer(), b.buffer(), c.buffer()], StepRecord::default())?;
-    Ok(c)
+    compute.run_into(a.output_like(compute)?, &kernel, &[a.buffer(), b.buffer()], StepRecord::default())
 }

@@ -52,9 +52,7 @@ impl Kernel for Activate {
 /// # Errors
 /// As [`Compute::run`].
 pub fn activate<T: Tensor<Element = f32>>(compute: &Compute, activation: Activation, z: &T) -> Result<T> {
-    let y = z.output_like(compute)?;
     let nonlinearity = Nonlinearity { activation, dropout: None };
     let kernel = Activate { rows: z.rows(), columns: z.columns(), nonlinearity };
-    compute.run(&kernel, &[z.buffer(), y.buffer()], StepRecord::all(z.rows()))?;
-    Ok(y)
+    compute.run_into(z.output_like(compute)?, &kernel, &[z.buffer()], StepRecord::all(z.rows()))
 }

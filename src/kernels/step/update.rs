@@ -28,22 +28,6 @@ pub struct Updated {
     pub end: usize,
 }
 
-impl Updated {
-    /// Those of all layers, and of the input layer, whose factors are taken as a bias.
-    fn all(layout: &ParameterLayout) -> Vec<Self> {
-        let dense = layout.layers().iter().map(|layer| {
-            let end = layer.offset + layer.length();
-            Self { start: layer.offset, bias: end - blocks(layer.outputs), end }
-        });
-        let input = layout.input().filter(|input| input.length() > 0).map(|input| Self {
-            start: input.offset,
-            bias: input.scale(),
-            end: input.offset + input.length(),
-        });
-        dense.chain(input).collect()
-    }
-}
-
 /// The optimizer applied to some layers. Buffers: gradients, with `clip` their sums of squares `[groups]`, and parameters with
 /// the optimizer's state behind them.
 #[derive(Debug, Clone)]
@@ -57,13 +41,17 @@ pub struct Update {
 impl Update {
     /// Of all layers of a network by this rule: as many dispatches as it takes.
     pub fn all(rule: &UpdateRule, layout: &ParameterLayout, clip: Option<usize>) -> Vec<Self> {
-        let dense = layout.layers().len();
-        let of = |number| match number < dense {
-            true => LayerUpdate::of(rule, layout, number),
-            false => LayerUpdate::of_input(rule, layout),
-        };
-        let layers = Updated::all(layout).into_iter().enumerate();
-        let layers: Vec<_> = layers.map(|(number, at)| (at, of(number))).collect();
+        let dense = layout.layers().iter().enumerate().map(|(number, layer)| {
+            let end = layer.offset + layer.length();
+            let at = Updated { start: layer.offset, bias: end - blocks(layer.outputs), end };
+            (at, LayerUpdate::of(rule, layout, number))
+        });
+        // The factors of an input layer are taken as a bias.
+        let input = layout.input().filter(|input| input.length() > 0).map(|input| {
+            let (start, end) = (input.offset, input.offset + input.length());
+            (Updated { start, bias: input.scale(), end }, LayerUpdate::of_input(rule, layout))
+        });
+        let layers: Vec<_> = dense.chain(input).collect();
         layers.chunks(MOST_UPDATED).map(|layers| Self { layers: layers.to_vec(), clip }).collect()
     }
 

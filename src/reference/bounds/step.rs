@@ -2,29 +2,26 @@
 
 use super::{EPS, gradients_of};
 use crate::model::{Network, Parameters};
-use crate::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets, ops};
-use crate::step::{OptimizerKind, RateFactors, UpdateRule};
+use crate::reference::{ReferenceNetwork, ReferenceRun, ReferenceTargets, run};
+use crate::step::{OptimizerKind, UpdateRule};
 
 /// What step `step`, from 0, of a rule makes of a parameter and its two numbers of state, and how far each may be off where the
 /// gradient is off by `of_g`: twice as far as that moves it, and some roundings at the size of what is added up. Plain gradient
-/// descent is linear and rounds less. The rate is multiplied by `factor`; it may be a bias.
+/// descent is linear and rounds less. `place`: a factor of the rate,
+/// and whether it is a bias.
 pub fn optimize(
     rule: &UpdateRule,
     step: u64,
-    (factor, is_bias): (f32, bool),
+    place: (f64, bool),
     (p, g, of_g): (f64, f64, f64),
     state: [f64; 2],
 ) -> [[f64; 2]; 3] {
-    let kind = rule.optimizer.kind;
-    let decays = !is_bias || ops::decays_biases(kind);
-    let decay = if decays { rule.optimizer.weight_decay } else { 0.0 };
-    let settings = [rule.rates.at(step) * factor, decay].map(f64::from);
     let after = |g: f64| {
-        let (p, state) = ops::optimize(&rule.optimizer, (p, g), state, settings, step + 1);
+        let (p, state) = run::optimized(rule, step, place, (p, g), state);
         [p, state[0], state[1]]
     };
-    let (times, units) = match kind {
-        OptimizerKind::Sgd => (1.0, if decay == 0.0 { 2.0 } else { 4.0 }),
+    let (times, units) = match rule.optimizer.kind {
+        OptimizerKind::Sgd => (1.0, if rule.optimizer.weight_decay == 0.0 { 2.0 } else { 4.0 }),
         _ => (2.0, 16.0),
     };
     let [want, above, below] = [g, g + of_g, g - of_g].map(after);
@@ -62,7 +59,7 @@ pub fn step(
     let state = |place: usize, i: usize| states.get(place).map_or(0.0, |state| f64::from(state[i]));
     // An engine may add the products of a batch to the parameter itself: a rounding each, at its size.
     let roundings = targets.rows() as f64 / 2.0 * EPS;
-    let numbers = run.network.numbers().zip(places(network, &rule.factors)).enumerate();
+    let numbers = run.network.numbers().zip(run.network.places(&rule.factors)).enumerate();
     let updated = numbers.map(|(i, (before, place))| {
         let state = [state(0, i), state(1, i)];
         let mut all = optimize(rule, step, place, (before, g[i], of_g[i]), state);
@@ -72,17 +69,4 @@ pub fn step(
         all
     });
     updated.collect()
-}
-
-/// For each number of a network: the factor of its rate, and whether it is of a bias, as those of inputs are.
-fn places(network: &Network, factors: &RateFactors) -> Vec<(f32, bool)> {
-    let of = |[weights, biases]: [f32; 2], lengths: [usize; 2]| {
-        [vec![(weights, false); lengths[0]], vec![(biases, true); lengths[1]]].concat()
-    };
-    let layers = network.layers().enumerate();
-    let dense =
-        layers.flat_map(|(layer, (inputs, outputs))| of(factors.of(layer), [inputs * outputs, outputs]));
-    let input = network.input_layer().into_iter();
-    let input = input.flat_map(|layer| of(factors.of_input(), [4 * layer.weights(), layer.scales()]));
-    dense.chain(input).collect()
 }
