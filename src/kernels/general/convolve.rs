@@ -74,7 +74,7 @@ impl Convolve {
     /// Lines and positions of C, padding included, and elements from one row of A and of C to the next.
     fn stored(&self) -> ([usize; 2], [usize; 2]) {
         let outputs = self.outputs();
-        let padded = |columns: usize| 4 * blocks(columns);
+        let padded = |columns: usize| blocks(columns).saturating_mul(4);
         match self.axis {
             Axis::Rows => ([self.lines, padded(outputs)], [padded(self.length), padded(outputs)]),
             Axis::Columns => ([padded(self.lines), outputs], [padded(self.lines); 2]),

@@ -25,7 +25,7 @@ pub struct NaiveMatmul {
 impl Kernel for NaiveMatmul {
     fn describe(&self, _: Seal) -> Description {
         let Self { m, n, k, grid } = *self;
-        let layout = grid.layout(m, 4 * blocks(n));
+        let layout = grid.layout(m, blocks(n).saturating_mul(4));
         let alone = Description::new(&SHADER, &[m, n, k, 0].map(word), layout, format!("{m} x {k} x {n}"));
         Description { pieces: vec![grid.piece()], ..alone }
     }

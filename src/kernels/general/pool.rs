@@ -65,18 +65,17 @@ impl Kernel for Pool {
         let merges = (self.columns * self.width).saturating_sub(clipped + self.columns);
         let flop = merges + if self.window == Window::Mean { self.columns } else { 0 };
         let chunks = (0..self.width).step_by(team).map(|done| chunk(team, team.min(self.width - done)));
-        let (teams, one) = (tuning.groups(self.layout()), chunks.sum::<Cost>());
-        Cost::dispatch(self.rows * reads, self.rows * pitch, self.rows * flop).sharing(
-            teams * one.workgroup_reads as usize,
-            teams * one.workgroup_writes as usize,
-            teams * one.barriers as usize,
-        )
+        let Cost { workgroup_reads, workgroup_writes, barriers, .. } = chunks.sum();
+        let teams = tuning.groups(self.layout());
+        let shared = [workgroup_reads, workgroup_writes, barriers].map(|of_team| teams * of_team as usize);
+        let alone = Cost::dispatch(self.rows * reads, self.rows * pitch, self.rows * flop);
+        alone.sharing(shared[0], shared[1], shared[2])
     }
 }
 
 impl Pool {
     fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Teams { lines: self.rows, length: 4 * blocks(self.columns), each: 1 }
+        ThreadLayout::Teams { lines: self.rows, length: blocks(self.columns).saturating_mul(4), each: 1 }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the kernels of the reduction body share (`shaders/common/segments.wgsl`): shapes, passes, cost.
 
-use crate::kernels::{Cost, Description, Shader, ThreadLayout, Tuning, blocks, word, words};
+use crate::kernels::{Cost, Description, SegmentShape, Shader, ThreadLayout, Tuning, blocks, word, words};
 
 /// Along which axis of a matrix a kernel goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +77,12 @@ impl Segments {
 
     /// Outputs of a line.
     pub fn outputs(&self) -> usize {
-        self.length.div_ceil(self.block.max(1)) * self.parts()
+        self.length.div_ceil(self.block.max(1)).saturating_mul(self.parts())
     }
 
     /// Elements of the whole output.
     pub fn total(&self) -> usize {
-        self.lines * self.outputs()
+        self.lines.saturating_mul(self.outputs())
     }
 
     fn pitch_out(&self) -> usize {
@@ -118,15 +118,11 @@ impl Segments {
 
     /// The cost, where reading an element takes `reads` words and the `words` of an item pass through the tree.
     pub(crate) fn cost(&self, tuning: &Tuning, reads: usize, words: usize, flop: usize) -> Cost {
-        let shape = tuning.segment_shape(self.part, self.down());
-        let elements = self.lines * self.length;
+        let SegmentShape { lanes, abreast } = tuning.segment_shape(self.part, self.down());
+        let (elements, total) = (self.lines * self.length, self.total());
         // Every segment of every workgroup passes through the tree, also those beyond the last.
-        let segments = self.total().div_ceil(shape.abreast) * shape.abreast;
-        Cost::dispatch(reads * elements, words * self.total(), flop * elements).trees(
-            segments,
-            shape.abreast,
-            shape.lanes,
-            words,
-        )
+        let segments = total.div_ceil(abreast) * abreast;
+        Cost::dispatch(reads * elements, words * total, flop * elements)
+            .trees(segments, abreast, lanes, words)
     }
 }

@@ -169,7 +169,8 @@ impl Description {
 /// One kernel with its shapes. Only this crate has kernels: they are dispatched without run-time checks, which what they say of
 /// themselves makes sound.
 pub trait Kernel: Send + Sync {
-    /// What it says of itself; of sizes that [`Kernel::extents`] refuses it need not exist. Call [`Kernel::description`].
+    /// What it says of itself, for all sizes that [`Kernel::extents`] does not refuse: no buffer may be large enough for them.
+    /// Call [`Kernel::description`].
     #[doc(hidden)]
     fn describe(&self, _: Seal) -> Description;
 
@@ -228,7 +229,7 @@ pub enum Grid {
 impl Grid {
     pub(crate) fn layout(self, rows: usize, columns: usize) -> ThreadLayout {
         match self {
-            Grid::Line => ThreadLayout::Elements(rows * columns),
+            Grid::Line => ThreadLayout::Elements(rows.saturating_mul(columns)),
             Grid::Plane => ThreadLayout::Plane { rows, columns },
         }
     }

@@ -1,17 +1,28 @@
 //! Puts a shader together from its pieces.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use include_dir::{Dir, include_dir};
 
 /// `shaders/`, as it was when the crate was compiled.
 static SHADERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shaders");
 
-/// The text of a file, by its path in `shaders/` without the ending.
+/// The texts of kernels and of the pieces that they share, by the names of their files without the ending.
+static TEXTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let folders = SHADERS.get_dir("common").into_iter().chain([&SHADERS]);
+    let files = folders.flat_map(Dir::files).chain(SHADERS.get_file("activation/relu.wgsl"));
+    let named = files.filter_map(|file| Some((file.path().file_stem()?.to_str()?, file.contents_utf8()?)));
+    // Of one network Params has nothing more.
+    named.chain([("member_fields", "")]).collect()
+});
+
+/// The text of a kernel or piece.
 ///
 /// # Panics
-/// When there is none: `tests/layout.rs` composes every variant.
+/// When there is none of that name: `tests/layout.rs` composes every variant.
 pub(crate) fn shader_text(name: &str) -> &'static str {
-    let file = SHADERS.get_file(format!("{name}.wgsl")).and_then(|file| file.contents_utf8());
-    file.unwrap_or_else(|| panic!("no shader or piece is called {name}"))
+    TEXTS.get(name).copied().unwrap_or_else(|| panic!("no shader or piece is called {name}"))
 }
 
 /// Replaces each line `//#include NAME` by the piece of that name, once. `choices` says which piece stands for a name
@@ -56,22 +67,12 @@ fn put(source: &str, choices: &[(&'static str, Piece)], composed: &mut Composed)
         };
         let (name, piece) = match choices.iter().find(|(from, _)| *from == name) {
             Some((_, Piece::Text(text))) => (name, text.as_str()),
-            Some((_, Piece::Named(to))) => (*to, named(to)),
-            None => (name, named(name)),
+            Some((_, Piece::Named(to))) => (*to, shader_text(to)),
+            None => (name, shader_text(name)),
         };
         if !composed.included.iter().any(|included| included == name) {
             composed.included.push(name.to_owned());
             put(piece, choices, composed);
         }
-    }
-}
-
-/// The piece of that name.
-fn named(name: &str) -> &'static str {
-    match name {
-        // Of one network Params has nothing more.
-        "member_fields" => "",
-        "relu" => shader_text("activation/relu"),
-        _ => shader_text(&format!("common/{name}")),
     }
 }

@@ -34,10 +34,10 @@ impl Embed {
 impl Kernel for Embed {
     fn describe(&self, _: Seal) -> Description {
         let InputColumns { columns, layout, row, inputs } = &self.columns;
-        let kept = 4 * self.rows * blocks(*inputs);
+        let kept = self.rows.saturating_mul(4 * blocks(*inputs));
         let last = self.last().map_or(u32::MAX, word);
         let sizes = [*row, *inputs, columns.len(), layout.scale(), kept].map(word);
-        let threads = self.rows * columns.len();
+        let threads = self.rows.saturating_mul(columns.len());
         self.columns.describe(&SHADER, self.rows, &[&sizes[..], &[last, 0, 0]].concat(), threads)
     }
 

@@ -34,7 +34,7 @@ impl Kernel for Forward {
     fn describe(&self, _: Seal) -> Description {
         let Self { rows, inputs, outputs, offset, nonlinearity, source } = self;
         let shader = if source.is_data_set() { &FIRST } else { &SHADER };
-        let sizes = [*inputs, *outputs, *offset, source.samples(), rows * blocks(*outputs)];
+        let sizes = [*inputs, *outputs, *offset, source.samples(), rows.saturating_mul(blocks(*outputs))];
         let layout = ThreadLayout::Product { rows: *rows, columns: *outputs, matrices: 1 };
         let shape = format!("{rows} x {inputs} x {outputs}");
         Description {

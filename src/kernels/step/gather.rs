@@ -56,6 +56,6 @@ impl Kernel for Gather {
 
 impl Gather {
     fn layout(&self) -> ThreadLayout {
-        ThreadLayout::Elements(self.rows * blocks(self.inputs))
+        ThreadLayout::Elements(self.rows.saturating_mul(blocks(self.inputs)))
     }
 }

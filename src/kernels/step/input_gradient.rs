@@ -30,7 +30,7 @@ impl Kernel for InputGradient {
     fn describe(&self, _: Seal) -> Description {
         let Self { rows, inputs, outputs, offset, below } = *self;
         let (activation, below) = (below.is_some(), below.unwrap_or(Nonlinearity::LINEAR));
-        let words = layer_params([inputs, outputs, offset, 1, rows * blocks(inputs)], &below);
+        let words = layer_params([inputs, outputs, offset, 1, rows.saturating_mul(blocks(inputs))], &below);
         let layout = ThreadLayout::Product { rows, columns: inputs, matrices: 1 };
         Description {
             flags: [&[("ACTIVATION", activation)], &below.flags()[..]].concat(),

@@ -32,7 +32,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// `kernel` for as many networks as there are pairs of [`Kernel::numbers`], at most [`MOST_MEMBERS`], with a share for each
+    /// `kernel` for as many networks as there are pairs of [`Description::numbers`], at most [`MOST_MEMBERS`], with a share for each
     /// of its bindings.
     pub fn new(kernel: Box<dyn Kernel>, shares: Vec<Share>, numbers: Vec<[u32; 2]>) -> Self {
         Self { kernel, shares, numbers }

@@ -40,7 +40,7 @@ impl Nonlinearity {
     /// What the kernels that are nothing else have in common, of matrices of so many rows and columns.
     pub(crate) fn describe(&self, shader: &'static Shader, rows: usize, columns: usize) -> Description {
         let ([layer, threshold, scale], shape) = (self.params(), format!("{rows} x {columns}"));
-        let layout = ThreadLayout::Elements(rows * blocks(columns));
+        let layout = ThreadLayout::Elements(rows.saturating_mul(blocks(columns)));
         Description {
             flags: self.flags().to_vec(),
             pieces: vec![self.piece()],

@@ -107,11 +107,8 @@ impl EpochOrders {
     /// As [`Compute::run`].
     pub fn make(&self, seed: u64, epoch: usize, first: usize, target: &wgpu::Buffer) -> Result<()> {
         let kernel = OrderKeys { length: self.len(), first: word(first), seed, epoch: epoch as u32 };
-        let keys = self.compute.prepare(
-            &kernel,
-            &[self.keys.buffer(), self.rows.buffer()],
-            &StepRecord::default(),
-        )?;
+        let buffers = [self.keys.buffer(), self.rows.buffer()];
+        let keys = self.compute.prepare(&kernel, &buffers, &StepRecord::default())?;
         let mut encoder = self.compute.context.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -140,11 +140,8 @@ impl Kernel for Resident {
 /// What a workgroup that trains this network waits for.
 fn latency(shape: &StepShape, threads: usize) -> Latency {
     let layers = &shape.layers;
-    let losses = Latency::default().with(
-        3,
-        3,
-        shape.targets.operations(shape.outputs()) * shape.rows.div_ceil(threads),
-    );
+    let operations = shape.targets.operations(shape.outputs()) * shape.rows.div_ceil(threads);
+    let losses = Latency { round_trips: 3, barriers: 3, operations };
     let products = products(shape).fold(losses, |all, product| all + product.latency(threads));
     // The inputs of the batch: four vec4s at a time, each after its row's number.
     let turns = (4 * blocks(shape.rows) * blocks(layers[0].inputs)).div_ceil(4 * threads);
@@ -169,11 +166,8 @@ impl Resident {
         let (passes, targets_read) = if targets.loss.of_classes() { (3, 1) } else { (1, 4 * width) };
         let of_row = 1 + targets_read + if targets.weighted { width } else { 0 };
         let z = rows * 4 * blocks(outputs);
-        let losses = Cost::dispatch(
-            passes * z + rows * of_row,
-            z + 2,
-            rows * (targets.loss.flop() * 4 * blocks(outputs) + 3),
-        );
+        let flop = z * targets.loss.flop() + 3 * rows;
+        let losses = Cost::dispatch(passes * z + rows * of_row, z + 2, flop);
         let products = products(shape).map(|product| cost_of(shape, product, threads));
         let cost = products.fold(losses, |all, product| all + Cost { dispatches: 0, ..product });
         // The inputs of the batch, four vec4s of a thread at a time; rows of 0 that fill the blocks.

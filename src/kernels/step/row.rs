@@ -107,11 +107,8 @@ impl Kernel for Row {
             let flop = 2 * rows * layer.inputs * layer.outputs;
             for pass in Through::both(team, layer) {
                 cost += Cost { dispatches: 0, ..pass.cost(rows, groups) };
-                cost = cost.with(0, 0, flop).sharing(
-                    0,
-                    groups * held(pass.outer),
-                    groups * published(pass.outer),
-                );
+                let (stored, waits) = (groups * held(pass.outer), groups * published(pass.outer));
+                cost = cost.with(0, 0, flop).sharing(0, stored, waits);
             }
             // What was kept of the layer below, and its deltas.
             cost = cost.with(0, copies(number) * rows * 4 * outputs, 0);
@@ -238,11 +235,8 @@ impl Through {
                 let count = most.min(self.inner - piece * most);
                 // Behind the last block comes the last again, times 0.
                 let taken = count.next_multiple_of(self.at_once * slices);
-                cost += Cost::dispatch(groups * chunk * taken * 16, 0, 0).sharing(
-                    groups * chunk * taken * 4 * together,
-                    0,
-                    0,
-                );
+                let weights = groups * chunk * taken * 4;
+                cost += Cost::dispatch(4 * weights, 0, 0).sharing(weights * together, 0, 0);
                 if pieces > 1 {
                     let operand = 4 * count;
                     cost =

@@ -26,7 +26,7 @@ pub struct ScaleGradient {
 impl Kernel for ScaleGradient {
     fn describe(&self, _: Seal) -> Description {
         let Self { rows, inputs, offset, update } = *self;
-        let sizes = [inputs, rows * blocks(inputs), offset].map(word);
+        let sizes = [inputs, rows.saturating_mul(blocks(inputs)), offset].map(word);
         let [state, region, _, rate, decay] = LayerUpdate::params(update);
         let words = [&sizes[..], &[state, region, rate, decay, 0]].concat();
         let layout = ThreadLayout::Elements(blocks(inputs));

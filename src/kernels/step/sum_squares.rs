@@ -19,7 +19,7 @@ pub struct SumSquares {
 impl Kernel for SumSquares {
     fn describe(&self, _: Seal) -> Description {
         let (length, layout) = (self.length, ThreadLayout::Rows(self.length));
-        Description::new(&SHADER, &[word(length), 0, 0, 0], layout, format!("{}", 4 * length))
+        Description::new(&SHADER, &[word(length), 0, 0, 0], layout, format!("{}", length.saturating_mul(4)))
     }
 
     fn extents(&self, tuning: &Tuning, _: &StepRecord) -> Result<Vec<u64>> {

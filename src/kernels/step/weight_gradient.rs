@@ -37,11 +37,16 @@ impl Kernel for WeightGradient {
         let shader = if source.is_data_set() { &FIRST } else { &SHADER };
         let sizes = [inputs, outputs, offset, source.samples()].map(word);
         let words = [&sizes[..], &LayerUpdate::params(update), &[0; 3]].concat();
-        let layout = ThreadLayout::Product { rows: inputs + 1, columns: outputs, matrices: 1 };
+        let layout = ThreadLayout::Product { rows: inputs.saturating_add(1), columns: outputs, matrices: 1 };
         Description {
             pieces: [source.pieces(), vec![LayerUpdate::piece(update)]].concat(),
             fuses: Some(LayerUpdate::fused(update)),
-            ..Description::new(shader, &words, layout, format!("{} x {rows} x {outputs}", inputs + 1))
+            ..Description::new(
+                shader,
+                &words,
+                layout,
+                format!("{} x {rows} x {outputs}", inputs.saturating_add(1)),
+            )
         }
     }
 
